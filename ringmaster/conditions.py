@@ -12,7 +12,14 @@ from ringmaster.errors import SettingError
 from ringmaster.model.jobs import Task
 from ringmaster.model.players import HASH, Player, describe_limits, given_option, threads_of
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
-from ringmaster.model.results import CheckResult, EngineUsage, EvaluationResult, GameResult, Result
+from ringmaster.model.results import (
+    CheckResult,
+    EngineUsage,
+    EvaluationResult,
+    GameResult,
+    HostTally,
+    Result,
+)
 from ringmaster.storage.store import Store
 
 #: Key of the store's note with the facts about engines.
@@ -42,9 +49,11 @@ class ReportedConditions:
     def __init__(self, competition: Competition) -> None:
         self._competition = competition
         self._facts: dict[str, EngineFacts] = {}
+        self._hosts: dict[str, HostTally] = {}
 
     def restore(self, store: Store) -> None:
         """Read the facts from a store; files of earlier versions have them in results."""
+        self._hosts = {tally.name: tally for tally in store.hosts()}
         note = store.read_value(NOTE)
         if note is not None:
             self._facts = msgspec.convert(note, dict[str, EngineFacts])
@@ -72,6 +81,9 @@ class ReportedConditions:
 
     def take(self, task: Task, result: Result) -> bool:
         """Record the facts of a result; return whether a fact is new."""
+        if result.host is not None:
+            name = result.host.name
+            self._hosts.setdefault(name, HostTally(name)).take(result)
         usage = (result.usage,) if isinstance(result, EvaluationResult) else result.usage
         if isinstance(result, GameResult) and result.outcome == "void":
             return False
@@ -126,7 +138,31 @@ class ReportedConditions:
             rows=tuple(tuple(row[i] for i in columns) for row in rows),
             align=tuple(RIGHT if i > 2 else LEFT for i in columns),
         )
-        return [table, Text(tuple(lines))] if lines else [table]
+        return [table, *([Text(tuple(lines))] if lines else []), *self._host_table()]
+
+    def _host_table(self) -> list[Table]:
+        """Return a table of the hosts of a cluster, [] without one."""
+        hosts = sorted(self._hosts.values(), key=lambda tally: tally.name)
+        has_speed = any(tally.speed is not None for tally in hosts)
+        headers = ("host", self._competition.unit, "time losses", "faults", "load", "speed")
+        rows = [
+            (
+                tally.name,
+                tally.results,
+                tally.time_losses,
+                tally.faults,
+                f"{tally.load / tally.results:.2f}",
+                "" if tally.speed is None else f"{tally.speed:.2f}",
+            )
+            for tally in hosts
+        ]
+        width = len(headers) if has_speed else len(headers) - 1
+        table = Table(
+            headers=headers[:width],
+            rows=tuple(row[:width] for row in rows),
+            align=(LEFT, *[RIGHT] * (width - 1)),
+        )
+        return [table] if rows else []
 
     def summary(self) -> dict[str, Any]:
         """Return the conditions for `show --json`."""
@@ -148,6 +184,17 @@ class ReportedConditions:
                     "threads": threads,
                 }
                 for player, facts, hash, threads in self._rows()
+            ],
+            "hosts": [
+                {
+                    "name": tally.name,
+                    self._competition.unit: tally.results,
+                    "time_losses": tally.time_losses,
+                    "faults": tally.faults,
+                    "load": tally.load / tally.results,
+                    "speed": tally.speed,
+                }
+                for tally in self._hosts.values()
             ],
             "openings": [
                 {"of": place or None, "file": None, **openings}

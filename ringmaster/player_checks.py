@@ -195,6 +195,8 @@ def check_players(
             if now - begun.setdefault(running.id, now) > _SILENT:
                 begun[running.id] = math.inf
                 say(_waiting(running))
+        for line, _ in executor.notices():
+            say(line)
         for outcome in executor.wait(_PERIOD, wake):
             if isinstance(outcome, Done):
                 assert isinstance(outcome.result, CheckResult)

@@ -46,14 +46,12 @@ COMMIT_PERIOD = 0.02
 class RunOptions:
     """Options of a run from the command line.
 
-    parallel    games at a time
     max_games   games to start in this run, None for no limit
     log_gtp     write a transcript of each game
     log_faults  write transcripts of void games and forfeits
     cpus        number of CPUs available to the run, None if unknown
     """
 
-    parallel: int = 1
     max_games: int | None = None
     log_gtp: bool = False
     log_faults: bool = False
@@ -95,7 +93,6 @@ class Ringmaster:
         self._loaded = loaded
         self._competition = loaded.competition
         self._options = options
-        self._queues_ahead = loaded.competition.may_run_ahead(options.parallel)
         self._make_executor = executor
         self._display = display
         self._stop_fd = stop_fd
@@ -104,6 +101,8 @@ class Ringmaster:
         self._clock = clock
         self._signals = Signals()
         self._started = 0
+        #: The executor's slots when jobs were last made.
+        self._slots = 0
         self._records: GameRecords | None = None
         self._unsaved = 0
         self._state_size = 0
@@ -212,7 +211,7 @@ class Ringmaster:
     def _warn_of_crowding(self) -> None:
         """Warn of too few CPUs; call after the check, which reads the engines' threads."""
         cpus = self._options.cpus
-        line = cpus and self._loaded.conditions.crowding(self._options.parallel, cpus)
+        line = cpus and self._loaded.conditions.crowding(self._executor.slots, cpus)
         if line:
             self._run_log.warn(f"warning: {line}")
 
@@ -254,7 +253,7 @@ class Ringmaster:
                 source=loaded.control_file.source,
                 source_hash=loaded.control_file.source_hash,
                 settings=loaded.settings,
-                parallel=self._options.parallel,
+                parallel=self._executor.slots,
             )
         )
         self._journal.log(f"run {number} started (ringmaster {ringmaster.__version__})")
@@ -356,8 +355,10 @@ class Ringmaster:
 
     def _next_jobs(self, transaction: Transaction) -> list[Task]:
         """Return a job for each free slot of the executor."""
+        self._slots = self._executor.slots
         jobs: list[Task] = []
-        for _ in range(self._executor.room(ahead=self._queues_ahead)):
+        ahead = self._competition.may_run_ahead(self._executor.slots)
+        for _ in range(self._executor.room(ahead=ahead)):
             job = self._next_job(transaction)
             if job is None:
                 break
@@ -430,6 +431,8 @@ class Ringmaster:
                 return
             self._display.update(self._view)
             due = self._display.next_update()
+            if self._executor.slots > self._slots:
+                self._commit(deque())
             results = deque(self._wait(COMMAND_PERIOD if due is None else min(due, COMMAND_PERIOD)))
             while results:
                 self._commit(results)
@@ -444,6 +447,7 @@ class Ringmaster:
         results: list[tuple[Task, Result]] = []
         events = self._executor.wait(timeout, self._wake_fds())
         self._show_error_lines()
+        self._tell_notices()
         for event in events:
             if isinstance(event, Done):
                 assert not isinstance(event.job, CheckJob)
@@ -453,11 +457,23 @@ class Ringmaster:
                 summary, *details = event.reason.splitlines() or [""]
                 is_game = isinstance(event.job, GameJob)
                 again = "game {} is played again" if is_game else "job {} is done again"
-                self._run_log.warn(f"{again.format(event.job.id)}: {summary}")
+                line = f"{again.format(event.job.id)}: {summary}"
+                if event.told:
+                    self._journal.log(line)
+                else:
+                    self._run_log.warn(line)
                 for line in details:
                     self._journal.log(line)
                 self._executor.submit(event.job)
         return results
+
+    def _tell_notices(self) -> None:
+        """Log news of hosts; show those that matter."""
+        for line, is_urgent in self._executor.notices():
+            if is_urgent:
+                self._run_log.warn(f"warning: {line}")
+            else:
+                self._run_log.say(line)
 
     def _show_error_lines(self) -> None:
         if self._error_lines is not None:
@@ -569,5 +585,5 @@ class Ringmaster:
             self._unsaved = 0
 
     def _view(self) -> DisplayView:
-        in_progress = self._executor.running()[: self._options.parallel]
-        return self._run_log.view(in_progress, self._play_began, self._options.parallel)
+        slots = self._executor.slots
+        return self._run_log.view(self._executor.running()[:slots], self._play_began, slots)

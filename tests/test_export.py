@@ -93,6 +93,9 @@ def test_csv_has_a_row_a_game_and_all_that_is_known_of_it(control: Path) -> None
         "thinking_2": "5.5",
         "slowest_2": "0.5",
         "peak_memory_2": "",
+        "host": "",
+        "host_speed": "",
+        "host_load": "",
     }
     assert (second["player_1"], second["player_2"], second["winner"]) == ("b", "a", "a")
     assert (second["attempt"], second["forfeit"], second["faulty"]) == ("1", "true", "b")
@@ -196,7 +199,7 @@ def test_competition_without_games_exports_a_header_only(tmp_path: Path, capfd: 
     control = write(tmp_path)
     assert run([str(control), "export"]) == 0
     (header,) = capfd.readouterr().out.splitlines()
-    assert header.endswith("peak_memory_2")
+    assert header.endswith("host_load")
     for format in ("jsonl", "pgn"):
         assert run([str(control), "export", "--format", format]) == 0
     assert capfd.readouterr() == ("", "")

@@ -79,7 +79,7 @@ def run(
 ) -> int:
     return Ringmaster(
         LoadedCompetition(control),
-        RunOptions(max_games=max_games, parallel=at_once),
+        RunOptions(max_games=max_games),
         executor=lambda: executor or AtOnce(players or Players(), at_once),
         display=QuietDisplay(sys.stderr),
         period=period,

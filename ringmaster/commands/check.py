@@ -43,7 +43,7 @@ def _check(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     loaded.check_functions(played=comparison.played)
     warnings = loaded.warnings()
     parallel = games_at_a_time(arguments, loaded)
-    executor = executor_maker(arguments, parallel)()
+    executor = executor_maker(arguments, loaded)()
     try:
         results = check_players(
             loaded, executor, _say_waiting, show_stderr=True, thorough=not arguments.quick

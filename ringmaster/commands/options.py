@@ -122,6 +122,13 @@ def by_code(value: Callable[[str], Any]) -> Callable[[str], dict[str | None, Any
     return read
 
 
+def _cluster(text: str) -> str:
+    """Return an address of a scheduler, `local` or `off`."""
+    if text not in ("local", "off") and not re.fullmatch(r"(tcp|tls|ws|wss)://\S+", text):
+        raise ArgumentTypeError(f"{text!r} is not tcp://HOST:PORT, tls://HOST:PORT, local or off")
+    return text
+
+
 # Options
 
 
@@ -197,6 +204,13 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
             actions=_PLAYING_OR_CHECK,
             nargs="?",
             const="",
+        ),
+        Option(
+            "--cluster WHERE",
+            "play on a Dask cluster: the scheduler's address (tcp://node1:8786), `local` to start "
+            "one on this machine, or `off`",
+            _cluster,
+            actions=_PLAYING_OR_CHECK,
         ),
         Option("--json", "print JSON", actions=("show", "check", "diff", *_FORECASTS)),
     ),

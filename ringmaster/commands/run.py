@@ -8,17 +8,23 @@ from collections.abc import Callable
 from contextlib import ExitStack, closing
 from typing import Any
 
+from msgspec.structs import replace
+
 from ringmaster.commands.console import say
 from ringmaster.commands.loading import load
 from ringmaster.engines import reaper
+from ringmaster.errors import SettingError, UsageError
 from ringmaster.execution.affinity import plan, usable_cpus
 from ringmaster.execution.executor import ErrorLines, Executor
 from ringmaster.execution.local import LocalExecutor
 from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.model.cluster import Cluster
 from ringmaster.reporting.keys import KeyWatcher
 from ringmaster.reporting.terminal import make_display
 from ringmaster.ringmaster import Ringmaster, RunOptions
 from ringmaster.storage.lock import CompetitionLock
+
+_WORK = "ringmaster.play.worker:Worker"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -35,22 +41,21 @@ def verify(arguments: argparse.Namespace) -> int:
 
 def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
     loaded.paths.check_first_run()
-    parallel = games_at_a_time(arguments, loaded)
+    cluster = chosen_cluster(arguments, loaded)
     display = make_display(sys.stdout, arguments.quiet, errors=sys.stderr)
     with ExitStack() as stack:
         error_lines = None
         if not loaded.control_file.values["stderr_to_log"]:
             error_lines = stack.enter_context(closing(ErrorLines()))
-        executor = executor_maker(arguments, parallel, error_lines)
+        executor = executor_maker(arguments, loaded, error_lines)
         stack.enter_context(CompetitionLock(loaded.paths.log))
         keys = stack.enter_context(KeyWatcher(display.suspend, display.resume))
         loaded.paths.take_stop()
         options = RunOptions(
-            parallel,
             arguments.max_games,
             arguments.log_gtp,
             arguments.log_faults,
-            usable_cpus(arguments.affinity or None),
+            usable_cpus(arguments.affinity or None) if cluster is None else None,
         )
         status = Ringmaster(
             loaded,
@@ -72,13 +77,39 @@ def games_at_a_time(arguments: argparse.Namespace, loaded: LoadedCompetition) ->
     return parallel
 
 
+def chosen_cluster(arguments: argparse.Namespace, loaded: LoadedCompetition) -> Cluster | None:
+    """Return the cluster of `--cluster`, else of the control file; None for this machine.
+
+    Raises UsageError.
+    """
+    declared: Cluster | None = loaded.control_file.values["cluster"]
+    where: str | None = arguments.cluster
+    if where == "off":
+        return None
+    cluster = declared
+    if where == "local":
+        is_local = declared is not None and declared.kind == "local"
+        cluster = declared if is_local else replace(declared or Cluster(), kind="local", options={})
+    elif where is not None:
+        cluster = replace(declared or Cluster(), kind="address", address=where, options={})
+    if cluster is not None and arguments.affinity:
+        raise UsageError("--affinity is for this machine; a cluster has `pin` in Cluster(…)")
+    return cluster
+
+
 def executor_maker(
-    arguments: argparse.Namespace, parallel: int, error_lines: ErrorLines | None = None
+    arguments: argparse.Namespace,
+    loaded: LoadedCompetition,
+    error_lines: ErrorLines | None = None,
 ) -> Callable[[], Executor]:
     """Return a function that starts the executor.  Raises UsageError.
 
     error_lines  where workers write the engines' standard error, None for nowhere
     """
+    cluster = chosen_cluster(arguments, loaded)
+    if cluster is not None:
+        return _cluster_executor(arguments, loaded, cluster, error_lines)
+    parallel = games_at_a_time(arguments, loaded)
     setup: dict[str, Any] = {"workers": parallel}
     if arguments.affinity is not None:
         setup["cpus"] = plan(arguments.affinity or None, parallel)
@@ -87,9 +118,43 @@ def executor_maker(
         setup["error_lines"] = error_lines.write_fd
         pass_fds = [error_lines.write_fd]
     return lambda: LocalExecutor(
-        "ringmaster.play.worker:Worker",
+        _WORK,
         parallel,
         setup=setup,
         reaper=reaper.__file__,
         pass_fds=pass_fds,
     )
+
+
+def _cluster_executor(
+    arguments: argparse.Namespace,
+    loaded: LoadedCompetition,
+    cluster: Cluster,
+    error_lines: ErrorLines | None,
+) -> Callable[[], Executor]:
+    # imported here: Dask is an extra, and slow to import
+    from ringmaster.execution.dask_executor import DaskExecutor
+    from ringmaster.execution.deployment import connect
+
+    if arguments.affinity is not None:
+        cluster = replace(cluster, pin=True)
+
+    def start() -> Executor:
+        players = {job.player.code: job.player for job in loaded.check_jobs()}
+        timed = cluster.calibrate and cluster.calibrate.player
+        if timed and (timed not in players or players[timed].protocol == "gtp"):
+            fault = "is no player" if timed not in players else "speaks GTP, which has no nodes"
+            raise loaded.control_file.error(
+                [SettingError(("cluster", "calibrate"), f"{timed!r} {fault}", " or ".join(players))]
+            )
+        return DaskExecutor(
+            _WORK,
+            lambda: connect(cluster),
+            cluster,
+            reaper=reaper.__name__,
+            players=players.values(),
+            most=arguments.parallel,
+            error_lines=None if error_lines is None else error_lines.write_fd,
+        )
+
+    return start

@@ -26,6 +26,7 @@ KINDS = (
     "Anchor",
     "Annealing",
     "Blend",
+    "Cluster",
     "Competitor",
     "DrawAdjudication",
     "Elmo",

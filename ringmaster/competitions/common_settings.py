@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.cluster_settings import CLUSTER_SETTING
 from ringmaster.errors import SettingError, counted, nearest, shown
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, Player
 from ringmaster.model.settings import (
@@ -327,6 +328,13 @@ PLAYER = CallOf(
             "first game's id in its environment.",
             "auto",
         ),
+        Setting(
+            "ship",
+            Boolean(),
+            "Send its program, if written with a path, and the files that its arguments, options "
+            "and variables name, to the hosts of a cluster.",
+            False,
+        ),
     ),
     lambda values, context: PlayerDefinition(values),
     positional=("command",),
@@ -369,6 +377,7 @@ COMMON_SETTINGS: tuple[Setting, ...] = (
         1,
         change="report",
     ),
+    CLUSTER_SETTING,
     Setting(
         "skip_player_checks",
         Boolean(),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ringmaster.control.source import Source
-from ringmaster.errors import ParameterFileError, UsageError, is_text, shown
+from ringmaster.errors import ParameterFileError, UsageError, is_text, nearest, shown
 from ringmaster.model.settings import MOST_ITEMS, Call, CallOf, Setting, SettingType
 
 
@@ -63,14 +63,27 @@ class Recorder:
     """Records calls of one kind made from one control file.
 
     positional  names of the positional arguments
+    variants    further calls by their names after a dot, such as Cluster.local
     """
 
-    __slots__ = ("_kind", "_positional", "_source")
+    __slots__ = ("_kind", "_positional", "_source", "_variants")
 
     def __init__(self, kind: str, source: Source, positional: tuple[str, ...] = ()) -> None:
         self._kind = kind
         self._source = source
         self._positional = positional
+        self._variants: dict[str, Recorder] = {}
+
+    def add(self, name: str, variant: Recorder) -> None:
+        """Make a call available as an attribute."""
+        self._variants[name] = variant
+
+    def __getattr__(self, name: str) -> Recorder:
+        if name not in self._variants:
+            near = nearest(name, list(self._variants)) if self._variants else ""
+            hint = f": expected {near}" if near else ""
+            raise AttributeError(f"{self._kind} has no {name!r}{hint}", name=name, obj=self)
+        return self._variants[name]
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Call:
         position = calling_position(self._source, 2)

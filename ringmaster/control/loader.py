@@ -339,6 +339,9 @@ def _run(
     source.register()
     namespace: dict[str, Any] = {kind: Recorder(kind, source) for kind in kinds}
     namespace |= {kind: Recorder(kind, source, c.positional) for kind, c in calls.items()}
+    for kind in [kind for kind in namespace if "." in kind]:
+        base, _, variant = kind.partition(".")
+        namespace[base].add(variant, namespace.pop(kind))
     if "Parameter" in namespace:
         parameter = calls.get("Parameter")
         known = () if parameter is None else [setting.name for setting in parameter.settings]

@@ -30,10 +30,14 @@ class Done:
 
 @dataclass(frozen=True)
 class Lost:
-    """The worker died during a job, which may be submitted again."""
+    """The worker died during a job, which may be submitted again.
+
+    told  whether a notice of the executor says so, too
+    """
 
     job: Job
     reason: str
+    told: bool = False
 
 
 JobEnd = Done | Lost
@@ -76,6 +80,10 @@ class Executor(ABC):
 
         Raises ExecutorError when workers die faster than they can do work.
         """
+
+    def notices(self) -> list[tuple[str, bool]]:
+        """Return news since the last call, each with whether the user should see it now."""
+        return []
 
     @abstractmethod
     def close(self, *, patience: float = 2.0) -> None:

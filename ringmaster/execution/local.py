@@ -196,7 +196,7 @@ class LocalExecutor(Executor):
                 seconds = 0.0 if self._events else deadline - time.monotonic()
                 if self._has_queued:
                     seconds = self._check_queues(seconds)
-                for fd, _ in self._poll.poll(_milliseconds(seconds)):
+                for fd, _ in self._poll.poll(milliseconds(seconds)):
                     if fd in self._by_fd:
                         self._receive(self._by_fd[fd])
                     else:
@@ -339,7 +339,7 @@ class LocalExecutor(Executor):
             slot.deaths = 0
             job = self._jobs[number]
             slot.has_played = not isinstance(job, CheckJob)
-            self._losses.pop(_key(job), None)
+            self._losses.pop(job_key(job), None)
             self._events.append((number, Done(job, result)))
         elif tag != worker.READY:
             self._replace(slot, body.decode("utf-8", "replace"))
@@ -397,7 +397,7 @@ class LocalExecutor(Executor):
     def _lose(self, number: int, reason: str) -> None:
         """Report a job as lost."""
         job = self._jobs[number]
-        key = _key(job)
+        key = job_key(job)
         self._losses[key] = self._losses.get(key, 0) + 1
         self._events.append((number, Lost(job, reason)))
         if self._losses[key] >= MAX_DEATHS:
@@ -407,11 +407,12 @@ class LocalExecutor(Executor):
         self._failure = self._failure or ExecutorError(message)
 
 
-def _key(job: Job) -> tuple[str, str]:
+def job_key(job: Job) -> tuple[str, str]:
+    """Return a key of the tries of one job."""
     return type(job).__name__, job.id
 
 
-def _milliseconds(seconds: float) -> int | None:
+def milliseconds(seconds: float) -> int | None:
     """Return a timeout for poll, rounded up so that it does not spin."""
     if seconds == math.inf:
         return None

@@ -13,6 +13,7 @@ from __future__ import annotations
 import faulthandler
 import importlib
 import os
+import resource
 import signal
 import struct
 import traceback
@@ -50,7 +51,8 @@ class WorkerContext:
                 watch it; nothing may read from it
     reaper_fd   the pipe on which engines are announced to the reaper, or None
     setup       the executor's `setup`.  Always has "marker", the value of RINGMASTER_RUN
-                for every engine.  "cpus", if present, has the CPUs of each slot
+                for every engine.  "cpus", if present, has the CPUs of each slot, and
+                "memory" the bytes of data that a process of a slot may have
     """
 
     slot: int
@@ -109,6 +111,9 @@ def serve(
     try:
         if "cpus" in setup:
             pin(setup["cpus"][slot])
+        if "memory" in setup:
+            # Private data: files that are mapped, such as networks and tablebases, are free.
+            resource.setrlimit(resource.RLIMIT_DATA, (setup["memory"], setup["memory"]))
         worker = find_factory(work)(WorkerContext(slot, control_fd, reaper_fd, setup))
         if _send(connection, READY):
             _run_jobs(connection, inbox, worker)

@@ -213,6 +213,7 @@ class CheckJob(msgspec.Struct, frozen=True, tag="check"):
     keep      whether the process serves the worker's first game
     limits    whether to test that the engine obeys the player's limits
     changes   tuned options whose effect is tested
+    speed     seconds for which to measure the engine's nodes a second, 0 for not at all
     """
 
     id: str
@@ -224,6 +225,7 @@ class CheckJob(msgspec.Struct, frozen=True, tag="check"):
     keep: bool = False
     limits: bool = False
     changes: tuple[OptionChange, ...] = ()
+    speed: float = 0.0
 
 
 class ScoreKind(msgspec.Struct, frozen=True):

@@ -42,6 +42,7 @@ class Player(msgspec.Struct, frozen=True):
     ponder        whether it thinks on the opponent's time
     ready_timeout  seconds to start and to prepare a game; None: the default
     score_pov     the side of its scores
+    ship          whether a cluster's hosts get its program and the files that it names
     """
 
     code: str
@@ -65,6 +66,7 @@ class Player(msgspec.Struct, frozen=True):
     ponder: bool = False
     ready_timeout: float | None = None
     score_pov: ScoreView = "mover"
+    ship: bool = False
 
     @property
     def keeps_process(self) -> bool:

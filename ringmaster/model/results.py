@@ -11,10 +11,15 @@ from typing import Any, Literal
 import msgspec
 
 from ringmaster.errors import EngineError, EngineRefused, OptionRefused
+from ringmaster.model.cluster import Host
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.time_control import TimeControl
 
 Outcome = Literal["win", "draw", "unknown", "void"]
+
+#: Reasons of games that a slow machine may cause, and of those that a broken one may.
+TIME_LOSSES = ("time", "stall")
+FAULTS = ("crash", "hang", "protocol", "start", "setup")
 
 
 class EngineUsage(msgspec.Struct, frozen=True):
@@ -61,6 +66,7 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
              and the moves; None for a void game or a game of an earlier version
     repeats  whether an earlier game of the competition has the same fingerprint
     stderr   bounded lines of standard error, as (player code, line)
+    host     where it was played, None for this machine
     """
 
     game_id: str
@@ -80,6 +86,7 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
     stderr: tuple[tuple[str, str], ...] = ()
     fingerprint: int | None = None
     repeats: bool = False
+    host: Host | None = None
 
     @property
     def id(self) -> str:
@@ -125,6 +132,7 @@ class EvaluationResult(msgspec.Struct, frozen=True, tag="evaluation"):
     answers: tuple[str, ...] | None = None
     facts: dict[str, Any] = {}
     stderr: tuple[tuple[str, str], ...] = ()
+    host: Host | None = None
 
     @property
     def id(self) -> str:
@@ -192,6 +200,7 @@ class CheckResult(msgspec.Struct, frozen=True, tag="check"):
     seconds      duration of a thorough check
     tested_as    the player whose thorough check covers the same engine, or ""
     hash, threads  current megabytes and threads; None if unknown
+    nps          nodes a second, if the job measures them
     """
 
     check_id: str
@@ -205,6 +214,31 @@ class CheckResult(msgspec.Struct, frozen=True, tag="check"):
     tested_as: str = ""
     hash: int | None = None
     threads: int | None = None
+    nps: float | None = None
+
+
+class HostTally(msgspec.Struct):
+    """What happened on one host of a cluster.
+
+    load   sum over the results
+    speed  the latest known
+    """
+
+    name: str
+    results: int = 0
+    time_losses: int = 0
+    faults: int = 0
+    load: float = 0.0
+    speed: float | None = None
+
+    def take(self, result: Result) -> None:
+        """Count a result of this host."""
+        self.results += 1
+        self.time_losses += result.reason in TIME_LOSSES
+        self.faults += result.reason in FAULTS
+        if result.host is not None:
+            self.load += result.host.load or 0.0
+            self.speed = result.host.speed or self.speed
 
 
 #: A result that a store records.

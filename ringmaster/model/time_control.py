@@ -91,6 +91,15 @@ class TimeControl(msgspec.Struct, frozen=True):
         """The kind of overtime, "" for none."""
         return "japanese" if self.periods else "canadian" if self.stones else ""
 
+    def scaled(self, factor: float) -> TimeControl:
+        """Return `factor` times the time, in whole milliseconds."""
+        return msgspec.structs.replace(
+            self,
+            base=round(self.base * factor, 3),
+            increment=round(self.increment * factor, 3),
+            period=round(self.period * factor, 3),
+        )
+
     def canonical(self) -> str:
         """Return its text, for the comparison of two runs."""
         return str(self)

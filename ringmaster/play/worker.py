@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from ringmaster.engines.engine import Engine, start_timeout
+from ringmaster.engines.engine import Engine, Limits, start_timeout
 from ringmaster.engines.process import STDERR_LINE, Surroundings
 from ringmaster.errors import EngineError
-from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
+from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job, Opening
 from ringmaster.model.players import HASH, THREADS, Player
 from ringmaster.model.results import (
     CheckResult,
@@ -78,6 +78,18 @@ class Echo:
                 data += whole.pop(0)
             with suppress(OSError):
                 os.write(self._fd, data[-select.PIPE_BUF :])
+
+
+def measure_speed(engine: Engine, job: CheckJob) -> float | None:
+    """Return the nodes a second that an engine searches at the start of a game, None if it
+    reports none.  Raises EngineError."""
+    engine.start_game(job.settings, Opening(), 0)
+    milliseconds = round(1000 * job.speed)
+    thought = engine.think(
+        0, Limits(start_timeout(job.settings, job.player), move_time_ms=milliseconds)
+    )
+    nodes = thought.number("nodes")
+    return None if not nodes else nodes / (thought.elapsed_ns / 1e9)
 
 
 class Worker:
@@ -163,13 +175,15 @@ class Worker:
         if job.keep:
             return self._set_up(job)
         problems: tuple[Problem, ...]
-        hash = threads = None
+        hash = threads = nps = None
         engine = None
         try:
             engine = self._make(player, self._surroundings_of(CHECK, has_slot=False))
             engine.launch(transcript, timeout=start_timeout(job.settings, player))
             problems = tuple(engine.check(job.settings))
             hash, threads = engine.option_number(HASH), engine.option_number(THREADS)
+            if job.speed and not problems:
+                nps = measure_speed(engine, job)
         except EngineError as error:
             problems = tuple(problems_of(error))
         finally:
@@ -188,6 +202,7 @@ class Worker:
             stderr=stderr if job.show_stderr else (),
             hash=hash,
             threads=threads,
+            nps=nps,
         )
 
     def _set_up(self, job: CheckJob) -> CheckResult:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ringmaster.competitions.competition import Played
+from ringmaster.model.cluster import Host
 from ringmaster.model.players import GameName
 from ringmaster.model.results import Outcome
 from ringmaster.storage.entries import StoredGame
@@ -78,6 +79,7 @@ class Game:
     opening     source of the start position, "" for the usual one
     repeats     whether an earlier game of its matchup (of a tune: of its two players) had the
                 same moves and colours
+    host        where it was played, with its speed and load; None for the ringmaster's machine
     """
 
     id: str
@@ -96,6 +98,7 @@ class Game:
     finished: datetime | None
     opening: str
     repeats: bool
+    host: Host | None
     _winner: int | None = field(repr=False)
     _faulty: int | None = field(repr=False)
     # a string: making a Path takes longer than all other fields
@@ -268,6 +271,7 @@ def make_game(recorded: StoredGame, played: Played, game: GameName, games: str, 
         moment(recorded.finished),
         played.opening,
         result.repeats,
+        result.host,
         result.winner if result.outcome == "win" else None,
         result.faulty,
         void if result.outcome == "void" else games,
@@ -320,6 +324,9 @@ _SIDE: tuple[tuple[str, Kind], ...] = (
 FIXED: tuple[tuple[str, Kind], ...] = (
     *_GAME,
     *((f"{name}_{number}", kind) for number in (1, 2) for name, kind in _SIDE),
+    ("host", "text"),
+    ("host_speed", "number"),
+    ("host_load", "number"),
 )
 
 #: Larger integers are not all exact as floats.
@@ -416,6 +423,7 @@ def _common(kinds: set[str]) -> Kind:
 def fixed_row(game: Game) -> list[Value]:
     """Return the values of `FIXED`."""
     first, second = game.sides
+    host = game.host
     return [
         game.id,
         game.attempt,
@@ -438,6 +446,7 @@ def fixed_row(game: Game) -> list[Value]:
         game.record_name if game.has_record else None,
         *_side(first),
         *_side(second),
+        *((None, None, None) if host is None else (host.name, host.speed, host.load)),
     ]
 
 

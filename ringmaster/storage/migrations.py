@@ -80,12 +80,20 @@ def _fingerprints(connection: sqlite3.Connection) -> None:
     )
 
 
+def _hosts(connection: sqlite3.Connection) -> None:
+    # NULL for games on the ringmaster's own machine; the name is in `names`
+    connection.execute("ALTER TABLE results ADD COLUMN host INTEGER")
+    connection.execute("ALTER TABLE results ADD COLUMN speed REAL")
+    connection.execute("ALTER TABLE results ADD COLUMN load REAL")
+
+
 #: Migration n (from 1) brings a file from version n - 1 to n; entries never change.
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("first tables", _first),
     ("places in the collected file of game records", _places),
     ("evaluations of positions and their scores", _evaluations),
     ("fingerprints of games", _fingerprints),
+    ("hosts of games", _hosts),
 )
 
 

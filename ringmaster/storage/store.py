@@ -15,8 +15,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ringmaster.model.cluster import Host
 from ringmaster.model.jobs import Ticket
-from ringmaster.model.results import EngineUsage, EvaluationResult, GameResult, Result
+from ringmaster.model.results import (
+    FAULTS,
+    TIME_LOSSES,
+    EngineUsage,
+    EvaluationResult,
+    GameResult,
+    HostTally,
+    Result,
+)
 from ringmaster.storage.connect import (
     View,
     connect,
@@ -48,8 +57,9 @@ _READ_PENDING = "SELECT game_id, attempt, folder, name, text FROM pending WHERE 
 # not OR IGNORE, which would pass over other constraints, too
 _INSERT_RESULT = (
     "INSERT INTO results (game_id, attempt, once, ticket, outcome, reason, detail, seconds, "
-    "usage, finished, winner, forfeit, score, faulty, plies, evaluation, fingerprint, repeats) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "usage, finished, winner, forfeit, score, faulty, plies, evaluation, fingerprint, repeats, "
+    "host, speed, load) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (game_id, once) DO NOTHING"
 )
 
@@ -224,7 +234,8 @@ class Store:
             rows = self._rows(
                 "SELECT seq, ticket, finished, usage, evaluation, game_id, attempt, outcome, "
                 "reason, detail, seconds, winner, forfeit, score, faulty, plies, fingerprint, "
-                "repeats FROM results WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+                "repeats, host, speed, load FROM results WHERE seq > ? AND seq <= ? "
+                "ORDER BY seq LIMIT ?",
                 (after, last, _BATCH),
             )
             if not rows:
@@ -240,7 +251,8 @@ class Store:
 
     def _recorded(self, row: tuple[Any, ...]) -> StoredGame | StoredShard:
         seq, ticket, finished, usage, evaluation, game_id, attempt, outcome, *rest = row
-        reason, detail, seconds, winner, forfeit, score, faulty, plies, fingerprint, repeats = rest
+        reason, detail, seconds, winner, forfeit, score, faulty, plies, *rest = rest
+        fingerprint, repeats, host, speed, load = rest
         used = [self._usage(item) for item in decode(usage)]
         if evaluation is not None:
             number, shard, positions, facts = decode(evaluation)
@@ -256,6 +268,7 @@ class Store:
             *(plies, seconds, (first, second)),
             fingerprint=fingerprint,
             repeats=bool(repeats),
+            host=None if host is None else Host(self._names[host], speed, load),
         )
         return StoredGame(seq, decode(ticket), result, finished)
 
@@ -266,6 +279,17 @@ class Store:
         return EngineUsage(
             *(names[name], cpu_time, peak_memory, thinking, slowest, names[description], *ponder)
         )
+
+    def hosts(self) -> Iterator[HostTally]:
+        """Yield what was recorded on each host of a cluster."""
+        faults = ", ".join("?" * len(FAULTS))
+        for row in self._rows(
+            "SELECT host, count(*), sum(reason IN (?, ?)), "
+            f"sum(reason IN ({faults})), coalesce(sum(load), 0), max(speed) FROM results "
+            "WHERE host IS NOT NULL GROUP BY host ORDER BY host",
+            (*TIME_LOSSES, *FAULTS),
+        ):
+            yield HostTally(self._names[row[0]], *row[1:])
 
     def scores(self, number: int, shard: int) -> bytes | None:
         """Return the scores of a shard of a pass, None if dropped or never recorded."""
@@ -436,7 +460,7 @@ class Transaction:
         result = storable_game(result)
         own = (
             *(result.winner, result.forfeit, result.score, result.faulty, result.plies),
-            *(None, result.fingerprint, result.repeats),
+            *(None, result.fingerprint, result.repeats, *self._place(result.host)),
         )
         return self._insert(ticket, result, own, result.usage)
 
@@ -444,7 +468,7 @@ class Transaction:
         scores = result.scores
         result = storable_evaluation(result)
         facts = [result.score_key, result.shard, result.positions, result.facts]
-        own = (None, 0, "", None, 0, self._encode(facts), None, 0)
+        own = (None, 0, "", None, 0, self._encode(facts), None, 0, *self._place(result.host))
         seq = self._insert(ticket, result, own, (result.usage,))
         if seq is not None and scores is not None:
             self._execute(
@@ -476,6 +500,14 @@ class Transaction:
         column = "void" if void else "completed"
         self._execute(f"UPDATE counts SET {column} = {column} + 1")
         return seq
+
+    def _place(self, host: Host | None) -> tuple[int | None, float | None, float | None]:
+        """Return the columns of a host."""
+        return (
+            (None, None, None)
+            if host is None
+            else (self._name_id(host.name), host.speed, host.load)
+        )
 
     def _usage_row(self, used: EngineUsage) -> list[Any]:
         name, description = self._name_id(used.name), self._name_id(used.description)

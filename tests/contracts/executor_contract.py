@@ -10,11 +10,13 @@ import os
 import time
 from collections.abc import Callable, Iterable
 
+import msgspec
 import pytest
 
 from ringmaster.errors import ExecutorError
 from ringmaster.execution.executor import Done, Executor, JobEnd, Lost
 from ringmaster.model.jobs import Job
+from ringmaster.model.results import GameResult, JobResult
 from tests.execution.scripted_work import check, expected, game
 
 Make = Callable[[int], Executor]
@@ -35,6 +37,11 @@ def run_all(executor: Executor, jobs: Iterable[Job]) -> list[JobEnd]:
     return events
 
 
+def bare(result: JobResult) -> JobResult:
+    """A result without its host."""
+    return msgspec.structs.replace(result, host=None) if isinstance(result, GameResult) else result
+
+
 class ExecutorContract:
     @pytest.mark.parametrize("slots", [1, 3])
     def test_every_job_gives_exactly_one_event_with_its_own_result(
@@ -45,7 +52,7 @@ class ExecutorContract:
         events = run_all(executor, jobs)
         assert executor.slots == slots
         assert sorted(e.job.id for e in events) == sorted(job.id for job in jobs)
-        assert all(isinstance(e, Done) and e.result == expected(e.job) for e in events)
+        assert all(isinstance(e, Done) and bare(e.result) == expected(e.job) for e in events)
         assert executor.wait(0) == []
 
     def test_job_of_an_event_is_the_submitted_object(self, make: Make) -> None:
@@ -88,7 +95,7 @@ class ExecutorContract:
         ticket = {"é": "\0\n\x1b[31m☃ 𝄞", "seed": 2**100, "x": 0.1, "list": [None, True, {}]}
         (event,) = run_all(make(1), [game(1, **ticket)])
         assert isinstance(event, Done)
-        assert event.result == expected(game(1, **ticket))
+        assert bare(event.result) == expected(game(1, **ticket))
 
     def test_a_result_may_be_long(self, make: Make) -> None:
         (event,) = run_all(make(1), [game(1, record=3_000_000)])

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.texel.score_setting import Choice
+from ringmaster.competitions.setting_types import Choice
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.errors import DatasetError, SettingError
 from ringmaster.model.canonical import canonical

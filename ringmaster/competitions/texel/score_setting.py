@@ -1,20 +1,20 @@
-"""The setting `score`, and setting types that accept several calls, words or a function."""
+"""The setting `score`."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from ringmaster.competitions.setting_types import Choice
 from ringmaster.errors import SettingError, shown
 from ringmaster.model.jobs import ScoreKind
 from ringmaster.model.players import GameName
 from ringmaster.model.settings import (
-    INVALID,
     Call,
     CallOf,
     Context,
@@ -24,71 +24,8 @@ from ringmaster.model.settings import (
     OneOf,
     Setting,
     SettingPath,
-    SettingType,
     String,
 )
-
-
-class Choice(SettingType):
-    """One of several kinds of call, a word for one of them, or a function.
-
-    words     names of calls without arguments, with the kind of call
-    function  a function instead of a call; None: not allowed
-    """
-
-    def __init__(
-        self,
-        *calls: CallOf,
-        words: Mapping[str, str] | None = None,
-        function: Function | None = None,
-    ) -> None:
-        self.calls = calls
-        self.words = dict(words or {})
-        self.function = function
-
-    def describe(self) -> str:
-        parts = [repr(word) for word in self.words]
-        parts += [call.describe() for call in self.calls]
-        if self.function is not None:
-            parts.append(self.function.describe())
-        return f"{', '.join(parts[:-1])} or {parts[-1]}" if len(parts) > 1 else parts[0]
-
-    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if isinstance(value, str) and value in self.words:
-            value = Call(self.words[value], (), {})
-        if isinstance(value, Call):
-            for call in self.calls:
-                if call.kind == value.kind:
-                    return call.interpret(value, path, context)
-        elif callable(value) and self.function is not None:
-            return self.function.interpret(value, path, context)
-        return context.refuse(path, f"{shown(value)} is not a valid choice", self.describe())
-
-
-class Word(SettingType):
-    """A word, or a value of another type."""
-
-    def __init__(self, inner: SettingType, *words: str) -> None:
-        self.inner = inner
-        self.words = words
-
-    def describe(self) -> str:
-        return f"{' or '.join(map(repr, self.words))}, or {self.inner.describe()}"
-
-    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if isinstance(value, str) and value in self.words:
-            return value
-        before = len(context.problems)
-        interpreted = self.inner.interpret(value, path, context)
-        if interpreted is INVALID and len(context.problems) == before + 1:
-            # one message with all valid forms
-            problem = context.problems.pop()
-            context.refuse(problem.path, problem.message, self.describe())
-        return interpreted
-
-    def portable(self, data: Any, directory: str) -> Any:
-        return self.inner.portable(data, directory)
-
 
 #: Returns centipawns for the side to move, or None, from the engine's answer and the position.
 ScoreFunction = Callable[[str, str], float | None]

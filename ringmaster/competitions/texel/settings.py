@@ -9,9 +9,10 @@ import msgspec
 import numpy as np
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS, PlayerDefinition
+from ringmaster.competitions.setting_types import Choice, Word
 from ringmaster.competitions.texel.methods import GAUSS_NEWTON, OPTIMISER, RIDGE
 from ringmaster.competitions.texel.reference import MOVE_LIMITS, REFERENCE_CALL, without_limits
-from ringmaster.competitions.texel.score_setting import DEPTH_1, EVAL, Choice, ScoreSetting, Word
+from ringmaster.competitions.texel.score_setting import DEPTH_1, EVAL, ScoreSetting
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
 from ringmaster.competitions.tuning.parameter_settings import (

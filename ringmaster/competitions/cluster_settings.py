@@ -1,0 +1,222 @@
+"""The setting `cluster`: Cluster(…), Cluster.local(…), Cluster.slurm(…), Cluster.ssh(…)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ringmaster.competitions.setting_types import Choice
+from ringmaster.errors import SettingError, shown
+from ringmaster.model.cluster import Calibration, Cluster, Kind, Tls
+from ringmaster.model.settings import (
+    Boolean,
+    CallOf,
+    Context,
+    FileName,
+    Float,
+    Integer,
+    ListOf,
+    Maybe,
+    Setting,
+    SettingPath,
+    SettingType,
+    String,
+)
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) *([KMGT]?)(i?)B?", re.ASCII | re.IGNORECASE)
+#: Schemes of addresses that Dask has here.
+_ADDRESS = re.compile(r"(tcp|tls|ws|wss)://\S+")
+
+
+class Bytes(SettingType):
+    """A number of bytes, or a text such as "2 GB"."""
+
+    def describe(self) -> str:
+        return "a number of bytes, or a text such as '2 GB'"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+        if match is not None:
+            base = 1024 if match[3] else 1000
+            value = round(float(match[1]) * base ** " KMGT".index(match[2].upper() or " "))
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            return context.refuse(
+                path, f"{shown(value)} is not an amount of memory", self.describe()
+            )
+        return value
+
+
+class Address(SettingType):
+    """The address of a Dask scheduler."""
+
+    def describe(self) -> str:
+        return "a scheduler's address such as 'tcp://node1:8786'"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str) and _ADDRESS.fullmatch(value):
+            return value
+        return self.refuse_text(value, path, context, "is not the address of a scheduler")
+
+
+_GAMES = Setting(
+    "games",
+    Maybe(Integer(minimum=1)),
+    'Games at a time on each worker; by default its resource "games", else its threads.',
+    None,
+)
+_HOSTS = (
+    _GAMES,
+    Setting(
+        "pin",
+        Boolean(),
+        "Give each game its own CPUs (whole cores where there are enough).",
+        False,
+    ),
+    Setting(
+        "game_memory",
+        Maybe(Bytes()),
+        "Memory that an engine may allocate; a host plays no more games at a time than it has "
+        "such amounts.  Mapped files are not counted.",
+        None,
+    ),
+    Setting(
+        "ship",
+        ListOf(FileName()),
+        "Files and folders for every host, such as tablebases; engines find them in place of the "
+        "paths in the control file.",
+        (),
+    ),
+    Setting(
+        "calibrate",
+        Maybe(String()),
+        "Code of a UCI or USI player whose engine is timed on each host; time controls are "
+        "multiplied by `nps` over the host's nodes a second.",
+        None,
+    ),
+    Setting(
+        "nps",
+        Maybe(Float(above=0)),
+        "Nodes a second for which the time controls are meant.",
+        None,
+    ),
+    Setting("tls_ca", Maybe(FileName()), "Certificate of the authority (PEM).", None),
+    Setting("tls_cert", Maybe(FileName()), "Own certificate (PEM).", None),
+    Setting("tls_key", Maybe(FileName()), "Own private key (PEM).", None),
+    Setting(
+        "reconnect",
+        Float(above=0),
+        "Seconds to wait for a scheduler that does not answer.",
+        60.0,
+    ),
+)
+
+
+def _builder(kind: Kind, own: Sequence[Setting]) -> Callable[[dict[str, Any], Context], Cluster]:
+    """Return a function that makes a cluster from interpreted arguments."""
+    names = {setting.name for setting in own} - {"address"}
+
+    def build(values: dict[str, Any], context: Context) -> Cluster:
+        tls = [values[name] for name in ("tls_ca", "tls_cert", "tls_key")]
+        if any(tls) and not all(tls):
+            raise SettingError((), "TLS needs all of tls_ca, tls_cert and tls_key")
+        if str(values.get("address", "")).startswith(("tls:", "wss:")) and not any(tls):
+            raise SettingError((), "an address with TLS needs tls_ca, tls_cert and tls_key")
+        calibration = None
+        if values["calibrate"] is not None:
+            if values["nps"] is None:
+                raise SettingError(
+                    ("calibrate",),
+                    "calibration needs `nps`, the nodes a second of the machine that the time "
+                    "controls are meant for",
+                    "nps=1_000_000",
+                )
+            calibration = Calibration(values["calibrate"], values["nps"])
+        elif values["nps"] is not None:
+            raise SettingError(("nps",), "nps has no meaning without `calibrate`")
+        return Cluster(
+            kind=kind,
+            address=values.get("address", ""),
+            options={name: values[name] for name in names if values[name] is not None},
+            games=values["games"],
+            pin=values["pin"],
+            memory=values["game_memory"],
+            calibrate=calibration,
+            ship=values["ship"],
+            tls=Tls(*tls) if any(tls) else None,
+            reconnect=values["reconnect"],
+        )
+
+    return build
+
+
+def _call(suffix: str, kind: Kind, own: tuple[Setting, ...], *positional: str) -> CallOf:
+    return CallOf(f"Cluster{suffix}", (*own, *_HOSTS), _builder(kind, own), positional=positional)
+
+
+_PYTHON = Setting(
+    "python", Maybe(String()), "The Python with ringmaster on the hosts; by default this one.", None
+)
+
+CLUSTER = Choice(
+    _call(
+        "",
+        "address",
+        (Setting("address", Address(), "The scheduler's address."),),
+        "address",
+    ),
+    _call(
+        ".local",
+        "local",
+        (Setting("workers", Integer(minimum=1), "Number of workers on this machine.", 2),),
+        "workers",
+    ),
+    _call(
+        ".slurm",
+        "slurm",
+        (
+            Setting("jobs", Integer(minimum=1), "Number of Slurm jobs, with a worker each."),
+            Setting("cores", Integer(minimum=1), "CPUs of a job."),
+            Setting("memory", String(), "Memory of a job, such as '16 GB'."),
+            Setting("walltime", Maybe(String()), "Time limit of a job, such as '24:00:00'.", None),
+            Setting("queue", Maybe(String()), "Partition.", None),
+            Setting("account", Maybe(String()), "Account that is charged.", None),
+            Setting(
+                "interface",
+                Maybe(String()),
+                "Network interface between this machine and the jobs, such as 'ib0'.",
+                None,
+            ),
+            Setting(
+                "directives", ListOf(String()), "Further #SBATCH lines, such as '--exclusive'.", ()
+            ),
+            Setting("prologue", ListOf(String()), "Shell commands before a worker starts.", ()),
+            _PYTHON,
+        ),
+    ),
+    _call(
+        ".ssh",
+        "ssh",
+        (
+            Setting(
+                "hosts",
+                ListOf(String(), minimum=1),
+                "Machines with a worker each; the scheduler runs on the first.",
+            ),
+            Setting("username", Maybe(String()), "Name on those machines.", None),
+            Setting("port", Maybe(Integer(minimum=1, maximum=65535)), "Port of SSH.", None),
+            Setting("key_file", Maybe(FileName()), "Private key for SSH.", None),
+            _PYTHON,
+        ),
+        "hosts",
+    ),
+)
+
+#: For every competition type.
+CLUSTER_SETTING = Setting(
+    "cluster",
+    Maybe(CLUSTER),
+    "Play on the hosts of a Dask cluster; ``--cluster`` overrides the address.",
+    None,
+    change="report",
+)

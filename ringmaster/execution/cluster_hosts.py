@@ -1,0 +1,298 @@
+"""The hosts of a cluster: who they are, whether they may play, how fast and how busy they are."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from ringmaster.errors import ExecutorError, counted
+from ringmaster.execution import shipping
+from ringmaster.execution.dask_link import Link, Prepared
+from ringmaster.execution.dask_protocol import Assignment, HostFacts
+from ringmaster.execution.health import Health
+from ringmaster.model.cluster import Cluster, Host
+from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, GameSettings, Job
+from ringmaster.model.players import GameName, Player
+from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, JobResult
+
+#: Shorter jobs share a task that takes so many seconds; longer ones have a task each.
+TASK_SECONDS = 0.25
+#: Jobs of one task, at most.
+TASK_JOBS = 2000
+#: Seconds of work that wait at a host beyond its slots, if the competition allows it.
+AHEAD_SECONDS = 0.5
+#: Weight of a new duration in the mean duration of a host's jobs.
+_WEIGHT = 0.3
+
+
+class ClusterHost:
+    """One worker of a cluster, as a run knows it.
+
+    state  "preparing", "calibrating", "ready", or "out": it gets no more jobs
+    tasks  numbers of the jobs of each task in progress, by key
+    jobs   in progress, with those that wait at the host
+    pace   mean seconds of a job, None before the first
+    speed  as in `model.cluster.Host`
+    files  how many of the run's files it has
+    """
+
+    def __init__(self, address: str, id: str) -> None:
+        self.address = address
+        self.id = id
+        self.name = address
+        self.state = "preparing"
+        self.slots = 0
+        self.tasks: dict[str, list[int]] = {}
+        self.jobs = 0
+        self.pace: float | None = None
+        self.speeds: list[float] = []
+        self.speed: float | None = None
+        self.files = 0
+
+    def together(self) -> int:
+        """Return how many jobs its next task should have."""
+        return max(1, self._in(TASK_SECONDS))
+
+    def ahead(self) -> int:
+        """Return how many jobs may wait at the host beyond its slots."""
+        return self._in(AHEAD_SECONDS)
+
+    def _in(self, seconds: float) -> int:
+        """Return how many jobs the host does in a time, at most TASK_JOBS."""
+        if self.pace is None:
+            return 0
+        return min(TASK_JOBS, int(self.slots * seconds / max(self.pace, 1e-6)))
+
+    def take_pace(self, seconds: float) -> None:
+        """Take the duration of a job."""
+        mean = seconds if self.pace is None else self.pace
+        self.pace = mean + _WEIGHT * (seconds - mean)
+
+    def for_speed(self, job: Job) -> Job:
+        """Return a job with time controls for the host's speed."""
+        if self.speed is None or not isinstance(job, GameJob):
+            return job
+        first, second = (_slowed(player, 1 / self.speed) for player in job.players)
+        return msgspec.structs.replace(job, players=(first, second))
+
+
+class Hosts:
+    """The hosts of a run.
+
+    link     the connection to them
+    orders   of the run
+    players  whose engines are compared and timed
+    notices  as in `Executor.notices`, since they were last taken
+    failure  the reason why no host can play, once there is none
+    """
+
+    def __init__(
+        self, link: Link, orders: Assignment, cluster: Cluster, players: Iterable[Player]
+    ) -> None:
+        self._link = link
+        self.orders = orders
+        self._calibration = calibration = cluster.calibrate
+        self._timed = next(
+            (p for p in players if calibration and p.code == calibration.player), None
+        )
+        self._by_address: dict[str, ClusterHost] = {}
+        self.notices: list[tuple[str, bool]] = []
+        self.failure: ExecutorError | None = None
+        #: Texts about hosts that are not used.
+        self._refusals: dict[str, None] = {}
+        self._waits = False
+        self._health = Health()
+        #: The checksum of each program with the host that had it first; the same for the names
+        #: of engines.
+        self._programs: dict[str, tuple[str, str]] = {}
+        self._engines: dict[str, tuple[str, str]] = {}
+
+    def all(self) -> list[ClusterHost]:
+        """Return every host, usable or not."""
+        return list(self._by_address.values())
+
+    def ready(self) -> list[ClusterHost]:
+        """Return the hosts that get jobs."""
+        return [host for host in self._by_address.values() if host.state == "ready"]
+
+    def by_address(self, address: str) -> ClusterHost:
+        """Return the host at an address."""
+        return self._by_address[address]
+
+    # joining and leaving
+
+    def compare(self, found: Mapping[str, str]) -> list[ClusterHost]:
+        """Compare the cluster's workers with the known ones; return hosts that have left."""
+        if not found and not self._by_address and not self._waits:
+            self._waits = True
+            self.notices.append(("the cluster has no workers yet; waiting for them", False))
+        gone = [h for h in self._by_address.values() if found.get(h.address) != h.id]
+        for host in gone:
+            del self._by_address[host.address]
+            lost = f"; {counted(host.jobs, 'job')} in progress" if host.jobs else ""
+            if host.state != "preparing":
+                self.notices.append((f"host {host.name} has left{lost}", bool(host.jobs)))
+        for address, id in found.items():
+            if address not in self._by_address:
+                self._by_address[address] = ClusterHost(address, id)
+                self._link.prepare(address, id, self.orders)
+        return gone
+
+    def add_files(self, names: Iterable[str]) -> None:
+        """Have more files shipped to every host.  Raises ExecutorError."""
+        files = (*self.orders.files, *shipping.collect(names))
+        self.orders = msgspec.structs.replace(self.orders, files=files)
+        for host in self._by_address.values():
+            if host.state != "out":
+                self._link.prepare(host.address, host.id, self.orders)
+
+    def known(self, address: str, id: str) -> ClusterHost | None:
+        """Return a host that is still the asked one, and not out."""
+        host = self._by_address.get(address)
+        return host if host is not None and host.id == id and host.state != "out" else None
+
+    def take_prepared(self, news: Prepared) -> ClusterHost | None:
+        """Take a host that has its orders and files; return a new one that may play."""
+        host, facts = self.known(news.address, news.id), news.facts
+        if host is None:
+            return None
+        is_new = host.state == "preparing"
+        if is_new:
+            self._name(host, facts.name)
+        refusal = facts.refusal or self._difference(host.name, facts)
+        if not refusal and facts.missing:
+            refusal = f"it did not keep {counted(len(facts.missing), 'shipped file')}"
+        if refusal:
+            self.refuse(host, refusal)
+            return None
+        host.slots, host.files = facts.slots, len(news.orders.files)
+        if not is_new:
+            return None
+        words = (
+            f"host {host.name} joins: {counted(facts.slots, 'game')} at a time, "
+            f"{counted(facts.cpus, 'CPU')}"
+        )
+        if 0 < facts.cores < facts.slots:
+            words += f" on {counted(facts.cores, 'core')}, which games share"
+        programs = [f"{name} {sum[:12]}" for name, sum in self._sums(facts).items() if sum]
+        self.notices.append(("; ".join([words, *programs]), False))
+        host.state = "ready" if self._timed is None else "calibrating"
+        return host
+
+    def _sums(self, facts: HostFacts) -> dict[str, str]:
+        """Return the checksums of programs by name."""
+        return {self.orders.programs[code][0]: sum for code, sum in facts.programs.items()}
+
+    def _difference(self, name: str, facts: HostFacts) -> str:
+        """Return how a host's programs differ from those of the first host, or ""."""
+        for program, sum in self._sums(facts).items():
+            other, expected = self._programs.setdefault(program, (name, sum))
+            if sum != expected:
+                return (
+                    f"{program} is another file there (SHA-256 {sum[:12]}) than on {other} "
+                    f"({expected[:12]})"
+                )
+        return ""
+
+    def _name(self, host: ClusterHost, machine: str) -> None:
+        """Give a host its machine's name, with a number if the machine has several."""
+        taken = {other.name for other in self._by_address.values()}
+        name, number = machine, 1
+        while name in taken:
+            number += 1
+            name = f"{machine}-{number}"
+        host.name = name
+
+    def refuse(self, host: ClusterHost, reason: str, verb: str = "is not used") -> None:
+        """Send a host no more jobs; there is a failure if no other is left."""
+        host.state = "out"
+        text = f"host {host.name} {verb}: {reason}"
+        self._refusals[text] = None
+        self.notices.append((text, True))
+        if all(other.state == "out" for other in self._by_address.values()):
+            self.failure = ExecutorError("\n".join(["no host can play:", *self._refusals]))
+
+    # speed
+
+    def trials(self, host: ClusterHost) -> list[CheckJob]:
+        """Return jobs that measure a host's speed, for all slots at once as in games."""
+        if self._timed is None or self._calibration is None:
+            return []
+        player = self._timed
+        game: GameName = "chess" if player.protocol == "uci" else "shogi"
+        return [
+            CheckJob(
+                id=f"speed of {player.code}, {slot + 1} of {host.slots}",
+                player=player,
+                settings=GameSettings(game=game),
+                speed=self._calibration.seconds,
+            )
+            for slot in range(host.slots)
+        ]
+
+    def take_speed(self, host: ClusterHost, result: CheckResult) -> None:
+        """Take one slot's speed; a host with all of them may play."""
+        assert self._calibration is not None
+        if host.state != "calibrating":
+            return
+        if result.nps is None:
+            problems = "; ".join(map(str, result.problems)) or "it reports no nodes"
+            self.refuse(host, f"player {self._calibration.player!r} has no speed: {problems}")
+            return
+        host.speeds.append(result.nps)
+        if len(host.speeds) == host.slots:
+            nps = statistics.median(host.speeds)
+            host.speed = nps / self._calibration.speed
+            host.state = "ready"
+            text = f"{nps:,.0f} nodes a second: time controls are x {1 / host.speed:.3g}"
+            self.notices.append((f"host {host.name} searches {text}", False))
+
+    # results
+
+    def judge(self, host: ClusterHost, job: Job, result: JobResult) -> str:
+        """Return why a result does not count: another engine than on other hosts; or "".
+
+        A game counts for the host's health.
+        """
+        difference = self._other_engine(host, job, result)
+        if difference:
+            if host.state != "out":
+                self.refuse(host, difference)
+        elif isinstance(result, GameResult):
+            verdict = self._health.take(host.name, result)
+            if verdict and host.state == "ready" and len(self.ready()) > 1:
+                self.refuse(host, verdict, "gets no more games")
+        return difference
+
+    def _other_engine(self, host: ClusterHost, job: Job, result: JobResult) -> str:
+        """Return how an engine's name and version differ from those on other hosts, or ""."""
+        used: Iterable[tuple[Player, str]] = ()
+        if isinstance(job, GameJob) and isinstance(result, GameResult):
+            used = zip(job.players, (u.name for u in result.usage), strict=True)
+        elif isinstance(job, EvaluationJob) and isinstance(result, EvaluationResult):
+            used = [(job.player, result.usage.name)]
+        for player, name in used:
+            key = " ".join(player.command)
+            other, expected = self._engines.setdefault(key, (host.name, name)) if name else ("", "")
+            if name != expected:
+                return f"{player.command[0]} is {name} there, and {expected} on {other}"
+        return ""
+
+
+def placed(result: JobResult, place: Host) -> JobResult:
+    """Return a result with its host."""
+    if isinstance(result, CheckResult):
+        return result
+    return msgspec.structs.replace(result, host=place)
+
+
+def _slowed(player: Player, factor: float) -> Player:
+    """Return a player with `factor` times its time."""
+    control = player.time_control
+    return msgspec.structs.replace(
+        player,
+        time_control=None if control is None else control.scaled(factor),
+        move_time=None if player.move_time is None else player.move_time * factor,
+    )

@@ -1,0 +1,367 @@
+"""The executor on a Dask cluster: games as tasks on the workers, which are its hosts.
+
+Dask connects machines, starts their workers, notices the loss of one and counts games at a
+time.  The executor chooses the host of each task itself, because hosts differ: in speed, in
+files, in health.  So the loss of a worker is the loss of known jobs, which are reported at
+once, and Dask never repeats a task on its own.  A job has one number; only the answer of the
+task that it is in counts, so a late or second answer changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import select
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import ringmaster
+from ringmaster.errors import ExecutorError
+from ringmaster.execution import shipping
+from ringmaster.execution.cluster_hosts import ClusterHost, Hosts, placed
+from ringmaster.execution.dask_link import (
+    Answered,
+    Link,
+    News,
+    Prepared,
+    Silence,
+    Unanswered,
+    Unprepared,
+    Workers,
+)
+from ringmaster.execution.dask_protocol import Answer, Assignment, NumberedJob, encode
+from ringmaster.execution.executor import Done, Executor, JobEnd, Lost
+from ringmaster.execution.local import MAX_DEATHS, job_key, milliseconds
+from ringmaster.model.cluster import Cluster, Host
+from ringmaster.model.jobs import EvaluationJob, Job
+from ringmaster.model.players import Player
+from ringmaster.model.results import CheckResult, JobResult
+
+_decode_answer = msgspec.json.Decoder(Answer).decode
+
+
+class DaskExecutor(Executor):
+    """Carries out jobs on the workers of a Dask cluster.
+
+    work      as for LocalExecutor, as are `setup` and its "marker"; it is found on each host
+    connect   returns the connection; called once
+    cluster   settings of the hosts
+    reaper    module of the reaper's program, or None
+    players   the players of the competition, whose programs the hosts must have
+    most      jobs at a time on all hosts, None for as many as they offer
+    error_lines  descriptor for the engines' standard error, or None
+
+    A host that leaves loses its jobs, which are reported as `Lost`.  A host that cannot play
+    is not used: another version of ringmaster or of an engine, too little memory, work that
+    raises.  A host with more faults of engines than the others, beyond chance, gets no more
+    jobs.  `notices` says so.  The scheduler may be away for `cluster.reconnect` seconds.
+
+    Raises ExecutorError when the cluster is not there or a file cannot be shipped; and from
+    `wait` when the scheduler stays away, when all hosts were refused, or when the work raises
+    repeatedly in the same job.
+    """
+
+    def __init__(
+        self,
+        work: str,
+        connect: Callable[[], Link],
+        cluster: Cluster,
+        *,
+        setup: Mapping[str, Any] = {},
+        reaper: str | None = None,
+        players: Iterable[Player] = (),
+        most: int | None = None,
+        error_lines: int | None = None,
+    ) -> None:
+        players = list(players)
+        self._most = most
+        self._error_lines = error_lines
+        self._closed = False
+        self._jobs: dict[int, Job] = {}  # by number, in order of submission
+        self._last_number = 0
+        self._last_task = 0
+        self._pending: deque[int] = deque()
+        self._events: list[tuple[int, JobEnd]] = []
+        self._failure: ExecutorError | None = None
+        self._losses: dict[tuple[str, str], int] = {}
+        #: The host of each task in progress.
+        self._tasks: dict[str, ClusterHost] = {}
+        #: Jobs that measure a host, by number; the caller knows nothing of them.
+        self._trials: dict[int, Job] = {}
+        #: Files of positions that hosts have, or read from their own disks.
+        self._positions: set[str] = set()
+        shipped = [name for p in players if p.ship for name in shipping.files_of(p)]
+        self._run = os.urandom(8).hex()
+        orders = Assignment(
+            run=self._run,
+            version=ringmaster.__version__,
+            work=work,
+            setup={
+                **setup,
+                "marker": setup.get("marker") or os.urandom(12).hex(),
+                **({} if error_lines is None else {"error_lines": True}),
+            },
+            reaper=reaper,
+            games=cluster.games,
+            pin=cluster.pin,
+            memory=cluster.memory,
+            programs={p.code: (p.command[0], p.cwd) for p in players},
+            files=tuple(shipping.collect([*shipped, *cluster.ship])),
+        )
+        self._link = connect()
+        self._hosts = Hosts(self._link, orders, cluster, players)
+
+    @property
+    def slots(self) -> int:
+        """The number of jobs that run at a time; at least 1, while workers are awaited."""
+        offered = sum(host.slots for host in self._hosts.ready())
+        return max(1, offered if self._most is None else min(offered, self._most))
+
+    def room(self, *, ahead: bool = False) -> int:
+        """Return how many more jobs are worth submitting now (see `Executor.room`)."""
+        count = self.slots
+        hosts = self._hosts.ready()
+        if ahead and (self._most is None or self._most >= sum(host.slots for host in hosts)):
+            count += sum(host.ahead() for host in hosts)
+        return max(0, count - len(self._jobs))
+
+    def submit(self, job: Job) -> None:
+        """Take a job; it is sent with the next `wait`.
+
+        Raises ExecutorError after `close`, or for a job that JSON cannot express.
+        """
+        if self._closed:
+            raise ExecutorError(f"job {job.id} was submitted to an executor that is closed")
+        try:
+            encode(job)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ExecutorError(f"job {job.id} cannot be sent to a worker: {error}") from error
+        if isinstance(job, EvaluationJob) and job.positions not in self._positions:
+            self._positions.add(job.positions)
+            if os.path.isfile(job.positions):
+                self._hosts.add_files([job.positions])
+        number = self._next_number()
+        self._jobs[number] = job
+        self._pending.append(number)
+
+    def _next_number(self) -> int:
+        self._last_number += 1
+        return self._last_number
+
+    def running(self) -> Sequence[Job]:
+        """Return the jobs submitted and not yet reported, oldest first."""
+        return list(self._jobs.values())
+
+    def notices(self) -> list[tuple[str, bool]]:
+        """Return news of hosts since the last call (see `Executor.notices`)."""
+        notices, self._hosts.notices = self._hosts.notices, []
+        return notices
+
+    def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:
+        """Return events as soon as there is one (see `Executor.wait`)."""
+        if self._closed or (timeout is None and not wake and not self._jobs):
+            return []
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        poll = select.poll()
+        for fd in {self._link.fileno(), *wake}:
+            poll.register(fd, select.POLLIN)
+        while True:
+            self._dispatch()
+            seconds = 0.0 if self._events else deadline - time.monotonic()
+            ready = [fd for fd, _ in poll.poll(milliseconds(seconds))]
+            for news in self._link.take():
+                self._take(news)
+            woken = any(fd != self._link.fileno() for fd in ready)
+            failure = self._failure or self._hosts.failure
+            if self._events or failure or woken or time.monotonic() >= deadline:
+                break
+        # Results come before failures.
+        if failure and not self._events:
+            raise failure
+        self._dispatch()
+        events, self._events = self._events, []
+        for number, _ in events:
+            self._jobs.pop(number, None)
+        return [event for _, event in events]
+
+    def close(self, *, patience: float = 2.0) -> None:
+        """End the run's games and engines on all hosts; idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        self._link.close(self._run, patience)
+        for state in (self._jobs, self._pending, self._events, self._tasks, self._trials):
+            state.clear()
+
+    # jobs to hosts
+
+    def _dispatch(self) -> None:
+        """Send pending jobs to hosts with free slots, then some to wait at them."""
+        if not self._pending:
+            return
+        hosts = [h for h in self._hosts.ready() if h.files == len(self._hosts.orders.files)]
+        left = len(self._pending)
+        if self._most is not None and self._most < sum(host.slots for host in hosts):
+            left = self._most - sum(host.jobs for host in self._hosts.all())
+        shares: dict[str, list[int]] = {host.address: [] for host in hosts}
+        for waiting in (False, True):
+            free = {
+                host: host.slots + (host.ahead() if waiting else 0) - host.jobs - len(shared)
+                for host in hosts
+                for shared in [shares[host.address]]
+            }
+            while self._pending and left > 0 and (free := {h: n for h, n in free.items() if n > 0}):
+                # evenly, so that none waits while another has a queue; short jobs stay together
+                for host, room in free.items():
+                    count = min(room, max(1, host.together() // host.slots), left)
+                    count = min(count, len(self._pending))
+                    shares[host.address] += [self._pending.popleft() for _ in range(count)]
+                    free[host] -= count
+                    left -= count
+        for host in hosts:
+            numbers, size = shares[host.address], host.together()
+            for i in range(0, len(numbers), size):
+                self._send(host, numbers[i : i + size])
+
+    def _send(self, host: ClusterHost, numbers: list[int]) -> None:
+        """Submit a task with some jobs to a host."""
+        jobs = [NumberedJob(number, host.for_speed(self._job(number))) for number in numbers]
+        self._last_task += 1
+        key = f"games-{self._run}-{self._last_task}"
+        host.tasks[key] = numbers
+        host.jobs += len(numbers)
+        self._tasks[key] = host
+        self._link.send(host.address, key, self._run, encode(jobs))
+
+    def _job(self, number: int) -> Job:
+        return self._trials[number] if number in self._trials else self._jobs[number]
+
+    # news
+
+    def _take(self, news: News) -> None:
+        match news:
+            case Answered(key, data):
+                self._take_answer(key, data)
+            case Unanswered(key, reason):
+                self._take_loss(key, reason)
+            case Workers(found):
+                for gone in self._hosts.compare(found):
+                    for key in list(gone.tasks):
+                        self._take_loss(key, "it has left", told=True)
+            case Prepared():
+                host = self._hosts.take_prepared(news)
+                for job in [] if host is None else self._hosts.trials(host):
+                    assert host is not None
+                    number = self._next_number()
+                    self._trials[number] = job
+                    self._send(host, [number])
+            case Unprepared(address, id, reason):
+                unprepared = self._hosts.known(address, id)
+                if unprepared is not None:
+                    self._hosts.refuse(unprepared, reason)
+            case Silence(seconds, detail):
+                self._failure = ExecutorError(
+                    f"the cluster's scheduler has not answered for {seconds:.0f} s ({detail}); "
+                    "what was recorded is safe: run it again to resume"
+                )
+
+    def _take_answer(self, key: str, data: bytes) -> None:
+        """Take the answer of a task, unless it is not awaited any more."""
+        if key not in self._tasks:
+            return
+        try:
+            answer = _decode_answer(data)
+        except msgspec.MsgspecError as error:
+            self._take_loss(key, f"it sent no valid answer: {error}")
+            return
+        host, numbers = self._drop(key)
+        if answer.failure and host.state != "out":
+            self._hosts.refuse(host, " | ".join(answer.failure.splitlines()))
+        if not answer.failure:
+            host.take_pace(answer.seconds)
+        self._pass_on(answer.stderr)
+        place = Host(host.name, host.speed, answer.load)
+        left = set(numbers)
+        for outcome in answer.outcomes:
+            if outcome.number not in left:
+                continue
+            left.remove(outcome.number)
+            job = self._job(outcome.number)
+            if outcome.transcript is not None and job.transcript is not None:
+                path = Path(job.transcript)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(outcome.transcript)
+            if outcome.result is None:
+                self._lose(outcome.number, host, outcome.lost, counts=True)
+            else:
+                self._take_result(outcome.number, job, placed(outcome.result, place), host)
+        for number in left:
+            self._lose(number, host, answer.failure, told=True)
+
+    def _take_result(self, number: int, job: Job, result: JobResult, host: ClusterHost) -> None:
+        if self._trials.pop(number, None) is not None:
+            assert isinstance(result, CheckResult)
+            self._hosts.take_speed(host, result)
+            return
+        fault = self._hosts.judge(host, job, result)
+        if fault:
+            self._lose(number, host, fault, told=True)
+            return
+        self._losses.pop(job_key(job), None)
+        self._events.append((number, Done(job, result)))
+
+    def _take_loss(self, key: str, reason: str, *, told: bool = False) -> None:
+        """Report the jobs of a task that will not be answered (see `Lost.told`)."""
+        if key in self._tasks:
+            host, numbers = self._drop(key)
+            for number in numbers:
+                self._lose(number, host, reason, told=told)
+
+    def _drop(self, key: str) -> tuple[ClusterHost, list[int]]:
+        """Forget a task; return its host and jobs."""
+        host = self._tasks.pop(key)
+        numbers = host.tasks.pop(key)
+        host.jobs -= len(numbers)
+        self._link.forget(key)
+        return host, numbers
+
+    def _lose(
+        self,
+        number: int,
+        host: ClusterHost,
+        reason: str,
+        *,
+        counts: bool = False,
+        told: bool = False,
+    ) -> None:
+        """Report a job as lost.
+
+        counts  whether the work failed, which may be the job's fault
+        """
+        if self._trials.pop(number, None) is not None:
+            if host.state == "calibrating":
+                self._hosts.refuse(host, f"its speed cannot be measured: {reason}")
+            return
+        job = self._jobs[number]
+        reason = f"host {host.name}: {reason}"
+        self._events.append((number, Lost(job, reason, told)))
+        if counts:
+            losses = self._losses[job_key(job)] = self._losses.get(job_key(job), 0) + 1
+            if losses >= MAX_DEATHS and self._failure is None:
+                self._failure = ExecutorError(
+                    f"job {job.id} was lost {losses} times; the last time: {reason}"
+                )
+
+    def _pass_on(self, lines: Iterable[str]) -> None:
+        """Write lines of engines for the terminal; drop them rather than wait."""
+        if self._error_lines is None:
+            return
+        for line in lines:
+            with suppress(OSError):
+                os.write(self._error_lines, line.encode()[: select.PIPE_BUF - 1] + b"\n")

@@ -1,0 +1,399 @@
+"""A Dask worker as a host of games.
+
+The worker's process has a `LocalExecutor`, so games on a host are isolated, pinned, watched
+and ended exactly as on one machine.  The ringmaster calls `prepare` and `receive`, submits
+`play` as tasks, and calls `dismiss` at the end.  Payloads are JSON.
+
+A run that has gone away leaves nothing: the scheduler cancels the tasks of a lost client, the
+worker says so (`transition`), and a host without tasks of its run ends the games in progress
+at once, and idle engines after `IDLE` seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import select
+import shutil
+import socket
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+from distributed import Worker, WorkerPlugin, get_worker
+
+import ringmaster
+from ringmaster.errors import ExecutorError
+from ringmaster.execution.affinity import core_of, share
+from ringmaster.execution.dask_protocol import (
+    RESOURCE,
+    Answer,
+    Assignment,
+    HostFacts,
+    NumberedJob,
+    Outcome,
+    encode,
+)
+from ringmaster.execution.executor import Done, ErrorLines, JobEnd
+from ringmaster.execution.local import LocalExecutor
+from ringmaster.execution.shipping import Cache, ShippedFile, checksum
+
+#: Seconds without a game after which a host ends its engines.
+IDLE = 60.0
+
+
+_decode_assignment = msgspec.json.Decoder(Assignment).decode
+_decode_jobs = msgspec.json.Decoder(tuple[NumberedJob, ...]).decode
+
+
+def _plugin_name(run: str) -> str:
+    return f"ringmaster-{run}"
+
+
+async def prepare(assignment: bytes, dask_worker: Worker | None = None) -> bytes:
+    """Make a worker a host of a run; return its `HostFacts`.  May be called again."""
+    assert dask_worker is not None
+    orders = _decode_assignment(assignment)
+    name = socket.gethostname()
+    if orders.version != ringmaster.__version__:
+        facts = HostFacts(
+            name,
+            ringmaster.__version__,
+            refusal=f"it has ringmaster {ringmaster.__version__}, this is {orders.version}",
+        )
+        return encode(facts)
+    host = dask_worker.plugins.get(_plugin_name(orders.run))
+    if not isinstance(host, HostPlugin):
+        host = HostPlugin()
+        await dask_worker.plugin_add(host, name=_plugin_name(orders.run))
+    slots = await _slots(dask_worker, orders)
+    facts = await asyncio.to_thread(host.take, orders, slots, name)
+    return encode(facts)
+
+
+async def _slots(worker: Worker, orders: Assignment) -> int:
+    """Return the number of games at a time; give the worker the resource if it has none."""
+    threads: int = worker.state.nthreads
+    offered = worker.state.total_resources.get(RESOURCE)
+    slots = min(orders.games or threads, int(offered or threads), threads)
+    if orders.memory:
+        available = worker.memory_manager.memory_limit or psutil.virtual_memory().total
+        slots = min(slots, available // orders.memory)
+    if offered is None:
+        await worker.set_resources(**{RESOURCE: slots})
+    return slots
+
+
+async def receive(
+    run: str, file: bytes, first: bool, data: bytes, last: bool, dask_worker: Worker | None = None
+) -> None:
+    """Take a chunk of a shipped file.  Raises ExecutorError."""
+    assert dask_worker is not None
+    host = dask_worker.plugins[_plugin_name(run)]
+    assert isinstance(host, HostPlugin)
+    shipped = msgspec.json.decode(file, type=ShippedFile)
+    await asyncio.to_thread(host.receive, shipped, first, data, last)
+
+
+async def dismiss(run: str, patience: float, dask_worker: Worker | None = None) -> None:
+    """End a run's games and engines on a worker."""
+    assert dask_worker is not None
+    if _plugin_name(run) in dask_worker.plugins:
+        host = dask_worker.plugins[_plugin_name(run)]
+        assert isinstance(host, HostPlugin)
+        await host.close(patience)
+        await dask_worker.plugin_remove(_plugin_name(run))
+
+
+async def play(run: str, key: str, jobs: bytes) -> bytes:
+    """Carry out jobs; return an `Answer`."""
+    host = get_worker().plugins.get(_plugin_name(run))
+    if not isinstance(host, HostPlugin):
+        return encode(Answer(failure="the worker was restarted"))
+    return await host.play(key, _decode_jobs(jobs))
+
+
+class _Batch:
+    """The jobs of one task."""
+
+    def __init__(self, key: str, jobs: Sequence[NumberedJob]) -> None:
+        self.key = key
+        self.jobs = jobs
+        self.began = time.monotonic()
+        self.outcomes: list[Outcome] = []
+        self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+
+class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
+    """One run on one worker: a thread with a LocalExecutor.
+
+    The worker's event loop passes batches to the thread, and gets answers.
+    """
+
+    def __init__(self) -> None:
+        self._orders: Assignment | None = None
+        self._slots = 0
+        self._cache = Cache()
+        self._upload: tuple[str, Any] | None = None
+        self._new: deque[_Batch] = deque()
+        self._dropped: set[str] = set()
+        self._batches: dict[str, _Batch] = {}
+        #: Submitted jobs by identity, with their batch, number and transcript here and there.
+        self._running: dict[int, tuple[_Batch, int, str | None]] = {}
+        self._executor: LocalExecutor | None = None
+        self._error_lines: ErrorLines | None = None
+        self._thread: threading.Thread | None = None
+        self._closing: float | None = None
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        os.set_blocking(self._wake_write, False)
+
+    # called by the worker, in its event loop
+
+    def setup(self, worker: Worker) -> None:
+        """Remember the event loop."""
+        self._loop = asyncio.get_running_loop()
+
+    async def teardown(self, worker: Worker) -> None:
+        """End everything when the worker ends."""
+        await self.close(1.0)
+
+    def transition(self, key: Any, start: str, finish: str, **details: Any) -> None:
+        """Notice tasks that the scheduler takes back."""
+        if finish in ("released", "cancelled", "forgotten") and key in self._batches:
+            self._dropped.add(key)
+            self._wake()
+
+    async def play(self, key: str, jobs: Sequence[NumberedJob]) -> bytes:
+        """Carry out jobs; return the encoded `Answer`."""
+        if self._closing is not None:
+            return encode(Answer(failure="the run has ended"))
+        batch = _Batch(key, jobs)
+        self._batches[key] = batch
+        self._new.append(batch)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name=key, daemon=True)
+            self._thread.start()
+        self._wake()
+        try:
+            return await batch.answer
+        finally:
+            self._batches.pop(key, None)
+            self._dropped.discard(key)
+
+    async def close(self, patience: float) -> None:
+        """End games and engines; idempotent."""
+        self._closing = patience
+        self._wake()
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join)
+        for fd in (self._wake_read, self._wake_write):
+            with suppress(OSError):
+                os.close(fd)
+        self._wake_read = self._wake_write = -1
+
+    def _wake(self) -> None:
+        with suppress(OSError):
+            os.write(self._wake_write, b"+")
+
+    # preparation, in any thread
+
+    def take(self, orders: Assignment, slots: int, name: str) -> HostFacts:
+        """Take the run's orders; return the facts about this host."""
+        self._orders, self._slots = orders, slots
+        missing = self._cache.missing(orders.files)
+        allowed = sorted(os.sched_getaffinity(0))
+        cores = len({core_of(cpu) for cpu in allowed})
+        refusal = ""
+        if slots < 1:
+            refusal = "it has less memory than one game may use"
+        elif orders.pin and len(allowed) < slots:
+            refusal = f"it has {len(allowed)} CPUs, and each of its {slots} games needs its own"
+        shipped = {file.path for file in orders.files}
+        programs = {
+            code: "" if program in shipped else _program_checksum(program, cwd)
+            for code, (program, cwd) in orders.programs.items()
+        }
+        for code, (program, _) in orders.programs.items():
+            if program not in shipped and not programs[code] and not refusal:
+                refusal = f"player {code!r}: it has no program {program}"
+        return HostFacts(
+            name=name,
+            version=ringmaster.__version__,
+            slots=slots,
+            cpus=len(allowed),
+            cores=cores,
+            programs=programs,
+            missing=tuple(missing),
+            refusal=refusal,
+        )
+
+    def receive(self, file: ShippedFile, first: bool, data: bytes, last: bool) -> None:
+        """Collect the chunks of one file after another."""
+        if first:
+            self._upload = file.sha256, tempfile.TemporaryFile()
+        assert self._upload is not None
+        sha256, part = self._upload
+        if sha256 != file.sha256:
+            raise ExecutorError(f"chunks of {file.path} arrived in disorder")
+        part.write(data)
+        if last:
+            part.seek(0)
+            self._cache.write(file, iter(lambda: part.read(1 << 20), b""))
+            part.close()
+            self._upload = None
+
+    # the thread
+
+    def _serve(self) -> None:
+        idle_since = time.monotonic()
+        try:
+            while self._closing is None:
+                self._abandon()
+                self._begin()
+                if self._running:
+                    idle_since = time.monotonic()
+                elif time.monotonic() - idle_since > IDLE:
+                    self._end_executor(1.0)
+                self._step()
+        finally:
+            patience = 0.0 if self._closing is None else self._closing
+            self._end_executor(patience, "the run has ended")
+
+    def _step(self) -> None:
+        """Wait for results or for the event loop."""
+        if self._executor is None:
+            select.select([self._wake_read], [], [], None)
+            events: list[JobEnd] = []
+        else:
+            timeout = None if self._running else IDLE
+            try:
+                events = self._executor.wait(timeout, [self._wake_read])
+            except ExecutorError as error:
+                self._end_executor(1.0, str(error))
+                return
+        with suppress(BlockingIOError):
+            os.read(self._wake_read, 4096)
+        self._deliver(events)
+
+    def _begin(self) -> None:
+        """Submit the jobs of new batches."""
+        while self._new:
+            batch = self._new.popleft()
+            try:
+                if self._executor is None:
+                    self._executor = self._make_executor()
+                for numbered in batch.jobs:
+                    job = self._cache.localised(numbered.job)
+                    transcript = job.transcript
+                    if transcript is not None:
+                        transcript = os.path.join(self._folder.name, f"{numbered.number}.log")
+                        job = msgspec.structs.replace(job, transcript=transcript)
+                    self._running[id(job)] = (batch, numbered.number, transcript)
+                    self._executor.submit(job)
+            except ExecutorError as error:
+                self._end_executor(0.0, str(error))
+                self._answer(batch, str(error))
+
+    def _make_executor(self) -> LocalExecutor:
+        orders = self._orders
+        assert orders is not None
+        setup = {**orders.setup, "workers": self._slots}
+        pass_fds = []
+        if setup.pop("error_lines", None) is not None:
+            self._error_lines = ErrorLines()
+            setup["error_lines"] = self._error_lines.write_fd
+            pass_fds = [self._error_lines.write_fd]
+        if orders.pin:
+            setup["cpus"] = share(sorted(os.sched_getaffinity(0)), self._slots)
+        if orders.memory is not None:
+            setup["memory"] = orders.memory
+        self._folder = tempfile.TemporaryDirectory(prefix="ringmaster-")
+        return LocalExecutor(
+            orders.work,
+            self._slots,
+            setup=setup,
+            reaper=None if orders.reaper is None else _program_of(orders.reaper),
+            pass_fds=pass_fds,
+        )
+
+    def _end_executor(self, patience: float, failure: str = "") -> None:
+        """End all workers and engines; answer every batch with a failure, if there is one."""
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.close(patience=patience)
+            self._folder.cleanup()
+        if self._error_lines is not None:
+            self._error_lines.close()
+            self._error_lines = None
+        self._running.clear()
+        if failure:
+            for batch in [*self._batches.values()]:
+                self._answer(batch, failure)
+
+    def _abandon(self) -> None:
+        """End the games in progress when the scheduler has taken back all tasks of the run."""
+        if self._dropped and self._dropped >= {*self._batches}:
+            self._end_executor(0.0, "the task was cancelled")
+            self._new.clear()
+
+    def _deliver(self, events: Iterable[JobEnd]) -> None:
+        for event in events:
+            batch, number, transcript = self._running.pop(id(event.job))
+            text = None
+            if transcript is not None and os.path.exists(transcript):
+                text = Path(transcript).read_bytes()
+                os.unlink(transcript)
+            if isinstance(event, Done):
+                batch.outcomes.append(Outcome(number, event.result, transcript=text))
+            else:
+                batch.outcomes.append(Outcome(number, lost=event.reason, transcript=text))
+            if len(batch.outcomes) == len(batch.jobs):
+                self._answer(batch)
+
+    def _answer(self, batch: _Batch, failure: str = "") -> None:
+        count = len(batch.jobs)
+        seconds = (time.monotonic() - batch.began) * min(count, self._slots) / count
+        lines = () if self._error_lines is None else tuple(self._error_lines.take())
+        answer = encode(
+            Answer(
+                outcomes=tuple(batch.outcomes),
+                seconds=seconds,
+                load=round(os.getloadavg()[0] / (os.cpu_count() or 1), 2),
+                stderr=lines,
+                failure=failure,
+            )
+        )
+        with suppress(RuntimeError):  # the event loop has ended
+            self._loop.call_soon_threadsafe(_resolve, batch.answer, answer)
+
+
+def _resolve(future: asyncio.Future[bytes], answer: bytes) -> None:
+    if not future.done():
+        future.set_result(answer)
+
+
+def _program_of(module: str) -> str:
+    spec = importlib.util.find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    return spec.origin
+
+
+def _program_checksum(program: str, cwd: str | None) -> str:
+    """Return the checksum of a program on this host, "" if it is not there."""
+    path = shutil.which(
+        program if "/" not in program or cwd is None else os.path.join(cwd, program)
+    )
+    try:
+        return "" if path is None else checksum(path)
+    except OSError:
+        return ""

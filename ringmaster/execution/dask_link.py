@@ -1,0 +1,307 @@
+"""The network of a Dask cluster as the executor sees it: what goes out, and news that comes in.
+
+An event loop in a thread of its own waits for the network.  News arrive in a queue, with a
+descriptor that wakes the executor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future as ThreadFuture
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ringmaster.execution.dask_protocol import RESOURCE, Assignment, HostFacts, encode
+from ringmaster.execution.shipping import CHUNK, ShippedFile
+
+#: Seconds between two looks at the cluster's workers.
+PERIOD = 1.0
+#: Seconds for a host to answer a call.
+_PATIENCE = 60.0
+
+_decode_facts = msgspec.json.Decoder(HostFacts).decode
+
+
+@dataclass(frozen=True)
+class Workers:
+    """The workers that the scheduler has: ids by address."""
+
+    found: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A worker has taken its orders and files; `facts` may have a refusal."""
+
+    address: str
+    id: str
+    orders: Assignment
+    facts: HostFacts
+
+
+@dataclass(frozen=True)
+class Unprepared:
+    """A worker cannot be a host."""
+
+    address: str
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The encoded answer of a task."""
+
+    key: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """A task that will have no answer."""
+
+    key: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Silence:
+    """The scheduler has stayed away for too long."""
+
+    seconds: float
+    detail: str
+
+
+News = Workers | Prepared | Unprepared | Answered | Unanswered | Silence
+
+
+class Link(ABC):
+    """A connection to a cluster for one run; every task gives at most one news."""
+
+    @abstractmethod
+    def fileno(self) -> int:
+        """Return a descriptor that is readable when there are news."""
+
+    @abstractmethod
+    def take(self) -> list[News]:
+        """Return the news since the last call; does not wait."""
+
+    @abstractmethod
+    def prepare(self, address: str, id: str, orders: Assignment) -> None:
+        """Have a worker take orders and files."""
+
+    @abstractmethod
+    def send(self, address: str, key: str, run: str, jobs: bytes) -> None:
+        """Submit a task for one worker."""
+
+    @abstractmethod
+    def forget(self, key: str) -> None:
+        """Drop a task, here and on the cluster; it may be in progress."""
+
+    @abstractmethod
+    def close(self, run: str, patience: float) -> None:
+        """End a run on all workers, and the connection.
+
+        patience  seconds for engines to quit
+        """
+
+
+class DaskLink(Link):
+    """A connection by a Dask client.
+
+    client     a synchronous client, with an event loop in a thread
+    release    closes the client, and what was started with it
+    reconnect  seconds for which the scheduler may be away
+    """
+
+    def __init__(self, client: Any, release: Callable[[], None], reconnect: float) -> None:
+        self._client = client
+        self._release = release
+        self._reconnect = reconnect
+        self._loop: asyncio.AbstractEventLoop = client.loop.asyncio_loop
+        self._news: deque[News] = deque()
+        self._read_fd, self._write_fd = os.pipe()
+        os.set_blocking(self._read_fd, False)
+        os.set_blocking(self._write_fd, False)
+        self._futures: dict[str, Any] = {}
+        #: Futures that are done and whose answers are to be fetched; of the event loop.
+        self._finished: list[Any] = []
+        self._is_fetching = False
+        # imported here: this module is for tests without Dask, too
+        from ringmaster.execution import dask_host
+
+        self._host = dask_host
+        self._watcher = self._start(self._watch())
+
+    def fileno(self) -> int:
+        """Return a descriptor that is readable when there are news."""
+        return self._read_fd
+
+    def take(self) -> list[News]:
+        """Return the news since the last call; does not wait."""
+        with suppress(BlockingIOError):
+            os.read(self._read_fd, 4096)
+        return [self._news.popleft() for _ in range(len(self._news))]
+
+    def prepare(self, address: str, id: str, orders: Assignment) -> None:
+        """Have a worker take orders and files."""
+        self._start(self._prepare(address, id, orders))
+
+    def send(self, address: str, key: str, run: str, jobs: bytes) -> None:
+        """Submit a task for one worker, which alone may run it."""
+        future = self._client.submit(
+            self._host.play,
+            run,
+            key,
+            jobs,
+            key=key,
+            workers=[address],
+            allow_other_workers=False,
+            resources={RESOURCE: 1},
+            pure=False,
+        )
+        self._futures[key] = future
+        future.add_done_callback(self._note_finished)
+
+    def forget(self, key: str) -> None:
+        """Drop a task, here and on the cluster; it may be in progress."""
+        future = self._futures.pop(key, None)
+        if future is not None:
+            future.release()
+
+    def close(self, run: str, patience: float) -> None:
+        """End a run on all workers, and the connection."""
+        self._watcher.cancel()
+        for key in list(self._futures):
+            self.forget(key)
+        if self._client.status == "running":
+            with suppress(Exception):
+                self._start(self._dismiss(run, patience)).result(patience + 10.0)
+        self._release()
+        for fd in (self._read_fd, self._write_fd):
+            os.close(fd)
+        self._read_fd = self._write_fd = -1
+
+    # in the event loop
+
+    def _start(self, coroutine: Coroutine[Any, Any, None]) -> ThreadFuture[None]:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def _post(self, news: News) -> None:
+        self._news.append(news)
+        with suppress(OSError):
+            os.write(self._write_fd, b"+")
+
+    async def _watch(self) -> None:
+        """Report the cluster's workers, and a scheduler that stays away."""
+        seen = time.monotonic()
+        while True:
+            try:
+                identity = await asyncio.wait_for(
+                    self._client.scheduler.identity(n_workers=-1), self._reconnect
+                )
+                seen = time.monotonic()
+                found = {
+                    address: str(facts["id"])
+                    for address, facts in identity["workers"].items()
+                    if facts.get("status", "running") == "running"
+                }
+                self._post(Workers(found))
+            except Exception as error:
+                away = time.monotonic() - seen
+                if self._client.status == "closed" or away > self._reconnect:
+                    self._post(Silence(away, reason_of(error)))
+                    return
+            await asyncio.sleep(PERIOD)
+
+    async def _prepare(self, address: str, id: str, orders: Assignment) -> None:
+        """Give a worker its orders, then the files that it lacks."""
+        try:
+            facts = await self._call(address, orders)
+            if not facts.refusal:
+                for sha256 in facts.missing:
+                    file = next(file for file in orders.files if file.sha256 == sha256)
+                    await self._ship(address, orders.run, file)
+                if facts.missing:
+                    facts = await self._call(address, orders)
+            self._post(Prepared(address, id, orders, facts))
+        except Exception as error:
+            self._post(Unprepared(address, id, reason_of(error)))
+
+    async def _call(self, address: str, orders: Assignment) -> HostFacts:
+        facts = await self._on(address, self._host.prepare, encode(orders))
+        return _decode_facts(facts)
+
+    async def _on(self, address: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function on a worker and return its answer."""
+        call = self._client.run(function, *arguments, workers=[address], asynchronous=True)
+        answers = await asyncio.wait_for(call, _PATIENCE)
+        return answers[address]
+
+    async def _ship(self, address: str, run: str, file: ShippedFile) -> None:
+        """Send a file to a host in chunks, which the scheduler passes on."""
+        encoded = encode(file)
+        with open(file.path, "rb") as content:
+            is_first = True
+            while True:
+                data = await asyncio.to_thread(content.read, CHUNK)
+                is_last = content.tell() >= file.size or not data
+                await self._on(address, self._host.receive, run, encoded, is_first, data, is_last)
+                if is_last:
+                    return
+                is_first = False
+
+    async def _dismiss(self, run: str, patience: float) -> None:
+        await self._client.run(
+            self._host.dismiss, run, patience, on_error="ignore", asynchronous=True
+        )
+
+    def _note_finished(self, future: Any) -> None:
+        with suppress(RuntimeError):  # the event loop has ended
+            self._loop.call_soon_threadsafe(self._fetch_soon, future)
+
+    def _fetch_soon(self, future: Any) -> None:
+        self._finished.append(future)
+        if not self._is_fetching:
+            self._is_fetching = True
+            self._fetcher = asyncio.ensure_future(self._fetch())
+
+    async def _fetch(self) -> None:
+        """Fetch the answers of finished tasks, all that have come at once."""
+        while self._finished:
+            futures, self._finished = self._finished, []
+            done = {str(f.key): f for f in futures if f.status == "finished"}
+            answers: dict[str, bytes] = {}
+            reason = "the host was lost with the answer"
+            try:
+                answers = await asyncio.wait_for(
+                    self._client.gather(done, errors="skip", asynchronous=True), _PATIENCE
+                )
+            except Exception as error:
+                reason = reason_of(error)
+            for future in futures:
+                key = str(future.key)
+                if key in answers:
+                    self._post(Answered(key, answers[key]))
+                elif future.status == "error":
+                    self._post(Unanswered(key, reason_of(await future.exception())))
+                elif future.status == "cancelled":
+                    self._post(Unanswered(key, "the scheduler was lost, or cancelled the task"))
+                else:
+                    self._post(Unanswered(key, reason))
+        self._is_fetching = False
+
+
+def reason_of(error: BaseException | None) -> str:
+    """Return an error in words."""
+    if isinstance(error, ModuleNotFoundError) and error.name in ("ringmaster", "msgspec", "psutil"):
+        return f"it has no {error.name}: install the same ringmaster on every host"
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

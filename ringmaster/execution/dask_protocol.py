@@ -1,0 +1,94 @@
+"""Messages between a ringmaster and the hosts of a Dask cluster, as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ringmaster.execution.shipping import ShippedFile
+from ringmaster.model.jobs import Job
+from ringmaster.model.results import JobResult
+
+#: The worker resource that counts games at a time.
+RESOURCE = "games"
+
+encode = msgspec.json.encode
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """The orders of a run for each of its hosts.
+
+    run       unique name of the run
+    version   of ringmaster, which must be the host's
+    work, setup  as for LocalExecutor
+    reaper    module of the reaper's program, or None
+    games     games at a time, None for the host's own number
+    pin, memory  as in `model.cluster.Cluster`
+    programs  per player code, the program to look for on the host, with its working directory
+    files     files that the host must have
+    """
+
+    run: str
+    version: str
+    work: str
+    setup: dict[str, Any] = {}
+    reaper: str | None = None
+    games: int | None = None
+    pin: bool = False
+    memory: int | None = None
+    programs: dict[str, tuple[str, str | None]] = {}
+    files: tuple[ShippedFile, ...] = ()
+
+
+class HostFacts(msgspec.Struct, frozen=True):
+    """What a host reports of itself.
+
+    name      of its machine
+    slots     games at a time
+    cores     physical cores of its CPUs
+    programs  per player code, the checksum of its program, "" for a program that is not there
+    missing   checksums of the files it needs
+    refusal   why it cannot play, or ""
+    """
+
+    name: str
+    version: str
+    slots: int = 0
+    cpus: int = 0
+    cores: int = 0
+    programs: dict[str, str] = {}
+    missing: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+class NumberedJob(msgspec.Struct, frozen=True):
+    """A job of a task, with its number in the run."""
+
+    number: int
+    job: Job
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How a job ended: its result, or why it was lost.  Its transcript, if it has one."""
+
+    number: int
+    result: JobResult | None = None
+    lost: str = ""
+    transcript: bytes | None = None
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a task returns.
+
+    seconds  a job took
+    load     as in `model.cluster.Host`
+    stderr   lines of the engines' standard error
+    failure  why the host cannot play any more, or ""
+    """
+
+    outcomes: tuple[Outcome, ...] = ()
+    seconds: float = 0.0
+    load: float | None = None
+    stderr: tuple[str, ...] = ()
+    failure: str = ""

@@ -1,0 +1,163 @@
+"""Reaching or starting a Dask cluster."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+from contextlib import suppress
+from typing import Any
+
+from ringmaster.errors import ExecutorError, UsageError
+from ringmaster.execution.dask_link import DaskLink, Link
+from ringmaster.model.cluster import Cluster
+
+try:
+    import dask
+    from distributed import Client, LocalCluster, SSHCluster
+    from distributed.security import Security
+except ModuleNotFoundError as error:
+    raise UsageError(
+        f"a cluster needs the package {error.name!r}, which is missing; install it with "
+        "pip install 'ringmaster-engines[cluster]'"
+    ) from None
+
+#: Seconds for a scheduler to answer at the start.
+CONNECT = 30.0
+
+
+def connect(cluster: Cluster) -> Link:
+    """Return a connection to a cluster; it closes what was started here.
+
+    Raises ExecutorError.
+    """
+    # its warnings of lost workers and cancelled tasks are the run's own notices
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT:g}s"})
+    try:
+        started = _start(cluster)
+    except ExecutorError:
+        raise
+    except Exception as error:
+        raise ExecutorError(f"cannot start the cluster: {_words(error)}") from error
+    try:
+        client = Client(
+            cluster.address if started is None else started,
+            security=_security(cluster),
+            timeout=CONNECT if started is not None else min(CONNECT, cluster.reconnect),
+            set_as_default=False,
+        )
+    except Exception as error:
+        if started is not None:
+            started.close()
+        raise ExecutorError(
+            f"no scheduler answers at {cluster.address}: {_words(error)}"
+        ) from error
+    # how long it looks for a lost scheduler
+    client._timeout = cluster.reconnect
+
+    def release() -> None:
+        with suppress(Exception):
+            client.close(timeout=5)
+        if started is not None:
+            with suppress(Exception):
+                started.close(timeout=10)
+
+    return DaskLink(client, release, cluster.reconnect)
+
+
+def _words(error: BaseException) -> str:
+    return f"{error or type(error).__name__}"
+
+
+def _security(cluster: Cluster) -> Security | None:
+    tls = cluster.tls
+    if tls is None:
+        return None
+    return Security(
+        tls_ca_file=tls.ca,
+        **{
+            f"tls_{role}_{part}": getattr(tls, part)
+            for role in ("client", "scheduler", "worker")
+            for part in ("cert", "key")
+        },
+        require_encryption=True,
+    )
+
+
+def _start(cluster: Cluster) -> Any:
+    """Start a cluster; return None for one that runs already."""
+    if cluster.kind == "address":
+        return None
+    return {"local": _local, "slurm": _slurm, "ssh": _ssh}[cluster.kind](cluster)
+
+
+def _local(cluster: Cluster) -> LocalCluster:
+    workers = cluster.options.get("workers", 2)
+    games = cluster.games or max(1, (os.cpu_count() or 1) // workers)
+    return LocalCluster(
+        n_workers=workers,
+        threads_per_worker=games,
+        resources={"games": games},
+        dashboard_address=None,
+        security=_security(cluster),
+        memory_limit=0,
+    )
+
+
+def _slurm(cluster: Cluster) -> Any:
+    try:
+        from dask_jobqueue import SLURMCluster
+    except ModuleNotFoundError:
+        raise ExecutorError(
+            "Cluster.slurm needs dask-jobqueue; install it with "
+            "pip install 'ringmaster-engines[cluster]'"
+        ) from None
+    if shutil.which("sbatch") is None:
+        raise ExecutorError("Cluster.slurm needs `sbatch` on this machine, which is not there")
+    options = cluster.options
+    games = cluster.games or options["cores"]
+    started = SLURMCluster(
+        cores=games,
+        job_cpu=options["cores"],
+        processes=1,
+        memory=options["memory"],
+        walltime=options.get("walltime"),
+        queue=options.get("queue"),
+        account=options.get("account"),
+        interface=options.get("interface"),
+        job_extra_directives=list(options["directives"]),
+        job_script_prologue=list(options["prologue"]),
+        worker_extra_args=["--resources", f"games={games}"],
+        python=options.get("python") or sys.executable,
+        security=_security(cluster),
+        scheduler_options={"dashboard_address": None},
+    )
+    started.scale(jobs=options["jobs"])
+    return started
+
+
+def _ssh(cluster: Cluster) -> Any:
+    options = cluster.options
+    hosts = options["hosts"]
+    connection = {
+        name: options[setting]
+        for name, setting in (
+            ("username", "username"),
+            ("port", "port"),
+            ("client_keys", "key_file"),
+        )
+        if setting in options
+    }
+    worker: dict[str, Any] = {}
+    if cluster.games is not None:
+        worker = {"nthreads": cluster.games, "resources": {"games": cluster.games}}
+    return SSHCluster(
+        [hosts[0], *hosts],
+        connect_options=connection,
+        worker_options=worker,
+        scheduler_options={"dashboard": False},
+        remote_python=options.get("python"),
+        security=_security(cluster),
+    )

@@ -1,0 +1,221 @@
+"""Files that travel to hosts by content: hashed here, sent in chunks, checked and kept there.
+
+A host keeps a shipped file in the user's cache, in a folder named by the file's SHA-256.
+Nothing outside that folder is written.  A host that has the same file under the same path
+uses its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from ringmaster.errors import ExecutorError
+from ringmaster.model.jobs import EvaluationJob, GameJob, Job
+from ringmaster.model.players import OptionValue, Player
+
+#: Bytes in one message.
+CHUNK = 1 << 22
+
+
+class ShippedFile(msgspec.Struct, frozen=True):
+    """One file for the hosts.
+
+    path     its absolute path on this machine
+    root     the file or folder that it was named by, a part of `path`
+    sha256   of its content, hexadecimal
+    """
+
+    path: str
+    root: str
+    sha256: str
+    size: int
+    executable: bool = False
+
+
+def cache_folder() -> Path:
+    """Return the folder of shipped files on this machine."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(os.path.expanduser(base)) / "ringmaster" / "files"
+
+
+def checksum(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file.  Raises OSError."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def collect(names: Iterable[str]) -> list[ShippedFile]:
+    """Return the files behind names of files and folders, hashed.
+
+    Raises ExecutorError for one that cannot be read, or an empty folder.
+    """
+    files: dict[str, ShippedFile] = {}
+    for name in names:
+        found = [name] if os.path.isfile(name) else sorted(_files_in(name))
+        if not found:
+            raise ExecutorError(f"cannot ship {name}: there is no such file, or an empty folder")
+        for path in found:
+            try:
+                status = os.stat(path)
+                files[path] = ShippedFile(
+                    path, name, checksum(path), status.st_size, os.access(path, os.X_OK)
+                )
+            except OSError as error:
+                raise ExecutorError(f"cannot ship {path}: {error.strerror}") from error
+    return list(files.values())
+
+
+def _files_in(folder: str) -> Iterator[str]:
+    for parent, _, names in os.walk(folder):
+        yield from (os.path.join(parent, name) for name in names)
+
+
+def files_of(player: Player) -> list[str]:
+    """Return the files and folders that a player with `ship` names: its program, if written
+    with a path, and those among its arguments, option values and variables."""
+    program, *arguments = player.command
+    named = [program] if "/" in program else []
+    values = [*arguments, *player.options.values(), *player.environ.values()]
+    for value in values:
+        for word in _words(value):
+            path = _absolute(word, player.cwd)
+            # a plain number may be the name of a file, too
+            if os.path.exists(path) and ("/" in word or not word.isdecimal()):
+                named.append(path)
+    return list(dict.fromkeys(named))
+
+
+def _words(value: OptionValue) -> list[str]:
+    """Return the parts of a word that may name a file: "--weights=net.bin" has one."""
+    if not isinstance(value, str) or not value:
+        return []
+    return [value, *([value.partition("=")[2]] if value.partition("=")[2] else [])]
+
+
+def _absolute(word: str, cwd: str | None) -> str:
+    return os.path.normpath(os.path.join(cwd or os.getcwd(), os.path.expanduser(word)))
+
+
+class Cache:
+    """The shipped files of one host.
+
+    folder  of all shipped files, by default `cache_folder()`
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or cache_folder()
+        #: Where each shipped name is on this host.
+        self._places: dict[str, str] = {}
+
+    def missing(self, files: Iterable[ShippedFile]) -> list[str]:
+        """Return the checksums of the files that this host needs; note the places of the others."""
+        files = list(files)
+        absent: set[str] = set()
+        for file in files:
+            own = self._holds(file.path, file)
+            kept = self._place(file)
+            if own or self._holds(kept, file):
+                self._places[file.path] = file.path if own else str(kept)
+            else:
+                absent.add(file.sha256)
+        for root in {file.root for file in files if file.root != file.path}:
+            members = [file for file in files if file.root == root]
+            if all(file.path in self._places for file in members):
+                self._places[root] = self._tree(root, members)
+        return sorted(absent)
+
+    def write(self, file: ShippedFile, chunks: Iterable[bytes]) -> None:
+        """Keep a shipped file.  Raises ExecutorError for other content than announced."""
+        place = self._place(file)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        digest = hashlib.sha256()
+        # complete or absent, also when two workers of a host write it
+        descriptor, name = tempfile.mkstemp(dir=place.parent, prefix=".part-")
+        try:
+            with open(descriptor, "wb") as part:
+                for chunk in chunks:
+                    digest.update(chunk)
+                    part.write(chunk)
+            if digest.hexdigest() != file.sha256:
+                raise ExecutorError(f"{file.path} arrived with other content than was sent")
+            os.chmod(name, 0o755 if file.executable else 0o644)
+            os.replace(name, place)
+        except BaseException:
+            os.unlink(name)
+            raise
+
+    def _place(self, file: ShippedFile) -> Path:
+        return self._folder / file.sha256 / os.path.basename(file.path)
+
+    @staticmethod
+    def _holds(path: str | Path, file: ShippedFile) -> bool:
+        try:
+            return os.stat(path).st_size == file.size and checksum(path) == file.sha256
+        except OSError:
+            return False
+
+    def _tree(self, root: str, files: list[ShippedFile]) -> str:
+        """Return a folder with links to the files of a shipped folder."""
+        if all(self._places[file.path] == file.path for file in files):
+            return root
+        names = [f"{file.sha256} {os.path.relpath(file.path, root)}" for file in files]
+        key = hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()
+        folder = self._folder / key / os.path.basename(root.rstrip("/"))
+        for file in files:
+            link = folder / os.path.relpath(file.path, root)
+            link.parent.mkdir(parents=True, exist_ok=True)
+            if not link.is_symlink():
+                try:
+                    os.symlink(self._places[file.path], link)
+                except FileExistsError:
+                    pass  # another worker of this host made it
+        return str(folder)
+
+    def localised(self, job: Job) -> Job:
+        """Return a job with the paths of shipped files as they are on this host."""
+        if not self._places:
+            return job
+        if isinstance(job, GameJob):
+            first, second = job.players
+            settings = job.settings
+            if settings.tablebases is not None:
+                paths = tuple(self._places.get(path, path) for path in settings.tablebases.paths)
+                tables = msgspec.structs.replace(settings.tablebases, paths=paths)
+                settings = msgspec.structs.replace(settings, tablebases=tables)
+            players = (self._player(first), self._player(second))
+            return msgspec.structs.replace(job, players=players, settings=settings)
+        player = self._player(job.player)
+        if isinstance(job, EvaluationJob):
+            place = self._places.get(job.positions, job.positions)
+            return msgspec.structs.replace(job, player=player, positions=place)
+        return msgspec.structs.replace(job, player=player)
+
+    def _player(self, player: Player) -> Player:
+        program, *arguments = player.command
+        options = {
+            name: self._text(value, player.cwd) if isinstance(value, str) else value
+            for name, value in player.options.items()
+        }
+        return msgspec.structs.replace(
+            player,
+            command=(
+                self._places.get(program, program),
+                *(self._text(word, player.cwd) for word in arguments),
+            ),
+            cwd=player.cwd and self._places.get(player.cwd, player.cwd),
+            options=options,
+            environ={name: self._text(text, player.cwd) for name, text in player.environ.items()},
+        )
+
+    def _text(self, text: str, cwd: str | None) -> str:
+        for word in _words(text):
+            place = self._places.get(_absolute(word, cwd))
+            if place is not None:
+                return text.removesuffix(word) + place
+        return text

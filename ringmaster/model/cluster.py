@@ -1,0 +1,67 @@
+"""A Dask cluster as a control file describes it, and what a host reports of itself."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+Kind = Literal["address", "local", "slurm", "ssh"]
+
+
+class Calibration(msgspec.Struct, frozen=True):
+    """Time controls follow the speed of each host, as OpenBench's do.
+
+    player  code of the player whose engine is timed
+    speed   nodes a second for which the control file's time controls are meant
+    seconds  duration of the benchmark
+    """
+
+    player: str
+    speed: float
+    seconds: float = 2.0
+
+
+class Tls(msgspec.Struct, frozen=True):
+    """Files in PEM format for encrypted connections: authority, certificate, private key."""
+
+    ca: str
+    cert: str
+    key: str
+
+
+class Cluster(msgspec.Struct, frozen=True):
+    """Where games are played instead of on this machine.
+
+    address   the scheduler's, of kind "address"
+    options   arguments of Dask's own deployment, for the other kinds
+    games     games at a time on each worker, None: by the worker's resource "games", else
+              its number of threads
+    pin       whether each game has CPUs of its own
+    memory    bytes for the engines of a game, None for no limit
+    ship      files and folders that every worker gets
+    reconnect  seconds to wait for a scheduler that does not answer
+    """
+
+    kind: Kind = "address"
+    address: str = ""
+    options: dict[str, Any] = {}
+    games: int | None = None
+    pin: bool = False
+    memory: int | None = None
+    calibrate: Calibration | None = None
+    ship: tuple[str, ...] = ()
+    tls: Tls | None = None
+    reconnect: float = 60.0
+
+
+class Host(msgspec.Struct, frozen=True):
+    """The host of a game.
+
+    speed  its speed as a share of the calibration's, None without one
+    load   its processes that wanted to run, per CPU, over the last minute
+    """
+
+    name: str
+    speed: float | None = None
+    load: float | None = None

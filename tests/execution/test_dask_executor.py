@@ -1,0 +1,57 @@
+"""The executor on a Dask cluster: the contract, with a real scheduler and real workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+pytest.importorskip("distributed", reason='needs the extra "cluster"')
+
+from distributed import Client, LocalCluster
+
+from ringmaster.execution.dask_executor import DaskExecutor
+from ringmaster.execution.dask_link import DaskLink
+from ringmaster.model.cluster import Cluster
+from tests.contracts.executor_contract import ExecutorContract
+
+WORK = "tests.execution.scripted_work:factory"
+REAPER = "ringmaster.engines.reaper"
+
+
+def local(slots: int) -> LocalCluster:
+    return LocalCluster(
+        n_workers=1,
+        threads_per_worker=slots,
+        resources={"games": slots},
+        dashboard_address=None,
+        processes=True,
+    )
+
+
+@pytest.fixture
+def make() -> Iterator[Callable[[int], DaskExecutor]]:
+    opened: list[DaskExecutor] = []
+
+    def start(slots: int) -> DaskExecutor:
+        cluster = local(slots)
+        client = Client(cluster)
+
+        def release() -> None:
+            client.close()
+            cluster.close()
+
+        link = DaskLink(client, release, reconnect=30.0)
+        executor = DaskExecutor(WORK, lambda: link, Cluster(), reaper=REAPER)
+        opened.append(executor)
+        while not executor.notices():
+            executor.wait(0.05)
+        return executor
+
+    yield start
+    for executor in opened:
+        executor.close()
+
+
+class TestDaskExecutor(ExecutorContract):
+    pass

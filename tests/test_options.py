@@ -9,7 +9,13 @@ from ringmaster.commands.options import ACTIONS, OPTIONS, Option
 
 ALL = [option for options in OPTIONS.values() for option in options]
 #: Values of options that do not accept 2.
-VALUES = {"draw_ratio": "0.5", "correlation": "0.5", "optimum": "start,a=0.3", "elo": "2,a=3", "cluster": "local"}
+VALUES = {
+    "draw_ratio": "0.5",
+    "correlation": "0.5",
+    "optimum": "start,a=0.3",
+    "elo": "2,a=3",
+    "cluster": "local",
+}
 
 
 def words(option: Option) -> list[str]:

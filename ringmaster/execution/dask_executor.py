@@ -83,6 +83,7 @@ class DaskExecutor(Executor):
         self._most = most
         self._error_lines = error_lines
         self._closed = False
+        self._is_cut = False
         self._jobs: dict[int, Job] = {}  # by number, in order of submission
         self._last_number = 0
         self._last_task = 0
@@ -248,9 +249,14 @@ class DaskExecutor(Executor):
         match news:
             case Answered(key, data):
                 self._take_answer(key, data)
-            case Unanswered(key, reason):
-                self._take_loss(key, reason)
+            case Unanswered(key, reason, is_cut):
+                if is_cut and not self._is_cut:
+                    self._is_cut = True
+                    text = "the scheduler does not answer; the run goes on when it does"
+                    self._hosts.notices.append((text, True))
+                self._take_loss(key, reason, told=is_cut)
             case Workers(found):
+                self._is_cut = False
                 for gone in self._hosts.compare(found):
                     for key in list(gone.tasks):
                         self._take_loss(key, "it has left", told=True)

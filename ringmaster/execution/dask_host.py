@@ -306,7 +306,10 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
     def _make_executor(self) -> LocalExecutor:
         orders = self._orders
         assert orders is not None
-        setup = {**orders.setup, "workers": self._slots}
+        # The reaper of a worker that dies kills by the marker: its own engines only, not those
+        # of another worker on the same machine.
+        marker = f"{orders.setup['marker']}-{os.urandom(4).hex()}"
+        setup = {**orders.setup, "workers": self._slots, "marker": marker}
         pass_fds = []
         if setup.pop("error_lines", None) is not None:
             self._error_lines = ErrorLines()

@@ -66,10 +66,14 @@ class Answered:
 
 @dataclass(frozen=True)
 class Unanswered:
-    """A task that will have no answer."""
+    """A task that will have no answer.
+
+    is_cut  whether the connection to the scheduler was lost
+    """
 
     key: str
     reason: str
+    is_cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -294,7 +298,7 @@ class DaskLink(Link):
                 elif future.status == "error":
                     self._post(Unanswered(key, reason_of(await future.exception())))
                 elif future.status == "cancelled":
-                    self._post(Unanswered(key, "the scheduler was lost, or cancelled the task"))
+                    self._post(Unanswered(key, "the scheduler was lost", is_cut=True))
                 else:
                     self._post(Unanswered(key, reason))
         self._is_fetching = False

@@ -25,6 +25,8 @@ except ModuleNotFoundError as error:
 
 #: Seconds for a scheduler to answer at the start.
 CONNECT = 30.0
+#: Dask always has a server of HTTP: this machine only, on any free port.
+_HTTP = "127.0.0.1:0"
 
 
 def connect(cluster: Cluster) -> Link:
@@ -32,8 +34,10 @@ def connect(cluster: Cluster) -> Link:
 
     Raises ExecutorError.
     """
-    # its warnings of lost workers and cancelled tasks are the run's own notices
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    # what it warns of, lost workers and cancelled tasks, is in the run's own notices
+    for name in ["distributed", *logging.root.manager.loggerDict]:
+        if name.split(".")[0] in ("distributed", "tornado", "asyncssh"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT:g}s"})
     try:
         started = _start(cluster)
@@ -100,7 +104,7 @@ def _local(cluster: Cluster) -> LocalCluster:
         n_workers=workers,
         threads_per_worker=games,
         resources={"games": games},
-        dashboard_address=None,
+        dashboard_address=_HTTP,
         security=_security(cluster),
         memory_limit=0,
     )
@@ -132,7 +136,7 @@ def _slurm(cluster: Cluster) -> Any:
         worker_extra_args=["--resources", f"games={games}"],
         python=options.get("python") or sys.executable,
         security=_security(cluster),
-        scheduler_options={"dashboard_address": None},
+        scheduler_options={"dashboard_address": _HTTP},
     )
     started.scale(jobs=options["jobs"])
     return started
@@ -157,7 +161,7 @@ def _ssh(cluster: Cluster) -> Any:
         [hosts[0], *hosts],
         connect_options=connection,
         worker_options=worker,
-        scheduler_options={"dashboard": False},
+        scheduler_options={"dashboard": False, "dashboard_address": _HTTP},
         remote_python=options.get("python"),
         security=_security(cluster),
     )

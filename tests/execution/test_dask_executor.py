@@ -24,7 +24,7 @@ def local(slots: int) -> LocalCluster:
         n_workers=1,
         threads_per_worker=slots,
         resources={"games": slots},
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         processes=True,
     )
 

@@ -1,0 +1,195 @@
+"""A Dask cluster of real processes, each in a network namespace of its own if wanted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+
+from tests.program import REPOSITORY
+from tests.requirements import missing
+
+#: Seconds until a part of the cluster is given up.
+LONG = 60.0
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Rack:
+    """Machines of a cluster.
+
+    folder      for logs
+    namespaces  whether each worker has a network of its own, with a link to the scheduler's
+
+    Dask notices a dead link within seconds, as it would within half a minute by default.
+    """
+
+    def __init__(self, folder: Path, *, namespaces: bool = False) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self.namespaces = namespaces
+        self.prefix = f"rm{os.getpid() % 100000}"
+        self.port = 8786 if namespaces else _free_port()
+        self.scheduler: subprocess.Popen[bytes] | None = None
+        self.workers: dict[int, subprocess.Popen[bytes]] = {}
+        self._hub = f"{self.prefix}hub"
+        self._linked: list[int] = []
+        if namespaces:
+            if os.geteuid() != 0 or shutil.which("ip") is None:
+                missing("network namespaces need root and ip (Debian: apt-get install iproute2)")
+            self._ip("netns", "add", self._hub)
+            self._ip("-n", self._hub, "link", "set", "lo", "up")
+            self._ip("-n", self._hub, "addr", "add", "10.99.0.1/32", "dev", "lo")
+
+    @property
+    def address(self) -> str:
+        """The scheduler's address from the hub and from the workers."""
+        return f"tcp://{'10.99.0.1' if self.namespaces else '127.0.0.1'}:{self.port}"
+
+    def inside(self, command: Sequence[str]) -> list[str]:
+        """Return a command that runs on the scheduler's machine."""
+        return ["ip", "netns", "exec", self._hub, *command] if self.namespaces else list(command)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables for all parts."""
+        return {
+            **os.environ,
+            "PYTHONPATH": str(REPOSITORY),
+            "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "11s",
+            "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "4s",
+            "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "6s",
+            "XDG_CACHE_HOME": str(self.folder / "cache"),
+        }
+
+    def start_scheduler(self) -> None:
+        """Start the scheduler, or another one in its place."""
+        host = "10.99.0.1" if self.namespaces else "127.0.0.1"
+        words = ["--host", host, "--port", str(self.port), "--no-dashboard", "--no-jupyter"]
+        words += ["--dashboard-address", "127.0.0.1:0"]
+        self.scheduler = self._run("distributed.cli.dask_scheduler", words, self._hub, "scheduler")
+        self._await_port(host)
+
+    def _await_port(self, host: str) -> None:
+        check = f"import socket; socket.create_connection(({host!r}, {self.port}), 1)"
+        deadline = time.monotonic() + LONG
+        command = self.inside([sys.executable, "-S", "-c", check])
+        while subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode:
+            assert time.monotonic() < deadline, "the scheduler does not listen"
+
+    def start_worker(self, number: int, games: int = 2, *, command: Sequence[str] = ()) -> None:
+        """Start a worker, on a machine of its own with namespaces."""
+        words = [self.address, "--nthreads", str(games), "--resources", f"games={games}"]
+        words += ["--no-dashboard", "--local-directory", str(self.folder / f"w{number}")]
+        space = f"{self.prefix}n{number}"
+        if self.namespaces:
+            self._link(number, space)
+            words += ["--host", f"10.98.{number}.2"]
+        else:
+            words += ["--host", "127.0.0.1"]
+        name = f"worker{number}"
+        self.workers[number] = self._run(
+            "distributed.cli.dask_worker", words, space, name, before=command
+        )
+
+    def _link(self, number: int, space: str) -> None:
+        if number in self._linked:
+            return
+        self._linked.append(number)
+        near, far = f"{self.prefix}a{number}", f"{self.prefix}b{number}"
+        self._ip("netns", "add", space)
+        self._ip("link", "add", near, "type", "veth", "peer", "name", far)
+        self._ip("link", "set", near, "netns", self._hub)
+        self._ip("link", "set", far, "netns", space)
+        for where, device, address in ((self._hub, near, 1), (space, far, 2)):
+            self._ip("-n", where, "addr", "add", f"10.98.{number}.{address}/24", "dev", device)
+            self._ip("-n", where, "link", "set", device, "up")
+        self._ip("-n", space, "link", "set", "lo", "up")
+        self._ip("-n", space, "route", "add", "default", "via", f"10.98.{number}.1")
+
+    def cut(self, number: int) -> None:
+        """Cut the cable of a worker's machine."""
+        self._ip("-n", self._hub, "link", "set", f"{self.prefix}a{number}", "down")
+
+    def heal(self, number: int) -> None:
+        """Mend the cable."""
+        self._ip("-n", self._hub, "link", "set", f"{self.prefix}a{number}", "up")
+
+    def _ip(self, *words: str) -> None:
+        subprocess.run(["ip", *words], check=True, capture_output=True)
+
+    def _run(
+        self, module: str, words: list[str], space: str, name: str, before: Sequence[str] = ()
+    ) -> subprocess.Popen[bytes]:
+        command = [*before, sys.executable, "-m", module, *words]
+        if self.namespaces:
+            command = ["ip", "netns", "exec", space, *command]
+        with (self.folder / f"{name}.log").open("ab") as log:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=self.environment,
+                start_new_session=True,
+            )
+
+    def worker_process(self, number: int) -> psutil.Process:
+        """Return the process under a worker's nanny, which has the games."""
+        deadline = time.monotonic() + LONG
+        while True:
+            for child in psutil.Process(self.workers[number].pid).children():
+                if "spawn_main" in " ".join(child.cmdline()):
+                    return child
+            assert time.monotonic() < deadline, "the worker has no process"
+
+    def kill_worker(self, number: int, *, machine: bool = False) -> None:
+        """Send SIGKILL to a worker, whose nanny starts another, or to its whole machine."""
+        if not machine:
+            self.worker_process(number).kill()
+            return
+        family = psutil.Process(self.workers[number].pid)
+        for process in [family, *family.children(recursive=True)]:
+            process.send_signal(signal.SIGKILL)
+        self.workers.pop(number).wait()
+
+    def kill_scheduler(self) -> None:
+        """Send SIGKILL to the scheduler."""
+        assert self.scheduler is not None
+        self.scheduler.kill()
+        self.scheduler.wait()
+
+    def logs(self) -> str:
+        """Return the ends of all logs."""
+        return "\n".join(
+            f"{path.name}:\n{path.read_text()[-1500:]}" for path in self.folder.glob("*.log")
+        )
+
+    def close(self) -> None:
+        """End everything."""
+        parts = [*self.workers.values(), *([self.scheduler] if self.scheduler else [])]
+        for part in parts:
+            part.terminate()
+        for part in parts:
+            try:
+                part.wait(15)
+            except subprocess.TimeoutExpired:
+                part.kill()
+                part.wait()
+        if self.namespaces:
+            for number in self._linked:
+                self._ip("netns", "del", f"{self.prefix}n{number}")
+            self._ip("netns", "del", self._hub)

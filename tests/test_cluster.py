@@ -1,0 +1,217 @@
+"""Tournaments and tunes on a cluster whose parts die: no game lost, none doubled, nothing left."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.storage.store import Store
+from tests.program import (
+    PLAYOFF,
+    SPSA,
+    living_engines,
+    ringmaster,
+    shown,
+    write_control_file,
+)
+from tests.rack import LONG, Rack
+from tests.requirements import package
+from tests.test_kill import recorded, state
+
+package("distributed")
+
+pytestmark = [pytest.mark.kill, pytest.mark.process, pytest.mark.optional]
+
+#: Engines that take a moment for each move: games are in progress when something dies.
+SLOW = '"--outcome", "by-option", "--slow", "0.02",'
+
+
+def slow(source: str) -> str:
+    return source.replace('"--outcome", "by-option",', SLOW)
+
+
+@pytest.fixture
+def make_rack(tmp_path: Path) -> Iterator[Callable[..., Rack]]:
+    racks: list[Rack] = []
+
+    def make(workers: int = 2, *, namespaces: bool = False) -> Rack:
+        rack = Rack(tmp_path / "rack", namespaces=namespaces)
+        racks.append(rack)
+        rack.start_scheduler()
+        for number in range(1, workers + 1):
+            rack.start_worker(number)
+        return rack
+
+    yield make
+    for rack in racks:
+        rack.close()
+
+
+def start(rack: Rack, control: Path, *arguments: str) -> subprocess.Popen[str]:
+    words = ["-m", "ringmaster", str(control), "run", "-q", "--cluster", rack.address, *arguments]
+    return subprocess.Popen(
+        rack.inside([sys.executable, *words]),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=rack.environment,
+        start_new_session=True,
+    )
+
+
+def await_results(control: Path, number: int, run: subprocess.Popen[str], rack: Rack) -> None:
+    """Wait until so many results are recorded."""
+    deadline = time.monotonic() + LONG
+    while recorded(control) < number:
+        with suppress(subprocess.TimeoutExpired):
+            run.wait(0.05)
+            pytest.fail(run.communicate()[0] + rack.logs())
+        assert time.monotonic() < deadline, rack.logs()
+
+
+def finish(run: subprocess.Popen[str], rack: Rack, status: int = 0) -> str:
+    """Wait for the end of a run; return its output."""
+    output = run.communicate(timeout=3 * LONG)[0]
+    assert run.returncode == status, output + rack.logs()
+    return output
+
+
+def check_whole(control: Path) -> None:
+    """Check that each game counts once, and that the state follows from the results."""
+    connection = sqlite3.connect(control.with_suffix(".status"))
+    rows = connection.execute(
+        "SELECT game_id, host FROM results WHERE outcome != 'void' ORDER BY seq"
+    ).fetchall()
+    connection.close()
+    ids = [row[0] for row in rows]
+    summary = shown(control)
+    assert len(ids) == len(set(ids)) == summary["games"]["completed"] == summary["games"]["total"]
+    assert summary["games"]["void"] == 0
+    assert all(host is not None for _, host in rows)
+    assert living_engines(control) == []
+    # what a run on one machine would make of the same results
+    copy = control.parent / "copy"
+    copy.mkdir()
+    for path in control.parent.iterdir():
+        if path.is_file():
+            shutil.copy(path, copy / path.name)
+    connection = sqlite3.connect(copy / control.with_suffix(".status").name)
+    connection.execute("DELETE FROM state")
+    connection.commit()
+    connection.close()
+    loaded = LoadedCompetition(copy / control.name)
+    loaded.prepare()
+    store = Store.open(copy / control.with_suffix(".status").name)
+    loaded.restore(store)
+    with store.transaction() as transaction:
+        transaction.save_state(loaded.competition.state())
+    store.close()
+    assert state(copy / control.name)[1] == state(control)[1]
+
+
+@pytest.mark.parametrize("source", [PLAYOFF, SPSA], ids=["playoff", "spsa"])
+def test_killed_and_new_workers_lose_and_double_no_game(
+    tmp_path: Path, make_rack: Callable[..., Rack], source: str
+) -> None:
+    rack = make_rack(2)
+    control = write_control_file(tmp_path / "event", slow(source), 120)
+    run = start(rack, control)
+    await_results(control, 20, run, rack)
+    rack.kill_worker(1)
+    rack.start_worker(3)
+    await_results(control, 60, run, rack)
+    rack.kill_worker(2, machine=True)
+    finish(run, rack)
+    check_whole(control)
+
+
+@pytest.mark.parametrize("source", [PLAYOFF, SPSA], ids=["playoff", "spsa"])
+def test_run_goes_on_with_another_scheduler(
+    tmp_path: Path, make_rack: Callable[..., Rack], source: str
+) -> None:
+    rack = make_rack(2)
+    control = write_control_file(tmp_path / "event", slow(source), 120)
+    run = start(rack, control)
+    await_results(control, 30, run, rack)
+    rack.kill_scheduler()
+    for worker in rack.workers.values():
+        worker.wait(LONG)  # Dask's workers end with their scheduler
+    assert living_engines(control) == []
+    rack.start_scheduler()
+    rack.start_worker(1)
+    rack.start_worker(2)
+    finish(run, rack)
+    check_whole(control)
+
+
+@pytest.mark.parametrize("source", [PLAYOFF, SPSA], ids=["playoff", "spsa"])
+def test_cut_and_mended_link_loses_and_doubles_no_game(
+    tmp_path: Path, make_rack: Callable[..., Rack], source: str
+) -> None:
+    rack = make_rack(2, namespaces=True)
+    control = write_control_file(tmp_path / "event", slow(source), 240)
+    run = start(rack, control)
+    await_results(control, 20, run, rack)
+    rack.cut(1)
+    await_results(control, 100, run, rack)
+    rack.heal(1)
+    finish(run, rack)
+    check_whole(control)
+
+
+def test_worker_that_stands_still_costs_its_own_games_only(
+    tmp_path: Path, make_rack: Callable[..., Rack]
+) -> None:
+    rack = make_rack(2)
+    control = write_control_file(tmp_path / "event", slow(PLAYOFF), 120)
+    run = start(rack, control)
+    await_results(control, 20, run, rack)
+    frozen = rack.worker_process(1)
+    frozen.send_signal(signal.SIGSTOP)
+    await_results(control, 80, run, rack)
+    frozen.send_signal(signal.SIGCONT)
+    finish(run, rack)
+    check_whole(control)
+
+
+def test_killed_ringmaster_leaves_no_engine_on_any_host_and_resumes(
+    tmp_path: Path, make_rack: Callable[..., Rack]
+) -> None:
+    rack = make_rack(2)
+    control = write_control_file(tmp_path / "event", slow(PLAYOFF), 90)
+    for wanted in (20, 50):
+        run = start(rack, control)
+        await_results(control, wanted, run, rack)
+        run.kill()
+        run.communicate()
+        assert living_engines(control) == []
+    finish(start(rack, control), rack)
+    check_whole(control)
+
+
+def test_run_ends_cleanly_when_the_scheduler_stays_away_and_resumes_elsewhere(
+    tmp_path: Path, make_rack: Callable[..., Rack]
+) -> None:
+    rack = make_rack(1)
+    control = write_control_file(tmp_path / "event", slow(PLAYOFF), 60)
+    control.write_text(f"{control.read_text()}\ncluster = Cluster({rack.address!r}, reconnect=2)\n")
+    run = start(rack, control)
+    await_results(control, 10, run, rack)
+    rack.kill_scheduler()
+    output = finish(run, rack, 1)
+    assert "run it again to resume" in output
+    assert living_engines(control) == []
+    rest = ringmaster(control, "-q", "--cluster", "local")
+    assert (rest.returncode, rest.stderr) == (0, "")
+    check_whole(control)

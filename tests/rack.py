@@ -47,6 +47,8 @@ class Rack:
         self.workers: dict[int, subprocess.Popen[bytes]] = {}
         self._hub = f"{self.prefix}hub"
         self._linked: list[int] = []
+        #: Options of an encrypted cluster.
+        self.tls: list[str] = []
         if namespaces:
             if os.geteuid() != 0 or shutil.which("ip") is None:
                 missing("network namespaces need root and ip (Debian: apt-get install iproute2)")
@@ -57,7 +59,8 @@ class Rack:
     @property
     def address(self) -> str:
         """The scheduler's address from the hub and from the workers."""
-        return f"tcp://{'10.99.0.1' if self.namespaces else '127.0.0.1'}:{self.port}"
+        scheme = "tls" if self.tls else "tcp"
+        return f"{scheme}://{'10.99.0.1' if self.namespaces else '127.0.0.1'}:{self.port}"
 
     def inside(self, command: Sequence[str]) -> list[str]:
         """Return a command that runs on the scheduler's machine."""
@@ -79,7 +82,7 @@ class Rack:
         """Start the scheduler, or another one in its place."""
         host = "10.99.0.1" if self.namespaces else "127.0.0.1"
         words = ["--host", host, "--port", str(self.port), "--no-dashboard", "--no-jupyter"]
-        words += ["--dashboard-address", "127.0.0.1:0"]
+        words += ["--dashboard-address", "127.0.0.1:0", *self.tls]
         self.scheduler = self._run("distributed.cli.dask_scheduler", words, self._hub, "scheduler")
         self._await_port(host)
 
@@ -93,7 +96,12 @@ class Rack:
     def start_worker(self, number: int, games: int = 2, *, command: Sequence[str] = ()) -> None:
         """Start a worker, on a machine of its own with namespaces."""
         words = [self.address, "--nthreads", str(games), "--resources", f"games={games}"]
-        words += ["--no-dashboard", "--local-directory", str(self.folder / f"w{number}")]
+        words += [
+            *self.tls[2:],
+            "--no-dashboard",
+            "--local-directory",
+            str(self.folder / f"w{number}"),
+        ]
         space = f"{self.prefix}n{number}"
         if self.namespaces:
             self._link(number, space)
@@ -155,6 +163,13 @@ class Rack:
                 if "spawn_main" in " ".join(child.cmdline()):
                     return child
             assert time.monotonic() < deadline, "the worker has no process"
+
+    def await_workers(self, number: int) -> None:
+        """Wait until the scheduler has so many workers."""
+        code = (
+            f"from distributed import Client; Client({self.address!r}).wait_for_workers({number})"
+        )
+        subprocess.run(self.inside([sys.executable, "-c", code]), timeout=LONG, check=True)
 
     def kill_worker(self, number: int, *, machine: bool = False) -> None:
         """Send SIGKILL to a worker, whose nanny starts another, or to its whole machine."""

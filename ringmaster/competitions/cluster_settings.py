@@ -206,6 +206,12 @@ CLUSTER = Choice(
             Setting("username", Maybe(String()), "Name on those machines.", None),
             Setting("port", Maybe(Integer(minimum=1, maximum=65535)), "Port of SSH.", None),
             Setting("key_file", Maybe(FileName()), "Private key for SSH.", None),
+            Setting(
+                "known_hosts",
+                Maybe(FileName()),
+                "File of the machines' host keys; by default ``~/.ssh/known_hosts``.",
+                None,
+            ),
             _PYTHON,
         ),
         "hosts",

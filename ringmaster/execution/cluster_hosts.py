@@ -134,6 +134,8 @@ class Hosts:
             lost = f"; {counted(host.jobs, 'job')} in progress" if host.jobs else ""
             if host.state != "preparing":
                 self.notices.append((f"host {host.name} has left{lost}", bool(host.jobs)))
+        if any(host.state == "ready" for host in gone) and not self.ready():
+            self.notices.append(("no host is left that can play; waiting for workers", True))
         for address, id in found.items():
             if address not in self._by_address:
                 self._by_address[address] = ClusterHost(address, id)

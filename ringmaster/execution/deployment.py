@@ -44,7 +44,10 @@ def connect(cluster: Cluster) -> Link:
     except ExecutorError:
         raise
     except Exception as error:
-        raise ExecutorError(f"cannot start the cluster: {_words(error)}") from error
+        remedy = ""
+        if "not trusted" in str(error):
+            remedy = "; connect to it once with ssh, or give known_hosts"
+        raise ExecutorError(f"cannot start the cluster: {_words(error)}{remedy}") from error
     try:
         client = Client(
             cluster.address if started is None else started,
@@ -145,15 +148,9 @@ def _slurm(cluster: Cluster) -> Any:
 def _ssh(cluster: Cluster) -> Any:
     options = cluster.options
     hosts = options["hosts"]
-    connection = {
-        name: options[setting]
-        for name, setting in (
-            ("username", "username"),
-            ("port", "port"),
-            ("client_keys", "key_file"),
-        )
-        if setting in options
-    }
+    names = {"username": "username", "port": "port", "client_keys": "key_file"}
+    names["known_hosts"] = "known_hosts"
+    connection = {name: options[own] for name, own in names.items() if own in options}
     worker: dict[str, Any] = {}
     if cluster.games is not None:
         worker = {"nthreads": cluster.games, "resources": {"games": cluster.games}}

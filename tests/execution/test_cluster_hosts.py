@@ -1,0 +1,470 @@
+"""The executor on a cluster, with scripted hosts: placing, losing, refusing, measuring."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringmaster.errors import ExecutorError
+from ringmaster.execution.dask_executor import DaskExecutor
+from ringmaster.execution.dask_link import Answered, Silence, Unprepared
+from ringmaster.execution.executor import Done, JobEnd, Lost
+from ringmaster.execution.health import CHANCE, Health, excess
+from ringmaster.model.cluster import Calibration, Cluster
+from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
+from ringmaster.model.players import Player
+from ringmaster.model.results import CheckResult, EngineUsage, GameResult, JobResult
+from ringmaster.model.time_control import TimeControl
+from tests.execution.fake_link import FakeLink
+from tests.execution.scripted_work import PLAYER, SETTINGS, expected, game
+
+Make = Callable[..., DaskExecutor]
+
+
+@pytest.fixture
+def link() -> FakeLink:
+    return FakeLink()
+
+
+@pytest.fixture
+def make(link: FakeLink) -> Iterator[Make]:
+    opened: list[DaskExecutor] = []
+
+    def start(cluster: Cluster | None = None, **arguments: object) -> DaskExecutor:
+        executor = DaskExecutor("no:matter", lambda: link, cluster or Cluster(), **arguments)  # type: ignore[arg-type]
+        opened.append(executor)
+        return executor
+
+    yield start
+    for executor in opened:
+        executor.close()
+
+
+def news(executor: DaskExecutor) -> list[JobEnd]:
+    """Let the executor work through all news."""
+    events: list[JobEnd] = []
+    for _ in range(4):
+        events += executor.wait(0)
+    return events
+
+
+def told(executor: DaskExecutor) -> list[str]:
+    return [text for text, _ in executor.notices()]
+
+
+def done(events: list[JobEnd]) -> list[str]:
+    return [event.job.id for event in events if isinstance(event, Done)]
+
+
+def lost(events: list[JobEnd]) -> dict[str, str]:
+    return {event.job.id: event.reason for event in events if isinstance(event, Lost)}
+
+
+# placing
+
+
+def test_long_jobs_have_a_task_each_on_the_emptiest_hosts(link: FakeLink, make: Make) -> None:
+    executor = make()
+    link.join("tcp://one", 1)
+    link.join("tcp://two", 2)
+    news(executor)
+    assert (executor.slots, executor.room()) == (3, 3)
+    for n in range(5):
+        executor.submit(game(n))
+    news(executor)
+    assert [(task.address, task.ids) for task in link.tasks] == [
+        ("tcp://one", ["0_0"]),
+        ("tcp://two", ["0_1"]),
+        ("tcp://two", ["0_2"]),
+    ]
+    link.answer(seconds=10)
+    assert done(news(executor)) == ["0_0"]
+    assert link.tasks[-1].address == "tcp://one"
+    assert link.tasks[-1].ids == ["0_3"]
+
+
+def test_short_jobs_share_tasks_and_wait_at_their_host(link: FakeLink, make: Make) -> None:
+    executor = make()
+    link.join("tcp://one", 2)
+    news(executor)
+    assert executor.room(ahead=True) == 2
+    executor.submit(game(0))
+    news(executor)
+    link.answer(seconds=0.001)
+    news(executor)
+    assert executor.room() == 2
+    assert executor.room(ahead=True) == 2 + 1000
+    for n in range(1, 1003):
+        executor.submit(game(n))
+    news(executor)
+    assert len(link.tasks) == 3
+    assert max(len(task.ids) for task in link.tasks) == 500
+    assert executor.room(ahead=True) == 0
+    while link.tasks:
+        link.answer(seconds=0.001)
+    assert sorted(done(news(executor))) == sorted(f"0_{n}" for n in range(1, 1003))
+
+
+def test_limit_of_the_command_line_holds_on_all_hosts_together(link: FakeLink, make: Make) -> None:
+    executor = make(most=3)
+    for name in "abcd":
+        link.join(f"tcp://{name}", 2)
+    news(executor)
+    assert executor.slots == executor.room(ahead=True) == 3
+    for n in range(8):
+        executor.submit(game(n))
+    news(executor)
+    assert len(link.tasks) == 3
+    link.answer()
+    news(executor)
+    assert len(link.tasks) == 3
+
+
+def test_job_waits_for_the_first_host(link: FakeLink, make: Make) -> None:
+    executor = make()
+    assert (executor.slots, executor.room()) == (1, 1)
+    executor.submit(game(0))
+    link.post()
+    news(executor)
+    assert list(link.tasks) == []
+    link.join("tcp://one", 4)
+    news(executor)
+    assert link.tasks[0].ids == ["0_0"]
+    assert executor.slots == 4
+
+
+@given(st.lists(st.sampled_from("jlsad"), max_size=60), st.integers(1, 4))
+def test_every_job_ends_once_whatever_hosts_do(steps: list[str], slots: int) -> None:
+    # j: a host joins, l: one leaves, s: a job is submitted, a: a task is answered,
+    # d: an answer arrives a second time
+    link = FakeLink()
+    executor = DaskExecutor("no:matter", lambda: link, Cluster())
+    submitted: dict[str, Job] = {}
+    ended: list[str] = []
+    old: list[Answered] = []
+    hosts: list[str] = []
+
+    def settle() -> None:
+        for event in news(executor):
+            if isinstance(event, Lost):
+                executor.submit(event.job)
+            else:
+                assert event.result == msgspec.structs.replace(
+                    expected(event.job),  # type: ignore[type-var]  # a game
+                    host=event.result.host,  # type: ignore[union-attr]
+                )
+                ended.append(event.job.id)
+
+    for step, letter in enumerate(steps):
+        if letter == "j":
+            hosts.append(f"tcp://{step}")
+            link.join(hosts[-1], slots)
+        elif letter == "l" and hosts:
+            link.leave(hosts.pop(0))
+        elif letter == "s":
+            submitted[f"0_{step}"] = game(step, n=step)
+            executor.submit(submitted[f"0_{step}"])
+        elif letter == "a" and link.tasks:
+            task = link.answer()
+            old.append(link._news[-1])  # type: ignore[arg-type]  # an answer
+            assert task.key
+        elif letter == "d" and old:
+            link.post(old[0])
+        settle()
+    link.join("tcp://last", 3)
+    settle()
+    while executor.running():
+        link.answer()
+        settle()
+    assert sorted(ended) == sorted(submitted)
+    executor.close()
+
+
+# losing
+
+
+def test_host_that_leaves_loses_its_jobs_and_its_late_answer_changes_nothing(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make()
+    link.join("tcp://one", 1)
+    news(executor)
+    executor.submit(game(0))
+    executor.submit(game(1))
+    news(executor)
+    task = link.tasks[0]
+    link.leave("tcp://one")
+    assert lost(news(executor)) == {"0_0": "host one: it has left"}
+    assert link.forgotten == [task.key]
+    assert "host one has left; 1 job in progress" in told(executor)
+    link.answer(task)
+    assert news(executor) == []
+    assert [job.id for job in executor.running()] == ["0_1"]
+
+
+def test_worker_that_returns_under_its_old_address_is_a_new_host(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make()
+    link.join("tcp://one", 1)
+    news(executor)
+    executor.submit(game(0))
+    news(executor)
+    link.join("tcp://one", 1, id="another process")
+    assert list(lost(news(executor))) == ["0_0"]
+    assert executor.room() == 1
+
+
+def test_job_whose_work_raises_three_times_ends_the_run(link: FakeLink, make: Make) -> None:
+    executor = make()
+    link.join("tcp://one", 1)
+    news(executor)
+    for _ in range(3):
+        executor.submit(game(0))
+        news(executor)
+        link.answer(lost="worker 0 was killed by SIGKILL")
+        (event,) = executor.wait(1.0)
+        assert isinstance(event, Lost)
+        assert event.reason == "host one: worker 0 was killed by SIGKILL"
+    with pytest.raises(ExecutorError, match="job 0_0 was lost 3 times"):
+        executor.wait(0)
+
+
+def test_jobs_lost_with_hosts_never_end_the_run(link: FakeLink, make: Make) -> None:
+    executor = make()
+    for n in range(8):
+        link.join("tcp://one", 1, id=str(n))
+        news(executor)
+        executor.submit(game(0))
+        news(executor)
+        link.leave("tcp://one")
+        assert list(lost(news(executor))) == ["0_0"]
+
+
+def test_silent_scheduler_ends_the_run_with_a_remedy(link: FakeLink, make: Make) -> None:
+    executor = make()
+    link.post(Silence(61.0, "TimeoutError"))
+    with pytest.raises(ExecutorError, match=r"not answered for 61 s.*run it again to resume"):
+        executor.wait(1.0)
+
+
+# refusing
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        ({"refusal": "it has ringmaster 0.0.9, this is 1"}, "it has ringmaster 0.0.9, this is 1"),
+        ({"programs": {"a": "bbbb"}}, r"a is another file there \(SHA-256 bbbb\) than on one"),
+        ({"programs": {"a": "aaaa"}, "missing": ("00",)}, "it did not keep 1 shipped file"),
+    ],
+)
+def test_host_that_differs_is_not_used(
+    link: FakeLink, make: Make, facts: dict[str, object], reason: str
+) -> None:
+    executor = make(players=[PLAYER])
+    link.join("tcp://one", 1, programs={"a": "aaaa"})
+    link.join("tcp://two", 1, **facts)
+    news(executor)
+    assert executor.slots == 1
+    notices = executor.notices()
+    (text,) = [text for text, is_urgent in notices if is_urgent]
+    assert re.fullmatch(rf"host two is not used: {reason}( \(aaaa\))?", text)
+    link.leave("tcp://one")
+    news(executor)
+    assert told(executor)[-1] == "no host is left that can play; waiting for workers"
+
+
+def test_run_ends_when_every_host_is_refused(link: FakeLink, make: Make) -> None:
+    executor = make()
+    link.join("tcp://one", 1, refusal="it has no program a")
+    link.join("tcp://two", 1, refusal="it has less memory than one game may use")
+    with pytest.raises(ExecutorError, match="no host can play:\nhost one is not used: it has no"):
+        news(executor)
+
+
+def test_worker_without_ringmaster_is_named(link: FakeLink, make: Make) -> None:
+    executor = make()
+    link.join("tcp://one", 1)
+    link.take()
+    link.join("tcp://one", 1)
+    executor._take(link.take()[0])
+    link.take()
+    link.post(Unprepared("tcp://one", "id of one", "it has no ringmaster"))
+    with pytest.raises(ExecutorError, match="host tcp://one is not used: it has no ringmaster"):
+        executor.wait(1.0)
+
+
+def named(name: str) -> Callable[[Job], JobResult]:
+    def result(job: Job) -> JobResult:
+        usage = EngineUsage(name=name)
+        return GameResult(game_id=job.id, attempt=0, outcome="draw", usage=(usage, usage))
+
+    return result
+
+
+def test_game_of_another_engine_version_does_not_count_and_its_host_is_out(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make()
+    link.join("tcp://one", 1)
+    link.join("tcp://two", 1)
+    news(executor)
+    for n in range(2):
+        executor.submit(game(n))
+    news(executor)
+    link.answer(result=named("Stockfish 16"))
+    assert done(news(executor)) == ["0_0"]
+    link.answer(result=named("Stockfish 15"))
+    assert list(lost(news(executor))) == ["0_1"]
+    assert told(executor)[-1] == (
+        "host two is not used: a is Stockfish 15 there, and Stockfish 16 on one"
+    )
+    assert executor.slots == 1
+
+
+def test_host_with_more_faults_than_chance_allows_gets_no_more_games(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make()
+    for name in ("good", "fair", "bad"):
+        link.join(f"tcp://{name}", 1)
+    news(executor)
+    number = 0
+
+    def outcome(job: Job) -> JobResult:
+        reason = "time" if task.address == "tcp://bad" and number % 2 else "mate"
+        return GameResult(game_id=job.id, attempt=0, outcome="draw", reason=reason)
+
+    for number in range(100):
+        executor.submit(game(number))
+        news(executor)
+        task = link.tasks[0]
+        link.answer(result=outcome)
+        news(executor)
+        if executor.slots == 2:
+            break
+        # each host in turn: the others are busy
+        hosts = executor._hosts.all()
+        executor._hosts._by_address = {h.address: h for h in (*hosts[1:], hosts[0])}
+    text = told(executor)[-1]
+    assert text.startswith("host bad gets no more games: ")
+    assert "an engine that lost on time, crashed or hung, and 0 of" in text
+
+
+@given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 400), st.integers(0, 40))
+def test_excess_is_the_tail_of_the_hypergeometric_distribution(
+    games: int, faults: int, others: int, other_faults: int
+) -> None:
+    from scipy.stats import hypergeom
+
+    faults, other_faults = min(faults, games), min(other_faults, others)
+    whole = games + others
+    tail = hypergeom(whole, faults + other_faults, games).sf(faults - 1)
+    assert excess(faults, games, faults + other_faults, whole) == pytest.approx(tail, rel=1e-6)
+
+
+def test_equal_hosts_are_seldom_taken_for_bad_ones() -> None:
+    import random
+
+    rng = random.Random(1)
+    verdicts = 0
+    for _ in range(60):
+        health = Health()
+        for _ in range(1000):
+            reason = "time" if rng.random() < 0.1 else "mate"
+            result = GameResult(game_id="0", attempt=0, outcome="draw", reason=reason)
+            verdicts += bool(health.take(f"host {rng.randrange(10)}", result))
+    # each of some 100 faults a run is a test
+    assert verdicts <= 60 * 100 * CHANCE * 3
+
+
+# speed
+
+
+def timed(player: str = "a") -> Cluster:
+    return Cluster(calibrate=Calibration(player, 1_000_000.0))
+
+
+def speed(*nps: float | None) -> Callable[[Job], JobResult]:
+    values = iter(nps)
+    return lambda job: CheckResult(check_id=job.id, code="a", nps=next(values))
+
+
+CLOCK = Player(code="a", command=("a",), protocol="uci", time_control=TimeControl.parse("10+0.1"))
+TIMED_GAME = GameJob(id="0_0", players=(CLOCK, CLOCK), settings=SETTINGS)
+
+
+def test_time_controls_follow_the_median_speed_of_a_hosts_slots(link: FakeLink, make: Make) -> None:
+    executor = make(timed(), players=[CLOCK])
+    link.join("tcp://slow", 3)
+    news(executor)
+    assert all(isinstance(task.jobs[0].job, CheckJob) for task in link.tasks)
+    measured = speed(400_000.0, 500_000.0, 900_000.0)
+    executor.submit(TIMED_GAME)
+    for _ in range(3):
+        assert [len(task.ids) for task in link.tasks] == [1] * len(link.tasks)
+        link.answer(result=measured)
+        assert news(executor) == []
+    assert told(executor)[-1] == (
+        "host slow searches 500,000 nodes a second: time controls are x 2"
+    )
+    (played,) = link.tasks[0].jobs
+    assert isinstance(played.job, GameJob)
+    assert {str(player.time_control) for player in played.job.players} == {"20+0.2"}
+    link.answer()
+    (event,) = news(executor)
+    assert isinstance(event, Done)
+    assert event.job is TIMED_GAME
+    assert isinstance(event.result, GameResult)
+    assert event.result.host is not None
+    assert (event.result.host.name, event.result.host.speed) == ("slow", 0.5)
+
+
+def test_host_without_a_speed_is_not_used(link: FakeLink, make: Make) -> None:
+    executor = make(timed(), players=[CLOCK])
+    link.join("tcp://one", 1)
+    news(executor)
+    link.answer(result=speed(None))
+    with pytest.raises(ExecutorError, match="player 'a' has no speed: it reports no nodes"):
+        news(executor)
+
+
+# files
+
+
+def test_positions_are_shipped_before_their_first_shard(
+    link: FakeLink, make: Make, tmp_path: Path
+) -> None:
+    positions = tmp_path / "positions"
+    positions.write_bytes(b"some")
+    executor = make()
+    link.join("tcp://one", 1)
+    news(executor)
+    job = EvaluationJob("e", PLAYER, SETTINGS, str(positions), 0, 1)
+    executor.submit(job)
+    assert list(link.tasks) == []
+    executor._dispatch()
+    assert list(link.tasks) == []  # the host has not said that it has the file
+    news(executor)
+    assert link.tasks[0].ids == ["e"]
+    (file,) = executor._hosts.orders.files
+    assert (file.path, file.size) == (str(positions), 4)
+
+
+def test_file_that_is_not_there_is_an_error_at_the_start(link: FakeLink) -> None:
+    with pytest.raises(ExecutorError, match="cannot ship /nowhere: there is no such file"):
+        DaskExecutor("no:matter", lambda: link, Cluster(ship=("/nowhere",)))
+
+
+def test_close_ends_the_run_on_all_hosts(link: FakeLink, make: Make) -> None:
+    executor = make()
+    executor.close()
+    executor.close()
+    assert link.is_closed

@@ -1,0 +1,284 @@
+"""Ways to a cluster: local, TLS, Slurm, SSH; and engines and files that travel to its hosts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.program import ENGINE, ENGINES, PLAYOFF, TEXEL, living_engines, shown, write_control_file
+from tests.rack import LONG, Rack
+from tests.requirements import missing, package
+
+package("distributed")
+
+pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.optional]
+
+
+@pytest.fixture
+def rack(tmp_path: Path) -> Iterator[Rack]:
+    rack = Rack(tmp_path / "rack")
+    yield rack
+    rack.close()
+
+
+def ringmaster(control: Path, rack: Rack, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ringmaster", str(control), "run", "-q", *arguments]
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=2 * LONG,
+        env=rack.environment,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+
+
+def check_complete(control: Path, run: subprocess.CompletedProcess[str], rack: Rack) -> None:
+    assert (run.returncode, run.stderr) == (0, ""), run.stderr + rack.logs()
+    summary = shown(control)
+    assert summary["games"]["completed"] == summary["games"]["total"]
+    hosts = summary["conditions"]["hosts"]
+    assert sum(host["games"] for host in hosts) == summary["games"]["completed"]
+    assert living_engines(control) == []
+
+
+def with_setting(control: Path, line: str) -> Path:
+    control.write_text(f"{control.read_text()}\n{line}\n")
+    return control
+
+
+# ways
+
+
+def test_local_cluster_plays_a_competition(tmp_path: Path, rack: Rack) -> None:
+    control = write_control_file(tmp_path / "event", PLAYOFF, 90)
+    check_complete(control, ringmaster(control, rack, "--cluster", "local"), rack)
+
+
+def test_option_overrides_the_control_file(tmp_path: Path, rack: Rack) -> None:
+    control = write_control_file(tmp_path / "event", PLAYOFF, 30)
+    with_setting(control, "cluster = Cluster('tcp://127.0.0.1:1')")
+    assert ringmaster(control, rack, "--cluster", "off").returncode == 0
+    assert shown(control)["conditions"]["hosts"] == []
+
+
+def test_scheduler_that_is_not_there_is_named(tmp_path: Path, rack: Rack) -> None:
+    control = write_control_file(tmp_path / "event", PLAYOFF, 30)
+    with_setting(control, "cluster = Cluster('tcp://127.0.0.1:1', reconnect=1)")
+    run = ringmaster(control, rack)
+    assert run.returncode == 1
+    assert run.stderr.startswith("ringmaster: no scheduler answers at tcp://127.0.0.1:1: ")
+
+
+def test_encrypted_cluster_needs_the_certificate(tmp_path: Path, rack: Rack) -> None:
+    from distributed.security import Security
+
+    made = Security.temporary()
+    files = {}
+    for part, content in (
+        ("ca", made.tls_ca_file),
+        ("cert", made.tls_scheduler_cert),
+        ("key", made.tls_scheduler_key),
+    ):
+        files[part] = tmp_path / f"{part}.pem"
+        files[part].write_text(content)
+    rack.tls = [
+        *("--protocol", "tls"),
+        *("--tls-ca-file", str(files["ca"])),
+        *("--tls-cert", str(files["cert"])),
+        *("--tls-key", str(files["key"])),
+    ]
+    rack.start_scheduler()
+    rack.start_worker(1)
+    control = write_control_file(tmp_path / "event", PLAYOFF, 30)
+    own = "reconnect=3, " + ", ".join(f"tls_{part}={str(path)!r}" for part, path in files.items())
+    secret = control.read_text() + f"\ncluster = Cluster({rack.address!r}, {own})\n"
+    control.write_text(secret.replace("tls://", "tcp://"))
+    run = ringmaster(control, rack)
+    assert run.returncode == 1
+    assert "no scheduler answers" in run.stderr
+    control.write_text(secret)
+    check_complete(control, ringmaster(control, rack), rack)
+
+
+#: Commands of Slurm on one machine, where a job is a process.
+SLURM = {
+    "sbatch": """#!/bin/sh
+for last; do :; done
+cp "$last" {folder}/job.$$.sh
+setsid sh {folder}/job.$$.sh > {folder}/job.$$.log 2>&1 < /dev/null &
+echo "Submitted batch job $!"
+""",
+    "scancel": """#!/bin/sh
+for id; do kill -TERM -- -$id; done
+""",
+    "squeue": "#!/bin/sh\nexit 0\n",
+}
+
+
+def test_slurm_jobs_are_submitted_and_cancelled(
+    tmp_path: Path, rack: Rack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package("dask_jobqueue")
+    folder = tmp_path / "slurm"
+    folder.mkdir()
+    for name, text in SLURM.items():
+        (folder / name).write_text(text.format(folder=folder))
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    control = write_control_file(tmp_path / "event", PLAYOFF, 60)
+    arguments = "jobs=2, cores=2, memory='2 GB', queue='short', interface='lo'"
+    with_setting(control, f"cluster = Cluster.slurm({arguments}, directives=['--exclusive'])")
+    check_complete(control, ringmaster(control, rack), rack)
+    scripts = [path.read_text() for path in folder.glob("job.*.sh")]
+    assert len(scripts) == 2
+    for line in ("#SBATCH -p short", "#SBATCH --cpus-per-task=2", "#SBATCH --exclusive"):
+        assert all(line in script for script in scripts)
+    jobs = [
+        p
+        for p in psutil.process_iter(["cmdline"])
+        if str(folder) in " ".join(p.info["cmdline"] or ())
+    ]
+    assert psutil.wait_procs(jobs, timeout=LONG)[1] == []
+
+
+def test_machines_are_reached_by_ssh(tmp_path: Path, rack: Rack) -> None:
+    package("asyncssh")
+    server = shutil.which("sshd", path="/usr/sbin:/usr/bin")
+    if server is None or os.geteuid() != 0:
+        missing("sshd as root (Debian: apt-get install openssh-server)")
+    for name in ("host_key", "user_key"):
+        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / name)]
+        subprocess.run(command, check=True)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    words = (tmp_path / "host_key.pub").read_text().split()[:2]
+    (tmp_path / "known").write_text(f"[127.0.0.1]:{port} {' '.join(words)}\n")
+    Path("/run/sshd").mkdir(exist_ok=True)
+    options = {
+        "ListenAddress": "127.0.0.1",
+        "AuthorizedKeysFile": tmp_path / "user_key.pub",
+        "StrictModes": "no",
+        "PidFile": "none",
+        "UsePAM": "no",
+    }
+    command = [server, "-D", "-e", "-p", str(port), "-h", str(tmp_path / "host_key")]
+    command += [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as daemon:
+        assert daemon.stderr is not None
+        assert "listening" in daemon.stderr.readline()
+        control = write_control_file(tmp_path / "event", PLAYOFF, 30)
+        with_setting(
+            control,
+            f"cluster = Cluster.ssh(['127.0.0.1'], games=2, username='root', port={port}, "
+            f"key_file='{tmp_path}/user_key', known_hosts='{tmp_path}/known', "
+            f"python='{sys.executable}')",
+        )
+        run = ringmaster(control, rack)
+        daemon.terminate()
+    check_complete(control, run, rack)
+
+
+# what travels
+
+
+def hide(folder: Path) -> list[str]:
+    """Return a command before a worker's, which then does not see a folder."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        missing("a machine without a file needs root and unshare (Debian: util-linux)")
+    script = f'mount -t tmpfs none "{folder}" && exec "$@"'
+    return ["unshare", "--mount", "sh", "-c", script, "sh"]
+
+
+def engine_elsewhere(tmp_path: Path) -> Path:
+    """Return a copy of an engine, as a program of one file."""
+    folder = tmp_path / "engines"
+    folder.mkdir()
+    program = folder / "engine"
+    program.write_text(
+        f'#!/bin/sh\nread -r net < "$NET" || exit 3\n'
+        f'[ "$net" = "weights" ] || exit 4\n'
+        f'exec {sys.executable} -I -S {ENGINE} "$@"\n'
+    )
+    program.chmod(0o755)
+    (folder / "net.bin").write_text("weights\n")
+    return folder
+
+
+def test_shipped_engine_with_its_network_plays_where_it_is_not_installed(
+    tmp_path: Path, rack: Rack
+) -> None:
+    folder = engine_elsewhere(tmp_path)
+    control = write_control_file(tmp_path / "event", PLAYOFF, 30)
+    text = control.read_text()
+    start, end = text.index("    return Player("), text.index("players = ")
+    player = f"""    return Player(["{folder}/engine", "--outcome", "by-option"], nodes=1,
+                  ship=SHIP, environ={{"NET": "{folder}/net.bin"}},
+                  options={{"Strength": strength}})
+"""
+    text = text[:start] + player + text[end:]
+    rack.start_scheduler()
+    rack.start_worker(1, command=hide(folder))
+    control.write_text(text.replace("SHIP", "False"))
+    run = ringmaster(control, rack, "--cluster", rack.address)
+    assert run.returncode == 1
+    assert f"player 'a': it has no program {folder}/engine" in run.stderr
+    control.write_text(text.replace("SHIP", "True"))
+    check_complete(control, ringmaster(control, rack, "--cluster", rack.address), rack)
+    kept = sorted(path.name for path in (tmp_path / "rack" / "cache").rglob("*") if path.is_file())
+    assert kept == ["engine", "net.bin"]
+
+
+def test_host_with_another_engine_file_is_not_used(tmp_path: Path, rack: Rack) -> None:
+    folder = tmp_path / "engines"
+    folder.mkdir()
+    for path in ENGINES.glob("*.py"):
+        shutil.copy(path, folder)
+    program = folder / "run"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {ENGINE} "$@"\n')
+    program.chmod(0o755)
+    control = write_control_file(tmp_path / "event", PLAYOFF, 30)
+    text = control.read_text()
+    control.write_text(
+        text.replace(f'[{sys.executable!r}, "-I", "-S", {str(ENGINE)!r}', f'["{program}"')
+    )
+    rack.start_scheduler()
+    rack.start_worker(1)
+    other = (
+        f'mount -t tmpfs none "{folder}" && (echo "#!/bin/sh"; echo exec false) > {program} '
+        f'&& chmod +x {program} && exec "$@"'
+    )
+    hide(folder)
+    rack.start_worker(2, command=["unshare", "--mount", "sh", "-c", other, "sh"])
+    rack.await_workers(2)
+    run = ringmaster(control, rack, "--cluster", rack.address)
+    assert run.returncode == 0, run.stderr + rack.logs()
+    log = control.with_suffix(".log").read_text()
+    # which of them is first is chance; without the good one nobody can play
+    assert f"{program} is another file there (SHA-256 " in log or "crash" in run.stderr
+
+
+def test_positions_of_a_texel_tune_travel_to_the_hosts(tmp_path: Path, rack: Rack) -> None:
+    control = write_control_file(tmp_path / "event", TEXEL, 2)
+    rack.start_scheduler()
+    rack.start_worker(1, command=hide(tmp_path / "event"))
+    run = ringmaster(control, rack, "--cluster", rack.address)
+    assert (run.returncode, run.stderr) == (0, ""), run.stderr + rack.logs()
+    local = write_control_file(tmp_path / "local", TEXEL, 2)
+    assert ringmaster(local, rack).returncode == 0
+    assert _tuned(control) == _tuned(local)
+
+
+def _tuned(control: Path) -> object:
+    summary = shown(control)
+    return {name: summary[name] for name in summary if name in ("parameters", "error", "passes")}

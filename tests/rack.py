@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -195,15 +196,11 @@ class Rack:
 
     def close(self) -> None:
         """End everything."""
-        parts = [*self.workers.values(), *([self.scheduler] if self.scheduler else [])]
-        for part in parts:
-            part.terminate()
-        for part in parts:
-            try:
-                part.wait(15)
-            except subprocess.TimeoutExpired:
-                part.kill()
-                part.wait()
+        for part in [*self.workers.values(), *([self.scheduler] if self.scheduler else [])]:
+            # the nanny leads the session of a worker and of its games
+            with suppress(ProcessLookupError):
+                os.killpg(part.pid, signal.SIGKILL)
+            part.wait()
         if self.namespaces:
             for number in self._linked:
                 self._ip("netns", "del", f"{self.prefix}n{number}")

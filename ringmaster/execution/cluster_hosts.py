@@ -52,8 +52,9 @@ class ClusterHost:
         self.files = 0
 
     def together(self) -> int:
-        """Return how many jobs its next task should have."""
-        return max(1, self._in(TASK_SECONDS))
+        """Return how many jobs its next task should have: together they end as the last does."""
+        is_short = self.pace is not None and self.pace <= TASK_SECONDS
+        return max(1, self._in(TASK_SECONDS)) if is_short else 1
 
     def ahead(self) -> int:
         """Return how many jobs may wait at the host beyond its slots."""

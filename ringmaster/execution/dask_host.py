@@ -16,6 +16,7 @@ import importlib.util
 import os
 import select
 import shutil
+import signal
 import socket
 import tempfile
 import threading
@@ -56,6 +57,12 @@ _decode_jobs = msgspec.json.Decoder(tuple[NumberedJob, ...]).decode
 
 def _plugin_name(run: str) -> str:
     return f"ringmaster-{run}"
+
+
+def dask_setup(worker: Worker) -> None:
+    """Leave Ctrl-C in a terminal to the ringmaster; Dask calls it in workers that are told to
+    load this module, those of `Cluster.local`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 async def prepare(assignment: bytes, dask_worker: Worker | None = None) -> bytes:

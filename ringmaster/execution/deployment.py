@@ -110,6 +110,7 @@ def _local(cluster: Cluster) -> LocalCluster:
         dashboard_address=_HTTP,
         security=_security(cluster),
         memory_limit=0,
+        preload="ringmaster.execution.dask_host",
     )
 
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
-
-pytest.importorskip("distributed", reason='needs the extra "cluster"')
-
-from distributed import Client, LocalCluster
 
 from ringmaster.execution.dask_executor import DaskExecutor
 from ringmaster.execution.dask_link import DaskLink
 from ringmaster.model.cluster import Cluster
 from tests.contracts.executor_contract import ExecutorContract
+from tests.requirements import package
+
+distributed = package("distributed")
+
+pytestmark = [pytest.mark.optional, pytest.mark.process]
 
 WORK = "tests.execution.scripted_work:factory"
 REAPER = "ringmaster.engines.reaper"
 
 
-def local(slots: int) -> LocalCluster:
-    return LocalCluster(
+def local(slots: int) -> Any:
+    return distributed.LocalCluster(
         n_workers=1,
         threads_per_worker=slots,
         resources={"games": slots},
@@ -35,7 +37,7 @@ def make() -> Iterator[Callable[[int], DaskExecutor]]:
 
     def start(slots: int) -> DaskExecutor:
         cluster = local(slots)
-        client = Client(cluster)
+        client = distributed.Client(cluster)
 
         def release() -> None:
             client.close()

@@ -1,12 +1,13 @@
 """Measure the choice of the Monte Carlo tuner among 64 candidates of known win rates.
 
     python benchmarks/mc_tuner_bandit.py [--seeds 100] [--games 10000]
+        [--in-flight 1 16]
 
 The candidates lie on an 8x8 grid over [-1, 1]², their win rates are
 0.65 - 0.15 ((x - 0.3)² + (y + 0.2)²); coefficient 0.45, 5 wins in 10 initial
 visits.  The table has the seeds with a chosen candidate within 0.02 of the best rate, and the
-wins lost by games of other candidates than the best.  Games are played one at a time, and 16 at
-a time without and with virtual visits.
+wins lost by games of other candidates than the best.  Several games at a time are played without
+and with virtual visits.
 """
 
 from __future__ import annotations
@@ -55,10 +56,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--games", type=int, default=10_000)
+    parser.add_argument("--in-flight", type=int, nargs="+", default=[1, 16])
     arguments = parser.parse_args()
     print(f"{'in flight':>9} {'virtual visits':>14} {'within 0.02':>12} {'lost wins':>16}")
     with ProcessPoolExecutor() as pool:
-        for in_flight, virtual in ((1, True), (16, False), (16, True)):
+        cases = [(n, on) for n in arguments.in_flight for on in (False, True) if on or n > 1]
+        for in_flight, virtual in cases:
             run = partial(simulate, in_flight=in_flight, virtual=virtual, games=arguments.games)
             outcomes = list(pool.map(run, range(arguments.seeds)))
             good = sum(worse <= 0.02 for worse, _ in outcomes)

@@ -3,7 +3,7 @@
     python benchmarks/spsa_delay.py [--replicates 120] [--games 30000]
 
 Four parameters of benchmark A, by Elo lost at half a range; iterations of two games, with
-1, 8, 64 and 512 of them in progress when the first is completed.  Prints the Elo loss of
+1, 8, 64, 512 and 4,096 of them in progress when the first is completed.  Prints the Elo loss of
 the estimate: its mean over the replicates and the 95 % interval.
 """
 
@@ -25,7 +25,7 @@ from ringmaster.tuners.simulation import (
 )
 from ringmaster.tuners.spsa import Counting
 
-IN_FLIGHT = (1, 8, 64, 512)
+IN_FLIGHT = (1, 8, 64, 512, 4096)
 METHODS = {
     "default": adaptive,
     "classic c=33.3 r=.002": classic(33.3, 0.002),

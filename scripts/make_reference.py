@@ -26,6 +26,8 @@ from ringmaster.model.settings import (
 )
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+#: Its calls are the same for all types.
+_APART = "Cluster"
 _MARKUP = re.compile(r"([\\*`|]|_(?=\W|$))")
 
 
@@ -36,7 +38,21 @@ def reference_rst(type_name: str, table: Sequence[Setting]) -> str:
     """
     lines = [*_heading(type_name, "="), "", *_entries(table)]
     for kind, call in calls_in(table).items():
-        lines += [*_heading(kind, "-"), "", *_signature(call), "", *_entries(call.settings)]
+        if kind.partition(".")[0] != _APART:
+            lines += [*_heading(kind, "-"), "", *_signature(call), "", *_entries(call.settings)]
+    lines += [f"``{_APART}(…)`` has :doc:`a page of its own <cluster>`."]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def cluster_rst(table: Sequence[Setting]) -> str:
+    """Return reStructuredText: the arguments of all ways to a cluster, then of each."""
+    calls = [call for kind, call in calls_in(table).items() if kind.partition(".")[0] == _APART]
+    common = [s for s in calls[0].settings if all(s in call.settings for call in calls)]
+    lines = [*_heading("Clusters", "="), "", "Arguments of each of these calls:", ""]
+    lines += _entries(common)
+    for call in calls:
+        own = [setting for setting in call.settings if setting not in common]
+        lines += [*_heading(call.kind, "-"), "", *_signature(call), "", *_entries(own)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -172,6 +188,7 @@ def pages() -> dict[str, str]:
         assert competition is not None
         tables[name] = competition.table
     references = {f"{name}.rst": reference_rst(name, table) for name, table in tables.items()}
+    references["cluster.rst"] = cluster_rst(next(iter(tables.values())))
     # included by docs/changing.rst
     return {**references, "changes.txt": changes_rst(tables)}
 

@@ -11,6 +11,7 @@ import pytest
 
 from ringmaster.conditions import NOTE, ReportedConditions
 from ringmaster.execution.affinity import usable_cpus
+from ringmaster.model.cluster import Host
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.report import Report
@@ -124,6 +125,37 @@ def test_every_type_states_engine_limits_hash_threads_and_openings(kind: str) ->
     else:
         assert "openings: openings.epd, order random" in text_of(conditions)
         assert summary["openings"] == [{"of": None, "file": "openings.epd", "order": "random"}]
+
+
+def test_hosts_of_a_cluster_have_a_table_that_goes_on_from_run_to_run() -> None:
+    store = memory_store()
+    playoff = make("playoff", matchups=[call("Matchup", "a", "b")], **CHESS)
+    conditions = ReportedConditions(playoff)
+    assert conditions.summary()["hosts"] == []
+    job = playoff.next_job()
+    assert job is not None
+    for n, (host, reason) in enumerate([("n1", "mate"), ("n2", "time"), ("n1", "crash")]):
+        result = GameResult(f"0_{n}", 0, "draw", reason=reason, host=Host(host, None, 0.25 * n))
+        with store.transaction() as transaction:
+            transaction.store_result(job.ticket, result)
+        conditions.take(job, result)
+    table = [
+        ["host", "games", "time", "losses", "faults", "load"],
+        ["n1", "2", "0", "1", "0.25"],
+        ["n2", "1", "1", "0", "0.25"],
+    ]
+    assert [line.split() for line in text_of(conditions).splitlines()[-3:]] == table
+    again = ReportedConditions(playoff)
+    again.restore(store)
+    assert [line.split() for line in text_of(again).splitlines()[-3:]] == table
+    assert again.summary()["hosts"][0] == {
+        "name": "n1",
+        "games": 2,
+        "time_losses": 0,
+        "faults": 1,
+        "load": 0.25,
+        "speed": None,
+    }
 
 
 def test_openings_of_matchups_are_distinguished() -> None:

@@ -169,6 +169,31 @@ def test_short_games_are_queued_ahead_of_results(
     assert len(history(control)) == 12
 
 
+class Growing(AtOnce):
+    """A cluster: hosts join during the games, and there is news of them."""
+
+    most = 0
+
+    def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[ExecutorEvent]:
+        self.most = max(self.most, len(self.running()))
+        if self._slots < 4 and isinstance(self.running()[0], GameJob):
+            self._slots += 1
+            return []
+        return super().wait(timeout, wake)
+
+    def notices(self) -> list[tuple[str, bool]]:
+        return [(f"host {self._slots} joins", False)] if self._slots < 4 else []
+
+
+def test_new_hosts_get_games_before_the_next_result(control: Path) -> None:
+    control.write_text(PLAYOFF)
+    executor = Growing(Players(), 1)
+    assert run(control, executor=executor) == 0
+    assert executor.most == 4
+    assert len(history(control)) == 12
+    assert "host 3 joins" in control.with_suffix(".log").read_text()
+
+
 def recorded(control: Path) -> tuple[list[str], int]:
     """Return the ids of recorded games, and the number of games in the state."""
     store = Store.open_readonly(control.with_suffix(".status"))

@@ -208,6 +208,7 @@ class DaskLink(Link):
         """Report the cluster's workers, and a scheduler that stays away."""
         seen = time.monotonic()
         while True:
+            took = -time.monotonic()
             try:
                 identity = await asyncio.wait_for(
                     self._client.scheduler.identity(n_workers=-1), self._reconnect
@@ -224,7 +225,9 @@ class DaskLink(Link):
                 if self._client.status == "closed" or away > self._reconnect:
                     self._post(Silence(away, reason_of(error)))
                     return
-            await asyncio.sleep(PERIOD)
+            # a twentieth of the time at most, however many workers there are
+            took += time.monotonic()
+            await asyncio.sleep(max(PERIOD, 20 * took))
 
     async def _prepare(self, address: str, id: str, orders: Assignment) -> None:
         """Give a worker its orders, then the files that it lacks."""

@@ -10,7 +10,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringmaster.model.results import EngineUsage, EvaluationResult, GameResult, Outcome, Result
+from ringmaster.model.cluster import Host
+from ringmaster.model.results import (
+    EngineUsage,
+    EvaluationResult,
+    GameResult,
+    HostTally,
+    Outcome,
+    Result,
+)
 from ringmaster.storage.entries import IssuedJob, PendingRecord, RunEntry, StoredGame, StoredShard
 from ringmaster.storage.store import Store
 
@@ -115,6 +123,32 @@ def test_result_comes_back_as_it_was_with_its_ticket(store: Store) -> None:
     with store.transaction() as transaction:
         assert transaction.store_result(ticket, result()) == 1
     assert list(store.results()) == [StoredGame(1, ticket, result(), 1_700_000_000)]
+
+
+def test_hosts_come_back_with_their_results_and_are_counted(store: Store) -> None:
+    results = [
+        msgspec.structs.replace(result(f"0_{n}"), host=Host(name, 0.5, load), reason=reason)
+        for n, (name, load, reason) in enumerate(
+            [
+                ("one", 0.5, "mate"),
+                ("two", None, "stall"),
+                ("one", 1.0, "time"),
+                ("one", 0.0, "hang"),
+            ]
+        )
+    ]
+    record(store, result("here"), *results)
+    record(store, msgspec.structs.replace(evaluation(), host=Host("two", None, 2.0)))
+    assert [recorded.result for recorded in store.games()] == [result("here"), *results]
+    assert list(store.hosts()) == [
+        HostTally("one", 3, 1, 1, 1.5, 0.5),
+        HostTally("two", 2, 1, 0, 2.0, 0.5),
+    ]
+    tally = HostTally("one")
+    for each in results:
+        if each.host is not None and each.host.name == "one":
+            tally.take(each)
+    assert tally == next(store.hosts())
 
 
 def test_record_and_standard_error_are_not_stored(store: Store) -> None:

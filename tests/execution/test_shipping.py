@@ -1,0 +1,128 @@
+"""Files for hosts: what is sent, where it is kept, what a job finds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ringmaster.errors import ExecutorError
+from ringmaster.execution.shipping import Cache, ShippedFile, checksum, collect, files_of
+from ringmaster.model.jobs import EvaluationJob, GameJob, GameSettings, Tablebases
+from ringmaster.model.players import Player
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Files on the ringmaster's machine."""
+    folder = tmp_path / "here"
+    (folder / "syzygy" / "wdl").mkdir(parents=True)
+    (folder / "engine").write_bytes(b"program")
+    (folder / "engine").chmod(0o755)
+    (folder / "net.bin").write_bytes(b"net")
+    (folder / "12").write_bytes(b"a file named as a number")
+    (folder / "syzygy" / "KQvK.rtbw").write_bytes(b"table")
+    (folder / "syzygy" / "wdl" / "KRvK.rtbw").write_bytes(b"another")
+    return folder
+
+
+def remove(folder: Path) -> None:
+    """Make this another machine, without the files."""
+    folder.rename(folder.with_name("elsewhere"))
+
+
+def test_program_with_its_network_and_book_are_found(folder: Path) -> None:
+    player = Player(
+        "a",
+        (f"{folder}/engine", "--weights=net.bin", "12", "absent"),
+        cwd=str(folder),
+        options={"SyzygyPath": f"{folder}/syzygy", "Hash": 12, "Name": "12", "EvalFile": ""},
+        environ={"NET": "./net.bin"},
+    )
+    names = [os.path.relpath(name, folder) for name in files_of(player)]
+    assert names == ["engine", "net.bin", "syzygy"]
+
+
+def test_program_on_the_path_is_not_sent(folder: Path) -> None:
+    assert files_of(Player("a", ("sh", f"{folder}/net.bin"))) == [f"{folder}/net.bin"]
+
+
+def test_host_needs_a_file_once_and_a_job_finds_it(folder: Path, tmp_path: Path) -> None:
+    files = collect([str(folder / "engine"), str(folder / "net.bin"), str(folder / "syzygy")])
+    cache = Cache(tmp_path / "cache")
+    player = Player(
+        "a",
+        (str(folder / "engine"), f"--weights={folder}/net.bin"),
+        cwd=str(folder),
+        options={"SyzygyPath": str(folder / "syzygy"), "Hash": 16},
+        environ={"NET": "net.bin"},
+    )
+    tables = Tablebases((str(folder / "syzygy"),))
+    game = GameJob("0", (player, player), GameSettings("chess", tablebases=tables))
+    far = Cache(tmp_path / "cache")
+    elsewhere = folder.with_name("elsewhere")
+    contents = {file.path: Path(file.path).read_bytes() for file in files}
+    remove(folder)
+    assert sorted(cache.missing(files)) == sorted({file.sha256 for file in files})
+    for file in files:
+        cache.write(file, [contents[file.path]])
+    assert cache.missing(files) == []
+    assert far.missing(files) == []  # kept from run to run
+    played = far.localised(game)
+    assert isinstance(played, GameJob)
+    program, weights = played.players[0].command
+    assert Path(program).read_bytes() == b"program"
+    assert os.access(program, os.X_OK)
+    assert Path(weights.removeprefix("--weights=")).read_bytes() == b"net"
+    assert Path(played.players[1].environ["NET"]).read_bytes() == b"net"
+    assert played.players[0].options["Hash"] == 16
+    for place in (played.players[0].options["SyzygyPath"], *played.settings.tablebases.paths):  # type: ignore[union-attr]  # given
+        names = sorted(str(p.relative_to(place)) for p in Path(str(place)).rglob("*.rtbw"))
+        assert names == ["KQvK.rtbw", "wdl/KRvK.rtbw"]
+        assert (Path(str(place)) / "wdl/KRvK.rtbw").read_bytes() == b"another"
+    assert sorted(p.name for p in elsewhere.iterdir()) == ["12", "engine", "net.bin", "syzygy"]
+
+
+def test_host_with_the_same_file_uses_its_own(folder: Path, tmp_path: Path) -> None:
+    files = collect([str(folder / "engine")])
+    cache = Cache(tmp_path / "cache")
+    assert cache.missing(files) == []
+    job = EvaluationJob(
+        "e", Player("a", (str(folder / "engine"),)), GameSettings("chess"), "p", 0, 1
+    )
+    assert cache.localised(job) == job
+    assert not (tmp_path / "cache").exists()
+
+
+def test_file_that_was_damaged_in_the_cache_is_sent_again(folder: Path, tmp_path: Path) -> None:
+    files = collect([str(folder / "net.bin")])
+    data = (folder / "net.bin").read_bytes()
+    cache = Cache(tmp_path / "cache")
+    remove(folder)
+    cache.write(files[0], [data])
+    (kept,) = (tmp_path / "cache").rglob("net.bin")
+    kept.write_bytes(b"bad")
+    assert cache.missing(files) == [files[0].sha256]
+    cache.write(files[0], [data])
+    assert cache.missing(files) == []
+
+
+def test_other_content_than_announced_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    file = ShippedFile("/a/net.bin", "/a/net.bin", "0" * 64, 3)
+    with pytest.raises(ExecutorError, match=r"/a/net\.bin arrived with other content"):
+        cache.write(file, [b"abc"])
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("name", ["absent", "empty"])
+def test_nothing_to_ship_is_an_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ExecutorError, match="there is no such file, or an empty folder"):
+        collect([str(tmp_path / name)])
+
+
+def test_checksum_is_sha256(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"abc")
+    assert checksum(tmp_path / "file").startswith("ba7816bf8f01cfea")

@@ -37,10 +37,12 @@ def reference_rst(type_name: str, table: Sequence[Setting]) -> str:
     A setting's help is reStructuredText; other text is escaped.
     """
     lines = [*_heading(type_name, "="), "", *_entries(table)]
-    for kind, call in calls_in(table).items():
+    calls = calls_in(table)
+    for kind, call in calls.items():
         if kind.partition(".")[0] != _APART:
             lines += [*_heading(kind, "-"), "", *_signature(call), "", *_entries(call.settings)]
-    lines += [f"``{_APART}(…)`` has :doc:`a page of its own <cluster>`."]
+    if _APART in calls:
+        lines.append(f"``{_APART}(…)`` has :doc:`a page of its own <cluster>`.")
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -9,7 +9,7 @@ import msgspec
 from ringmaster.competitions import competition_class, type_names
 from ringmaster.control.calls import calls_in
 from ringmaster.model.settings import CallOf, Integer, ListOf, Maybe, OneOf, Setting, String
-from scripts.make_reference import changes_rst, reference_rst
+from scripts.make_reference import changes_rst, cluster_rst, reference_rst
 from tests.control.samples import MC_TUNER, PLAYOFF, as_dict
 
 
@@ -44,6 +44,14 @@ def test_entry_has_type_default_and_change() -> None:
         "    Anything.\n\n"
         "    May be changed between runs.\n"
     )
+
+
+def test_ways_to_a_cluster_have_their_common_arguments_once() -> None:
+    text = cluster_rst(PLAYOFF)
+    assert text.count("``pin``\n") == text.count("``jobs``\n") == 1
+    for kind in ("Cluster", "Cluster.local", "Cluster.slurm", "Cluster.ssh"):
+        assert f"\n{kind}\n{'-' * len(kind)}\n" in text
+    assert "``pin``\n" not in reference_rst("playoff", PLAYOFF)
 
 
 def test_calls_show_their_arguments() -> None:

@@ -47,11 +47,13 @@ def test_entry_has_type_default_and_change() -> None:
 
 
 def test_ways_to_a_cluster_have_their_common_arguments_once() -> None:
-    text = cluster_rst(PLAYOFF)
+    playoff = competition_class("playoff")
+    assert playoff is not None
+    text = cluster_rst(playoff.table)
     assert text.count("``pin``\n") == text.count("``jobs``\n") == 1
     for kind in ("Cluster", "Cluster.local", "Cluster.slurm", "Cluster.ssh"):
         assert f"\n{kind}\n{'-' * len(kind)}\n" in text
-    assert "``pin``\n" not in reference_rst("playoff", PLAYOFF)
+    assert "``pin``\n" not in reference_rst("playoff", playoff.table)
 
 
 def test_calls_show_their_arguments() -> None:

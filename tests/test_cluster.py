@@ -160,7 +160,7 @@ def test_cut_and_mended_link_loses_and_doubles_no_game(
     tmp_path: Path, make_rack: Callable[..., Rack], source: str
 ) -> None:
     rack = make_rack(2, namespaces=True)
-    control = write_control_file(tmp_path / "event", slow(source), 240)
+    control = write_control_file(tmp_path / "event", slow(source), 150)
     run = start(rack, control)
     await_results(control, 20, run, rack)
     rack.cut(1)

@@ -288,8 +288,9 @@ def test_status_file_without_fingerprints_continues(tmp_path: Path) -> None:
         (state,) = old.execute("SELECT data FROM state").fetchone()
         old.executescript(
             "DROP INDEX fingerprints; ALTER TABLE results DROP COLUMN fingerprint; "
-            "ALTER TABLE results DROP COLUMN repeats; DELETE FROM migrations WHERE number = 4; "
-            "PRAGMA user_version = 3"
+            "ALTER TABLE results DROP COLUMN repeats; ALTER TABLE results DROP COLUMN host; "
+            "ALTER TABLE results DROP COLUMN speed; ALTER TABLE results DROP COLUMN load; "
+            "DELETE FROM migrations WHERE number >= 4; PRAGMA user_version = 3"
         )
         old.execute("UPDATE state SET data = ?", (state.replace(',"repeats":0', ""),))
         old.commit()

@@ -132,7 +132,11 @@ def _builder(kind: Kind, own: Sequence[Setting]) -> Callable[[dict[str, Any], Co
                     "nps=1_000_000",
                 )
             calibration = Calibration(values["calibrate"], values["nps"])
-        elif values["nps"] is not None:
+        if values["pin"] and values.get("workers", 1) > 1:
+            raise SettingError(
+                ("pin",), "workers on one machine would be given the same CPUs", "workers=1"
+            )
+        if calibration is None and values["nps"] is not None:
             raise SettingError(("nps",), "nps has no meaning without `calibrate`")
         return Cluster(
             kind=kind,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 
 import msgspec
 
@@ -25,15 +25,20 @@ TASK_JOBS = 2000
 AHEAD_SECONDS = 0.5
 #: Weight of a new duration in the mean duration of a host's jobs.
 _WEIGHT = 0.3
+#: Answers of a host before jobs wait at it.
+_FEW = 3
+#: Commands whose engines are compared from host to host.
+_MOST_ENGINES = 1000
 
 
 class ClusterHost:
     """One worker of a cluster, as a run knows it.
 
-    state  "preparing", "calibrating", "ready", or "out": it gets no more jobs
+    machine  its name without the number of the worker
+    state  "new", "preparing", "calibrating", "ready", or "out": it gets no more jobs
     tasks  numbers of the jobs of each task in progress, by key
     jobs   in progress, with those that wait at the host
-    pace   mean seconds of a job, None before the first
+    pace   mean seconds of a game or shard, None before the first
     speed  as in `model.cluster.Host`
     files  how many of the run's files it has
     """
@@ -42,11 +47,13 @@ class ClusterHost:
         self.address = address
         self.id = id
         self.name = address
-        self.state = "preparing"
+        self.machine = ""
+        self.state = "new"
         self.slots = 0
         self.tasks: dict[str, list[int]] = {}
         self.jobs = 0
         self.pace: float | None = None
+        self._paces = 0
         self.speeds: list[float] = []
         self.speed: float | None = None
         self.files = 0
@@ -58,7 +65,7 @@ class ClusterHost:
 
     def ahead(self) -> int:
         """Return how many jobs may wait at the host beyond its slots."""
-        return self._in(AHEAD_SECONDS)
+        return self._in(AHEAD_SECONDS) if self._paces >= _FEW else 0
 
     def _in(self, seconds: float) -> int:
         """Return how many jobs the host does in a time, at most TASK_JOBS."""
@@ -67,7 +74,8 @@ class ClusterHost:
         return min(TASK_JOBS, int(self.slots * seconds / max(self.pace, 1e-6)))
 
     def take_pace(self, seconds: float) -> None:
-        """Take the duration of a job."""
+        """Take the duration of a game or shard."""
+        self._paces += 1
         mean = seconds if self.pace is None else self.pace
         self.pace = mean + _WEIGHT * (seconds - mean)
 
@@ -108,11 +116,14 @@ class Hosts:
         #: The checksum of each program with the host that had it first; the same for the names
         #: of engines.
         self._programs: dict[str, tuple[str, str]] = {}
-        self._engines: dict[str, tuple[str, str]] = {}
+        self._engines: dict[Hashable, tuple[str, str]] = {}
 
     def all(self) -> list[ClusterHost]:
         """Return every host, usable or not."""
         return list(self._by_address.values())
+
+    def _usable(self) -> list[ClusterHost]:
+        return [host for host in self._by_address.values() if host.state != "out"]
 
     def ready(self) -> list[ClusterHost]:
         """Return the hosts that get jobs."""
@@ -133,22 +144,29 @@ class Hosts:
         for host in gone:
             del self._by_address[host.address]
             lost = f"; {counted(host.jobs, 'job')} in progress" if host.jobs else ""
-            if host.state != "preparing":
+            if host.slots:
                 self.notices.append((f"host {host.name} has left{lost}", bool(host.jobs)))
-        if any(host.state == "ready" for host in gone) and not self.ready():
+        if any(host.slots for host in gone) and not any(h.slots for h in self._usable()):
             self.notices.append(("no host is left that can play; waiting for workers", True))
         for address, id in found.items():
-            if address not in self._by_address:
-                self._by_address[address] = ClusterHost(address, id)
+            host = self._by_address.setdefault(address, ClusterHost(address, id))
+            if host.state == "new":
+                host.state = "preparing"
                 self._link.prepare(address, id, self.orders)
         return gone
+
+    def doubt(self) -> None:
+        """Use no host until the scheduler, which was lost, lists it again."""
+        for host in self._by_address.values():
+            if host.state in ("ready", "preparing", "calibrating"):
+                host.state = "new"
 
     def add_files(self, names: Iterable[str]) -> None:
         """Have more files shipped to every host.  Raises ExecutorError."""
         files = (*self.orders.files, *shipping.collect(names))
         self.orders = msgspec.structs.replace(self.orders, files=files)
         for host in self._by_address.values():
-            if host.state != "out":
+            if host.state not in ("new", "out"):
                 self._link.prepare(host.address, host.id, self.orders)
 
     def known(self, address: str, id: str) -> ClusterHost | None:
@@ -162,17 +180,24 @@ class Hosts:
         if host is None:
             return None
         is_new = host.state == "preparing"
-        if is_new:
+        if host.name == host.address:
             self._name(host, facts.name)
         refusal = facts.refusal or self._difference(host.name, facts)
+        others = [other for other in self._usable() if other is not host]
+        if self.orders.pin and any(h.machine == facts.name for h in others):
+            refusal = f"pin needs one worker a machine, and {facts.name} has another"
         if not refusal and facts.missing:
             refusal = f"it did not keep {counted(len(facts.missing), 'shipped file')}"
         if refusal:
             self.refuse(host, refusal)
             return None
-        host.slots, host.files = facts.slots, len(news.orders.files)
+        has_played = host.slots > 0
+        host.slots, host.files = facts.slots, max(host.files, len(news.orders.files))
         if not is_new:
             return None
+        host.state = "ready" if self._timed is None else "calibrating"
+        if has_played:
+            return host
         words = (
             f"host {host.name} joins: {counted(facts.slots, 'game')} at a time, "
             f"{counted(facts.cpus, 'CPU')}"
@@ -181,7 +206,6 @@ class Hosts:
             words += f" on {counted(facts.cores, 'core')}, which games share"
         programs = [f"{name} {sum[:12]}" for name, sum in self._sums(facts).items() if sum]
         self.notices.append(("; ".join([words, *programs]), False))
-        host.state = "ready" if self._timed is None else "calibrating"
         return host
 
     def _sums(self, facts: HostFacts) -> dict[str, str]:
@@ -206,7 +230,13 @@ class Hosts:
         while name in taken:
             number += 1
             name = f"{machine}-{number}"
-        host.name = name
+        host.name, host.machine = name, machine
+
+    def prepare_again(self, host: ClusterHost) -> None:
+        """Prepare a host that knows nothing of the run: its process is another one."""
+        if host.state != "out":
+            host.state, host.files = "preparing", 0
+            self._link.prepare(host.address, host.id, self.orders)
 
     def refuse(self, host: ClusterHost, reason: str, verb: str = "is not used") -> None:
         """Send a host no more jobs; there is a failure if no other is left."""
@@ -214,13 +244,14 @@ class Hosts:
         text = f"host {host.name} {verb}: {reason}"
         self._refusals[text] = None
         self.notices.append((text, True))
-        if all(other.state == "out" for other in self._by_address.values()):
+        if self._by_address and not self._usable():
             self.failure = ExecutorError("\n".join(["no host can play:", *self._refusals]))
 
     # speed
 
     def trials(self, host: ClusterHost) -> list[CheckJob]:
         """Return jobs that measure a host's speed, for all slots at once as in games."""
+        host.speeds.clear()
         if self._timed is None or self._calibration is None:
             return []
         player = self._timed
@@ -270,16 +301,19 @@ class Hosts:
         return difference
 
     def _other_engine(self, host: ClusterHost, job: Job, result: JobResult) -> str:
-        """Return how an engine's name and version differ from those on other hosts, or ""."""
+        """Return how an engine's name and version differ from those on another host, or ""."""
         used: Iterable[tuple[Player, str]] = ()
         if isinstance(job, GameJob) and isinstance(result, GameResult):
             used = zip(job.players, (u.name for u in result.usage), strict=True)
         elif isinstance(job, EvaluationJob) and isinstance(result, EvaluationResult):
             used = [(job.player, result.usage.name)]
         for player, name in used:
-            key = " ".join(player.command)
-            other, expected = self._engines.setdefault(key, (host.name, name)) if name else ("", "")
-            if name != expected:
+            # candidates of a tune may differ in their commands, without end
+            key = (player.command, player.cwd, *sorted(player.environ.items()))
+            if not name or (key not in self._engines and len(self._engines) >= _MOST_ENGINES):
+                continue
+            other, expected = self._engines.setdefault(key, (host.name, name))
+            if name != expected and other != host.name:
                 return f"{player.command[0]} is {name} there, and {expected} on {other}"
         return ""
 

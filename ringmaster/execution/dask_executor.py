@@ -39,7 +39,7 @@ from ringmaster.execution.dask_protocol import Answer, Assignment, NumberedJob, 
 from ringmaster.execution.executor import Done, Executor, JobEnd, Lost
 from ringmaster.execution.local import MAX_DEATHS, job_key, milliseconds
 from ringmaster.model.cluster import Cluster, Host
-from ringmaster.model.jobs import EvaluationJob, Job
+from ringmaster.model.jobs import CheckJob, EvaluationJob, Job
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, JobResult
 
@@ -172,9 +172,10 @@ class DaskExecutor(Executor):
         poll = select.poll()
         for fd in {self._link.fileno(), *wake}:
             poll.register(fd, select.POLLIN)
+        failure = self._failure or self._hosts.failure
         while True:
             self._dispatch()
-            seconds = 0.0 if self._events else deadline - time.monotonic()
+            seconds = 0.0 if self._events or failure else deadline - time.monotonic()
             ready = [fd for fd, _ in poll.poll(milliseconds(seconds))]
             for news in self._link.take():
                 self._take(news)
@@ -207,11 +208,15 @@ class DaskExecutor(Executor):
         if not self._pending:
             return
         hosts = [h for h in self._hosts.ready() if h.files == len(self._hosts.orders.files)]
-        left = len(self._pending)
-        if self._most is not None and self._most < sum(host.slots for host in hosts):
-            left = self._most - sum(host.jobs for host in self._hosts.all())
+        left, may_wait = len(self._pending), True
+        if self._most is not None:
+            busy = [host for host in self._hosts.all() if host.jobs or host in hosts]
+            left = self._most - sum(min(host.jobs, host.slots) for host in busy)
+            # jobs that wait at a host would be played beyond the limit
+            may_wait = self._most >= sum(host.slots for host in busy)
         shares: dict[str, list[int]] = {host.address: [] for host in hosts}
-        for waiting in (False, True):
+        for waiting in (False, True) if may_wait else (False,):
+            left = len(self._pending) if waiting else left
             free = {
                 host: host.slots + (host.ahead() if waiting else 0) - host.jobs - len(shared)
                 for host in hosts
@@ -250,10 +255,11 @@ class DaskExecutor(Executor):
             case Answered(key, data):
                 self._take_answer(key, data)
             case Unanswered(key, reason, is_cut):
-                if is_cut and not self._is_cut:
+                if is_cut and not self._is_cut and key in self._tasks:
                     self._is_cut = True
                     text = "the scheduler does not answer; the run goes on when it does"
                     self._hosts.notices.append((text, True))
+                    self._hosts.doubt()
                 self._take_loss(key, reason, told=is_cut)
             case Workers(found):
                 self._is_cut = False
@@ -261,12 +267,9 @@ class DaskExecutor(Executor):
                     for key in list(gone.tasks):
                         self._take_loss(key, "it has left", told=True)
             case Prepared():
-                host = self._hosts.take_prepared(news)
-                for job in [] if host is None else self._hosts.trials(host):
-                    assert host is not None
-                    number = self._next_number()
-                    self._trials[number] = job
-                    self._send(host, [number])
+                new = self._hosts.take_prepared(news)
+                if new is not None:
+                    self._try(new)
             case Unprepared(address, id, reason):
                 unprepared = self._hosts.known(address, id)
                 if unprepared is not None:
@@ -276,6 +279,13 @@ class DaskExecutor(Executor):
                     f"the cluster's scheduler has not answered for {seconds:.0f} s ({detail}); "
                     "what was recorded is safe: run it again to resume"
                 )
+
+    def _try(self, host: ClusterHost) -> None:
+        """Measure a host's speed, if it has to be known."""
+        for job in self._hosts.trials(host):
+            number = self._next_number()
+            self._trials[number] = job
+            self._send(host, [number])
 
     def _take_answer(self, key: str, data: bytes) -> None:
         """Take the answer of a task, unless it is not awaited any more."""
@@ -287,9 +297,12 @@ class DaskExecutor(Executor):
             self._take_loss(key, f"it sent no valid answer: {error}")
             return
         host, numbers = self._drop(key)
-        if answer.failure and host.state != "out":
+        if answer.unprepared:
+            self._hosts.prepare_again(host)
+        elif answer.failure and host.state != "out":
             self._hosts.refuse(host, " | ".join(answer.failure.splitlines()))
-        if not answer.failure:
+        elif not all(isinstance(self._job(number), CheckJob) for number in numbers):
+            # checks are quick and say nothing about the length of games
             host.take_pace(answer.seconds)
         self._pass_on(answer.stderr)
         place = Host(host.name, host.speed, answer.load)
@@ -308,7 +321,7 @@ class DaskExecutor(Executor):
             else:
                 self._take_result(outcome.number, job, placed(outcome.result, place), host)
         for number in left:
-            self._lose(number, host, answer.failure, told=True)
+            self._lose(number, host, answer.failure or "it was restarted", told=True)
 
     def _take_result(self, number: int, job: Job, result: JobResult, host: ClusterHost) -> None:
         if self._trials.pop(number, None) is not None:
@@ -351,7 +364,7 @@ class DaskExecutor(Executor):
         counts  whether the work failed, which may be the job's fault
         """
         if self._trials.pop(number, None) is not None:
-            if host.state == "calibrating":
+            if host.state == "calibrating" and not told:
                 self._hosts.refuse(host, f"its speed cannot be measured: {reason}")
             return
         job = self._jobs[number]

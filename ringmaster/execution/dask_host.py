@@ -4,9 +4,10 @@ The worker's process has a `LocalExecutor`, so games on a host are isolated, pin
 and ended exactly as on one machine.  The ringmaster calls `prepare` and `receive`, submits
 `play` as tasks, and calls `dismiss` at the end.  Payloads are JSON.
 
-A run that has gone away leaves nothing: the scheduler cancels the tasks of a lost client, the
-worker says so (`transition`), and a host without tasks of its run ends the games in progress
-at once, and idle engines after `IDLE` seconds.
+The worker's event loop passes commands to a thread, which has all state of the games.  A run
+that has gone away leaves nothing: the scheduler cancels the tasks of a lost client, the worker
+says so (`transition`), and the thread ends their games at once, idle engines after `IDLE`
+seconds, and itself after `FORGET`.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ from ringmaster.execution.executor import Done, ErrorLines, JobEnd
 from ringmaster.execution.local import LocalExecutor
 from ringmaster.execution.shipping import Cache, ShippedFile, checksum
 
-#: Seconds without a game after which a host ends its engines.
-IDLE = 60.0
+#: Seconds without a game after which a host ends its engines, and forgets the run.
+IDLE, FORGET = 60.0, 600.0
 
 
 _decode_assignment = msgspec.json.Decoder(Assignment).decode
@@ -87,15 +88,17 @@ async def prepare(assignment: bytes, dask_worker: Worker | None = None) -> bytes
 
 
 async def _slots(worker: Worker, orders: Assignment) -> int:
-    """Return the number of games at a time; give the worker the resource if it has none."""
+    """Return the number of games at a time.
+
+    A worker without the resource gets one for each thread: other runs may want more of it.
+    """
     threads: int = worker.state.nthreads
-    offered = worker.state.total_resources.get(RESOURCE)
-    slots = min(orders.games or threads, int(offered or threads), threads)
+    if RESOURCE not in worker.state.total_resources:
+        await worker.set_resources(**{RESOURCE: threads})
+    slots = min(orders.games or threads, int(worker.state.total_resources[RESOURCE]), threads)
     if orders.memory:
         available = worker.memory_manager.memory_limit or psutil.virtual_memory().total
         slots = min(slots, available // orders.memory)
-    if offered is None:
-        await worker.set_resources(**{RESOURCE: slots})
     return slots
 
 
@@ -124,49 +127,53 @@ async def play(run: str, key: str, jobs: bytes) -> bytes:
     """Carry out jobs; return an `Answer`."""
     host = get_worker().plugins.get(_plugin_name(run))
     if not isinstance(host, HostPlugin):
-        return encode(Answer(failure="the worker was restarted"))
+        return encode(Answer(unprepared=True))
     return await host.play(key, _decode_jobs(jobs))
 
 
 class _Batch:
-    """The jobs of one task."""
+    """The jobs of one task, with those that have no outcome yet by number."""
 
     def __init__(self, key: str, jobs: Sequence[NumberedJob]) -> None:
         self.key = key
-        self.jobs = jobs
+        self.size = len(jobs)
+        self.left = {numbered.number: numbered.job for numbered in jobs}
         self.began = time.monotonic()
         self.outcomes: list[Outcome] = []
         self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
 
 class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
-    """One run on one worker: a thread with a LocalExecutor.
-
-    The worker's event loop passes batches to the thread, and gets answers.
-    """
+    """One run on one worker."""
 
     def __init__(self) -> None:
         self._orders: Assignment | None = None
         self._slots = 0
         self._cache = Cache()
         self._upload: tuple[str, Any] | None = None
-        self._new: deque[_Batch] = deque()
-        self._dropped: set[str] = set()
-        self._batches: dict[str, _Batch] = {}
-        #: Submitted jobs by identity, with their batch, number and transcript here and there.
-        self._running: dict[int, tuple[_Batch, int, str | None]] = {}
-        self._executor: LocalExecutor | None = None
-        self._error_lines: ErrorLines | None = None
         self._thread: threading.Thread | None = None
+        #: Commands for the thread: a new batch, or the key of a task that was taken back.
+        self._commands: deque[_Batch | str] = deque()
+        #: Guards the end of the thread: no command may come after it.
+        self._lock = threading.Lock()
+        #: Why the thread has ended; empty for a run that was forgotten.
+        self._end: str | None = None
         self._closing: float | None = None
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_read, False)
         os.set_blocking(self._wake_write, False)
+        # of the thread
+        self._batches: dict[str, _Batch] = {}
+        #: Submitted jobs by identity, with their batch, number and transcript.
+        self._running: dict[int, tuple[_Batch, int, str | None]] = {}
+        self._executor: LocalExecutor | None = None
+        self._error_lines: ErrorLines | None = None
 
     # called by the worker, in its event loop
 
     def setup(self, worker: Worker) -> None:
         """Remember the event loop."""
+        self._worker = worker
         self._loop = asyncio.get_running_loop()
 
     async def teardown(self, worker: Worker) -> None:
@@ -174,27 +181,28 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
         await self.close(1.0)
 
     def transition(self, key: Any, start: str, finish: str, **details: Any) -> None:
-        """Notice tasks that the scheduler takes back."""
-        if finish in ("released", "cancelled", "forgotten") and key in self._batches:
-            self._dropped.add(key)
-            self._wake()
+        """Notice tasks that the scheduler takes back while they are in progress."""
+        if start == "executing" and finish in ("released", "cancelled", "forgotten"):
+            self._command(str(key))
+
+    def _command(self, command: _Batch | str) -> bool:
+        """Pass a command to the thread; return False if it has ended."""
+        with self._lock:
+            if self._end is not None:
+                return False
+            self._commands.append(command)
+        self._wake()
+        return True
 
     async def play(self, key: str, jobs: Sequence[NumberedJob]) -> bytes:
         """Carry out jobs; return the encoded `Answer`."""
-        if self._closing is not None:
-            return encode(Answer(failure="the run has ended"))
         batch = _Batch(key, jobs)
-        self._batches[key] = batch
-        self._new.append(batch)
+        if not self._command(batch):
+            return encode(Answer(failure=self._end) if self._end else Answer(unprepared=True))
         if self._thread is None:
             self._thread = threading.Thread(target=self._serve, name=key, daemon=True)
             self._thread.start()
-        self._wake()
-        try:
-            return await batch.answer
-        finally:
-            self._batches.pop(key, None)
-            self._dropped.discard(key)
+        return await batch.answer
 
     async def close(self, patience: float) -> None:
         """End games and engines; idempotent."""
@@ -202,10 +210,19 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
         self._wake()
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
+        self._command_no_more("the run has ended")
         for fd in (self._wake_read, self._wake_write):
-            with suppress(OSError):
+            if fd >= 0:
                 os.close(fd)
         self._wake_read = self._wake_write = -1
+
+    def _command_no_more(self, reason: str) -> list[_Batch]:
+        """Take no more commands; return the batches that were not begun."""
+        with self._lock:
+            self._end = reason if self._end is None else self._end
+            rest = [command for command in self._commands if isinstance(command, _Batch)]
+            self._commands.clear()
+        return rest
 
     def _wake(self) -> None:
         with suppress(OSError):
@@ -261,54 +278,97 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
     # the thread
 
     def _serve(self) -> None:
+        reason = "the run has ended"
         idle_since = time.monotonic()
         try:
             while self._closing is None:
-                self._abandon()
-                self._begin()
-                if self._running:
-                    idle_since = time.monotonic()
-                elif time.monotonic() - idle_since > IDLE:
+                self._obey()
+                is_busy = bool(self._batches)
+                idle = time.monotonic() - idle_since
+                if idle > FORGET and not is_busy:
+                    reason = ""
+                    self._loop.call_soon_threadsafe(self._forget)
+                    return
+                if idle > IDLE and not is_busy:
                     self._end_executor(1.0)
-                self._step()
+                self._wait()
+                if is_busy:
+                    idle_since = time.monotonic()
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
         finally:
-            patience = 0.0 if self._closing is None else self._closing
-            self._end_executor(patience, "the run has ended")
+            for batch in self._command_no_more(reason):
+                self._batches[batch.key] = batch
+            self._end_executor(0.0 if self._closing is None else self._closing)
+            for batch in list(self._batches.values()):
+                self._answer(batch, reason)
 
-    def _step(self) -> None:
-        """Wait for results or for the event loop."""
+    def _forget(self) -> None:
+        """Leave the worker; in its event loop."""
+        assert self._orders is not None
+        name = _plugin_name(self._orders.run)
+        self._leaving = asyncio.ensure_future(self._worker.plugin_remove(name))
+
+    def _wait(self) -> None:
+        """Wait for results or commands."""
+        timeout = None if self._batches else IDLE
         if self._executor is None:
-            select.select([self._wake_read], [], [], None)
+            poll = select.poll()
+            poll.register(self._wake_read, select.POLLIN)
+            poll.poll(None if timeout is None else 1000 * timeout)
             events: list[JobEnd] = []
         else:
-            timeout = None if self._running else IDLE
             try:
                 events = self._executor.wait(timeout, [self._wake_read])
             except ExecutorError as error:
-                self._end_executor(1.0, str(error))
-                return
+                self._fail(str(error))
+                events = []
         with suppress(BlockingIOError):
             os.read(self._wake_read, 4096)
         self._deliver(events)
 
-    def _begin(self) -> None:
-        """Submit the jobs of new batches."""
-        while self._new:
-            batch = self._new.popleft()
-            try:
-                if self._executor is None:
-                    self._executor = self._make_executor()
-                for numbered in batch.jobs:
-                    job = self._cache.localised(numbered.job)
-                    transcript = job.transcript
-                    if transcript is not None:
-                        transcript = os.path.join(self._folder.name, f"{numbered.number}.log")
-                        job = msgspec.structs.replace(job, transcript=transcript)
-                    self._running[id(job)] = (batch, numbered.number, transcript)
-                    self._executor.submit(job)
-            except ExecutorError as error:
-                self._end_executor(0.0, str(error))
-                self._answer(batch, str(error))
+    def _obey(self) -> None:
+        """Begin new batches and end those that were taken back."""
+        dropped = False
+        while self._commands:
+            command = self._commands.popleft()
+            if isinstance(command, str):
+                gone = self._batches.pop(command, None)
+                if gone is not None:
+                    dropped = True
+                    self._resolve(gone, Answer(unprepared=True))
+            else:
+                self._batches[command.key] = command
+                if not dropped:
+                    self._begin(command)
+        if dropped:
+            # A game cannot be ended alone: all end, and those that are wanted begin again.
+            self._end_executor(0.0)
+            for batch in list(self._batches.values()):
+                if batch.key in self._batches:  # none has failed
+                    self._begin(batch)
+
+    def _begin(self, batch: _Batch) -> None:
+        """Submit the jobs of a batch."""
+        try:
+            if self._executor is None:
+                self._executor = self._make_executor()
+            for number, wanted in batch.left.items():
+                job = self._cache.localised(wanted)
+                transcript = job.transcript
+                if transcript is not None:
+                    transcript = os.path.join(self._folder.name, f"{number}.log")
+                    job = msgspec.structs.replace(job, transcript=transcript)
+                self._running[id(job)] = (batch, number, transcript)
+                self._executor.submit(job)
+        except ExecutorError as error:
+            self._fail(str(error))
+
+    def _fail(self, failure: str) -> None:
+        """Answer every batch: the executor cannot go on."""
+        self._end_executor(1.0)
+        for batch in list(self._batches.values()):
+            self._answer(batch, failure)
 
     def _make_executor(self) -> LocalExecutor:
         orders = self._orders
@@ -335,25 +395,16 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
             pass_fds=pass_fds,
         )
 
-    def _end_executor(self, patience: float, failure: str = "") -> None:
-        """End all workers and engines; answer every batch with a failure, if there is one."""
+    def _end_executor(self, patience: float) -> None:
+        """End all workers and engines."""
         executor, self._executor = self._executor, None
+        self._running.clear()
         if executor is not None:
             executor.close(patience=patience)
             self._folder.cleanup()
         if self._error_lines is not None:
             self._error_lines.close()
             self._error_lines = None
-        self._running.clear()
-        if failure:
-            for batch in [*self._batches.values()]:
-                self._answer(batch, failure)
-
-    def _abandon(self) -> None:
-        """End the games in progress when the scheduler has taken back all tasks of the run."""
-        if self._dropped and self._dropped >= {*self._batches}:
-            self._end_executor(0.0, "the task was cancelled")
-            self._new.clear()
 
     def _deliver(self, events: Iterable[JobEnd]) -> None:
         for event in events:
@@ -362,31 +413,26 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
             if transcript is not None and os.path.exists(transcript):
                 text = Path(transcript).read_bytes()
                 os.unlink(transcript)
-            if isinstance(event, Done):
-                batch.outcomes.append(Outcome(number, event.result, transcript=text))
-            else:
-                batch.outcomes.append(Outcome(number, lost=event.reason, transcript=text))
-            if len(batch.outcomes) == len(batch.jobs):
+            result, lost = (event.result, "") if isinstance(event, Done) else (None, event.reason)
+            batch.outcomes.append(Outcome(number, result, lost, text))
+            del batch.left[number]
+            if not batch.left:
                 self._answer(batch)
 
     def _answer(self, batch: _Batch, failure: str = "") -> None:
-        count = len(batch.jobs)
-        seconds = (time.monotonic() - batch.began) * min(count, self._slots) / count
+        """Answer a task, with the outcomes so far."""
+        seconds = (time.monotonic() - batch.began) * min(batch.size, self._slots) / batch.size
         lines = () if self._error_lines is None else tuple(self._error_lines.take())
-        answer = encode(
-            Answer(
-                outcomes=tuple(batch.outcomes),
-                seconds=seconds,
-                load=round(os.getloadavg()[0] / (os.cpu_count() or 1), 2),
-                stderr=lines,
-                failure=failure,
-            )
-        )
+        load = round(os.getloadavg()[0] / (os.cpu_count() or 1), 2)
+        self._batches.pop(batch.key, None)
+        self._resolve(batch, Answer(tuple(batch.outcomes), seconds, load, lines, failure))
+
+    def _resolve(self, batch: _Batch, answer: Answer) -> None:
         with suppress(RuntimeError):  # the event loop has ended
-            self._loop.call_soon_threadsafe(_resolve, batch.answer, answer)
+            self._loop.call_soon_threadsafe(_set, batch.answer, encode(answer))
 
 
-def _resolve(future: asyncio.Future[bytes], answer: bytes) -> None:
+def _set(future: asyncio.Future[bytes], answer: bytes) -> None:
     if not future.done():
         future.set_result(answer)
 

@@ -22,10 +22,12 @@ import msgspec
 from ringmaster.execution.dask_protocol import RESOURCE, Assignment, HostFacts, encode
 from ringmaster.execution.shipping import CHUNK, ShippedFile
 
-#: Seconds between two looks at the cluster's workers.
-PERIOD = 1.0
-#: Seconds for a host to answer a call.
-_PATIENCE = 60.0
+#: Seconds between two looks at the cluster's workers, and workers for a second more.
+PERIOD, _LISTED = 1.0, 500
+#: Seconds for the scheduler to list them: a call that began before it was lost may hang.
+_ANSWER = 10.0
+#: Seconds for a host to answer a call, and bytes a second that it checks at least.
+_PATIENCE, _CHECKED = 60.0, 50e6
 
 _decode_facts = msgspec.json.Decoder(HostFacts).decode
 
@@ -135,10 +137,15 @@ class DaskLink(Link):
         self._read_fd, self._write_fd = os.pipe()
         os.set_blocking(self._read_fd, False)
         os.set_blocking(self._write_fd, False)
-        self._futures: dict[str, Any] = {}
-        #: Futures that are done and whose answers are to be fetched; of the event loop.
-        self._finished: list[Any] = []
-        self._is_fetching = False
+        #: Tasks in progress by key, with the address of their worker.
+        self._futures: dict[str, tuple[Any, str]] = {}
+        # of the event loop
+        #: Futures that are done and whose answers are to be fetched, by worker.
+        self._finished: dict[str, list[Any]] = {}
+        self._fetchers: dict[str, asyncio.Task[None]] = {}
+        #: The latest orders for each worker, and who sees to them.
+        self._orders: dict[str, tuple[str, Assignment]] = {}
+        self._preparers: dict[str, asyncio.Task[None]] = {}
         # imported here: this module is for tests without Dask, too
         from ringmaster.execution import dask_host
 
@@ -157,7 +164,7 @@ class DaskLink(Link):
 
     def prepare(self, address: str, id: str, orders: Assignment) -> None:
         """Have a worker take orders and files."""
-        self._start(self._prepare(address, id, orders))
+        self._loop.call_soon_threadsafe(self._prepare_soon, address, id, orders)
 
     def send(self, address: str, key: str, run: str, jobs: bytes) -> None:
         """Submit a task for one worker, which alone may run it."""
@@ -172,13 +179,13 @@ class DaskLink(Link):
             resources={RESOURCE: 1},
             pure=False,
         )
-        self._futures[key] = future
+        self._futures[key] = future, address
         future.add_done_callback(self._note_finished)
 
     def forget(self, key: str) -> None:
         """Drop a task, here and on the cluster; it may be in progress."""
-        future = self._futures.pop(key, None)
-        if future is not None:
+        if key in self._futures:
+            future, _ = self._futures.pop(key)
             future.release()
 
     def close(self, run: str, patience: float) -> None:
@@ -206,12 +213,11 @@ class DaskLink(Link):
 
     async def _watch(self) -> None:
         """Report the cluster's workers, and a scheduler that stays away."""
-        seen = time.monotonic()
+        seen, known = time.monotonic(), 0
         while True:
-            took = -time.monotonic()
             try:
                 identity = await asyncio.wait_for(
-                    self._client.scheduler.identity(n_workers=-1), self._reconnect
+                    self._client.scheduler.identity(n_workers=-1), min(_ANSWER, self._reconnect)
                 )
                 seen = time.monotonic()
                 found = {
@@ -220,37 +226,48 @@ class DaskLink(Link):
                     if facts.get("status", "running") == "running"
                 }
                 self._post(Workers(found))
+                known = len(found)
             except Exception as error:
                 away = time.monotonic() - seen
                 if self._client.status == "closed" or away > self._reconnect:
                     self._post(Silence(away, reason_of(error)))
                     return
-            # a twentieth of the time at most, however many workers there are
-            took += time.monotonic()
-            await asyncio.sleep(max(PERIOD, 20 * took))
+            await asyncio.sleep(PERIOD + known / _LISTED)
 
-    async def _prepare(self, address: str, id: str, orders: Assignment) -> None:
-        """Give a worker its orders, then the files that it lacks."""
+    def _prepare_soon(self, address: str, id: str, orders: Assignment) -> None:
+        self._orders[address] = id, orders
+        if address not in self._preparers:
+            self._preparers[address] = asyncio.ensure_future(self._prepare(address))
+
+    async def _prepare(self, address: str) -> None:
+        """Give a worker its latest orders, then the files that it lacks, one after another."""
         try:
-            facts = await self._call(address, orders)
-            if not facts.refusal:
-                for sha256 in facts.missing:
-                    file = next(file for file in orders.files if file.sha256 == sha256)
-                    await self._ship(address, orders.run, file)
-                if facts.missing:
+            while address in self._orders:
+                id, orders = self._orders.pop(address)
+                try:
                     facts = await self._call(address, orders)
-            self._post(Prepared(address, id, orders, facts))
-        except Exception as error:
-            self._post(Unprepared(address, id, reason_of(error)))
+                    if facts.missing and not facts.refusal:
+                        for file in orders.files:
+                            if file.path in facts.missing:
+                                await self._ship(address, orders.run, file)
+                        facts = await self._call(address, orders)
+                    self._post(Prepared(address, id, orders, facts))
+                except Exception as error:
+                    self._post(Unprepared(address, id, reason_of(error)))
+        finally:
+            del self._preparers[address]
 
     async def _call(self, address: str, orders: Assignment) -> HostFacts:
-        facts = await self._on(address, self._host.prepare, encode(orders))
+        seconds = _PATIENCE + sum(file.size for file in orders.files) / _CHECKED
+        facts = await self._on(address, seconds, self._host.prepare, encode(orders))
         return _decode_facts(facts)
 
-    async def _on(self, address: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    async def _on(
+        self, address: str, seconds: float, function: Callable[..., Any], *arguments: Any
+    ) -> Any:
         """Call a function on a worker and return its answer."""
         call = self._client.run(function, *arguments, workers=[address], asynchronous=True)
-        answers = await asyncio.wait_for(call, _PATIENCE)
+        answers = await asyncio.wait_for(call, seconds)
         return answers[address]
 
     async def _ship(self, address: str, run: str, file: ShippedFile) -> None:
@@ -261,7 +278,9 @@ class DaskLink(Link):
             while True:
                 data = await asyncio.to_thread(content.read, CHUNK)
                 is_last = content.tell() >= file.size or not data
-                await self._on(address, self._host.receive, run, encoded, is_first, data, is_last)
+                await self._on(
+                    address, _PATIENCE, self._host.receive, run, encoded, is_first, data, is_last
+                )
                 if is_last:
                     return
                 is_first = False
@@ -276,35 +295,46 @@ class DaskLink(Link):
             self._loop.call_soon_threadsafe(self._fetch_soon, future)
 
     def _fetch_soon(self, future: Any) -> None:
-        self._finished.append(future)
-        if not self._is_fetching:
-            self._is_fetching = True
-            self._fetcher = asyncio.ensure_future(self._fetch())
+        _, address = self._futures.get(str(future.key), (None, ""))
+        if not address:
+            return  # forgotten meanwhile
+        self._finished.setdefault(address, []).append(future)
+        if address not in self._fetchers:
+            self._fetchers[address] = asyncio.ensure_future(self._fetch(address))
 
-    async def _fetch(self) -> None:
-        """Fetch the answers of finished tasks, all that have come at once."""
-        while self._finished:
-            futures, self._finished = self._finished, []
-            done = {str(f.key): f for f in futures if f.status == "finished"}
-            answers: dict[str, bytes] = {}
-            reason = "the host was lost with the answer"
-            try:
-                answers = await asyncio.wait_for(
-                    self._client.gather(done, errors="skip", asynchronous=True), _PATIENCE
-                )
-            except Exception as error:
-                reason = reason_of(error)
-            for future in futures:
-                key = str(future.key)
-                if key in answers:
-                    self._post(Answered(key, answers[key]))
-                elif future.status == "error":
-                    self._post(Unanswered(key, reason_of(await future.exception())))
-                elif future.status == "cancelled":
-                    self._post(Unanswered(key, "the scheduler was lost", is_cut=True))
-                else:
-                    self._post(Unanswered(key, reason))
-        self._is_fetching = False
+    async def _fetch(self, address: str) -> None:
+        """Fetch the answers of a worker's finished tasks, all that have come at once.
+
+        Each worker by itself: one that does not answer holds up no other.
+        """
+        try:
+            while futures := self._finished.pop(address, []):
+                done = {str(f.key): f for f in futures if f.status == "finished"}
+                answers: dict[str, bytes | None] = {}
+                reason = "the host was lost with the answer"
+                try:
+                    if done:
+                        gathered = self._client.gather(done, errors="skip", asynchronous=True)
+                        answers = await asyncio.wait_for(gathered, _PATIENCE)
+                except Exception as error:
+                    reason = reason_of(error)
+                for future in futures:
+                    data = answers.get(str(future.key))
+                    if data is None:
+                        self._post(await self._unanswered(future, reason))
+                    else:
+                        self._post(Answered(str(future.key), data))
+        finally:
+            del self._fetchers[address]
+
+    async def _unanswered(self, future: Any, reason: str) -> Unanswered:
+        is_cut = future.status == "cancelled"
+        if is_cut:
+            reason = "the scheduler was lost"
+        elif future.status == "error":
+            with suppress(Exception):
+                reason = reason_of(await future.exception())
+        return Unanswered(str(future.key), reason, is_cut)
 
 
 def reason_of(error: BaseException | None) -> str:

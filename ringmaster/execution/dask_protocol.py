@@ -48,7 +48,7 @@ class HostFacts(msgspec.Struct, frozen=True):
     slots     games at a time
     cores     physical cores of its CPUs
     programs  per player code, the checksum of its program, "" for a program that is not there
-    missing   checksums of the files it needs
+    missing   paths of the files it needs
     refusal   why it cannot play, or ""
     """
 
@@ -85,6 +85,7 @@ class Answer(msgspec.Struct, frozen=True):
     load     as in `model.cluster.Host`
     stderr   lines of the engines' standard error
     failure  why the host cannot play any more, or ""
+    unprepared  whether the worker knows nothing of the run: it is another process, say
     """
 
     outcomes: tuple[Outcome, ...] = ()
@@ -92,3 +93,4 @@ class Answer(msgspec.Struct, frozen=True):
     load: float | None = None
     stderr: tuple[str, ...] = ()
     failure: str = ""
+    unprepared: bool = False

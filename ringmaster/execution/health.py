@@ -42,15 +42,25 @@ class Health:
 
 def excess(faults: int, games: int, all_faults: int, all_games: int) -> float:
     """Return the chance that a host has at least `faults` in `games`, if faults fall on games
-    at random (Fisher's exact test, one-sided: the tail of the hypergeometric distribution)."""
+    at random (Fisher's exact test, one-sided: the tail of the hypergeometric distribution); 1
+    if it has no more than its share."""
+
+    if faults * all_games <= games * all_faults:
+        return 1.0  # no more than expected; the exact value is of no use
 
     def log_choose(n: int, k: int) -> float:
         return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
     whole = log_choose(all_games, games)
-    most = min(games, all_faults)
-    return math.fsum(
-        math.exp(log_choose(all_faults, k) + log_choose(all_games - all_faults, games - k) - whole)
-        for k in range(faults, most + 1)
-        if games - k <= all_games - all_faults
-    )
+    total = 0.0
+    # beyond the mean each term is smaller than the one before
+    for k in range(faults, min(games, all_faults) + 1):
+        if games - k > all_games - all_faults:
+            continue
+        term = math.exp(
+            log_choose(all_faults, k) + log_choose(all_games - all_faults, games - k) - whole
+        )
+        total += term
+        if term < 1e-12 * total:
+            break
+    return total

@@ -10,14 +10,15 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from ringmaster.errors import ExecutorError
 from ringmaster.model.jobs import EvaluationJob, GameJob, Job
-from ringmaster.model.players import OptionValue, Player
+from ringmaster.model.players import Player
 
 #: Bytes in one message.
 CHUNK = 1 << 22
@@ -57,7 +58,7 @@ def collect(names: Iterable[str]) -> list[ShippedFile]:
     """
     files: dict[str, ShippedFile] = {}
     for name in names:
-        found = [name] if os.path.isfile(name) else sorted(_files_in(name))
+        found = regular_files(name)
         if not found:
             raise ExecutorError(f"cannot ship {name}: there is no such file, or an empty folder")
         for path in found:
@@ -71,31 +72,42 @@ def collect(names: Iterable[str]) -> list[ShippedFile]:
     return list(files.values())
 
 
-def _files_in(folder: str) -> Iterator[str]:
-    for parent, _, names in os.walk(folder):
-        yield from (os.path.join(parent, name) for name in names)
+def regular_files(name: str) -> list[str]:
+    """Return a file, or the files in a folder and in folders that it links to; no devices."""
+    if os.path.isfile(name):
+        return [name]
+    found, seen = [], set()
+    for parent, folders, names in os.walk(name, followlinks=True):
+        real = os.path.realpath(parent)
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        found += [path for each in names if os.path.isfile(path := os.path.join(parent, each))]
+    return sorted(found)
 
 
 def files_of(player: Player) -> list[str]:
     """Return the files and folders that a player with `ship` names: its program, if written
-    with a path, and those among its arguments, option values and variables."""
+    with a path; the files and folders among its arguments and option values; and files among
+    its variables.  A bare word without a dot or slash is no name."""
     program, *arguments = player.command
     named = [program] if "/" in program else []
-    values = [*arguments, *player.options.values(), *player.environ.values()]
-    for value in values:
-        for word in _words(value):
-            path = _absolute(word, player.cwd)
-            # a plain number may be the name of a file, too
-            if os.path.exists(path) and ("/" in word or not word.isdecimal()):
-                named.append(path)
+    options = [value for value in player.options.values() if isinstance(value, str)]
+    for text in (*arguments, *options):
+        paths = [_absolute(word, player.cwd) for word in _words(text)]
+        named += filter(regular_files, paths)
+    for text in player.environ.values():
+        paths = [_absolute(word, player.cwd) for word in _words(text)]
+        named += filter(os.path.isfile, paths)
     return list(dict.fromkeys(named))
 
 
-def _words(value: OptionValue) -> list[str]:
-    """Return the parts of a word that may name a file: "--weights=net.bin" has one."""
-    if not isinstance(value, str) or not value:
-        return []
-    return [value, *([value.partition("=")[2]] if value.partition("=")[2] else [])]
+def _words(text: str) -> list[str]:
+    """Return the parts of a word that may name a file, the longest first: "--weights=net.bin"
+    has one, "wdl/:dtz/" two."""
+    parts = [text, text.partition("=")[2], *text.split(os.pathsep)]
+    return [part for part in dict.fromkeys(parts) if "/" in part or "." in part]
 
 
 def _absolute(word: str, cwd: str | None) -> str:
@@ -112,23 +124,25 @@ class Cache:
         self._folder = folder or cache_folder()
         #: Where each shipped name is on this host.
         self._places: dict[str, str] = {}
+        #: Checksums by path, inode and time of the last change.
+        self._sums: dict[tuple[str, int, int], str] = {}
 
     def missing(self, files: Iterable[ShippedFile]) -> list[str]:
-        """Return the checksums of the files that this host needs; note the places of the others."""
+        """Return the paths of the files that this host needs; note the places of the others."""
         files = list(files)
-        absent: set[str] = set()
+        absent: list[str] = []
         for file in files:
             own = self._holds(file.path, file)
             kept = self._place(file)
             if own or self._holds(kept, file):
                 self._places[file.path] = file.path if own else str(kept)
             else:
-                absent.add(file.sha256)
+                absent.append(file.path)
         for root in {file.root for file in files if file.root != file.path}:
             members = [file for file in files if file.root == root]
             if all(file.path in self._places for file in members):
                 self._places[root] = self._tree(root, members)
-        return sorted(absent)
+        return absent
 
     def write(self, file: ShippedFile, chunks: Iterable[bytes]) -> None:
         """Keep a shipped file.  Raises ExecutorError for other content than announced."""
@@ -153,28 +167,33 @@ class Cache:
     def _place(self, file: ShippedFile) -> Path:
         return self._folder / file.sha256 / os.path.basename(file.path)
 
-    @staticmethod
-    def _holds(path: str | Path, file: ShippedFile) -> bool:
+    def _holds(self, path: str | Path, file: ShippedFile) -> bool:
+        """Whether a path has a file's content, and may be run if it has to."""
         try:
-            return os.stat(path).st_size == file.size and checksum(path) == file.sha256
+            status = os.stat(path)
+            if status.st_size != file.size or (file.executable and not os.access(path, os.X_OK)):
+                return False
+            key = (str(path), status.st_ino, status.st_mtime_ns)
+            if key not in self._sums:
+                self._sums[key] = checksum(path)
+            return self._sums[key] == file.sha256
         except OSError:
             return False
 
     def _tree(self, root: str, files: list[ShippedFile]) -> str:
         """Return a folder with links to the files of a shipped folder."""
+        places = {os.path.relpath(file.path, root): self._places[file.path] for file in files}
         if all(self._places[file.path] == file.path for file in files):
             return root
-        names = [f"{file.sha256} {os.path.relpath(file.path, root)}" for file in files]
-        key = hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()
+        # another set of places is another folder: a link is never changed
+        names = "\n".join(f"{name}\0{place}" for name, place in sorted(places.items()))
+        key = hashlib.sha256(names.encode("utf-8", "surrogateescape")).hexdigest()
         folder = self._folder / key / os.path.basename(root.rstrip("/"))
-        for file in files:
-            link = folder / os.path.relpath(file.path, root)
+        for name, place in places.items():
+            link = folder / name
             link.parent.mkdir(parents=True, exist_ok=True)
-            if not link.is_symlink():
-                try:
-                    os.symlink(self._places[file.path], link)
-                except FileExistsError:
-                    pass  # another worker of this host made it
+            with suppress(FileExistsError):
+                os.symlink(place, link)
         return str(folder)
 
     def localised(self, job: Job) -> Job:
@@ -214,8 +233,11 @@ class Cache:
         )
 
     def _text(self, text: str, cwd: str | None) -> str:
+        """Return a word with the places of the files that it names."""
         for word in _words(text):
             place = self._places.get(_absolute(word, cwd))
+            if place is not None and word == text:
+                return place
             if place is not None:
-                return text.removesuffix(word) + place
+                text = text.replace(word, place)
         return text

@@ -105,6 +105,7 @@ class FakeLink(Link):
         result: Callable[[Job], JobResult] = expected,
         lost: str = "",
         failure: str = "",
+        unprepared: bool = False,
         seconds: float = 0.0,
     ) -> Task:
         """Answer a task, by default the oldest."""
@@ -114,11 +115,12 @@ class FakeLink(Link):
         outcomes = tuple(
             Outcome(n.number, None if lost else result(n.job), lost) for n in task.jobs
         )
-        answer = Answer(() if failure else outcomes, seconds, 0.5, (), failure)
+        is_done = not failure and not unprepared
+        answer = Answer(outcomes if is_done else (), seconds, 0.5, (), failure, unprepared)
         self.post(Answered(task.key, encode(answer)))
         return task
 
-    def lose(self, task: Task) -> None:
+    def lose(self, task: Task, *, is_cut: bool = False) -> None:
         """Let a task end without an answer."""
         self.tasks.remove(task)
-        self.post(Unanswered(task.key, "lost on the way"))
+        self.post(Unanswered(task.key, "lost on the way", is_cut))

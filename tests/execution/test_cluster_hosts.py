@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ringmaster.errors import ExecutorError
 from ringmaster.execution.dask_executor import DaskExecutor
-from ringmaster.execution.dask_link import Answered, Silence, Unprepared
+from ringmaster.execution.dask_link import Answered, Silence, Unprepared, Workers
 from ringmaster.execution.executor import Done, JobEnd, Lost
 from ringmaster.execution.health import CHANCE, Health, excess
 from ringmaster.model.cluster import Calibration, Cluster
@@ -22,7 +22,7 @@ from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, EngineUsage, GameResult, JobResult
 from ringmaster.model.time_control import TimeControl
 from tests.execution.fake_link import FakeLink
-from tests.execution.scripted_work import PLAYER, SETTINGS, expected, game
+from tests.execution.scripted_work import PLAYER, SETTINGS, check, expected, game
 
 Make = Callable[..., DaskExecutor]
 
@@ -93,10 +93,15 @@ def test_short_jobs_share_tasks_and_wait_at_their_host(link: FakeLink, make: Mak
     executor = make()
     link.join("tcp://one", 2)
     news(executor)
-    assert executor.room(ahead=True) == 2
-    executor.submit(game(0))
+    for n in range(3):
+        assert executor.room(ahead=True) == 2
+        executor.submit(game(-n))
+        news(executor)
+        link.answer(seconds=0.001)
+        news(executor)
+    executor.submit(check(0))
     news(executor)
-    link.answer(seconds=0.001)
+    link.answer(seconds=30.0)
     news(executor)
     assert executor.room() == 2
     assert executor.room(ahead=True) == 2 + 1000
@@ -254,6 +259,44 @@ def test_silent_scheduler_ends_the_run_with_a_remedy(link: FakeLink, make: Make)
         executor.wait(1.0)
 
 
+def test_worker_that_knows_nothing_of_the_run_is_prepared_again(link: FakeLink, make: Make) -> None:
+    executor = make()
+    link.join("tcp://one", 1)
+    news(executor)
+    executor.submit(game(0))
+    news(executor)
+    link.answer(unprepared=True)
+    (event,) = executor.wait(1.0)
+    assert isinstance(event, Lost)
+    assert event.told
+    executor.submit(game(0))
+    news(executor)
+    link.answer()
+    assert done(news(executor)) == ["0_0"]
+    assert [text for text in told(executor) if "joins" not in text] == []
+
+
+def test_lost_scheduler_is_told_once_and_a_lost_host_is_not_taken_for_it(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make()
+    link.join("tcp://one", 3)
+    news(executor)
+    for n in range(3):
+        executor.submit(game(n))
+    news(executor)
+    told(executor)
+    tasks = list(link.tasks)
+    for task in tasks[:2]:
+        link.lose(task, is_cut=True)
+    assert len(lost(news(executor))) == 2
+    assert told(executor) == ["the scheduler does not answer; the run goes on when it does"]
+    link.leave("tcp://one")
+    link.lose(tasks[2], is_cut=True)
+    assert len(lost(news(executor))) == 1
+    assert not any("scheduler" in text for text in told(executor))
+
+
 # refusing
 
 
@@ -329,6 +372,38 @@ def test_game_of_another_engine_version_does_not_count_and_its_host_is_out(
     assert executor.slots == 1
 
 
+def test_players_of_one_command_may_differ_by_folder_and_variables(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make()
+    link.join("tcp://one", 1)
+    news(executor)
+    old = Player("old", ("python", "engine.py"), cwd="/old")
+    new = Player("new", ("python", "engine.py"), cwd="/new")
+    executor.submit(GameJob("0_0", (old, new), SETTINGS))
+    news(executor)
+
+    def result(job: Job) -> JobResult:
+        usage = EngineUsage(name="Foo 1"), EngineUsage(name="Foo 2")
+        return GameResult(game_id=job.id, attempt=0, outcome="draw", usage=usage)
+
+    link.answer(result=result)
+    assert done(news(executor)) == ["0_0"]
+
+
+def test_second_worker_of_a_machine_is_not_used_with_pinned_games(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make(Cluster(pin=True))
+    link.join("tcp://one", 1, name="machine")
+    link.join("tcp://two", 1, name="machine")
+    news(executor)
+    assert executor.slots == 1
+    assert told(executor)[-1] == (
+        "host machine-2 is not used: pin needs one worker a machine, and machine has another"
+    )
+
+
 def test_host_with_more_faults_than_chance_allows_gets_no_more_games(
     link: FakeLink, make: Make
 ) -> None:
@@ -367,7 +442,9 @@ def test_excess_is_the_tail_of_the_hypergeometric_distribution(
     faults, other_faults = min(faults, games), min(other_faults, others)
     whole = games + others
     tail = hypergeom(whole, faults + other_faults, games).sf(faults - 1)
-    assert excess(faults, games, faults + other_faults, whole) == pytest.approx(tail, rel=1e-6)
+    is_excess = faults * whole > games * (faults + other_faults)
+    expected = tail if is_excess else 1.0
+    assert excess(faults, games, faults + other_faults, whole) == pytest.approx(expected, rel=1e-6)
 
 
 def test_equal_hosts_are_seldom_taken_for_bad_ones() -> None:
@@ -425,6 +502,29 @@ def test_time_controls_follow_the_median_speed_of_a_hosts_slots(link: FakeLink, 
     assert isinstance(event.result, GameResult)
     assert event.result.host is not None
     assert (event.result.host.name, event.result.host.speed) == ("slow", 0.5)
+
+
+def test_host_that_is_lost_while_it_is_measured_is_measured_again(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make(timed(), players=[CLOCK])
+    link.join("tcp://one", 2)
+    news(executor)
+    for task in list(link.tasks):
+        link.lose(task, is_cut=True)
+    news(executor)
+    link.post(Workers({"tcp://one": "id of one"}))
+    news(executor)
+    assert len(link.tasks) == 2
+    link.leave("tcp://one")
+    assert news(executor) == []
+    link.tasks.clear()
+    link.join("tcp://one", 1, id="another")
+    news(executor)
+    link.answer(result=speed(500_000.0))
+    news(executor)
+    assert executor.slots == 1
+    assert "host one searches 500,000 nodes a second: time controls are x 2" in told(executor)
 
 
 def test_host_without_a_speed_is_not_used(link: FakeLink, make: Make) -> None:

@@ -64,7 +64,7 @@ def test_host_needs_a_file_once_and_a_job_finds_it(folder: Path, tmp_path: Path)
     elsewhere = folder.with_name("elsewhere")
     contents = {file.path: Path(file.path).read_bytes() for file in files}
     remove(folder)
-    assert sorted(cache.missing(files)) == sorted({file.sha256 for file in files})
+    assert cache.missing(files) == [file.path for file in files]
     for file in files:
         cache.write(file, [contents[file.path]])
     assert cache.missing(files) == []
@@ -103,7 +103,7 @@ def test_file_that_was_damaged_in_the_cache_is_sent_again(folder: Path, tmp_path
     cache.write(files[0], [data])
     (kept,) = (tmp_path / "cache").rglob("net.bin")
     kept.write_bytes(b"bad")
-    assert cache.missing(files) == [files[0].sha256]
+    assert cache.missing(files) == [files[0].path]
     cache.write(files[0], [data])
     assert cache.missing(files) == []
 
@@ -114,6 +114,67 @@ def test_other_content_than_announced_is_refused_and_leaves_nothing(tmp_path: Pa
     with pytest.raises(ExecutorError, match=r"/a/net\.bin arrived with other content"):
         cache.write(file, [b"abc"])
     assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
+
+
+def test_equal_files_under_two_names_are_both_there_and_one_may_be_a_program(
+    folder: Path, tmp_path: Path
+) -> None:
+    for name in ("copy", "tool"):
+        (folder / name).write_bytes(b"net")
+    (folder / "tool").chmod(0o755)
+    files = collect([str(folder)])
+    remove(folder)
+    cache = Cache(tmp_path / "cache")
+    plain = [file for file in files if file.size == 3]
+    for file in plain:
+        cache.write(file, [b"net"])
+    assert not {file.path for file in plain} & set(cache.missing(files))
+    kept = {path.name: path for path in (tmp_path / "cache").rglob("*") if path.is_file()}
+    assert os.access(kept["tool"], os.X_OK)
+    assert not os.access(kept["copy"], os.X_OK)
+
+
+def test_folder_never_gives_a_file_that_was_changed_on_the_host(
+    folder: Path, tmp_path: Path
+) -> None:
+    tables = folder / "syzygy"
+    files = collect([str(tables)])
+    cache = Cache(tmp_path / "cache")
+    (tables / "wdl" / "KRvK.rtbw").rename(folder / "moved")
+    cache.write(next(f for f in files if f.path.endswith("KRvK.rtbw")), [b"another"])
+    assert cache.missing(files) == []  # one is the host's own, one is kept
+    (tables / "KQvK.rtbw").write_bytes(b"chang")
+    assert Cache(tmp_path / "cache").missing(files) == [str(tables / "KQvK.rtbw")]
+    cache.write(next(f for f in files if f.path.endswith("KQvK.rtbw")), [b"table"])
+    assert cache.missing(files) == []
+    player = Player("a", ("e",), options={"SyzygyPath": str(tables)})
+    job = EvaluationJob("e", player, GameSettings("chess"), "p", 0, 1)
+    localised = cache.localised(job)
+    assert isinstance(localised, EvaluationJob)
+    place = Path(str(localised.player.options["SyzygyPath"]))
+    assert (place / "KQvK.rtbw").read_bytes() == b"table"
+
+
+def test_devices_homes_and_bare_words_do_not_travel(folder: Path, tmp_path: Path) -> None:
+    os.mkfifo(folder / "fifo")
+    (folder / "bench").write_bytes(b"a file named as a command")
+    (folder / "loop").symlink_to(folder)
+    (folder / "linked").symlink_to(tmp_path / "far")
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "x.bin").write_bytes(b"x")
+    player = Player(
+        "a",
+        (f"{folder}/engine", "bench", str(folder / "fifo")),
+        cwd=str(folder),
+        options={"Debug Log File": "/dev/null", "Paths": f"./net.bin{os.pathsep}./syzygy"},
+        environ={"HOME": str(folder)},
+    )
+    names = [os.path.relpath(name, folder) for name in files_of(player)]
+    assert names == ["engine", "net.bin", "syzygy"]
+    sent = [os.path.relpath(file.path, folder) for file in collect([str(folder)])]
+    assert "linked/x.bin" in sent
+    assert "fifo" not in sent
+    assert len(sent) == len(set(sent)) == 7
 
 
 @pytest.mark.parametrize("name", ["absent", "empty"])

@@ -14,7 +14,7 @@ from ringmaster.execution.dask_protocol import Assignment, HostFacts
 from ringmaster.execution.health import Health
 from ringmaster.model.cluster import Cluster, Host
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, GameSettings, Job
-from ringmaster.model.players import GameName, Player
+from ringmaster.model.players import GameName, Player, threads_of
 from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, JobResult
 
 #: Shorter jobs share a task that takes so many seconds; longer ones have a task each.
@@ -100,8 +100,10 @@ class Hosts:
     def __init__(
         self, link: Link, orders: Assignment, cluster: Cluster, players: Iterable[Player]
     ) -> None:
+        players = list(players)
         self._link = link
         self.orders = orders
+        self._threads = max((threads_of(player) or 1 for player in players), default=1)
         self._calibration = calibration = cluster.calibrate
         self._timed = next(
             (p for p in players if calibration and p.code == calibration.player), None
@@ -206,6 +208,12 @@ class Hosts:
             words += f" on {counted(facts.cores, 'core')}, which games share"
         programs = [f"{name} {sum[:12]}" for name, sum in self._sums(facts).items() if sum]
         self.notices.append(("; ".join([words, *programs]), False))
+        needed = facts.slots * self._threads
+        if needed > facts.cpus:
+            text = f"its games need {needed} CPUs: engines lose time and strength there"
+            self.notices.append(
+                (f"host {host.name} has {counted(facts.cpus, 'CPU')}, but {text}", True)
+            )
         return host
 
     def _sums(self, facts: HostFacts) -> dict[str, str]:

@@ -391,6 +391,17 @@ def test_players_of_one_command_may_differ_by_folder_and_variables(
     assert done(news(executor)) == ["0_0"]
 
 
+def test_host_with_too_few_cpus_for_its_games_is_warned_of(link: FakeLink, make: Make) -> None:
+    executor = make(players=[Player("a", ("a",), options={"Threads": 4}), PLAYER])
+    link.join("tcp://one", 2, cpus=6, cores=3, programs={"a": "aaaa"})
+    news(executor)
+    assert executor.slots == 2
+    (text,) = [text for text, is_urgent in executor.notices() if is_urgent]
+    assert text == (
+        "host one has 6 CPUs, but its games need 8 CPUs: engines lose time and strength there"
+    )
+
+
 def test_second_worker_of_a_machine_is_not_used_with_pinned_games(
     link: FakeLink, make: Make
 ) -> None:

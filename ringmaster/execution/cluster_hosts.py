@@ -9,7 +9,7 @@ import msgspec
 
 from ringmaster.errors import ExecutorError, counted
 from ringmaster.execution import shipping
-from ringmaster.execution.dask_link import Link, Prepared
+from ringmaster.execution.dask_link import Link, Prepared, Unprepared
 from ringmaster.execution.dask_protocol import Assignment, HostFacts
 from ringmaster.execution.health import Health
 from ringmaster.model.cluster import Cluster, Host
@@ -27,6 +27,8 @@ AHEAD_SECONDS = 0.5
 _WEIGHT = 0.3
 #: Answers of a host before jobs wait at it.
 _FEW = 3
+#: Failures of the network while a host is prepared, before it is not used.
+_MOST_CUTS = 3
 #: Commands whose engines are compared from host to host.
 _MOST_ENGINES = 1000
 
@@ -41,6 +43,7 @@ class ClusterHost:
     pace   mean seconds of a game or shard, None before the first
     speed  as in `model.cluster.Host`
     files  how many of the run's files it has
+    cuts   how often the network failed while it was prepared
     """
 
     def __init__(self, address: str, id: str) -> None:
@@ -57,6 +60,7 @@ class ClusterHost:
         self.speeds: list[float] = []
         self.speed: float | None = None
         self.files = 0
+        self.cuts = 0
 
     def together(self) -> int:
         """Return how many jobs its next task should have: together they end as the last does."""
@@ -215,6 +219,17 @@ class Hosts:
                 (f"host {host.name} has {counted(facts.cpus, 'CPU')}, but {text}", True)
             )
         return host
+
+    def take_unprepared(self, news: Unprepared) -> None:
+        """Refuse a worker that could not be prepared; try again if the network failed."""
+        host = self.known(news.address, news.id)
+        if host is None:
+            return
+        host.cuts += news.is_cut
+        if news.is_cut and host.cuts < _MOST_CUTS:
+            host.state = "new"
+        else:
+            self.refuse(host, news.reason)
 
     def _sums(self, facts: HostFacts) -> dict[str, str]:
         """Return the checksums of programs by name."""

@@ -270,10 +270,8 @@ class DaskExecutor(Executor):
                 new = self._hosts.take_prepared(news)
                 if new is not None:
                     self._try(new)
-            case Unprepared(address, id, reason):
-                unprepared = self._hosts.known(address, id)
-                if unprepared is not None:
-                    self._hosts.refuse(unprepared, reason)
+            case Unprepared():
+                self._hosts.take_unprepared(news)
             case Silence(seconds, detail):
                 self._failure = ExecutorError(
                     f"the cluster's scheduler has not answered for {seconds:.0f} s ({detail}); "

@@ -51,11 +51,15 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Unprepared:
-    """A worker cannot be a host."""
+    """A worker cannot be a host.
+
+    is_cut  whether the network failed, so that another try may succeed
+    """
 
     address: str
     id: str
     reason: str
+    is_cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -253,7 +257,8 @@ class DaskLink(Link):
                         facts = await self._call(address, orders)
                     self._post(Prepared(address, id, orders, facts))
                 except Exception as error:
-                    self._post(Unprepared(address, id, reason_of(error)))
+                    is_cut = isinstance(error, OSError | TimeoutError)
+                    self._post(Unprepared(address, id, reason_of(error), is_cut))
         finally:
             del self._preparers[address]
 

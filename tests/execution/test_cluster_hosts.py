@@ -344,6 +344,42 @@ def test_worker_without_ringmaster_is_named(link: FakeLink, make: Make) -> None:
         executor.wait(1.0)
 
 
+def test_worker_is_prepared_again_after_a_failure_of_the_network(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make()
+    link.join("tcp://one", 1)
+    listed = link.take()
+    for _ in range(2):
+        link.post(*listed)
+        link.prepare = lambda *_: link.post(  # type: ignore[method-assign]  # fails for once
+            Unprepared("tcp://one", "id of one", "OSError: Timed out", is_cut=True)
+        )
+        news(executor)
+    assert told(executor) == []
+    del link.prepare  # type: ignore[method-assign]
+    link.post(*listed)
+    news(executor)
+    executor.submit(game(0))
+    news(executor)
+    assert len(link.tasks) == 1
+
+
+def test_worker_that_cannot_be_reached_three_times_is_not_used(link: FakeLink, make: Make) -> None:
+    executor = make()
+    link.join("tcp://one", 1)
+    (listed,) = link.take()
+    link.prepare = lambda *_: link.post(  # type: ignore[method-assign]  # never succeeds
+        Unprepared("tcp://one", "id of one", "OSError: Timed out", is_cut=True)
+    )
+    for _ in range(2):
+        link.post(listed)
+        news(executor)
+    link.post(listed)
+    with pytest.raises(ExecutorError, match="host tcp://one is not used: OSError: Timed out"):
+        news(executor)
+
+
 def named(name: str) -> Callable[[Job], JobResult]:
     def result(job: Job) -> JobResult:
         usage = EngineUsage(name=name)

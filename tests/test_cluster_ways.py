@@ -267,6 +267,31 @@ def test_host_with_another_engine_file_is_not_used(tmp_path: Path, rack: Rack) -
     assert f"is not used: {program} is another file there (SHA-256 " in output
 
 
+def test_host_that_loses_on_time_gets_no_more_games(tmp_path: Path, rack: Rack) -> None:
+    program = tmp_path / "engine"
+    program.write_text(
+        f"#!/bin/sh\nexec {sys.executable} -I -S {ENGINE} --outcome by-option $SLOW\n"
+    )
+    program.chmod(0o755)
+    control = write_control_file(tmp_path / "event", PLAYOFF, 150)
+    text = control.read_text()
+    begin, end = text.index("    return Player("), text.index("players = ")
+    player = f'    return Player("{program}", options={{"Strength": strength}}, move_time=0.05)\n'
+    control.write_text(f"{text[:begin]}{player}{text[end:]}\nskip_player_checks = True\n")
+    rack.start_scheduler()
+    rack.start_worker(1)
+    rack.start_worker(2)
+    rack.start_worker(3, games=1, command=["env", "SLOW=--slow 0.3"])
+    rack.await_workers(3)
+    run = ringmaster(control, rack, "--cluster", rack.address)
+    assert run.returncode == 0, run.stderr + rack.logs()
+    assert "gets no more games: " in run.stderr
+    assert "had an engine that lost on time, crashed or hung" in run.stderr
+    hosts = shown(control)["conditions"]["hosts"]
+    (bad,) = [host for host in hosts if host["time_losses"]]
+    assert bad["time_losses"] == bad["games"] < 20
+
+
 def test_positions_of_a_texel_tune_travel_to_the_hosts(tmp_path: Path, rack: Rack) -> None:
     control = write_control_file(tmp_path / "event", TEXEL, 2)
     rack.start_scheduler()

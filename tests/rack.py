@@ -14,9 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
+import pytest
 
 from tests.program import REPOSITORY
 from tests.requirements import missing
+from tests.test_kill import recorded
 
 #: Seconds until a part of the cluster is given up.
 LONG = 60.0
@@ -205,3 +207,43 @@ class Rack:
             for number in self._linked:
                 self._ip("netns", "del", f"{self.prefix}n{number}")
             self._ip("netns", "del", self._hub)
+
+
+#: Engines that take a moment for each move: games are in progress when something dies.
+SLOW = '"--outcome", "by-option", "--slow", "0.02",'
+
+
+def slow(source: str) -> str:
+    """Return a control file with such engines."""
+    return source.replace('"--outcome", "by-option",', SLOW)
+
+
+def start(rack: Rack, control: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Start a run on the cluster."""
+    words = ["-m", "ringmaster", str(control), "run", "-q", "--cluster", rack.address, *arguments]
+    return subprocess.Popen(
+        rack.inside([sys.executable, *words]),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=rack.environment,
+        start_new_session=True,
+    )
+
+
+def await_results(control: Path, number: int, run: subprocess.Popen[str], rack: Rack) -> None:
+    """Wait until so many results are recorded."""
+    deadline = time.monotonic() + LONG
+    while recorded(control) < number:
+        with suppress(subprocess.TimeoutExpired):
+            run.wait(0.05)
+            pytest.fail(run.communicate()[0] + rack.logs())
+        assert time.monotonic() < deadline, rack.logs()
+
+
+def finish(run: subprocess.Popen[str], rack: Rack, status: int = 0) -> str:
+    """Wait for the end of a run; return its output."""
+    output = run.communicate(timeout=3 * LONG)[0]
+    assert run.returncode == status, output + rack.logs()
+    return output

@@ -5,11 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -24,20 +20,13 @@ from tests.program import (
     shown,
     write_control_file,
 )
-from tests.rack import LONG, Rack
+from tests.rack import LONG, Rack, await_results, finish, slow, start
 from tests.requirements import package
-from tests.test_kill import recorded, state
+from tests.test_kill import state
 
 package("distributed")
 
 pytestmark = [pytest.mark.kill, pytest.mark.process, pytest.mark.optional]
-
-#: Engines that take a moment for each move: games are in progress when something dies.
-SLOW = '"--outcome", "by-option", "--slow", "0.02",'
-
-
-def slow(source: str) -> str:
-    return source.replace('"--outcome", "by-option",', SLOW)
 
 
 @pytest.fixture
@@ -55,36 +44,6 @@ def make_rack(tmp_path: Path) -> Iterator[Callable[..., Rack]]:
     yield make
     for rack in racks:
         rack.close()
-
-
-def start(rack: Rack, control: Path, *arguments: str) -> subprocess.Popen[str]:
-    words = ["-m", "ringmaster", str(control), "run", "-q", "--cluster", rack.address, *arguments]
-    return subprocess.Popen(
-        rack.inside([sys.executable, *words]),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=rack.environment,
-        start_new_session=True,
-    )
-
-
-def await_results(control: Path, number: int, run: subprocess.Popen[str], rack: Rack) -> None:
-    """Wait until so many results are recorded."""
-    deadline = time.monotonic() + LONG
-    while recorded(control) < number:
-        with suppress(subprocess.TimeoutExpired):
-            run.wait(0.05)
-            pytest.fail(run.communicate()[0] + rack.logs())
-        assert time.monotonic() < deadline, rack.logs()
-
-
-def finish(run: subprocess.Popen[str], rack: Rack, status: int = 0) -> str:
-    """Wait for the end of a run; return its output."""
-    output = run.communicate(timeout=3 * LONG)[0]
-    assert run.returncode == status, output + rack.logs()
-    return output
 
 
 def check_whole(control: Path) -> None:

@@ -14,9 +14,8 @@ import psutil
 import pytest
 
 from tests.program import ENGINE, ENGINES, PLAYOFF, TEXEL, living_engines, shown, write_control_file
-from tests.rack import LONG, Rack
+from tests.rack import LONG, Rack, await_results, finish, slow, start
 from tests.requirements import missing, package
-from tests.test_cluster import await_results, finish, slow, start
 
 package("distributed")
 

@@ -269,18 +269,20 @@ def test_host_with_another_engine_file_is_not_used(tmp_path: Path, rack: Rack) -
 def test_host_that_loses_on_time_gets_no_more_games(tmp_path: Path, rack: Rack) -> None:
     program = tmp_path / "engine"
     program.write_text(
-        f"#!/bin/sh\nexec {sys.executable} -I -S {ENGINE} --outcome by-option $SLOW\n"
+        f"#!/bin/sh\nexec {sys.executable} -I -S {ENGINE} --outcome by-option --slow ${{SLOW:-0.02}}\n"
     )
     program.chmod(0o755)
-    control = write_control_file(tmp_path / "event", PLAYOFF, 150)
+    control = write_control_file(tmp_path / "event", PLAYOFF, 60)
     text = control.read_text()
     begin, end = text.index("    return Player("), text.index("players = ")
     player = f'    return Player("{program}", options={{"Strength": strength}}, move_time=0.05)\n'
-    control.write_text(f"{text[:begin]}{player}{text[end:]}\nskip_player_checks = True\nmargin = 0.5\n")
+    control.write_text(
+        f"{text[:begin]}{player}{text[end:]}\nskip_player_checks = True\nmargin = 0.5\n"
+    )
     rack.start_scheduler()
     rack.start_worker(1)
     rack.start_worker(2)
-    rack.start_worker(3, games=1, command=["env", "SLOW=--slow 1"])
+    rack.start_worker(3, games=1, command=["env", "SLOW=1"])
     rack.await_workers(3)
     run = ringmaster(control, rack, "--cluster", rack.address)
     assert run.returncode == 0, run.stderr + rack.logs()

@@ -269,7 +269,8 @@ def test_host_with_another_engine_file_is_not_used(tmp_path: Path, rack: Rack) -
 def test_host_that_loses_on_time_gets_no_more_games(tmp_path: Path, rack: Rack) -> None:
     program = tmp_path / "engine"
     program.write_text(
-        f"#!/bin/sh\nexec {sys.executable} -I -S {ENGINE} --outcome by-option --slow ${{SLOW:-0.02}}\n"
+        f"#!/bin/sh\nexec {sys.executable} -I -S {ENGINE} --outcome by-option "
+        "--slow ${SLOW:-0.02}\n"
     )
     program.chmod(0o755)
     control = write_control_file(tmp_path / "event", PLAYOFF, 60)

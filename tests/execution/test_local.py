@@ -462,7 +462,20 @@ def test_no_job_starts_before_every_worker_is_ready(tmp_path: Path) -> None:
 
 
 def everything() -> list[int]:
-    return [p.pid for p in psutil.Process().children(recursive=True)]
+    """Return the processes below this one.
+
+    Without multiprocessing's tracker, which another test may have started: it lives as long
+    as this process.
+    """
+    children = psutil.Process().children(recursive=True)
+    return [process.pid for process in children if not _is_tracker(process)]
+
+
+def _is_tracker(process: psutil.Process) -> bool:
+    try:
+        return "resource_tracker" in " ".join(process.cmdline())
+    except psutil.Error:
+        return False
 
 
 @pytest.mark.slow

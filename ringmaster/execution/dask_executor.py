@@ -49,7 +49,7 @@ _decode_answer = msgspec.json.Decoder(Answer).decode
 class DaskExecutor(Executor):
     """Carries out jobs on the workers of a Dask cluster.
 
-    work      as for LocalExecutor, as are `setup` and its "marker"; it is found on each host
+    work      as for LocalExecutor, as is `setup`; it is found on each host
     connect   returns the connection; called once
     cluster   settings of the hosts
     reaper    module of the reaper's program, or None
@@ -103,11 +103,7 @@ class DaskExecutor(Executor):
             run=self._run,
             version=ringmaster.__version__,
             work=work,
-            setup={
-                **setup,
-                "marker": setup.get("marker") or os.urandom(12).hex(),
-                **({} if error_lines is None else {"error_lines": True}),
-            },
+            setup={**setup, **({} if error_lines is None else {"error_lines": True})},
             reaper=reaper,
             games=cluster.games,
             pin=cluster.pin,

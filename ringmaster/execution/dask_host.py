@@ -74,7 +74,6 @@ async def prepare(assignment: bytes, dask_worker: Worker | None = None) -> bytes
     if orders.version != ringmaster.__version__:
         facts = HostFacts(
             name,
-            ringmaster.__version__,
             refusal=f"it has ringmaster {ringmaster.__version__}, this is {orders.version}",
         )
         return encode(facts)
@@ -251,7 +250,6 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
                 refusal = f"player {code!r}: it has no program {program}"
         return HostFacts(
             name=name,
-            version=ringmaster.__version__,
             slots=slots,
             cpus=len(allowed),
             cores=cores,
@@ -373,10 +371,9 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
     def _make_executor(self) -> LocalExecutor:
         orders = self._orders
         assert orders is not None
-        # The reaper of a worker that dies kills by the marker: its own engines only, not those
-        # of another worker on the same machine.
-        marker = f"{orders.setup['marker']}-{os.urandom(4).hex()}"
-        setup = {**orders.setup, "workers": self._slots, "marker": marker}
+        # Each executor makes its own marker: the reaper of a worker that dies kills by it, and
+        # another worker on the same machine plays on.
+        setup = {**orders.setup, "workers": self._slots}
         pass_fds = []
         if setup.pop("error_lines", None) is not None:
             self._error_lines = ErrorLines()

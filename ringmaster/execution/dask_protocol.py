@@ -42,7 +42,7 @@ class Assignment(msgspec.Struct, frozen=True):
 
 
 class HostFacts(msgspec.Struct, frozen=True):
-    """What a host reports of itself.
+    """The report of a host about itself.
 
     name      of its machine
     slots     games at a time
@@ -53,7 +53,6 @@ class HostFacts(msgspec.Struct, frozen=True):
     """
 
     name: str
-    version: str
     slots: int = 0
     cpus: int = 0
     cores: int = 0
@@ -70,7 +69,7 @@ class NumberedJob(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """How a job ended: its result, or why it was lost.  Its transcript, if it has one."""
+    """The end of a job: its result, or why it was lost; its transcript, if it has one."""
 
     number: int
     result: JobResult | None = None
@@ -79,7 +78,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a task returns.
+    """The answer of a task.
 
     seconds  a job took
     load     as in `model.cluster.Host`

@@ -168,7 +168,7 @@ class Cache:
         return self._folder / file.sha256 / os.path.basename(file.path)
 
     def _holds(self, path: str | Path, file: ShippedFile) -> bool:
-        """Whether a path has a file's content, and may be run if it has to."""
+        """Return whether a path has a file's content, and may be run if it has to."""
         try:
             status = os.stat(path)
             if status.st_size != file.size or (file.executable and not os.access(path, os.X_OK)):

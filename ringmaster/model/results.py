@@ -218,7 +218,7 @@ class CheckResult(msgspec.Struct, frozen=True, tag="check"):
 
 
 class HostTally(msgspec.Struct):
-    """What happened on one host of a cluster.
+    """Counts of the results of one host of a cluster.
 
     load   sum over the results
     speed  the latest known

@@ -88,7 +88,7 @@ class FakeLink(Link):
         """Let a host join the cluster; it may be one that has left."""
         name = address.removeprefix("tcp://")
         self.facts[address] = HostFacts(
-            **{"name": name, "version": "x", "slots": slots, "cpus": slots, **facts}  # type: ignore[arg-type]
+            **{"name": name, "slots": slots, "cpus": slots, **facts}  # type: ignore[arg-type]
         )
         self._ids[address] = id or f"id of {name}"
         self.post(Workers(dict(self._ids)))

@@ -54,6 +54,14 @@ def news(executor: DaskExecutor) -> list[JobEnd]:
     return events
 
 
+def with_one_host(link: FakeLink, make: Make) -> DaskExecutor:
+    """Return an executor whose only host plays one game at a time."""
+    executor = make()
+    link.join("tcp://one", 1)
+    news(executor)
+    return executor
+
+
 def told(executor: DaskExecutor) -> list[str]:
     return [text for text, _ in executor.notices()]
 
@@ -197,9 +205,7 @@ def test_every_job_ends_once_whatever_hosts_do(steps: list[str], slots: int) -> 
 def test_host_that_leaves_loses_its_jobs_and_its_late_answer_changes_nothing(
     link: FakeLink, make: Make
 ) -> None:
-    executor = make()
-    link.join("tcp://one", 1)
-    news(executor)
+    executor = with_one_host(link, make)
     executor.submit(game(0))
     executor.submit(game(1))
     news(executor)
@@ -216,9 +222,7 @@ def test_host_that_leaves_loses_its_jobs_and_its_late_answer_changes_nothing(
 def test_worker_that_returns_under_its_old_address_is_a_new_host(
     link: FakeLink, make: Make
 ) -> None:
-    executor = make()
-    link.join("tcp://one", 1)
-    news(executor)
+    executor = with_one_host(link, make)
     executor.submit(game(0))
     news(executor)
     link.join("tcp://one", 1, id="another process")
@@ -227,9 +231,7 @@ def test_worker_that_returns_under_its_old_address_is_a_new_host(
 
 
 def test_job_whose_work_raises_three_times_ends_the_run(link: FakeLink, make: Make) -> None:
-    executor = make()
-    link.join("tcp://one", 1)
-    news(executor)
+    executor = with_one_host(link, make)
     for _ in range(3):
         executor.submit(game(0))
         news(executor)
@@ -260,9 +262,7 @@ def test_silent_scheduler_ends_the_run_with_a_remedy(link: FakeLink, make: Make)
 
 
 def test_worker_that_knows_nothing_of_the_run_is_prepared_again(link: FakeLink, make: Make) -> None:
-    executor = make()
-    link.join("tcp://one", 1)
-    news(executor)
+    executor = with_one_host(link, make)
     executor.submit(game(0))
     news(executor)
     link.answer(unprepared=True)
@@ -411,9 +411,7 @@ def test_game_of_another_engine_version_does_not_count_and_its_host_is_out(
 def test_players_of_one_command_may_differ_by_folder_and_variables(
     link: FakeLink, make: Make
 ) -> None:
-    executor = make()
-    link.join("tcp://one", 1)
-    news(executor)
+    executor = with_one_host(link, make)
     old = Player("old", ("python", "engine.py"), cwd="/old")
     new = Player("new", ("python", "engine.py"), cwd="/new")
     executor.submit(GameJob("0_0", (old, new), SETTINGS))
@@ -591,9 +589,7 @@ def test_positions_are_shipped_before_their_first_shard(
 ) -> None:
     positions = tmp_path / "positions"
     positions.write_bytes(b"some")
-    executor = make()
-    link.join("tcp://one", 1)
-    news(executor)
+    executor = with_one_host(link, make)
     job = EvaluationJob("e", PLAYER, SETTINGS, str(positions), 0, 1)
     executor.submit(job)
     assert list(link.tasks) == []

@@ -42,7 +42,7 @@ class Host:
         self.plugin = dask_host.HostPlugin()
         self.plugin.setup(self.worker)
         work = "tests.execution.scripted_work:factory"
-        orders = Assignment("r", "1", work, {"marker": "m"}, "ringmaster.engines.reaper")
+        orders = Assignment("r", "1", work, {}, "ringmaster.engines.reaper")
         self.plugin.take(orders, slots, "here")
 
     def play(self, key: str, *jobs: Job) -> asyncio.Task[bytes]:

@@ -143,6 +143,7 @@ class DaskLink(Link):
         os.set_blocking(self._write_fd, False)
         #: Tasks in progress by key, with the address of their worker.
         self._futures: dict[str, tuple[Any, str]] = {}
+        self._sent = 0
         # of the event loop
         #: Futures that are done and whose answers are to be fetched, by worker.
         self._finished: dict[str, list[Any]] = {}
@@ -181,8 +182,10 @@ class DaskLink(Link):
             workers=[address],
             allow_other_workers=False,
             resources={RESOURCE: 1},
+            priority=-self._sent,  # Dask itself does not keep the order of quick submissions
             pure=False,
         )
+        self._sent += 1
         self._futures[key] = future, address
         future.add_done_callback(self._note_finished)
 

@@ -98,5 +98,6 @@ class RunLog:
             results=list(self.recent),
             warnings=list(self.warnings),
             parallel=parallel,
+            verdict=competition.verdict(),
             hint=f"Ctrl-X to stop after these {self._unit}, Ctrl-C to stop at once",
         )

@@ -392,6 +392,10 @@ class Competition(ABC):
         line; [] when no jobs wait."""
         return []
 
+    def verdict(self) -> str:
+        """Return the result so far in one sentence, the first and last line of every screen."""
+        return ""
+
     @abstractmethod
     def report(self) -> Report:
         """Return the report without the description."""

@@ -53,7 +53,7 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 #: Role of a piece in its chart; pieces of one role look alike in all charts.
-Role = Literal["main", "aside", "average", "estimate"]
+Role = Literal["main", "aside", "average", "estimate", "good", "bad", "neutral"]
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -113,6 +113,7 @@ class Chart(msgspec.Struct, frozen=True):
 
     note    a second line of the title
     bounds  allowed range of y; visible values beyond it are marked
+    x_names, y_names  names of the values 0, 1, … of a categorical axis
     """
 
     title: str
@@ -121,6 +122,8 @@ class Chart(msgspec.Struct, frozen=True):
     y_label: str = ""
     note: str = ""
     bounds: tuple[float, float] | None = None
+    x_names: tuple[str, ...] = ()
+    y_names: tuple[str, ...] = ()
 
 
 class Compared(msgspec.Struct, frozen=True):
@@ -143,9 +146,71 @@ class Comparison(msgspec.Struct, frozen=True):
     mark: float | None = None
 
 
-class ChartGroup(msgspec.Struct, frozen=True):
-    """Charts of one kind, shown side by side; `text` explains them."""
+class HeatMap(msgspec.Struct, frozen=True):
+    """Values of cells: one row for each name of y, the first at the bottom; None: unknown.
+
+    value_label  the quantity with its unit
+    texts        of the cells for a pointer, by row; () for the values themselves
+    """
 
     title: str
-    charts: tuple[Chart | Comparison, ...]
+    x_names: tuple[str, ...]
+    y_names: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+    value_label: str
+    x_label: str = ""
+    y_label: str = ""
+    note: str = ""
+    texts: tuple[tuple[str, ...], ...] = ()
+
+
+class BarSeries(msgspec.Struct, frozen=True):
+    """One value for each name of its bars."""
+
+    name: str
+    values: tuple[float | None, ...]
+    role: Role = "main"
+
+
+class Bars(msgspec.Struct, frozen=True):
+    """Bars by name, those of several series beside or (stacked) above each other."""
+
+    title: str
+    names: tuple[str, ...]
+    series: tuple[BarSeries, ...]
+    x_label: str = ""
+    y_label: str = ""
+    note: str = ""
+    stacked: bool = False
+
+
+class TreeNode(msgspec.Struct, frozen=True):
+    """A node of a search tree; `share` is its part (0 to 1) of its parent's visits."""
+
+    name: str
+    text: str
+    share: float
+    children: tuple[TreeNode, ...] = ()
+
+
+class Tree(msgspec.Struct, frozen=True):
+    """A search tree from its root."""
+
+    title: str
+    root: TreeNode
+    note: str = ""
+
+
+AnyChart = Chart | Comparison | HeatMap | Bars | Tree
+
+
+class ChartGroup(msgspec.Struct, frozen=True):
+    """Charts of one kind, shown side by side; `text` explains them.
+
+    key  its name in `Results.plot`, and its anchor on a page: "trajectory", "visits"
+    """
+
+    title: str
+    charts: tuple[AnyChart, ...]
     text: str = ""
+    key: str = ""

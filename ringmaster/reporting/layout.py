@@ -124,6 +124,7 @@ class DisplayView:
     results             the latest result lines, newest last
     parallel            games at a time
     hint                keys to press, e.g. "Ctrl-X to stop after the current games"
+    verdict             the result so far in one sentence, "" for none
     """
 
     heading: str
@@ -137,6 +138,7 @@ class DisplayView:
     warnings: Sequence[str] = ()
     parallel: int = 1
     hint: str = ""
+    verdict: str = ""
 
 
 @dataclass(frozen=True)

@@ -192,7 +192,8 @@ def _group(group: ChartGroup, number: int) -> Iterator[str]:
         yield f'<ul class="legend">{samples}</ul>'
     yield f'<div class="charts {kind}">'
     for i, chart in enumerate(group.charts):
-        yield _picture(chart, wide, f"g{number}c{i}-")
+        if isinstance(chart, Chart | Comparison):
+            yield _picture(chart, wide, f"g{number}c{i}-")
     yield "</div>"
     yield "</section>"
 

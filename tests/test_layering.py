@@ -19,6 +19,7 @@ LAYERS = [
     {"loaded_competition"},
     {"results", "player_checks", "run_log"},
     {"ringmaster", "export", "scaffold", "forecast"},
+    {"page_data"},
     {"commands"},
     {"cli"},
     {"__main__"},

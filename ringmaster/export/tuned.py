@@ -109,6 +109,18 @@ def tuned_parameters(path: Path) -> tuple[LoadedCompetition, list[Tuned]]:
             loaded.restore(store)
         finally:
             store.close()
+    parameters = tuned_values(loaded)
+    if not parameters:
+        raise RingmasterError(
+            f"{path} has no tuned parameters: its competition_type is "
+            f"{loaded.competition.type_name!r}; expected 'spsa', 'texel', 'clop_tuner' or "
+            "'optuna_tuner'"
+        )
+    return loaded, parameters
+
+
+def tuned_values(loaded: LoadedCompetition) -> list[Tuned]:
+    """Return all parameters of a restored competition's tune, [] without a tune."""
     rows = {row["code"]: row for row in loaded.competition.summary().get("parameters", ())}
     parameters = []
     for p in getattr(loaded.competition, "declared", ()):
@@ -119,13 +131,7 @@ def tuned_parameters(path: Path) -> tuple[LoadedCompetition, list[Tuned]]:
             row = {"value": p.start}
         # `estimate` where the result of the tune is not its current value
         parameters.append(_tuned(p, row.get("estimate", row.get("value"))))
-    if not parameters:
-        raise RingmasterError(
-            f"{path} has no tuned parameters: its competition_type is "
-            f"{loaded.competition.type_name!r}; expected 'spsa', 'texel', 'clop_tuner' or "
-            "'optuna_tuner'"
-        )
-    return loaded, parameters
+    return parameters
 
 
 def _tuned(p: TunedParameter, exact: float) -> Tuned:

@@ -1,0 +1,265 @@
+"""The page of a competition: one HTML document with verdict, charts, tables, games and conditions.
+
+`render_page` needs no network and no file beside it.  `render_parts` gives the changing parts of
+a live page.  Jinja2 escapes all foreign text, and the content security policy allows only the
+scripts and styles of this package.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ringmaster.model.report import ChartGroup, Report, Table
+from ringmaster.reporting.page.chart_data import groups_data
+from ringmaster.reporting.tables import LINE_LIMIT, cell_text
+from ringmaster.reporting.text import sanitise
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+#: Files of the page, in their order: uPlot, the boards, then the page's own.
+_SCRIPTS = (
+    "uPlot.iife.min.js",
+    "boards.js",
+    "util.js",
+    "tables.js",
+    "charts.js",
+    "figures.js",
+    "games.js",
+    "page.js",
+)
+_STYLES = ("uPlot.min.css", "boards.css", "page.css")
+_STATIC = Path(__file__).parent / "static"
+#: Characters that could end a script element, or a line of a script in older browsers.
+_UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+class CopyText(msgspec.Struct, frozen=True):
+    """A text for the clipboard: its format, and the command that writes it."""
+
+    name: str
+    text: str
+    command: str = ""
+
+
+class GameRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A game in the table of games.
+
+    number   place in the order of recording
+    players  codes, the first mover first
+    result   the score, "1-0"
+    why      the reason of its end, "mate"
+    fault    whether it was lost by a fault, or is void
+    record   path of its record beside the control file, "" without
+    board    the game for a board, a `BoardGame`; None without
+    """
+
+    number: int
+    id: str
+    players: tuple[str, str]
+    result: str
+    why: str
+    plies: int
+    seconds: float
+    opening: str = ""
+    fault: bool = False
+    record: str = ""
+    board: Any = None
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Contents of a page.
+
+    state        "running", "complete", "stopped", "not started"
+    facts        key figures: name and value
+    report       tables and texts of the competition
+    conditions   engines, openings, hosts
+    games        the newest first, within a byte budget
+    games_total  number of recorded games
+    games_note   sentence about games that are not in `games`
+    copies       texts for the clipboard
+    generated    time of making, as text
+    """
+
+    title: str
+    verdict: str = ""
+    description: str = ""
+    state: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    report: Report = Report()
+    conditions: Report = Report()
+    groups: Sequence[ChartGroup] = ()
+    games: Sequence[GameRow] = ()
+    games_total: int = 0
+    games_note: str = ""
+    copies: tuple[CopyText, ...] = ()
+    generated: str = ""
+
+
+class LiveOptions(msgspec.Struct, frozen=True):
+    """Additions of a server to the page.
+
+    events   URL of server-sent events: each message has `render_parts` as JSON
+    html     trusted markup below the headline
+    scripts  further scripts, after the page's own
+    styles   further styles
+    """
+
+    events: str = ""
+    html: str = ""
+    scripts: tuple[str, ...] = ()
+    styles: tuple[str, ...] = ()
+
+
+def render_page(page: Page, live: LiveOptions | None = None) -> str:
+    """Return the whole document, self-contained except for the events of a live page."""
+    from markupsafe import Markup
+
+    options = live or LiveOptions()
+    scripts = [*_files(_SCRIPTS), *options.scripts]
+    styles = [*_files(_STYLES), *options.styles]
+    data = {"parts": render_parts(page), "events": options.events}
+    # the text of an element must equal the hashed one: no line ends are changed
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            page=page,
+            policy=content_policy(scripts, styles, connect=bool(options.events)),
+            scripts=map(Markup, scripts),
+            styles=map(Markup, styles),
+            data=Markup(script_json(data)),
+            live=Markup(options.html),
+            is_live=bool(options.events),
+            main=Markup(_main(page)),
+            conditions=Markup(_conditions(page)),
+        )
+    )
+
+
+def render_parts(page: Page) -> dict[str, Any]:
+    """Return the changing parts of a live page as JSON-ready data."""
+    return {
+        "verdict": _line(page.verdict),
+        "state": _line(page.state),
+        "generated": page.generated,
+        "facts": [[_line(name), _line(value)] for name, value in page.facts],
+        "main": _main(page),
+        "conditions": _conditions(page),
+        "charts": groups_data(page.groups),
+        "games": [_game_data(row) for row in page.games],
+        "games_total": page.games_total,
+        "games_note": _line(page.games_note),
+        "copies": [msgspec.to_builtins(copy) for copy in page.copies],
+    }
+
+
+def content_policy(scripts: Sequence[str], styles: Sequence[str], *, connect: bool = False) -> str:
+    """Return a policy that allows only these inline scripts and styles.
+
+    connect  whether to allow requests to the page's own server
+    """
+    sources = [
+        "default-src 'none'",
+        f"script-src {' '.join(map(_source, scripts))}",
+        f"style-src {' '.join(map(_source, styles))}",
+        "img-src data:",
+        *(["connect-src 'self'"] if connect else []),
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    return "; ".join(sources)
+
+
+def _source(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def script_json(data: Any) -> str:
+    """Return JSON that is inert inside a script element."""
+    return msgspec.json.encode(data).decode().translate(_UNSAFE)
+
+
+@cache
+def _files(names: tuple[str, ...]) -> tuple[str, ...]:
+    paths = [_STATIC / name for name in names]
+    return tuple(path.read_text(encoding="utf-8") for path in paths if path.exists())
+
+
+@cache
+def _environment() -> Environment:
+    # imported here: Jinja2 takes about 40 ms, and most commands write no page
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["line"] = _line
+    environment.filters["lines"] = _lines
+    environment.filters["rows"] = _cells
+    environment.tests["table"] = lambda block: isinstance(block, Table)
+    return environment
+
+
+def _main(page: Page) -> str:
+    return _blocks(page.report, "t")
+
+
+def _conditions(page: Page) -> str:
+    return _blocks(page.conditions, "c")
+
+
+def _blocks(report: Report, prefix: str) -> str:
+    return _environment().get_template("blocks.html").render(blocks=report.blocks, prefix=prefix)
+
+
+def _line(text: str) -> str:
+    return sanitise(text, LINE_LIMIT)
+
+
+def _lines(text: str) -> list[str]:
+    return [_line(line).rstrip() for line in text.strip("\n").expandtabs().splitlines()]
+
+
+def _cells(table: Table) -> Iterator[list[tuple[str, bool]]]:
+    """Yield the header and the rows of a table as texts, each with whether it is on the right."""
+    count = max([len(table.headers), *map(len, table.rows)], default=0)
+    align = (*table.align[:count], *("left", *["right"] * count)[len(table.align) : count])
+    right = [side == "right" for side in align]
+    for row in (table.headers, *table.rows):
+        texts = [*map(cell_text, row), *[""] * (count - len(row))]
+        yield list(zip(texts, right, strict=True))
+
+
+def _game_data(row: GameRow) -> dict[str, Any]:
+    data: dict[str, Any] = msgspec.to_builtins(row)
+    data["players"] = [_line(code) for code in row.players]
+    for name in ("result", "why", "opening"):
+        if data.get(name):
+            data[name] = _line(data[name])
+    data["seconds"] = round(row.seconds, 3)
+    return data
+
+
+__all__ = [
+    "CopyText",
+    "GameRow",
+    "LiveOptions",
+    "Page",
+    "content_policy",
+    "render_page",
+    "render_parts",
+    "script_json",
+]

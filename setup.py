@@ -14,7 +14,10 @@ from setuptools.build_meta import *  # noqa: F403  # the hooks that stay as they
 MODULES = {
     "engines": "channel engine gtp gtp_clock process uci uci_messages usage",
     "games": "annotations chess chess960 clean_text csa game go go_rules pgn san sfen sgf shogi",
-    "play": ("adjudication clock engine_pool game_runner go_referee meter referee worker"),
+    "play": (
+        "adjudication clock engine_pool game_runner go_referee live_record meter played_moves "
+        "referee worker"
+    ),
 }
 #: The extension module that contains all of them.
 GROUP = "ringmaster.compiled"

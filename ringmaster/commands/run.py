@@ -49,6 +49,9 @@ def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
             error_lines = stack.enter_context(closing(ErrorLines()))
         executor = executor_maker(arguments, loaded, error_lines)
         stack.enter_context(CompetitionLock(loaded.paths.log))
+        # those of a killed run, and at the end those of killed workers
+        loaded.paths.clear_live()
+        stack.callback(loaded.paths.clear_live)
         keys = stack.enter_context(KeyWatcher(display.suspend, display.resume))
         loaded.paths.take_stop()
         options = RunOptions(
@@ -110,7 +113,7 @@ def executor_maker(
     if cluster is not None:
         return _cluster_executor(arguments, loaded, cluster, error_lines)
     parallel = games_at_a_time(arguments, loaded)
-    setup: dict[str, Any] = {"workers": parallel}
+    setup: dict[str, Any] = {"workers": parallel, "live": str(loaded.paths.live)}
     if arguments.affinity is not None:
         setup["cpus"] = plan(arguments.affinity or None, parallel)
     pass_fds = []

@@ -9,8 +9,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final
 
 from ringmaster.engines.engine import Engine, Limits, Thought, cut, start_timeout
 from ringmaster.engines.gtp import GtpEngine
@@ -30,7 +31,9 @@ from ringmaster.model.results import EngineUsage, GameRecord, GameResult, MoveRe
 from ringmaster.play.adjudication import make_adjudicator
 from ringmaster.play.clock import Clock
 from ringmaster.play.go_referee import GoReferee
+from ringmaster.play.live_record import LiveRecord
 from ringmaster.play.meter import Meter, Pondering
+from ringmaster.play.played_moves import PlayedMove, move_records
 from ringmaster.play.referee import ChessReferee, Referee, Settlement, ShogiReferee
 from ringmaster.play.transcript import FaultTranscript, FileTranscript, GameTranscript
 
@@ -57,33 +60,23 @@ STOP_GRACE = 1.0
 CLEANUP_BEGINS: Final = "cleanup begins"
 
 
-class _PlayedMove:
-    """A legal move; `clock` is the time left after it in ns, and the stones or periods, None
-    without a clock."""
-
-    __slots__ = ("clock", "comment", "mover", "thought")
-
-    def __init__(
-        self, mover: int, thought: Thought, comment: str, clock: tuple[int, int | None] | None
-    ) -> None:
-        self.mover = mover
-        self.thought = thought
-        self.comment = comment
-        self.clock = clock
-
-
 class GameRunner:
-    """Plays one job with two engines (colour order), launched or not."""
+    """Plays one job with two engines (colour order), launched or not.
+
+    live  receives the record of the game in progress
+    """
 
     def __init__(
         self,
         job: GameJob,
         engines: tuple[Engine, Engine],
         *,
+        live: LiveRecord | None = None,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self.job = job
         self.engines: tuple[Engine, ...] = engines
+        self._live = live if job.record else None
         self._wall_clock = wall_clock
         self._referee = REFEREES[job.settings.game](job)
         settings = job.settings
@@ -103,7 +96,8 @@ class GameRunner:
         timed = any(clock.time_left is not None for clock in self._clocks)
         #: Players that get the time in separate commands.
         self._gets_time = tuple(timed and player.protocol == "gtp" for player in job.players)
-        self._played: list[_PlayedMove] = []
+        self._played: list[PlayedMove] = []
+        self._started = 0.0
         self._game: Game | None = None
         self._explained: tuple[bool, ...] = (False, False)
         #: Findings about engines that were started for this game.
@@ -111,9 +105,11 @@ class GameRunner:
 
     def play(self) -> GameResult:
         """Play the game.  Raises JobAbandoned."""
-        started = self._wall_clock()
+        started = self._started = self._wall_clock()
         begun = time.monotonic()
         transcript = self._make_transcript()
+        if self._live is not None:
+            self._live.begin(f"{self.job.id}.{self._referee.record_suffix}")
         try:
             try:
                 self._launch(transcript)
@@ -132,6 +128,8 @@ class GameRunner:
         finally:
             if transcript is not None:
                 self._detach(transcript)
+            if self._live is not None:
+                self._live.end()
         notes = [transcript.failure] if transcript is not None and transcript.failure else []
         notes += self._remarks
         notes += settlement.notes
@@ -214,7 +212,7 @@ class GameRunner:
                 comment = "\n".join(filter(None, (self._comment(mover, over=over), comment)))
             if records:
                 self._played.append(
-                    _PlayedMove(mover, outcome, comment, self._clocks[mover].reading)
+                    PlayedMove(mover, outcome, comment, self._clocks[mover].reading)
                 )
             move = game.moves[-1]
             try:
@@ -231,10 +229,20 @@ class GameRunner:
                 if adjudication is not None:
                     refusal = self._send_delayed(1 - mover)
                     return refusal or self._referee.adjudicated(adjudication)
+            if self._live is not None and self._live.is_due():
+                self._show(self._live)
             if ponders[mover] and not over:
                 self._set_clock(mover, limits[mover])
                 self._pondering.begin(mover, limits[mover])
         return self._referee.settle(game, ending, engines)
+
+    def _show(self, live: LiveRecord) -> None:
+        """Write the record so far; no clock runs."""
+        unknown = Settlement("void", None, "", self._referee.score_of_void)
+        usage = EngineUsage()
+        with suppress(ValueError, ArithmeticError):
+            record = self._game_record(unknown, (usage, usage), self._started, 0.0)
+            live.write(self._referee.write(record))
 
     def _prepare(self, mover: int, limits: Limits) -> Settlement | None:
         """Send moves and clocks to the mover; return a settlement if it refuses its
@@ -492,7 +500,7 @@ class GameRunner:
         assert self._game is not None
         moves = [MoveRecord(move, i % 2) for i, move in enumerate(job.opening.moves)]
         texts = self._game.moves[len(job.opening.moves) :]
-        moves += _move_records(texts, self._played, job.settings.record_info)
+        moves += move_records(texts, self._played, job.settings.record_info)
         return GameRecord(
             game_id=job.id,
             event=job.event,
@@ -525,48 +533,6 @@ def _name(engine: Engine) -> str:
     player = engine.player
     wants_own = player.protocol == "gtp" and player.sgf_player_name_from_gtp and engine.name
     return engine.name if wants_own else player.code
-
-
-def _move_records(
-    moves: Sequence[str], played: Sequence[_PlayedMove], wanted: Collection[str]
-) -> Iterator[MoveRecord]:
-    """Yield moves with the numbers that the record contains."""
-    numbers = [name for name in _NUMBERS if name in wanted]
-    wants_pv = "pv" in wanted
-    for move, turn in zip(moves, played, strict=False):
-        thought = turn.thought
-        seconds = thought.elapsed_ns / 1e9
-        has_searched = bool(thought.info)
-        if not has_searched and not turn.comment and turn.clock is None:
-            # Keyword arguments would take most of the time here.
-            yield MoveRecord(move, turn.mover, seconds)
-            continue
-        left, overtime = turn.clock or (None, None)
-        score = mate = depth = None
-        searched: dict[str, Any] = {}
-        if has_searched:
-            score, mate = thought.score_and_mate()
-            depth = thought.number("depth")
-            for name in numbers:
-                searched[name] = thought.number(name)
-            if wants_pv:
-                searched["pv"] = thought.pv
-        yield MoveRecord(
-            move,
-            turn.mover,
-            seconds,
-            score,
-            mate,
-            depth,
-            comment=turn.comment,
-            left=None if left is None else left / 1e9,
-            overtime=overtime,
-            **searched,
-        )
-
-
-#: Optional numbers of an info line in records.
-_NUMBERS: Final = ("nodes", "seldepth", "nps", "hashfull", "tbhits")
 
 
 def _attach_transcript(transcript: GameTranscript | None, engines: Sequence[Engine]) -> None:

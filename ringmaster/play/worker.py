@@ -28,6 +28,7 @@ from ringmaster.model.results import (
 )
 from ringmaster.play.engine_pool import EnginePool, make_engine
 from ringmaster.play.game_runner import REASONS_TO_DISCARD, GameRunner
+from ringmaster.play.live_record import LiveRecord
 from ringmaster.play.transcript import FaultTranscript, FileTranscript
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ class Context(Protocol):
     control_fd  readable when the job must be dropped
     reaper_fd   write end of the reaper's pipe, or None
     setup       JSON data: "marker" (environment marker of the run), "workers" (their
-                number), "error_lines" (descriptor for the engines' standard error)
+                number), "error_lines" (descriptor for the engines' standard error), "live"
+                (folder for records of games in progress)
     """
 
     @property
@@ -111,6 +113,8 @@ class Worker:
         lines_fd = context.setup.get("error_lines")
         self._echo = None if lines_fd is None else Echo(lines_fd)
         self._surroundings = Surroundings(variables, context.slot, context.reaper_fd, self._echo)
+        live = context.setup.get("live")
+        self._live = None if live is None else LiveRecord(live)
         self._pool = EnginePool(self._make)
         self._evaluator: Evaluator | None = None
 
@@ -144,7 +148,7 @@ class Worker:
         engines = self._pool.take(job.players, self._surroundings_of(job.id))
         healthy = False
         try:
-            result = GameRunner(job, engines).play()
+            result = GameRunner(job, engines, live=self._live).play()
             # After a failure, a refusal or a void game the state of an engine is unknown, so
             # it is not reused.  An engine that lost on time and answered `stop` is.
             healthy = result.outcome != "void" and result.reason not in REASONS_TO_DISCARD

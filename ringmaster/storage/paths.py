@@ -148,6 +148,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
     games = _Output(".games", "The folder of game records.")
     void = _Output(".void", "The folder of records of void games.")
     gtplogs = _Output(".gtplogs", "The folder of protocol transcripts.")
+    live = _Output(".live", "The folder of records of games in progress.")
 
     def collected(self, suffix: str) -> Path:
         """Return the file of all game records of one format."""
@@ -164,7 +165,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
         return [self.status, *sqlite, *collected, *texts, *derived, *parts, self.log]
 
     def _folders(self) -> list[Path]:
-        return [self.games, self.void, self.gtplogs, self._beside(".features.pieces")]
+        return [self.games, self.void, self.gtplogs, self.live, self._beside(".features.pieces")]
 
     def owns(self, path: Path) -> bool:
         """Whether a file, under any name, is the control file or an output."""
@@ -209,6 +210,10 @@ class OutputPaths(msgspec.Struct, frozen=True):
         if wanted:
             self.cmd.unlink(missing_ok=True)
         return wanted
+
+    def clear_live(self) -> None:
+        """Delete the records of games in progress; for the owner of the lock."""
+        shutil.rmtree(self.live, ignore_errors=True)
 
     def remove_all(self) -> None:
         """Delete every output that ringmaster wrote; links are removed, not followed.

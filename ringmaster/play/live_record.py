@@ -1,0 +1,49 @@
+"""The record of a game in progress, for boards that follow it."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from typing import Final
+
+#: Least seconds between two writings, and before the first.
+PERIOD: Final = 1.0
+
+
+class LiveRecord:
+    """Writes the record of one game after another to a file of the game's name.
+
+    folder  is made at the first writing; quick games need none
+
+    Nothing raises: a game does not depend on those who watch it.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._path = ""
+        self._due = 0.0
+
+    def begin(self, name: str) -> None:
+        """Begin a game; `name` is that of its record."""
+        self._path = os.path.join(self._folder, name)
+        self._due = time.monotonic() + PERIOD
+
+    def is_due(self) -> bool:
+        """Whether the record should be written now."""
+        return time.monotonic() >= self._due
+
+    def write(self, text: str) -> None:
+        """Write the record so far; a reader sees the old one or the new one."""
+        with suppress(OSError):
+            os.makedirs(self._folder, exist_ok=True)
+            part = f"{self._path}~"
+            with open(part, "w", encoding="utf-8", errors="replace") as file:
+                file.write(text)
+            os.replace(part, self._path)
+        self._due = time.monotonic() + PERIOD
+
+    def end(self) -> None:
+        """Remove the file."""
+        with suppress(OSError):
+            os.unlink(self._path)

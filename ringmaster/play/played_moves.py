@@ -1,0 +1,65 @@
+"""The moves of a game as they were played, and as its record has them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final
+
+from ringmaster.engines.engine import Thought
+from ringmaster.model.results import MoveRecord
+
+#: Optional numbers of an info line in records.
+NUMBERS: Final = ("nodes", "seldepth", "nps", "hashfull", "tbhits")
+
+
+class PlayedMove:
+    """A legal move; `clock` is the time left after it in ns, and the stones or periods, None
+    without a clock."""
+
+    __slots__ = ("clock", "comment", "mover", "thought")
+
+    def __init__(
+        self, mover: int, thought: Thought, comment: str, clock: tuple[int, int | None] | None
+    ) -> None:
+        self.mover = mover
+        self.thought = thought
+        self.comment = comment
+        self.clock = clock
+
+
+def move_records(
+    moves: Sequence[str], played: Sequence[PlayedMove], wanted: Collection[str]
+) -> Iterator[MoveRecord]:
+    """Yield moves with the numbers that the record contains."""
+    numbers = [name for name in NUMBERS if name in wanted]
+    wants_pv = "pv" in wanted
+    for move, turn in zip(moves, played, strict=False):
+        thought = turn.thought
+        seconds = thought.elapsed_ns / 1e9
+        has_searched = bool(thought.info)
+        if not has_searched and not turn.comment and turn.clock is None:
+            # Keyword arguments would take most of the time here.
+            yield MoveRecord(move, turn.mover, seconds)
+            continue
+        left, overtime = turn.clock or (None, None)
+        score = mate = depth = None
+        searched: dict[str, Any] = {}
+        if has_searched:
+            score, mate = thought.score_and_mate()
+            depth = thought.number("depth")
+            for name in numbers:
+                searched[name] = thought.number(name)
+            if wants_pv:
+                searched["pv"] = thought.pv
+        yield MoveRecord(
+            move,
+            turn.mover,
+            seconds,
+            score,
+            mate,
+            depth,
+            comment=turn.comment,
+            left=None if left is None else left / 1e9,
+            overtime=overtime,
+            **searched,
+        )

@@ -26,8 +26,8 @@ player = "demo"
 parameters = [
     Parameter("KnightValue", start=500, min=100, max=900, integer=True),
     Parameter("RookValue", start=250, min=100, max=1000, integer=True),
-    Parameter("Mobility", start=0, min=0, max=150, integer=True),
-    Parameter("PassedPawn", start=0, min=0, max=60, integer=True),
+    Parameter("Mobility", start=0, min=-50, max=150, integer=True),
+    Parameter("PassedPawn", start=0, min=-20, max=60, integer=True),
 ]
 
 openings = Openings("openings.epd", order="random")

@@ -106,6 +106,7 @@ class Assumptions:
     elo      Elo lost at half a range from the optimum, (n,)
     optimum  (n,), None if random
     lines    the assumptions in words
+    asked    whether the user gave the Elo of all parameters
     """
 
     space: Space
@@ -114,6 +115,7 @@ class Assumptions:
     draw_ratio: float
     concurrency: int
     lines: tuple[str, ...]
+    asked: bool = True
 
     def lost_at_start(self) -> Array:
         """Return the Elo loss at the start for a quadratic loss, (n,)."""
@@ -133,7 +135,8 @@ def assume(options: ForecastOptions, competition: SpsaCompetition, known: Measur
     optimum, place_text = _optimum(options.optimum, codes, space)
     ratio, ratio_text = _draw_ratio(options.draw_ratio, competition, known)
     lines = (elo_text, place_text, ratio_text)
-    return Assumptions(space, elo, optimum, ratio, options.concurrency, lines)
+    asked = None in options.elo or options.elo.keys() >= set(codes)
+    return Assumptions(space, elo, optimum, ratio, options.concurrency, lines, asked)
 
 
 def _by_parameter(values: ByCode, codes: list[str], option: str) -> list[Any]:

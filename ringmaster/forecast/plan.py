@@ -270,6 +270,14 @@ def _plain_table(plan: Plan) -> Table:
 def _outcome(plan: Plan) -> list[str]:
     """Return the expected final loss, and the duration."""
     lines = []
+    if plan.halving is not None and not plan.assumed.asked and np.isfinite(plan.halving).all():
+        # the games are proportional to 1/Elo²
+        enough = float((plan.assumed.elo * np.sqrt(plan.halving / plan.games)).max())
+        lines.append(
+            f"{plan.games:,} games gain half of the loss at the start where a parameter is worth "
+            f"{enough:.2g} Elo or more at half a range; for the assumed Elo it takes "
+            f"{plan.halving.max():,.0f}"
+        )
     if plan.course is not None:
         left = plan.course.estimate[-1]
         lines.append(
@@ -334,7 +342,7 @@ class Warnings:
         lines = [*self._bounds(), *self._rounding()]
         if self.outlook is not None:
             lines += [*self._gains(self.outlook), *self._delay(self.outlook)]
-        if self.halving is not None:
+        if self.halving is not None and self.assumed.asked:
             lines += self._too_few_games(self.halving)
         return [*lines, *self._final_loss()]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -277,3 +278,22 @@ def test_other_competition_types_have_no_plan(
     )
     assert run([str(tmp_path / "event.ctl"), "plan"]) == 2
     assert "plan and simulate are for competition_type 'spsa'" in capsys.readouterr().err
+
+
+def test_elo_that_the_games_can_find_is_told_while_the_users_own_is_unknown(
+    plan: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tune = {"settings": "", "games": 1000, "parameters": 'Parameter("a", 20, 0, 100)'}
+    assert plan(**tune)[1]["warnings"] == []
+    assert run([str(tmp_path / "event.ctl"), "plan"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    (worth,) = re.findall(r"where a parameter is worth ([0-9.]+) Elo or more", text)
+    # with this Elo given, and a little less, the games suffice, and do not
+    assert plan("--elo", str(float(worth) * 1.05), **tune)[1]["warnings"] == []
+    assert warned(plan("--elo", str(float(worth) * 0.95), **tune)[1], "too few")
+
+
+def test_quick_start_passes_its_own_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(__file__).parents[2] / "controlfiles" / "tune.ctl"
+    assert run([str(path), "plan", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == []

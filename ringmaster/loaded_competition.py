@@ -122,11 +122,18 @@ class LoadedCompetition:
             ),
         }
         self.paths = OutputPaths(path)
-        self.competition: Competition = self._make_competition()
-        self.conditions = ReportedConditions(self.competition)
+        self.competition: Competition
+        self.conditions: ReportedConditions
         #: Effects of edits of the control file on the state (`Competition.apply_edits`), after
         #: `restore`.
-        self.effects: list[str] = []
+        self.effects: list[str]
+        self.forget_results()
+
+    def forget_results(self) -> None:
+        """Return to the state before `restore`, to restore later results."""
+        self.competition = self._make_competition()
+        self.conditions = ReportedConditions(self.competition)
+        self.effects = []
 
     @property
     def code(self) -> str:

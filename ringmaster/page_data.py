@@ -19,16 +19,24 @@ from ringmaster.storage.store import Store
 MOST_GAMES, MOST_BYTES = 5000, 1_200_000
 
 
-def make_page(loaded: LoadedCompetition, store: Store | None) -> Page:
+def make_page(
+    loaded: LoadedCompetition,
+    store: Store | None,
+    *,
+    charts: bool = True,
+    most_games: int = MOST_GAMES,
+) -> Page:
     """Return the page of a restored competition.
 
-    store  None before the first run
+    store       None before the first run
+    charts      whether to draw charts, which reads all results
+    most_games  rows of the table of games
 
     Raises StoreError.
     """
     competition = loaded.competition
     counts = (0, 0) if store is None else store.counts()
-    games = [] if store is None else list(_games(loaded, store))
+    games = [] if store is None else list(_games(loaded, store, most_games))
     history = () if store is None else ((g.ticket, g.result) for g in store.games())
     total = sum(counts) if competition.unit == "games" else len(games)
     return Page(
@@ -39,7 +47,7 @@ def make_page(loaded: LoadedCompetition, store: Store | None) -> Page:
         facts=tuple(_facts(loaded, store, counts)),
         report=competition.report(),
         conditions=Report(tuple(loaded.conditions.blocks())),
-        groups=competition.charts(history),
+        groups=competition.charts(history) if charts else (),
         games=games,
         games_total=total,
         copies=tuple(_parameter_texts(loaded)),
@@ -72,7 +80,7 @@ def _facts(
 
 def _games(loaded: LoadedCompetition, store: Store) -> Iterator[GameRow]:
     """Yield the newest games, the newest first."""
-    newest = list(store.games(max(0, sum(store.counts()) - MOST_GAMES)))
+    newest = list(store.games(max(0, sum(store.counts()) - most)))
     competition = loaded.competition
     kind = loaded.control_file.values["game"]
     folders = str(loaded.paths.games), str(loaded.paths.void)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from ringmaster.commands.console import DONE
 from ringmaster.errors import RingmasterError, StoreUnwritable
@@ -22,12 +23,20 @@ def reset(arguments: argparse.Namespace) -> int:
 
 def stop(arguments: argparse.Namespace) -> int:
     """Ask a run to end after its games in progress."""
-    paths = OutputPaths(arguments.control_file)
+    send(arguments.control_file, "stop")
+    return DONE
+
+
+def send(control_file: Path, command: str) -> None:
+    """Give a run a command: a line in its remote control file.
+
+    Raises RingmasterError if there is no run.
+    """
+    paths = OutputPaths(control_file)
     paths.check([path for path in (paths.log, paths.cmd) if path.exists()])
     if not is_locked(paths.log):
-        raise RingmasterError(f"{arguments.control_file} is not running")
+        raise RingmasterError(f"{control_file} is not running")
     try:
-        paths.cmd.write_text("stop\n", encoding="ascii")
+        paths.cmd.write_text(f"{command}\n", encoding="ascii")
     except OSError as error:
         raise StoreUnwritable(f"cannot write {paths.cmd}: {error.strerror}") from error
-    return DONE

@@ -109,7 +109,8 @@ class GameRunner:
         begun = time.monotonic()
         transcript = self._make_transcript()
         if self._live is not None:
-            self._live.begin(f"{self.job.id}.{self._referee.record_suffix}")
+            first, second = self.job.players
+            self._live.begin(self.job.id, (first.code, second.code))
         try:
             try:
                 self._launch(transcript)

@@ -7,12 +7,14 @@ import time
 from contextlib import suppress
 from typing import Final
 
+import msgspec
+
 #: Least seconds between two writings, and before the first.
 PERIOD: Final = 1.0
 
 
 class LiveRecord:
-    """Writes the record of one game after another to a file of the game's name.
+    """Writes the players and the record of one game after another to a file, as JSON.
 
     folder  is made at the first writing; quick games need none
 
@@ -22,11 +24,13 @@ class LiveRecord:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._path = ""
+        self._codes = ("", "")
         self._due = 0.0
 
-    def begin(self, name: str) -> None:
-        """Begin a game; `name` is that of its record."""
-        self._path = os.path.join(self._folder, name)
+    def begin(self, game_id: str, codes: tuple[str, str]) -> None:
+        """Begin a game; `codes` are the players' in move order."""
+        self._path = os.path.join(self._folder, f"{game_id}.json")
+        self._codes = codes
         self._due = time.monotonic() + PERIOD
 
     def is_due(self) -> bool:
@@ -38,8 +42,8 @@ class LiveRecord:
         with suppress(OSError):
             os.makedirs(self._folder, exist_ok=True)
             part = f"{self._path}~"
-            with open(part, "w", encoding="utf-8", errors="replace") as file:
-                file.write(text)
+            with open(part, "wb") as file:
+                file.write(msgspec.json.encode({"players": self._codes, "record": text}))
             os.replace(part, self._path)
         self._due = time.monotonic() + PERIOD
 

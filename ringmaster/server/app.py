@@ -25,7 +25,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ringmaster.errors import RingmasterError
-from ringmaster.reporting.page import LiveOptions, render_index, render_page
+from ringmaster.reporting.page import LiveOptions, render_page
+from ringmaster.reporting.page.index import render_index
 from ringmaster.server.watched import Watched, changed, competitions
 
 #: Seconds between two looks at the files.
@@ -82,7 +83,7 @@ class Hub:
         while True:
             fresh: dict[str, Any] = {}
             now = await self.call(self.watched.stamp)
-            if now != stamp or self.watched.charts_wait():
+            if now != stamp or self.watched.is_chart_due():
                 stamp = now
                 fresh |= await self.call(self.watched.parts)
             now = await self.call(self.watched.live_stamp)

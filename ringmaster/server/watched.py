@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import time
@@ -16,8 +17,9 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.board import BoardGame
 from ringmaster.page_data import make_page
 from ringmaster.reporting.page import Page, render_parts
-from ringmaster.results.boards import read_board, record_board
-from ringmaster.results.results import Results
+from ringmaster.reporting.page.index import IndexRow
+from ringmaster.results.boards import board_game, board_in_progress
+from ringmaster.results.games import make_game
 from ringmaster.storage.connect import retry_read
 from ringmaster.storage.lock import is_locked
 from ringmaster.storage.paths import OutputPaths
@@ -28,6 +30,13 @@ from ringmaster.storage.store import Store
 CHART_REST = 10.0
 #: Rows of games on a live page.  Boards are fetched one by one.
 ROWS = 500
+
+
+class _LiveFile(msgspec.Struct):
+    """The file of a game in progress, by `play.live_record`."""
+
+    players: tuple[str, str]
+    record: str
 
 
 class Watched:
@@ -43,6 +52,7 @@ class Watched:
         self._loaded: tuple[object, LoadedCompetition] | None = None
         self._page: Page | None = None
         self._charts_due = 0.0
+        self._charts_wait = False
 
     @property
     def name(self) -> str:
@@ -68,26 +78,47 @@ class Watched:
         Raises RingmasterError, such as ControlFileError while the file is being edited.
         """
         stamp = self.stamp()
-        now = time.monotonic()
-        if self._page is None or stamp != self._stamp:
-            with_charts = self._page is None or now >= self._charts_due
-            page = retry_read(lambda: self._make(charts=with_charts))
-            if with_charts:
-                self._charts_due = time.monotonic() + CHART_REST * (time.monotonic() - now)
+        charts = self._page is None or self.is_chart_due()
+        if stamp != self._stamp or charts:
+            began = time.monotonic()
+            page = retry_read(lambda: self._make(charts=charts))
+            if charts:
+                now = time.monotonic()
+                self._charts_due = now + CHART_REST * (now - began)
             elif self._page is not None:
                 page = msgspec.structs.replace(page, groups=self._page.groups)
+            self._charts_wait = not charts
             self._page, self._stamp = page, stamp
+        assert self._page is not None
         return self._page
+
+    def is_chart_due(self) -> bool:
+        """Whether the charts lack results, and may be made again."""
+        return self._charts_wait and time.monotonic() >= self._charts_due
 
     def _make(self, *, charts: bool) -> Page:
         loaded = self._load()
-        if not self.paths.status.exists():
-            return make_page(loaded, None, charts=charts, rows=ROWS, boards=False)
-        store = Store.open_readonly(self.paths.status)
+        with contextlib.ExitStack() as stack:
+            store = None
+            if self.paths.status.exists():
+                store = Store.open_readonly(self.paths.status)
+                stack.callback(store.close)
+                loaded.check_changes(store)
+                loaded.restore(store)
+            return make_page(loaded, store, charts=charts, most_games=ROWS)
+
+    def index_row(self) -> IndexRow:
+        """Return the competition's row in an index."""
         try:
-            return make_page(loaded, store, charts=charts, rows=ROWS, boards=False)
-        finally:
-            store.close()
+            is_fresh = self._page is not None and self.stamp() == self._stamp
+            page = self._page if is_fresh else retry_read(lambda: self._make(charts=False))
+            assert page is not None
+        except RingmasterError as error:
+            return IndexRow(self.name, state="error", verdict=str(error).splitlines()[0])
+        kind = page.title.partition(":")[0]
+        return IndexRow(
+            self.name, kind, page.state, dict(page.facts).get("games", ""), page.verdict
+        )
 
     def _load(self) -> LoadedCompetition:
         """Return the competition without results; execute the control file if it has changed."""
@@ -114,10 +145,14 @@ class Watched:
         games = []
         for file in files:
             if not file.name.endswith("~"):
-                board = read_board(Path(file.path), in_progress=True)
-                if board is not None:
-                    games.append(board)
+                with contextlib.suppress(OSError, ValueError):
+                    games.append(self._board_in_progress(Path(file.path)))
         return games
+
+    def _board_in_progress(self, path: Path) -> BoardGame:
+        live = msgspec.json.decode(path.read_bytes(), type=_LiveFile)
+        kind = self._load().control_file.values["game"]
+        return board_in_progress(kind, path.stem, live.players, live.record)
 
     def live_stamp(self) -> object:
         """Return a value that changes with the games in progress."""
@@ -129,8 +164,23 @@ class Watched:
             return ()
 
     def game(self, number: int) -> BoardGame | None:
-        """Return a recorded game by its number, None if it is not there."""
-        return retry_read(lambda: record_board(Results(LoadedCompetition(self.path)), number))
+        """Return a recorded game by its number, None without a record.  Raises StoreError."""
+
+        def read() -> BoardGame | None:
+            loaded = self._load()
+            store = Store.open_readonly(self.paths.status)
+            try:
+                recorded = next(store.games(number - 1), None)
+            finally:
+                store.close()
+            if recorded is None or recorded.seq != number:
+                return None
+            played = loaded.competition.describe(recorded.ticket)
+            kind = loaded.control_file.values["game"]
+            folders = str(self.paths.games), str(self.paths.void)
+            return board_game(make_game(recorded, played, kind, *folders))
+
+        return retry_read(read)
 
 
 def changed(parts: dict[str, Any], seen: dict[str, str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -38,8 +39,10 @@ def test_game_in_progress_has_a_record_with_its_moves_and_no_result(tmp_path: Pa
     live = Watched(tmp_path / "x.live")
     play(live)
     assert len(live.seen) == 4
-    ((name, text),) = live.seen[2].items()
-    assert name.endswith(".pgn")
+    ((name, content),) = live.seen[2].items()
+    assert name.endswith(".json")
+    text = json.loads(content)["record"]
+    assert json.loads(content)["players"] == ["w", "b"]
     assert "2. g4" in text
     assert "Qh4" not in text
     assert '[Result "*"]' in text
@@ -58,7 +61,7 @@ def test_quick_game_writes_nothing(tmp_path: Path) -> None:
 def test_folder_that_cannot_be_written_does_not_hurt_the_game(tmp_path: Path) -> None:
     (tmp_path / "x.live").write_text("a file")
     live = LiveRecord(str(tmp_path / "x.live"))
-    live.begin("1.pgn")
+    live.begin("1", ("w", "b"))
     live.write("text")
     live.end()
     assert (tmp_path / "x.live").read_text() == "a file"
@@ -71,7 +74,7 @@ def test_record_is_due_once_a_second(
     now = 100.0
     monkeypatch.setattr("ringmaster.play.live_record.time.monotonic", lambda: now)
     live = LiveRecord(str(tmp_path))
-    live.begin("1.pgn")
+    live.begin("1", ("w", "b"))
     now += seconds
     assert live.is_due() is (seconds > 1)
     live.write("text")

@@ -128,7 +128,7 @@ def render_page(page: Page, live: LiveOptions | None = None) -> str:
     data = {"parts": render_parts(page), "events": options.events}
     # the text of an element must equal the hashed one: no line ends are changed
     return (
-        _environment()
+        environment()
         .get_template("page.html")
         .render(
             page=page,
@@ -194,8 +194,14 @@ def _files(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(path.read_text(encoding="utf-8") for path in paths if path.exists())
 
 
+def style_files() -> tuple[str, ...]:
+    """Return the page's own styles."""
+    return _files(_STYLES)
+
+
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return the environment of the templates, which escapes all foreign text."""
     # imported here: Jinja2 takes about 40 ms, and most commands write no page
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -222,7 +228,7 @@ def _conditions(page: Page) -> str:
 
 
 def _blocks(report: Report, prefix: str) -> str:
-    return _environment().get_template("blocks.html").render(blocks=report.blocks, prefix=prefix)
+    return environment().get_template("blocks.html").render(blocks=report.blocks, prefix=prefix)
 
 
 def _line(text: str) -> str:

@@ -4,7 +4,7 @@
   const boards = new Map();
 
   function showGames(games) {
-    const box = document.getElementById("live-boards");
+    const box = document.getElementById("in-progress-boards");
     const present = new Set(games.map((game) => game.id));
     for (const [id, board] of boards) {
       if (!present.has(id)) {
@@ -23,7 +23,7 @@
       box.append(card);
       boards.set(game.id, { card, handle: window.ringmasterBoards.mount(card, game) });
     }
-    document.getElementById("live").hidden = games.length === 0;
+    document.getElementById("in-progress").hidden = games.length === 0;
   }
 
   function say(text) {

@@ -1,0 +1,27 @@
+"""The index page of a folder of competitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ringmaster.reporting.page import environment, style_files
+
+
+class IndexRow(msgspec.Struct, frozen=True):
+    """A competition in the index; `name` is also its address."""
+
+    name: str
+    type: str = ""
+    state: str = ""
+    games: str = ""
+    verdict: str = ""
+
+
+def render_index(title: str, rows: Sequence[IndexRow]) -> str:
+    """Return the index as a document."""
+    from markupsafe import Markup
+
+    template = environment().get_template("index.html")
+    return template.render(title=title, rows=rows, styles=map(Markup, style_files()))

@@ -78,7 +78,7 @@ def _facts(
         yield f"void {loaded.competition.unit}", f"{counts[1]:,}"
 
 
-def _games(loaded: LoadedCompetition, store: Store) -> Iterator[GameRow]:
+def _games(loaded: LoadedCompetition, store: Store, most: int) -> Iterator[GameRow]:
     """Yield the newest games, the newest first."""
     newest = list(store.games(max(0, sum(store.counts()) - most)))
     competition = loaded.competition

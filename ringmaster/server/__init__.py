@@ -1,1 +1,0 @@
-"""The live page: a small server on the loopback interface."""

@@ -31,7 +31,8 @@ from ringmaster.competitions.result_lines import (
     void_line,
 )
 from ringmaster.competitions.spsa.games import opponent_cycle
-from ringmaster.competitions.tournaments.matchup_report import MatchupCourses, describe_settings
+from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
+from ringmaster.competitions.tournaments.matchup_report import describe_settings
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.game_tune import GameTune
 from ringmaster.competitions.tuning.opponents import make_opponents, opponent_weights

@@ -44,7 +44,7 @@ from ringmaster.competitions.spsa.state import (
     ValueOrder,
     read_state,
 )
-from ringmaster.competitions.tournaments.matchup_report import MatchupCourses
+from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.game_tune import GameTune
 from ringmaster.competitions.tuning.opponents import opponent_weights

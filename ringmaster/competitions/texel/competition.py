@@ -61,7 +61,7 @@ from ringmaster.competitions.texel.state import (
     scoring_settings,
 )
 from ringmaster.competitions.texel.tuning import Tuning
-from ringmaster.competitions.tournaments.matchup_report import MatchupCourses
+from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.competitions.tuning.player_tune import PlayerTune

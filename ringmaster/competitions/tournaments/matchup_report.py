@@ -1,34 +1,19 @@
-"""Tables, JSON data and charts of matchups."""
+"""Tables and JSON data of matchups."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ringmaster.competitions.competition import MatchupInfo, Played
 from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.competitions.result_lines import repeats_line, void_line
 from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.errors import counted
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import GameName
-from ringmaster.model.report import (
-    LEFT,
-    RIGHT,
-    Band,
-    Cell,
-    Chart,
-    ChartGroup,
-    Compared,
-    Comparison,
-    Level,
-    Piece,
-    Series,
-    Table,
-)
-from ringmaster.model.results import GameResult
-from ringmaster.stats.elo import EloEstimate, pairs_ratio
+from ringmaster.model.report import LEFT, RIGHT, Cell, Table
+from ringmaster.stats.elo import pairs_ratio
 
 
 def matchup_table(
@@ -199,111 +184,3 @@ def _kinds(kinds: Mapping[str, int], *, brackets: bool = True) -> str:
     words = {"50 moves": "fifty-move rule"}
     text = ", ".join(f"{count} {words.get(kind, kind)}" for kind, count in order)
     return "" if not order else f" ({text})" if brackets else f" {text}"
-
-
-#: Most points of a course.
-MOST_POINTS = 400
-#: Most matchups with their own charts.
-MOST_COURSES = 24
-
-
-class MatchupCourses:
-    """Elo estimates of matchups in the course of their games, for even matchups only."""
-
-    def __init__(self, infos: Iterable[MatchupInfo]) -> None:
-        self._infos = {info.id: info for info in infos if _is_even(info)}
-        self._courses = {id: _Course(info.players) for id, info in self._infos.items()}
-
-    def record_result(self, played: Played, result: GameResult) -> None:
-        """Count a result; ignore void games and other matchups."""
-        course = self._courses.get(played.matchup)
-        if course is None or result.outcome == "void":
-            return
-        if played.players[0] in course.tally.players:
-            course.record_result(result, played)
-
-    def charts(self, title: str, most: int | None = None) -> list[ChartGroup]:
-        """Return a chart of all matchups' Elo, and of its course in each of a few matchups.
-
-        most  number of matchups above which there are no charts
-        """
-        courses = {id: course for id, course in self._courses.items() if course.tally.known}
-        rows = []
-        for id, course in courses.items():
-            estimate = course.tally.estimate()
-            if math.isfinite(estimate.low) or math.isfinite(estimate.high):
-                rows.append(_compared(self._name(id), estimate))
-        if most is not None and len(rows) > most:
-            return []
-        groups = []
-        if rows:
-            label = "Elo of the first player over the second"
-            compared = Comparison("", tuple(rows), label, mark=0.0)
-            groups.append(ChartGroup(title, (compared,), "Error bars are 95 % intervals."))
-        charts = [chart for id in courses if (chart := self._chart(id)) is not None]
-        if charts and len(charts) <= MOST_COURSES:
-            text = "The estimate from the games so far, with its 95 % interval."
-            groups.append(ChartGroup(f"{title}: in the course of the games", tuple(charts), text))
-        return groups
-
-    def _name(self, id: str) -> str:
-        name = self._infos[id].name
-        same = [info for info in self._infos.values() if info.name == name]
-        return name if len(same) == 1 else f"{name} [{id}]"
-
-    def _chart(self, id: str) -> Chart | None:
-        course = self._courses[id]
-        points = course.points()
-        if len(points) < 2:
-            return None
-        pieces: tuple[Piece, ...] = (
-            Band("95 % interval", tuple((games, e.low, e.high) for games, e in points)),
-            Level("equal", 0.0),
-            Series("Elo", tuple((games, e.elo) for games, e in points)),
-        )
-        return Chart(
-            self._name(id), pieces, "games", "Elo", str(self._courses[id].tally.estimate())
-        )
-
-
-class _Course:
-    """Estimates at equally spaced numbers of games; the spacing is a power of two."""
-
-    def __init__(self, players: tuple[str, str]) -> None:
-        self.tally = Tally(players)
-        self._stride = 1
-        self._points: list[tuple[int, EloEstimate]] = []
-
-    def record_result(self, result: GameResult, played: Played) -> None:
-        self.tally.record_result(result, self.tally.players.index(played.players[0]), played.pair)
-        games = self.tally.completed
-        if games % self._stride == 0:
-            self._points.append((games, self.tally.estimate()))
-        if len(self._points) > MOST_POINTS:
-            self._stride *= 2
-            self._points = [p for p in self._points if p[0] % self._stride == 0]
-
-    def points(self) -> list[tuple[int, EloEstimate]]:
-        """Return the points with an interval, the present one last.
-
-        The first tenth of the games is omitted: its intervals would dwarf the rest.
-        """
-        games = self.tally.completed
-        points = [p for p in self._points if p[0] < games]
-        return [
-            (number, estimate)
-            for number, estimate in (*points, (games, self.tally.estimate()))
-            if 10 * number >= games and math.isfinite(estimate.low) and math.isfinite(estimate.high)
-        ]
-
-
-def _is_even(info: MatchupInfo) -> bool:
-    settings = info.settings
-    return info.alternating is not False and (settings is None or settings.handicap is None)
-
-
-def _compared(name: str, estimate: EloEstimate) -> Compared:
-    known = math.isfinite(estimate.low) and math.isfinite(estimate.high)
-    elo = estimate.interval() if known else f"{estimate.elo:+.1f}"
-    text = f"{elo}, {estimate.games} games"
-    return Compared(name, estimate.elo, estimate.low, estimate.high, text)

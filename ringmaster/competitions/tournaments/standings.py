@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.errors import SettingError, nearest, shown
-from ringmaster.model.report import LEFT, RIGHT, Cell, ChartGroup, Compared, Comparison, Table
+from ringmaster.model.report import (
+    LEFT,
+    RIGHT,
+    Cell,
+    ChartGroup,
+    Compared,
+    Comparison,
+    HeatMap,
+    Table,
+)
 from ringmaster.model.settings import (
     Call,
     CallOf,
@@ -336,10 +345,16 @@ def _rating_data(code: str, rating: Rating | None) -> dict[str, Any]:
     }
 
 
-def rating_charts(standings: Standings | None) -> list[ChartGroup]:
-    """Return a chart of the ratings, the highest first; [] without ratings."""
-    if standings is None or not standings.ratings():
+def standing_charts(standings: Standings | None) -> list[ChartGroup]:
+    """Return a chart of the ratings, the highest first, and a cross table; [] without results."""
+    if standings is None:
         return []
+    return [*_rating_chart(standings), *_crosstable(standings)]
+
+
+def _rating_chart(standings: Standings) -> Iterator[ChartGroup]:
+    if not standings.ratings():
+        return
     rows = []
     for code, rating in standings.ratings().items():
         elo, error = rating.elo, rating.error
@@ -353,4 +368,30 @@ def rating_charts(standings: Standings | None) -> list[ChartGroup]:
     compared = Comparison("", tuple(rows), f"Elo {above}", mark=mark)
     prior = standings.prior_note()
     text = "Error bars, and ±, are 95 % intervals." + (f"  Elo {prior}." if prior else "")
-    return [ChartGroup("Ratings", (compared,), text)]
+    yield ChartGroup("Ratings", (compared,), text, "ratings")
+
+
+def _crosstable(standings: Standings) -> Iterator[ChartGroup]:
+    order = [i for _, i in standings.ranking() if standings.total(i)[1]]
+    if len(order) < 3:
+        return
+    values: list[tuple[float | None, ...]] = []
+    texts: list[tuple[str, ...]] = []
+    # the first row is the lowest one
+    for i in reversed(order):
+        scores = [standings.against(i, j) if i != j else (0.0, 0.0) for j in order]
+        values.append(
+            tuple(100 * won / (won + lost) if won + lost else None for won, lost in scores)
+        )
+        texts.append(tuple(f"{won:g}-{lost:g}" if won + lost else "" for won, lost in scores))
+    names = [f"{letters(i)} {standings.codes[i]}" for i in reversed(order)]
+    heat = HeatMap(
+        "",
+        tuple(letters(i) for i in order),
+        tuple(names),
+        tuple(values),
+        "score, %",
+        texts=tuple(texts),
+    )
+    text = "Points of each player (row) against each other (column), the best on top."
+    yield ChartGroup("Cross table", (heat,), text, "crosstable")

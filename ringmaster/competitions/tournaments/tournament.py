@@ -16,9 +16,10 @@ from ringmaster.competitions.competition import Competition, MatchupInfo, Played
 from ringmaster.competitions.matchup_sprt import SprtReport, sequential_warnings
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.result_lines import VoidKinds, result_line, sum_void_kinds, void_line
+from ringmaster.competitions.tournaments.game_charts import GameCharts
 from ringmaster.competitions.tournaments.matchup import GameSeries, Matchup, Tally, base_code
+from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import (
-    MatchupCourses,
     describe_settings,
     matchup_data,
     matchup_table,
@@ -30,7 +31,7 @@ from ringmaster.competitions.tournaments.scheduling import (
     remedy,
     unit_of,
 )
-from ringmaster.competitions.tournaments.standings import Standings, rating_charts
+from ringmaster.competitions.tournaments.standings import Standings, standing_charts
 from ringmaster.errors import SettingError, StateRefused, nearest, shown
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import SECOND_SELF, GameName, Player
@@ -304,7 +305,7 @@ class Tournament(Competition):
             if (matchup := self.matchups.get(id)) is None
             else MatchupInfo(
                 id,
-                tally.players,
+                matchup.codes,
                 matchup.name,
                 matchup.settings,
                 matchup.alternating,
@@ -532,11 +533,20 @@ class Tournament(Competition):
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         courses = MatchupCourses(self.matchup_infos())
+        codes = dict.fromkeys(code for tally in self.tallies.values() for code in tally.players)
+        games = GameCharts(self._game, tuple(codes))
+        # a look-up takes less time than `describe` for each of a million games
+        orders = {id: (t.players, t.players[::-1]) for id, t in self.tallies.items()}
         for ticket, result in history:
-            courses.record_result(self.describe(ticket), result)
-        ratings = rating_charts(self._standings())
+            if result.outcome != "void":
+                id = ticket["m"]
+                order = orders[id][ticket["b"]]
+                courses.count(id, order[0], ticket.get("p"), result)
+                games.record_result(order, ticket.get("o", ""), result)
+        standings = standing_charts(self._standings())
         # ratings summarise many matchups
-        return [*ratings, *courses.charts("Matchups", 40 if ratings else None)]
+        matchups = courses.charts("Matchups", rated=bool(standings))
+        return [*standings, *matchups, *games.charts(self.tallies.values())]
 
     def summary(self) -> dict[str, Any]:
         standings = self._standings()

@@ -22,7 +22,8 @@ from ringmaster.competitions.result_lines import (
     result_line,
     void_line,
 )
-from ringmaster.competitions.tournaments.matchup_report import MatchupCourses, describe_settings
+from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
+from ringmaster.competitions.tournaments.matchup_report import describe_settings
 from ringmaster.competitions.tuning.candidates import candidate_seat
 from ringmaster.competitions.tuning.clop_settings import CLOP_SETTINGS, DEFAULT_VERIFY
 from ringmaster.competitions.tuning.closing_match import Standing

@@ -1,0 +1,341 @@
+"""Read recorded games for the boards of a page.
+
+The records are ringmaster's own (`games.pgn`, `games.sgf`, `games.csa`, `games.kif`).  Regular
+expressions read them, since a page shows a thousand: moves are not checked here.  A board stops
+at a move that its rules do not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any, Final
+
+from ringmaster.games.clean_text import lines, one_line
+from ringmaster.games.go import format_vertex
+from ringmaster.games.sfen import START_SFEN
+from ringmaster.model.board import MATE, BoardGame
+from ringmaster.model.players import GameName
+from ringmaster.results.games import COLOURS, Game
+
+#: Bytes of the longest record that is read, and characters of the longest comment that is kept.
+_LONGEST, _COMMENT = 1_000_000, 300
+
+#: "+0.31/12 0.520s" or "-M5/20" of `annotations.search_summary`: sign, mate, pawns, hundredths,
+#: depth, seconds, thousandths.
+_SUMMARY: Final = (
+    r"(?:([+-])?(?:M(\d{1,4})|(\d{1,6})\.(\d\d)(?!\d))(?:/(\d{1,4}))?\ ?)?"
+    r"(?:(\d{1,7})\.(\d{3})s)?"
+)
+#: A move with its comment in movetext, or a comment without a move.
+_PLY: Final = re.compile(
+    r"\{[^}]*\}|([A-Za-z@+][^\s{}()]*)(?:\s*\{" + _SUMMARY + r"([^}]*)\})?"
+)
+_TAG: Final = re.compile(r'^\[(\w+) "((?:[^"\\]|\\.)*)"\]', re.MULTILINE)
+_CLOCK: Final = re.compile(r"\[%clk (\d{1,6}):(\d\d):(\d\d)(?:\.(\d{3}))?\]")
+#: Details of the search, which a board does not show.
+_DETAILS: Final = re.compile(
+    r'(?:sd|n|nps|hashfull|tbhits)=\d+|pv="[^"]*"|\[%clk [^\]]*\]'
+    r"|(?:seldepth|nodes|nps|hashfull|tbhits|left) [\d.]+s?"
+)
+_COMMA: Final = re.compile(r"^[\s,]+|[\s,]+$|(?<=,)[\s,]+(?=,)")
+
+_NODE: Final = re.compile(
+    r";([BW])\[([a-y]{0,2})\](?:[BW]L\[(-?\d+\.\d+)\])?(?:O[BW]\[\d+\])?"
+    r"(?:C\[((?:[^\]\\]|\\.)*)\])?",
+    re.DOTALL,
+)
+_ROOT_NUMBER: Final = re.compile(r"(SZ|KM)\[(-?\d+(?:\.\d+)?)\]")
+_STONES: Final = re.compile(r"AB((?:\[[a-y]{2}\])+)")
+_DATE: Final = re.compile(r"DT\[(\d{4}-\d\d-\d\d)\]")
+_TIME_CONTROL: Final = re.compile(r"^'?\*?(Black|White) time control: (.*?)\]?$", re.MULTILINE)
+_SUMMARY_LINE: Final = re.compile(_SUMMARY + r"(?:,\s*(.*))?")
+_LEFT: Final = re.compile(r"left (\d+)\.(\d{3})s")
+
+_KIF_TIME: Final = re.compile(r"時間 (\d+):(\d\d)\.(\d{3})")
+_KIF_DEPTH: Final = re.compile(r"深さ (\d+)")
+_KIF_SCORE: Final = re.compile(r"評価値 ([+-]?)(詰 )?(\d+)")
+_SHOGI_DATE: Final = re.compile(r"^(?:\$START_TIME:|開始日時：)(\d{4})/(\d\d)/(\d\d)", re.MULTILINE)
+_SHOGI_OPENING: Final = re.compile(r"^(?:\$OPENING:|戦型：)(.*)", re.MULTILINE)
+
+
+def board_game(game: Game, record: bytes | None = None) -> BoardGame | None:
+    """Return a game for a board, None without a record.
+
+    record  the record's text; None reads it from the game's own file
+
+    A damaged record gives a game with fewer moves, or without moves.
+    """
+    if record is None:
+        try:
+            path = game.record_path
+            if path is None:
+                return None
+            with path.open("rb") as file:
+                record = file.read(_LONGEST)
+        except OSError:
+            return None
+    text = record[:_LONGEST].decode(errors="replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    facts: dict[str, Any] = {}
+    # a record that somebody has edited may have anything
+    with suppress(LookupError, ValueError):
+        facts = _READERS[game.game](text)
+    colour = game.winning_colour
+    first, second = game.sides
+    return BoardGame(
+        number=game.number,
+        id=game.id,
+        game=game.game,
+        players=game.players,
+        names=(one_line(first.name), one_line(second.name)),
+        result=one_line(game.score),
+        reason=one_line(game.reason),
+        detail=one_line(game.detail, _COMMENT),
+        winner=None if colour is None else COLOURS[game.game].index(colour),
+        matchup=game.matchup,
+        **facts,
+    )
+
+
+def _facts(
+    plies: Iterable[tuple[str, int | None, int | None, int | None, int | None, str]],
+    **others: Any,
+) -> dict[str, Any]:
+    """Return fields of a `BoardGame` from (move, ms, clock, score, depth, comment) of each ply.
+
+    The comment of a move of the opening is "book".
+    """
+    columns = tuple(zip(*plies, strict=True))
+    if not columns:
+        return others
+    moves, ms, clocks, scores, depths, texts = columns
+    book = 0
+    while book < len(texts) and texts[book] == "book":
+        book += 1
+    return {
+        **others,
+        "moves": " ".join(moves),
+        "book": book,
+        "ms": _known(ms),
+        "clocks": _known(clocks),
+        "scores": _known(scores),
+        "depths": _known(depths),
+        "comments": tuple((i, text) for i, text in enumerate(texts) if text and i >= book),
+    }
+
+
+def _known(column: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """Return a column, () if it has no value."""
+    return () if column.count(None) == len(column) else column
+
+
+def _score(sign: str, mate: str, pawns: str, cents: str, other_side: bool) -> int | None:
+    """Return the score of a summary; `other_side` changes its side."""
+    if mate:
+        value = MATE - int(mate)
+    elif pawns:
+        value = int(pawns + cents)
+    else:
+        return None
+    return -value if (sign == "-") != other_side else value
+
+
+def _milliseconds(seconds: str, thousandths: str) -> int | None:
+    return int(seconds + thousandths) if seconds else None
+
+
+def _read_pgn(text: str) -> dict[str, Any]:
+    header, _, body = text.partition("\n\n")
+    # the last comment gives the reason of the result
+    body = body.rpartition("{")[0] or body
+    tags = dict(_TAG.findall(header))
+    fen = tags.get("FEN", "")
+    first = 1 if fen.split()[1:2] == ["b"] else 0
+    clocked = "[%clk" in body
+    plies = []
+    for move, sign, mate, pawns, cents, depth, seconds, thousandths, more in _PLY.findall(body):
+        if not move:
+            continue
+        clock = None
+        if more:
+            if clocked and (match := _CLOCK.search(more)):
+                clock = _clock(match)
+            more = _rest(more)
+        plies.append(
+            (
+                move,
+                int(seconds + thousandths) if seconds else None,
+                clock,
+                _score(sign, mate, pawns, cents, (len(plies) + first) % 2 == 1),
+                int(depth) if depth else None,
+                more,
+            )
+        )
+    return _facts(
+        plies,
+        variant=one_line(tags.get("Variant", "standard"), 40).lower().replace(" ", ""),
+        start=one_line(fen, 200),
+        first=first,
+        opening=_opening(tags),
+        date=tags.get("Date", "").replace(".", "-").strip("?-"),
+        time_control=_pgn_time_control(tags),
+    )
+
+
+def _clock(match: re.Match[str]) -> int:
+    hours, minutes, seconds, thousandths = match.groups("000")
+    return ((int(hours) * 60 + int(minutes)) * 60 + int(seconds)) * 1000 + int(thousandths)
+
+
+def _rest(text: str) -> str:
+    """Return a comment without details of the search."""
+    return one_line(_COMMA.sub("", _DETAILS.sub("", text)).replace(",,", ","), _COMMENT)
+
+
+def _opening(tags: dict[str, str]) -> str:
+    return one_line(f"{tags.get('ECO', '')} {tags.get('Opening', '')}")
+
+
+def _pgn_time_control(tags: dict[str, str]) -> tuple[str, ...]:
+    common = tags.get("TimeControl", "")
+    return _both(
+        tags.get(f"{side}Limits") or tags.get(f"{side}TimeControl", common).strip("-")
+        for side in ("White", "Black")
+    )
+
+
+def _both(controls: Iterable[str]) -> tuple[str, ...]:
+    """Return the time controls of two players, equal ones once, () for none."""
+    texts = tuple(map(one_line, controls))
+    if not any(texts):
+        return ()
+    return texts[:1] if len(set(texts)) == 1 else texts
+
+
+def _time_controls(text: str) -> tuple[str, ...]:
+    """Return the time controls from the comments of an SGF, CSA or KIF record."""
+    controls = dict(_TIME_CONTROL.findall(text))
+    return _both(controls.get(side, "") for side in ("Black", "White"))
+
+
+def _read_sgf(text: str) -> dict[str, Any]:
+    start = text.find("\n;")
+    root = text if start < 0 else text[:start]
+    numbers = dict(_ROOT_NUMBER.findall(root))
+    size = int(numbers.get("SZ", "19"))
+    stones = _STONES.search(root)
+    setup = [] if stones is None else stones[1].strip("[]").split("][")
+    plies = []
+    first = 0
+    for colour, point, left, comment in _NODE.findall(text, max(start, 0)):
+        if not plies:
+            first = "BW".index(colour)
+        *words, last = lines(_unescaped(comment)).split("\n")
+        summary = _SUMMARY_LINE.fullmatch(last)
+        score = depth = ms = None
+        if summary is None:
+            words.append(last)
+        else:
+            sign, mate, pawns, cents, deep, seconds, thousandths, _ = summary.groups("")
+            score = _score(sign, mate, pawns, cents, colour == "W")
+            depth = int(deep) if deep else None
+            ms = _milliseconds(seconds, thousandths)
+        clock = round(float(left) * 1000) if left else None
+        vertex = _vertex(point, size)
+        plies.append((vertex, ms, clock, score, depth, one_line(" ".join(words), _COMMENT)))
+    date = _DATE.search(root)
+    return _facts(
+        plies,
+        size=size,
+        komi=float(numbers.get("KM", "0")),
+        setup=" ".join(_vertex(point, size) for point in setup),
+        first=first,
+        date="" if date is None else date[1],
+        time_control=_time_controls(root),
+    )
+
+
+def _vertex(point: str, size: int) -> str:
+    """Return SGF's coordinates, from the top left, as a vertex.  Raises ValueError."""
+    if not point:
+        return "pass"
+    column, row = (ord(letter) - ord("a") for letter in point)
+    if column >= size or row >= size:
+        raise ValueError("the point is not on the board")
+    return format_vertex((column, size - 1 - row))
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL) if "\\" in text else text
+
+
+def _read_shogi(text: str) -> dict[str, Any]:
+    # takes 20 ms to import
+    from rsshogi.record import Record
+
+    is_kif = text.startswith("#KIF")
+    record = Record.from_kif_str(text) if is_kif else Record.from_csa_str(text)
+    sfen = record.init_position_sfen
+    first = 1 if sfen.split()[1:2] == ["w"] else 0
+    read = _kif_comment if is_kif else _csa_comment
+    plies = [
+        (entry.move.to_usi(), *read(entry.comment or "", (ply + first) % 2 == 1))
+        for ply, entry in enumerate(record.moves)
+    ]
+    date, opening = _SHOGI_DATE.search(text), _SHOGI_OPENING.search(text)
+    return _facts(
+        plies,
+        start="" if sfen == START_SFEN else sfen,
+        first=first,
+        date="" if date is None else "-".join(date.groups()),
+        opening="" if opening is None else one_line(opening[1]),
+        time_control=_time_controls(text),
+    )
+
+
+_Comment = tuple[int | None, int | None, int | None, int | None, str]
+
+
+def _csa_comment(text: str, of_white: bool) -> _Comment:
+    """Return ms, clock, score, depth and the rest of a move's comment."""
+    head, _, rest = text.partition("\n")
+    summary = _SUMMARY_LINE.fullmatch(head)
+    if summary is None:
+        return None, None, None, None, one_line(text, _COMMENT)
+    sign, mate, pawns, cents, depth, seconds, thousandths, more = summary.groups("")
+    return (
+        _milliseconds(seconds, thousandths),
+        _left(more),
+        _score(sign, mate, pawns, cents, of_white),
+        int(depth) if depth else None,
+        one_line(rest, _COMMENT),
+    )
+
+
+def _left(text: str) -> int | None:
+    match = _LEFT.search(text)
+    return None if match is None else int(match[1] + match[2])
+
+
+def _kif_comment(text: str, of_white: bool) -> _Comment:
+    """Return ms, clock, score, depth and the rest of a move's comment."""
+    time, depth, score = _KIF_TIME.search(text), _KIF_DEPTH.search(text), _KIF_SCORE.search(text)
+    value = None
+    if score is not None:
+        value = MATE - int(score[3]) if score[2] else int(score[3])
+        value = -value if score[1] == "-" else value
+    return (
+        None if time is None else int(time[1]) * 60_000 + int(time[2] + time[3]),
+        _left(text),
+        value,
+        None if depth is None else int(depth[1]),
+        _rest("\n".join(line for line in text.split("\n") if "対局" not in line)),
+    )
+
+
+_READERS: Final[dict[GameName, Callable[[str], dict[str, Any]]]] = {
+    "chess": _read_pgn,
+    "go": _read_sgf,
+    "shogi": _read_shogi,
+}

@@ -1,0 +1,215 @@
+"""Reading recorded games for the boards of a page."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringmaster.competitions.competition import Played
+from ringmaster.games.csa import write_csa
+from ringmaster.games.kif import write_kif
+from ringmaster.games.pgn import write_pgn
+from ringmaster.games.sgf import write_sgf
+from ringmaster.model.board import MATE, BoardGame
+from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.model.players import GameName
+from ringmaster.model.results import GameRecord, MoveRecord
+from ringmaster.results.boards import board_game
+from ringmaster.results.games import Game, make_game
+from ringmaster.storage.entries import StoredGame
+from tests.recorded import NOW, won
+
+
+def game_of(name: GameName, folder: Path = Path("/nowhere"), **changes: Any) -> Game:
+    """Return the result of a game between a and b."""
+    played = Played(("a", "b"), "0")
+    stored = StoredGame(7, {}, won("0_00", **changes), NOW)
+    return make_game(stored, played, name, str(folder / "x.games"), str(folder / "x.void"))
+
+
+def record_of(name: GameName, moves: tuple[MoveRecord, ...], **changes: Any) -> GameRecord:
+    fields: dict[str, Any] = {
+        "game_id": "0_00",
+        "event": "e",
+        "date": "2026-11-24",
+        "codes": ("a", "b"),
+        "names": ("Alpha", "Beta"),
+        "settings": GameSettings(name, record_info=("left", "nodes", "pv"), board_size=9, komi=7.5),
+        "opening": Opening(),
+        "moves": moves,
+        "score": "1-0",
+        "reason": "mate",
+    }
+    return GameRecord(**{**fields, **changes})
+
+
+def read(name: GameName, text: str) -> BoardGame:
+    board = board_game(game_of(name), text.encode())
+    assert board is not None
+    return board
+
+
+CHESS_MOVES = (
+    MoveRecord("e2e4", 0),
+    MoveRecord("e7e5", 1, 0.52, 31, None, 12, 900, pv=("e7e5", "g1f3"), left=59.48),
+    MoveRecord("g1f3", 0, 61.5, None, 5, 20, comment="hello, world", left=1.5),
+    MoveRecord("b8c6", 1, 0.25),
+    MoveRecord("f1b5", 0, 1.0, -210, None, None),
+)
+
+
+def test_a_chess_game_has_moves_times_clocks_and_scores_of_white() -> None:
+    opening = Opening(None, ("e2e4",), name="C60 Ruy Lopez")
+    record = record_of("chess", CHESS_MOVES, opening=opening, time_controls=("10+0.1", "40/60"))
+    board = read("chess", write_pgn(record))
+    assert board.moves == "e4 e5 Nf3 Nc6 Bb5"
+    assert board.book == 1
+    assert board.ms == (None, 520, 61500, 250, 1000)
+    assert board.clocks == (None, 59480, 1500, None, None)
+    assert board.scores == (None, -31, MATE - 5, None, -210)
+    assert board.depths == (None, 12, 20, None, None)
+    assert board.comments == ((2, "hello, world"),)
+    assert board.opening == "C60 Ruy Lopez"
+    assert board.time_control == ("10+0.1", "40/60")
+    assert (board.date, board.first, board.start) == ("2026-11-24", 0, "")
+
+
+def test_a_board_has_players_and_result_of_the_game() -> None:
+    game = game_of("chess", winner=1, detail="on move 3")
+    board = board_game(game, write_pgn(record_of("chess", CHESS_MOVES)).encode())
+    assert board is not None
+    assert (board.number, board.id, board.matchup) == (7, "0_00", "0")
+    assert board.players == ("a", "b")
+    assert board.names == ("Alpha 1", "Beta")
+    assert (board.result, board.winner, board.reason) == ("0-1", 1, "mate")
+    assert board.detail == "on move 3"
+
+
+def test_black_to_move_at_the_start_changes_the_side_of_scores() -> None:
+    fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
+    moves = (MoveRecord("e7e5", 1, 0.1, 20, None, 3), MoveRecord("g1f3", 0, 0.1, 40, None, 3))
+    board = read("chess", write_pgn(record_of("chess", moves, opening=Opening(fen))))
+    assert (board.start, board.first) == (fen, 1)
+    assert board.scores == (-20, 40)
+
+
+def test_a_chess960_game_names_its_variant() -> None:
+    settings = GameSettings("chess", variant="chess960")
+    board = read("chess", write_pgn(record_of("chess", CHESS_MOVES, settings=settings)))
+    assert board.variant == "chess960"
+
+
+def test_words_of_a_closing_comment_are_no_moves() -> None:
+    record = record_of("chess", CHESS_MOVES[:1], detail="Black e5 Nf3 Qh5", notes=("Ke2 said a",))
+    assert read("chess", write_pgn(record)).moves == "e4"
+
+
+def test_a_go_game_has_vertices_stones_times_and_clocks() -> None:
+    moves = (
+        MoveRecord("E5", 1, 0.5, left=59.5, comment="tengen [ok] \\ ;B[aa]"),
+        MoveRecord("A9", 0, 0.004, 120, None, 3, left=2.0, overtime=4),
+        MoveRecord("pass", 1),
+        MoveRecord("J1", 0),
+    )
+    record = record_of("go", moves, setup=("D4", "F6"), score="B+3.5", reason="score")
+    board = read("go", write_sgf(record))
+    assert board.moves == "E5 A9 pass J1"
+    assert (board.size, board.komi, board.setup, board.first) == (9, 7.5, "D4 F6", 1)
+    assert board.ms == (500, 4, None, None)
+    assert board.clocks == (59500, 2000, None, None)
+    assert board.scores == (None, 120, None, None)
+    assert board.comments == ((0, "tengen [ok] \\ ;B[aa]"),)
+    assert board.date == "2026-11-24"
+
+
+SHOGI_MOVES = (
+    MoveRecord("7g7f", 0),
+    MoveRecord("3c3d", 1, 0.52, 31, None, 12, 900, pv=("3c3d", "2g2f"), left=59.48),
+    MoveRecord("8h2b+", 0, 61.5, None, 5, 20, comment="good"),
+    MoveRecord("3a2b", 1, 1.0),
+    MoveRecord("B*5e", 0, 1.0, -210, None, 4),
+)
+
+
+@pytest.mark.parametrize("write", [write_csa, write_kif])
+def test_a_shogi_game_has_moves_times_clocks_and_scores_of_black(write: Any) -> None:
+    opening = Opening(None, ("7g7f",), name="Ranging rook")
+    record = record_of("shogi", SHOGI_MOVES, opening=opening, time_controls=("5+1byo", "5+1byo"))
+    board = read("shogi", write(record))
+    assert board.moves == "7g7f 3c3d 8h2b+ 3a2b B*5e"
+    assert board.book == 1
+    assert board.ms == (None, 520, 61500, 1000, 1000)
+    assert board.clocks == (None, 59480, None, None, None)
+    assert board.scores == (None, -31, MATE - 5, None, -210)
+    assert board.depths == (None, 12, 20, None, 4)
+    assert board.comments == ((2, "good"),)
+    assert (board.opening, board.date) == ("Ranging rook", "2026-11-24")
+    assert board.time_control == ("5+1byo",)
+    assert (board.start, board.first) == ("", 0)
+
+
+def test_a_handicap_game_of_shogi_begins_with_white() -> None:
+    sfen = "lnsgkgsnl/1r7/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
+    moves = (MoveRecord("3c3d", 1, 0.1, 50, None, 2),)
+    board = read("shogi", write_csa(record_of("shogi", moves, opening=Opening(sfen))))
+    assert (board.start, board.first, board.scores) == (sfen, 1, (-50,))
+
+
+def test_a_game_without_a_record_has_no_board(tmp_path: Path) -> None:
+    assert board_game(game_of("chess", tmp_path)) is None
+
+
+def test_the_record_is_read_from_its_file(tmp_path: Path) -> None:
+    folder = tmp_path / "x.games"
+    folder.mkdir()
+    (folder / "0_00.pgn").write_text(write_pgn(record_of("chess", CHESS_MOVES)))
+    board = board_game(game_of("chess", tmp_path))
+    assert board is not None
+    assert board.moves.startswith("e4 e5")
+
+
+def test_a_board_game_is_json_and_leaves_out_defaults() -> None:
+    board = read("chess", write_pgn(record_of("chess", CHESS_MOVES)))
+    data = msgspec.json.decode(msgspec.json.encode(board))
+    assert "in_progress" not in data
+    assert msgspec.convert(data, BoardGame) == board
+
+
+RECORDS = {
+    "chess": write_pgn(record_of("chess", CHESS_MOVES)),
+    "go": write_sgf(record_of("go", (MoveRecord("E5", 0, 0.5, comment="x\\]y"),), setup=("D4",))),
+    "shogi": write_csa(record_of("shogi", SHOGI_MOVES)),
+}
+KIF = write_kif(record_of("shogi", SHOGI_MOVES))
+
+
+@pytest.mark.parametrize(("name", "text"), [*RECORDS.items(), ("shogi", KIF)])
+def test_a_truncated_record_never_raises(name: GameName, text: str) -> None:
+    whole = text.encode()
+    complete = read(name, text).moves
+    for length in range(len(whole)):
+        board = board_game(game_of(name), whole[:length])
+        assert board is not None
+        assert complete.startswith(board.moves.rpartition(" ")[0])
+
+
+@pytest.mark.parametrize(("name", "text"), [*RECORDS.items(), ("shogi", KIF)])
+def test_a_garbled_record_never_raises(name: GameName, text: str) -> None:
+    rng = random.Random(7)
+    for _ in range(200):
+        data = bytearray(text.encode())
+        for _ in range(rng.randrange(1, 9)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        assert board_game(game_of(name), bytes(data)) is not None
+
+
+@given(st.sampled_from(["chess", "go", "shogi"]), st.binary(max_size=300) | st.text(max_size=300))
+def test_any_text_gives_a_board(name: GameName, record: bytes | str) -> None:
+    data = record if isinstance(record, bytes) else record.encode(errors="replace")
+    assert board_game(game_of(name), data) is not None

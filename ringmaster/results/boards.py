@@ -29,9 +29,7 @@ _SUMMARY: Final = (
     r"(?:(\d{1,7})\.(\d{3})s)?"
 )
 #: A move with its comment in movetext, or a comment without a move.
-_PLY: Final = re.compile(
-    r"\{[^}]*\}|([A-Za-z@+][^\s{}()]*)(?:\s*\{" + _SUMMARY + r"([^}]*)\})?"
-)
+_PLY: Final = re.compile(r"\{[^}]*\}|([A-Za-z@+][^\s{}()]*)(?:\s*\{" + _SUMMARY + r"([^}]*)\})?")
 _TAG: Final = re.compile(r'^\[(\w+) "((?:[^"\\]|\\.)*)"\]', re.MULTILINE)
 _CLOCK: Final = re.compile(r"\[%clk (\d{1,6}):(\d\d):(\d\d)(?:\.(\d{3}))?\]")
 #: Details of the search, which a board does not show.

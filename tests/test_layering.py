@@ -20,7 +20,6 @@ LAYERS = [
     {"results", "player_checks", "run_log"},
     {"ringmaster", "export", "scaffold", "forecast"},
     {"page_data"},
-    {"server"},
     {"commands"},
     {"cli"},
     {"__main__"},

@@ -151,7 +151,7 @@ def _read_pgn(text: str) -> dict[str, Any]:
     fen = tags.get("FEN", "")
     first = 1 if fen.split()[1:2] == ["b"] else 0
     clocked = "[%clk" in body
-    plies = []
+    plies: list[tuple[str, int | None, int | None, int | None, int | None, str]] = []
     for move, sign, mate, pawns, cents, depth, seconds, thousandths, more in _PLY.findall(body):
         if not move:
             continue
@@ -224,7 +224,7 @@ def _read_sgf(text: str) -> dict[str, Any]:
     size = int(numbers.get("SZ", "19"))
     stones = _STONES.search(root)
     setup = [] if stones is None else stones[1].strip("[]").split("][")
-    plies = []
+    plies: list[tuple[str, int | None, int | None, int | None, int | None, str]] = []
     first = 0
     for colour, point, left, comment in _NODE.findall(text, max(start, 0)):
         if not plies:

@@ -20,6 +20,7 @@ LAYERS = [
     {"results", "player_checks", "run_log"},
     {"ringmaster", "export", "scaffold", "forecast"},
     {"page_data"},
+    {"server"},
     {"commands"},
     {"cli"},
     {"__main__"},

@@ -74,11 +74,7 @@ def board_game(game: Game, record: bytes | None = None) -> BoardGame | None:
                 record = file.read(_LONGEST)
         except OSError:
             return None
-    text = record[:_LONGEST].decode(errors="replace").removeprefix("\ufeff").replace("\r\n", "\n")
-    facts: dict[str, Any] = {}
-    # a record that somebody has edited may have anything
-    with suppress(LookupError, ValueError):
-        facts = _READERS[game.game](text)
+    facts = _read(game.game, record[:_LONGEST].decode(errors="replace"))
     colour = game.winning_colour
     first, second = game.sides
     return BoardGame(
@@ -94,6 +90,22 @@ def board_game(game: Game, record: bytes | None = None) -> BoardGame | None:
         matchup=game.matchup,
         **facts,
     )
+
+
+def board_in_progress(
+    game: GameName, game_id: str, codes: tuple[str, str], record: str
+) -> BoardGame:
+    """Return a game in progress for a board, from its record so far."""
+    facts = _read(game, record[:_LONGEST])
+    return BoardGame(number=0, id=game_id, game=game, players=codes, in_progress=True, **facts)
+
+
+def _read(game: GameName, text: str) -> dict[str, Any]:
+    """Return fields of a `BoardGame` from a record, none from a damaged one."""
+    # a record that somebody has edited may have anything
+    with suppress(LookupError, ValueError):
+        return _READERS[game](text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    return {}
 
 
 def _facts(

@@ -1,0 +1,1 @@
+"""The live page: a small server on the loopback interface."""

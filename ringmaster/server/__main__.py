@@ -1,0 +1,23 @@
+"""Serve the page of a run, for as long as the run holds standard input open."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ringmaster.errors import RingmasterError
+from ringmaster.server.serving import serve
+
+
+def main() -> None:
+    """Read a control file and a port from the command line; print the address."""
+    place, port = sys.argv[1:3]
+    try:
+        serve(Path(place), int(port), lambda url: print(url, flush=True), until_eof=True)
+    except RingmasterError as error:
+        print(f"error: {error}", flush=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

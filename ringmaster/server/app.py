@@ -1,0 +1,243 @@
+"""The routes of the live page.
+
+Every address begins with a secret token, and the host of a request must be a loopback name: a
+page of another site can neither read nor guess anything.  Requests change nothing, unless the
+server was started with control.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from sse_starlette import EventSourceResponse
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ringmaster.errors import RingmasterError
+from ringmaster.reporting.page import LiveOptions, render_page
+from ringmaster.reporting.page.index import render_index
+from ringmaster.server.watched import Watched, changed, competitions
+
+#: Seconds between two looks at the files.
+PERIOD = 0.5
+_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
+_STATIC = Path(__file__).parent / "static"
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+class Hub:
+    """Looks at one competition while somebody watches it, and tells them what has changed."""
+
+    def __init__(self, watched: Watched) -> None:
+        self.watched = watched
+        self._queues: set[asyncio.Queue[dict[str, Any] | None]] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._lock = asyncio.Lock()
+        self._parts: dict[str, Any] = {}
+
+    async def call(self, function: Callable[[], Any]) -> Any:
+        """Call a function of `watched` in a thread, one at a time."""
+        async with self._lock:
+            return await asyncio.to_thread(function)
+
+    async def events(self) -> AsyncIterator[dict[str, str]]:
+        """Yield the parts, then changed parts as they come, until the server ends."""
+        queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        self._queues.add(queue)
+        if self._task is None:
+            self._task = asyncio.create_task(self._look())
+        elif self._parts:
+            queue.put_nowait(self._parts)
+        try:
+            while (parts := await queue.get()) is not None:
+                yield {"data": msgspec.json.encode(parts).decode()}
+        finally:
+            self._queues.discard(queue)
+            if not self._queues and self._task is not None:
+                self._task.cancel()
+                self._task = None
+                self._parts = {}
+
+    async def _look(self) -> None:
+        stamp: object = None
+        live_stamp: object = None
+        seen: dict[str, str] = {}
+        while True:
+            fresh: dict[str, Any] = {}
+            now = await self.call(self.watched.stamp)
+            if now != stamp or self.watched.is_chart_due():
+                stamp = now
+                fresh |= await self.call(self.watched.parts)
+            now = await self.call(self.watched.live_stamp)
+            if now != live_stamp or not self._parts:
+                live_stamp = now
+                boards = await self.call(self.watched.games_in_progress)
+                fresh["live"] = [msgspec.to_builtins(board) for board in boards]
+            fresh = changed(fresh, seen)
+            if fresh:
+                self._parts |= fresh
+                for queue in self._queues:
+                    queue.put_nowait(fresh)
+            await asyncio.sleep(PERIOD)
+
+    async def last_look(self) -> None:
+        """Tell the last changes, and end all events."""
+        if self._queues:
+            await asyncio.sleep(2 * PERIOD)
+        for queue in self._queues:
+            queue.put_nowait(None)
+
+
+class Site:
+    """The site of one control file, or of a folder of them.
+
+    control  called with a control file and a command ("stop", …); None: read-only
+    """
+
+    def __init__(
+        self, place: Path, token: str, *, control: Callable[[Path, str], None] | None = None
+    ) -> None:
+        self._place = place
+        self._token = token
+        self._control = control
+        self._hubs: dict[str, Hub] = {}
+
+    def app(self) -> Starlette:
+        """Return the application."""
+        routes = [
+            Route("/{token}/", self._index),
+            Route("/{token}/{name}/", self._page),
+            Route("/{token}/{name}/events", self._events),
+            Route("/{token}/{name}/games/{number:int}", self._game),
+        ]
+        if self._control is not None:
+            routes.append(Route("/{token}/{name}/control", self._command, methods=["POST"]))
+        middleware = [
+            Middleware(TrustedHostMiddleware, allowed_hosts=_HOSTS, www_redirect=False),
+            Middleware(_Guard, token=self._token),
+        ]
+        return Starlette(routes=routes, middleware=middleware)
+
+    async def end(self) -> None:
+        """Send the last changes and end all event streams."""
+        await asyncio.gather(*(hub.last_look() for hub in self._hubs.values()))
+
+    def _files(self) -> Mapping[str, Path]:
+        files = [self._place] if self._place.is_file() else competitions(self._place)
+        return {path.stem: path for path in files}
+
+    def _hub(self, request: Request) -> Hub | None:
+        name = request.path_params["name"]
+        path = self._files().get(name)
+        if path is None:
+            return None
+        return self._hubs.setdefault(name, Hub(Watched(path)))
+
+    async def _index(self, request: Request) -> Response:
+        files = self._files()
+        if self._place.is_file():
+            return RedirectResponse(f"{self._place.stem}/")
+        rows = []
+        for name, path in files.items():
+            hub = self._hubs.setdefault(name, Hub(Watched(path)))
+            rows.append(await hub.call(hub.watched.index_row))
+        return HTMLResponse(render_index(str(self._place.name or self._place), rows))
+
+    async def _page(self, request: Request) -> Response:
+        hub = self._hub(request)
+        if hub is None:
+            return _missing()
+        try:
+            page = await hub.call(hub.watched.page)
+        except RingmasterError as error:
+            return PlainTextResponse(f"{error}\n", 500)
+        html = _text("live.html")
+        if self._control is not None:
+            html += _text("control.html")
+        options = LiveOptions("events", html, (_text("live.js"),), (_text("live.css"),))
+        return HTMLResponse(render_page(page, options))
+
+    async def _events(self, request: Request) -> Response:
+        hub = self._hub(request)
+        return _missing() if hub is None else EventSourceResponse(hub.events(), ping=15)
+
+    async def _game(self, request: Request) -> Response:
+        hub = self._hub(request)
+        if hub is None:
+            return _missing()
+        number = request.path_params["number"]
+        try:
+            board = await hub.call(lambda: hub.watched.game(number))
+        except RingmasterError as error:
+            return PlainTextResponse(f"{error}\n", 500)
+        if board is None:
+            return _missing()
+        return Response(msgspec.json.encode(board), media_type="application/json")
+
+    async def _command(self, request: Request) -> Response:
+        hub = self._hub(request)
+        if hub is None or self._control is None:
+            return _missing()
+        # a form of another site cannot send this header
+        if request.headers.get("x-ringmaster") != "1":
+            return PlainTextResponse("the header X-Ringmaster is missing\n", 403)
+        command = (await request.body())[:100].decode("ascii", "replace").strip()
+        try:
+            self._control(hub.watched.path, command)
+        except RingmasterError as error:
+            return PlainTextResponse(f"{error}\n", 409)
+        return PlainTextResponse("done\n")
+
+
+class _Guard:
+    """Hides everything from requests without the token, and sets headers of safety."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                extra = [(k.lower().encode(), v.encode()) for k, v in _HEADERS.items()]
+                kept = [h for h in message["headers"] if h[0] not in {k for k, _ in extra}]
+                message["headers"] = [*kept, *extra]
+            await send(message)
+
+        given = scope["path"].split("/")[1].encode("utf-8", "replace")
+        if hmac.compare_digest(given, self._token):
+            await self._app(scope, receive, send_guarded)
+        else:
+            await _missing()(scope, receive, send_guarded)
+
+
+def _missing() -> Response:
+    return PlainTextResponse("there is no such page\n", 404)
+
+
+def _text(name: str) -> str:
+    with suppress(FileNotFoundError):
+        return (_STATIC / name).read_text(encoding="utf-8")
+    return ""

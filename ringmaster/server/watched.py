@@ -1,0 +1,207 @@
+"""A competition as the server sees it: its files, and the parts of its page made from them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ringmaster.errors import RingmasterError
+from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.model.board import BoardGame
+from ringmaster.page_data import make_page
+from ringmaster.reporting.page import Page, render_parts
+from ringmaster.reporting.page.index import IndexRow
+from ringmaster.results.boards import board_game, board_in_progress
+from ringmaster.results.games import make_game
+from ringmaster.storage.connect import retry_read
+from ringmaster.storage.lock import is_locked
+from ringmaster.storage.paths import OutputPaths
+from ringmaster.storage.store import Store
+
+#: Charts are made again after this many times the seconds that they took: a server beside a
+#: run leaves the processors to the engines.
+CHART_REST = 10.0
+#: Rows of games on a live page.  Boards are fetched one by one.
+ROWS = 500
+
+
+class _LiveFile(msgspec.Struct):
+    """The file of a game in progress, by `play.live_record`."""
+
+    players: tuple[str, str]
+    record: str
+
+
+class Watched:
+    """One competition.  Not for several threads at a time.
+
+    path  the control file
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.paths = OutputPaths(path)
+        self._stamp: object = None
+        self._loaded: tuple[object, LoadedCompetition] | None = None
+        self._page: Page | None = None
+        self._charts_due = 0.0
+        self._charts_wait = False
+
+    @property
+    def name(self) -> str:
+        """The competition's code."""
+        return self.path.stem
+
+    def is_running(self) -> bool:
+        """Whether a run is alive."""
+        try:
+            return is_locked(self.paths.log)
+        except RingmasterError:
+            return False
+
+    def stamp(self) -> object:
+        """Return a value that changes when the control file or the results change."""
+        status = self.paths.status
+        files = (self.path, status, Path(f"{status}-wal"))
+        return (*map(_stamp, files), self.is_running())
+
+    def page(self) -> Page:
+        """Return the present page, made again if a file has changed.
+
+        Raises RingmasterError, such as ControlFileError while the file is being edited.
+        """
+        stamp = self.stamp()
+        charts = self._page is None or self.is_chart_due()
+        if stamp != self._stamp or charts:
+            began = time.monotonic()
+            page = retry_read(lambda: self._make(charts=charts))
+            if charts:
+                now = time.monotonic()
+                self._charts_due = now + CHART_REST * (now - began)
+            elif self._page is not None:
+                page = msgspec.structs.replace(page, groups=self._page.groups)
+            self._charts_wait = not charts
+            self._page, self._stamp = page, stamp
+        assert self._page is not None
+        return self._page
+
+    def is_chart_due(self) -> bool:
+        """Whether the charts lack results, and may be made again."""
+        return self._charts_wait and time.monotonic() >= self._charts_due
+
+    def _make(self, *, charts: bool) -> Page:
+        loaded = self._load()
+        with contextlib.ExitStack() as stack:
+            store = None
+            if self.paths.status.exists():
+                store = Store.open_readonly(self.paths.status)
+                stack.callback(store.close)
+                loaded.check_changes(store)
+                loaded.restore(store)
+            return make_page(loaded, store, charts=charts, most_games=ROWS)
+
+    def index_row(self) -> IndexRow:
+        """Return the competition's row in an index."""
+        try:
+            is_fresh = self._page is not None and self.stamp() == self._stamp
+            page = self._page if is_fresh else retry_read(lambda: self._make(charts=False))
+            assert page is not None
+        except RingmasterError as error:
+            return IndexRow(self.name, state="error", verdict=str(error).splitlines()[0])
+        kind = page.title.partition(":")[0]
+        return IndexRow(
+            self.name, kind, page.state, dict(page.facts).get("games", ""), page.verdict
+        )
+
+    def _load(self) -> LoadedCompetition:
+        """Return the competition without results; execute the control file if it has changed."""
+        stamp = _stamp(self.path)
+        if self._loaded is None or self._loaded[0] != stamp:
+            self._loaded = stamp, LoadedCompetition(self.path)
+        else:
+            self._loaded[1].forget_results()
+        return self._loaded[1]
+
+    def parts(self) -> dict[str, Any]:
+        """Return the parts of the page, or an "error" instead of them."""
+        try:
+            return {**render_parts(self.page()), "error": ""}
+        except RingmasterError as error:
+            return {"error": str(error)}
+
+    def games_in_progress(self) -> list[BoardGame]:
+        """Return the games in progress whose records are there, by name."""
+        try:
+            files = sorted(os.scandir(self.paths.live), key=lambda entry: entry.name)
+        except OSError:
+            return []
+        games = []
+        for file in files:
+            if not file.name.endswith("~"):
+                with contextlib.suppress(OSError, ValueError):
+                    games.append(self._board_in_progress(Path(file.path)))
+        return games
+
+    def _board_in_progress(self, path: Path) -> BoardGame:
+        live = msgspec.json.decode(path.read_bytes(), type=_LiveFile)
+        kind = self._load().control_file.values["game"]
+        return board_in_progress(kind, path.stem, live.players, live.record)
+
+    def live_stamp(self) -> object:
+        """Return a value that changes with the games in progress."""
+        try:
+            return tuple(
+                sorted((e.name, e.stat().st_mtime_ns) for e in os.scandir(self.paths.live))
+            )
+        except OSError:
+            return ()
+
+    def game(self, number: int) -> BoardGame | None:
+        """Return a recorded game by its number, None without a record.  Raises StoreError."""
+
+        def read() -> BoardGame | None:
+            loaded = self._load()
+            store = Store.open_readonly(self.paths.status)
+            try:
+                recorded = next(store.games(number - 1), None)
+            finally:
+                store.close()
+            if recorded is None or recorded.seq != number:
+                return None
+            played = loaded.competition.describe(recorded.ticket)
+            kind = loaded.control_file.values["game"]
+            folders = str(self.paths.games), str(self.paths.void)
+            return board_game(make_game(recorded, played, kind, *folders))
+
+        return retry_read(read)
+
+
+def changed(parts: dict[str, Any], seen: dict[str, str]) -> dict[str, Any]:
+    """Return the parts that differ from those seen, and note them in `seen`."""
+    fresh = {}
+    for key, value in parts.items():
+        digest = hashlib.sha256(msgspec.json.encode(value)).hexdigest()
+        if seen.get(key) != digest:
+            seen[key] = digest
+            fresh[key] = value
+    return fresh
+
+
+def competitions(folder: Path) -> Iterable[Path]:
+    """Return the control files of a folder."""
+    return sorted(path for path in folder.glob("*.ctl") if path.is_file())
+
+
+def _stamp(path: Path) -> object:
+    try:
+        there = path.stat()
+    except OSError:
+        return None
+    return there.st_mtime_ns, there.st_size, there.st_ino

@@ -1,0 +1,88 @@
+"""A competition as the server sees it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ringmaster.server import watched
+from ringmaster.server.watched import Watched, changed
+from tests.recorded import recorded, ticket, won, write
+
+
+def test_parts_change_with_results_and_not_without(tmp_path: Path) -> None:
+    control = write(tmp_path)
+    competition = Watched(control)
+    seen: dict[str, str] = {}
+    assert competition.parts()["facts"][0] == ["games", "0"]
+    changed(competition.parts(), seen)
+    stamp = competition.stamp()
+    assert changed(competition.parts(), seen) == {}
+    recorded(control, [(ticket(number=0), won("0_0"))])
+    assert competition.stamp() != stamp
+    fresh = changed(competition.parts(), seen)
+    assert fresh["games_total"] == 1
+    assert "conditions" in fresh
+    assert "description" not in fresh
+
+
+def test_broken_edit_is_told_beside_the_last_parts(tmp_path: Path) -> None:
+    control = write(tmp_path)
+    competition = Watched(control)
+    assert competition.parts()["error"] == ""
+    control.write_text("competition_type = 'playoff'\n(")
+    parts = competition.parts()
+    assert list(parts) == ["error"]
+    assert "event.ctl:2" in parts["error"]
+    write(tmp_path)
+    assert competition.parts()["error"] == ""
+
+
+def test_charts_wait_until_they_have_paid_for_the_last_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+
+    def clock() -> float:
+        nonlocal now
+        now += 1.0  # each look at the clock, a second: charts take one
+        return now
+
+    monkeypatch.setattr(watched.time, "monotonic", clock)
+    control = write(tmp_path)
+    recorded(control, [(ticket(number=n), won(f"0_{n}", winner=n % 2)) for n in range(6)])
+    competition = Watched(control)
+    first = competition.page()
+    assert first.groups
+    recorded(control, [(ticket(number=9), won("0_9"))])
+    second = competition.page()
+    assert second.games_total > first.games_total
+    assert second.groups is first.groups
+    now += 100
+    assert competition.is_chart_due()
+    third = competition.page()
+    assert third.groups is not first.groups
+    assert not competition.is_chart_due()
+
+
+def test_games_in_progress_are_boards_and_damaged_files_are_not(tmp_path: Path) -> None:
+    competition = Watched(write(tmp_path))
+    assert competition.games_in_progress() == []
+    live = tmp_path / "event.live"
+    live.mkdir()
+    text = '[White "a"]\n\n1. e4 e5 *\n'
+    (live / "0_1.json").write_text(json.dumps({"players": ["a", "b"], "record": text}))
+    (live / "0_2.json").write_text("{")
+    (live / "0_3.json~").write_text("half")
+    (board,) = competition.games_in_progress()
+    assert (board.id, board.players, board.moves, board.in_progress) == (
+        "0_1",
+        ("a", "b"),
+        "e4 e5",
+        True,
+    )
+    stamp = competition.live_stamp()
+    (live / "0_1.json").unlink()
+    assert competition.live_stamp() != stamp

@@ -118,7 +118,10 @@ class ReportedConditions:
         rows: list[tuple[Cell, ...]] = []
         lines = []
         for player, facts, hash, threads in self._rows():
-            rows.append((player.code, facts.name, _limits(player), hash, threads))
+            limits = _limits(player)
+            if ids := self._competition.matchups_of(player):
+                limits += f" (matchup{'s' if len(ids) > 1 else ''} {', '.join(ids)})"
+            rows.append((player.code, facts.name, limits, hash, threads))
         present = {row[0] for row in rows}
         # players of matchups that were removed from the control file
         for code, facts in self._facts.items():
@@ -173,6 +176,7 @@ class ReportedConditions:
                     "engine": facts.name or None,
                     "description": facts.description or None,
                     "command": list(player.command),
+                    "matchups": self._competition.matchups_of(player) or None,
                     "limits": {
                         "time_control": player.time_control and str(player.time_control),
                         "move_time": player.move_time,

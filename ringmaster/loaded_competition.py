@@ -315,8 +315,21 @@ class LoadedCompetition:
                 expected = "integer=True in its Parameter" if is_mistake else ""
                 return SettingError(("parameters", i), message, expected)
         if problem.kind == "option" and len(place) > 1:
-            place = (*place, "options", problem.subject)
+            place = self._place_of_option(place, problem.subject)
         return SettingError(place, message, self._file_beside(code))
+
+    def _place_of_option(self, player: SettingPath, name: str) -> SettingPath:
+        """Return the place of an option: of the player, of all players, or of a matchup."""
+        values = self.control_file.values
+        own = values["players"][player[1]].values["options"] if player[0] == "players" else None
+        matchups = enumerate(values.get("matchups", ()))
+        places: dict[SettingPath, Any] = {
+            (*player, "options"): own,
+            ("options",): values["options"],
+            **{("matchups", i, "options"): m.arguments.get("options") for i, m in matchups},
+        }
+        place = next((p for p, options in places.items() if name in (options or ())), None)
+        return (*(place or (*player, "options")), name)
 
     def _file_beside(self, code: str) -> str:
         """Return a remedy if a player's command is not on PATH, but beside the control file."""

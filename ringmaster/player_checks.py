@@ -100,7 +100,9 @@ class FirstTests:
         return _key("limits", limits, definition)
 
     def _options_key(self, job: CheckJob) -> str:
-        return _key("options", self._loaded.settings.get("parameters"), self._definition(job))
+        names = ("parameters", "options")
+        settings = [self._loaded.settings.get(name) for name in names]
+        return _key("options", *settings, self._definition(job))
 
     def _definition(self, job: CheckJob) -> object:
         """Return the definition of a job's player in the control file."""

@@ -72,9 +72,12 @@ def _check(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
             tested = [r for r in results if r.code == code and r.findings]
             if arguments.quiet:
                 continue
+            # several if matchups give it other kinds of limits or options
+            for result in tested:
+                say(render_check(result, verbose=arguments.verbose))
             if tested:
-                say(render_check(tested[0], verbose=arguments.verbose))
-            elif not problems[code]:
+                continue
+            if not problems[code]:
                 twin = next((r.tested_as for r in results if r.code == code), "")
                 verdict = f"set up; its engine is tested as player {twin!r}" if twin else "ok"
                 say(f"player {code!r}: {verdict}{f' ({sanitise(name, 80)})' if name else ''}\n")

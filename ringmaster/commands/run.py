@@ -143,7 +143,8 @@ def _cluster_executor(
         cluster = replace(cluster, pin=True)
 
     def start() -> Executor:
-        players = {job.player.code: job.player for job in loaded.check_jobs()}
+        checked = [job.player for job in loaded.check_jobs()]
+        players = {player.code: player for player in checked}
         timed = cluster.calibrate and cluster.calibrate.player
         if timed and (timed not in players or players[timed].protocol == "gtp"):
             fault = "is no player" if timed not in players else "speaks GTP, which has no nodes"
@@ -155,7 +156,7 @@ def _cluster_executor(
             lambda: connect(cluster),
             cluster,
             reaper=reaper.__name__,
-            players=players.values(),
+            players=checked,
             most=arguments.parallel,
             error_lines=None if error_lines is None else error_lines.write_fd,
         )

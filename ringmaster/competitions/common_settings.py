@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ringmaster.competitions.cluster_settings import CLUSTER_SETTING
 from ringmaster.errors import SettingError, counted, nearest, shown
-from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, Player
+from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player
 from ringmaster.model.settings import (
     INVALID,
     Boolean,
@@ -69,10 +70,32 @@ class GtpCommandName(String):
         return name
 
 
+#: Arguments of Player(…) that limit its moves.
+LIMIT_NAMES = ("time_control", "nodes", "depth", "move_time")
+
+
 class PlayerDefinition(msgspec.Struct, frozen=True):
     """A Player(…) of a control file; its code and game come from elsewhere in the file."""
 
     values: Mapping[str, Any]
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether something limits its moves."""
+        return any(self.values.get(name) is not None for name in LIMIT_NAMES)
+
+    def with_defaults(self, defaults: Mapping[str, Any]) -> PlayerDefinition:
+        """Return the player with limits and options that `defaults` gives to all players.
+
+        A player without limits gets all of `defaults`; one with limits keeps only its own.
+        Options are added by name, without regard to case; the player's own values win.
+        """
+        values = dict(self.values)
+        if not self.has_limits:
+            values |= {name: defaults.get(name) for name in LIMIT_NAMES}
+        if defaults.get("options"):
+            values["options"] = merged_options(defaults["options"], values.get("options"))
+        return PlayerDefinition(values)
 
     def canonical(self) -> Mapping[str, Any]:
         """Return the arguments, to compare two runs."""
@@ -96,12 +119,22 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
         check_player(player)
         if player.protocol == "gtp":
             return player
-        limits = ("time_control", "nodes", "depth", "move_time")
-        if all(values[name] is None for name in limits):
+        if not self.has_limits:
             raise SettingError(
-                (), f"nothing limits the moves of player {code!r}", "one of " + ", ".join(limits)
+                (),
+                f"nothing limits the moves of player {code!r}",
+                f"one of {', '.join(LIMIT_NAMES)}, here or at the top level for all players",
             )
         return player
+
+
+def merged_options(
+    general: Mapping[str, OptionValue], own: Mapping[str, OptionValue] | None
+) -> dict[str, OptionValue]:
+    """Return options of two levels by name; `own` wins, whatever the case of the names."""
+    own = own or {}
+    folded = {name.casefold() for name in own}
+    return {**{k: v for k, v in general.items() if k.casefold() not in folded}, **own}
 
 
 def check_player(player: Player) -> None:
@@ -254,6 +287,13 @@ LIMITS: tuple[Setting, ...] = (
     ),
 )
 
+_OPTIONS = Setting(
+    "options",
+    Maybe(DictOf(String(), Scalar())),
+    "UCI or USI options by name; True presses a button before each game.",
+    None,
+)
+
 PLAYER = CallOf(
     "Player",
     (
@@ -268,12 +308,7 @@ PLAYER = CallOf(
             "The engine's protocol; by default the usual one of the game.",
             None,
         ),
-        Setting(
-            "options",
-            Maybe(DictOf(String(), Scalar())),
-            "UCI or USI options by name; True presses a button before each game.",
-            None,
-        ),
+        _OPTIONS,
         Setting(
             "startup_gtp_commands",
             Maybe(ListOf(GtpCommand())),
@@ -341,16 +376,68 @@ PLAYER = CallOf(
 )
 
 
-def find_player(
-    players: Mapping[str, PlayerDefinition], code: Any, path: SettingPath
-) -> PlayerDefinition:
-    """Return a player's definition.  Raises SettingError for an unknown code."""
+def _default_of_players(setting: Setting, help: str) -> Setting:
+    """Return an argument of Player(…) as a setting of all players."""
+
+    def is_variable(value: Any, names: Mapping[str, Any]) -> bool:
+        context = Context(Path())
+        setting.type.interpret(value, (), context)
+        is_go = names.get("game", "go") == "go"
+        return bool(context.problems) or (is_go and setting.name in _NOT_OVER_GTP)
+
+    return msgspec.structs.replace(setting, help=help, is_variable=is_variable)
+
+
+_NOT_OVER_GTP = ("nodes", "depth", "options")
+
+#: Limits and options of all players, at the top level and in Matchup(…).
+PLAYER_DEFAULTS: tuple[Setting, ...] = (
+    _default_of_players(
+        LIMITS[0],
+        "Clock of all players.  A player with this limit or one of the next three keeps only its "
+        "own limits.",
+    ),
+    *(_default_of_players(setting, setting.help) for setting in LIMITS[1:]),
+    _default_of_players(
+        _OPTIONS,
+        "UCI or USI options of all players, by name; a player's own value of an option wins.",
+    ),
+)
+
+
+def settings_within(values: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with arguments of a Matchup(…) in the place of the top level's.
+
+    A limit of moves replaces all limits of the top level; options are added by name.
+    """
+    merged = {**values, **arguments}
+    if any(arguments.get(name) is not None for name in LIMIT_NAMES):
+        merged |= {name: arguments.get(name) for name in LIMIT_NAMES}
+    if arguments.get("options"):
+        merged["options"] = merged_options(values.get("options") or {}, arguments["options"])
+    return merged
+
+
+def check_defaults(values: Mapping[str, Any], game: GameName) -> None:
+    """Raise SettingError for limits or options of all players that the game lacks."""
+    defaults = {s.name: values.get(s.name) for s in PLAYER_DEFAULTS}
+    given = {name: value for name, value in defaults.items() if value is not None}
+    check_player(Player(code="", command=(), protocol=PROTOCOL_OF_GAME[game], **given))
+
+
+def find_player(values: Mapping[str, Any], code: Any, path: SettingPath) -> PlayerDefinition:
+    """Return a player's definition with the limits and options of all players.
+
+    values  settings of the competition, or of one of its matchups
+    Raises SettingError for an unknown code.
+    """
+    players: Mapping[str, PlayerDefinition] = values["players"]
     if code not in players:
         known = list(players)
         raise SettingError(
             path, f"there is no player {shown(code)}", nearest(str(code), known) if known else ""
         )
-    return players[code]
+    return players[code].with_defaults(values)
 
 
 #: Settings of every competition type, without `competition_type` itself.

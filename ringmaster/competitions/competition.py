@@ -280,6 +280,11 @@ class Competition(ABC):
         All candidates of a tune are reported as one player.
         """
 
+    def matchups_of(self, player: Player) -> list[str]:
+        """Return the ids of the matchups of a reported player, if others give it other limits
+        or options; else []."""
+        return []
+
     def reported_code(self, code: str) -> str:
         """Return the code in `reported_players` of a player of a job or check."""
         return code

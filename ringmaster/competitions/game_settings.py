@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ringmaster.competitions.common_settings import Margin
+from ringmaster.competitions.common_settings import PLAYER_DEFAULTS, Margin, check_defaults
 from ringmaster.competitions.opening_settings import OPENINGS, check_openings
 from ringmaster.errors import SettingError
 from ringmaster.games.annotations import RECORD_INFO
@@ -221,6 +221,7 @@ class Variant(String):
 
 #: Settings of a single game.  `make_game_settings` checks the ones that Go requires.
 GAME_SETTINGS: tuple[Setting, ...] = (
+    *PLAYER_DEFAULTS,
     Setting("board_size", Maybe(Integer(minimum=2, maximum=25)), "Size of the board.", None),
     Setting("komi", Maybe(Float()), "Points for White.", None),
     Setting("handicap", Maybe(Integer(minimum=2)), "Handicap stones for Black.", None),
@@ -351,6 +352,7 @@ def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSetting
     if game != "chess" and variant != "standard":
         raise SettingError(("variant",), f"'variant' has no meaning in {game}")
     check_openings(values.get("openings"), game, variant)
+    check_defaults(values, game)
     settings = GameSettings(game=game, **arguments)
     check_adjudication(settings)
     return settings

@@ -21,7 +21,7 @@ import msgspec
 
 from ringmaster.control.calls import NAME as READ_PARAMETERS
 from ringmaster.control.calls import ParameterReader, Recorder, calls_in
-from ringmaster.control.names import node_span, unused_names
+from ringmaster.control.names import NamesInFile, node_span, unused_names
 from ringmaster.control.python2_values import changed_values, formatted_bytes
 from ringmaster.control.sibling_modules import sibling_imports
 from ringmaster.control.source import ControlFileProblems, Diagnostic, Source, Span, file_error
@@ -181,10 +181,11 @@ def load(
     with sibling_imports(tree, source.file.parent):
         namespace = _run(program, source, calls, kinds, caught)
     names = [setting.name for setting in table]
+    text = NamesInFile(tree, source)
     caught += changed_values(tree, source, competition_type)
     # its length would import every type
     others = {} if elsewhere is None else elsewhere
-    unused = unused_names(tree, source, competition_type, names, calls, others)
+    unused = unused_names(text, source, competition_type, names, calls, others)
     loaded = ControlFile(
         path=source.path,
         code=code,
@@ -204,7 +205,9 @@ def load(
             "a later line changes the competition type",
             repr(competition_type),
         )
-    values = interpret_table(table, namespace, (), context)
+    own = set(text.own_variables(table, namespace))
+    given = {name: value for name, value in namespace.items() if name not in own}
+    values = interpret_table(table, given, (), context)
     misplaced = [name for name in unused if name.severity == "error"]
     if values is None or context.problems or misplaced:
         raise ControlFileProblems([*loaded.error(context.problems).diagnostics, *misplaced])

@@ -4,10 +4,11 @@ and arguments that belong in a call."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from ringmaster.control.source import Diagnostic, Severity, Source, Span
-from ringmaster.model.settings import REQUIRED, CallOf
+from ringmaster.model.settings import REQUIRED, CallOf, Setting
 
 #: difflib ratio of similar names: `exploration_coeficient` passes, but `opening` is not
 #: similar to `opponent`.
@@ -29,7 +30,7 @@ _COMMON = frozenset({"name", "id", "description", "options", "cwd", "environ", "
 _REPEATED = frozenset({"Player", "Matchup", "Parameter"})
 
 
-class _Text:
+class NamesInFile:
     """Names in a control file.
 
     read     names with a value that is used
@@ -38,6 +39,7 @@ class _Text:
     keys     keywords of calls, and strings, which may be keys of a dictionary
     bound    names bound at the top level, each with its first place and whether several
              were bound there at once
+    loops    variables of loops
     """
 
     def __init__(self, tree: ast.Module, source: Source) -> None:
@@ -45,8 +47,11 @@ class _Text:
         self.updated: set[str] = set()
         self.calls: set[str] = set()
         self.keys: set[str] = set()
+        self.loops: set[str] = set()
         for node in ast.walk(tree):
             match node:
+                case ast.For(target=target):
+                    self.loops.update(name for name, *_ in _names(target, source))
                 case ast.Name(id=name, ctx=ast.Load() | ast.Del()):
                     self.read.add(name)
                 case ast.AugAssign(target=ast.Name(id=name)):
@@ -61,9 +66,28 @@ class _Text:
         for name, span, unpacked in _bound(tree.body, source):
             self.bound.setdefault(name, (span, unpacked))
 
+    def reads(self, name: str) -> bool:
+        """Return whether the file may use a name's value."""
+        return name in self.read or bool(self.read & _INDIRECT)
+
+    def own_variables(
+        self, table: Iterable[Setting], namespace: Mapping[str, Any]
+    ) -> Iterator[str]:
+        """Yield settings whose values are variables of the file's own (see `Setting`).
+
+        namespace  the file's names after its run
+        """
+        for setting in table:
+            name = setting.name
+            if setting.is_variable is None or name not in namespace:
+                continue
+            of_loop = name in self.loops and name not in self.bound
+            if of_loop or (self.reads(name) and setting.is_variable(namespace[name], namespace)):
+                yield name
+
 
 def unused_names(
-    tree: ast.Module,
+    text: NamesInFile,
     source: Source,
     competition_type: str,
     settings: Collection[str],
@@ -80,7 +104,6 @@ def unused_names(
     calls      the calls of the competition type, by kind
     elsewhere  setting names of other types, each with its types; read only if needed
     """
-    text = _Text(tree, source)
     if text.read & _INDIRECT:
         return []
     diagnostics = []
@@ -123,7 +146,7 @@ def _meant_length(name: str, settings: Collection[str]) -> str | None:
     return next((length for length in _LENGTHS if length in settings), None)
 
 
-def _calls_with(name: str, calls: Mapping[str, CallOf], text: _Text) -> list[str]:
+def _calls_with(name: str, calls: Mapping[str, CallOf], text: NamesInFile) -> list[str]:
     """Return the calls in the file that have an optional argument of this name.
 
     A setting may stand for the call of its name: `positions = "a.epd"`.  Single letters

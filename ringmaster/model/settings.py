@@ -142,6 +142,7 @@ class Setting(msgspec.Struct, frozen=True):
             "".  It may return (path, why) with the path of the part at fault, from the
             setting on: ((1,), "…") for matchups[1]
     limits  one sentence about `rule` for the reference documentation
+    is_variable  whether a value that the file reads is its own variable, among all its names
     """
 
     name: str
@@ -151,6 +152,7 @@ class Setting(msgspec.Struct, frozen=True):
     change: Change | None = None
     rule: Callable[[Any, Any], str | tuple[SettingPath, str]] | None = None
     limits: str = ""
+    is_variable: Callable[[Any, Mapping[str, Any]], bool] | None = None
 
 
 class String(SettingType):
@@ -331,9 +333,8 @@ class ListOf(SettingType):
         return INVALID if INVALID in items else items
 
     def portable(self, data: Any, directory: str) -> Any:
-        if not isinstance(data, list):
-            return data
-        return [self.inner.portable(item, directory) for item in data]
+        inner = self.inner
+        return [inner.portable(i, directory) for i in data] if isinstance(data, list) else data
 
 
 @dataclass(frozen=True)

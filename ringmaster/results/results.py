@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ringmaster.competitions.common_settings import find_player
 from ringmaster.competitions.competition import MatchupInfo, Played, Trajectory
 from ringmaster.control.changes import canonical_settings
 from ringmaster.errors import RingmasterError, StoreCorrupt, StoreError
@@ -53,7 +54,8 @@ class RunInfo:
 class PlayerInfo:
     """A player of the control file or of a recorded matchup.
 
-    settings     arguments of its Player(…); {} if it is not in the control file
+    settings     arguments of its Player(…), with limits and options of all players; {} if
+                 it is not in the control file
     engine       the engine's own name with its version in its last game; "" if unknown
     description  the engine's description of its configuration
     """
@@ -237,10 +239,10 @@ class Results:
     @cached_property
     def players(self) -> dict[str, PlayerInfo]:
         """Players by code: of the control file, then others with games in matchups."""
-        definitions = self._loaded.control_file.values["players"]
+        values = self._loaded.control_file.values
         players = {}
-        for code, definition in definitions.items():
-            settings = canonical(definition)
+        for code in values["players"]:
+            settings = canonical(find_player(values, code, ("players", code)))
             players[code] = PlayerInfo(code, {k: v for k, v in settings.items() if v is not None})
         for matchup in self.matchups.values():
             for side in matchup:

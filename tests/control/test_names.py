@@ -184,8 +184,6 @@ positions = "set.epd"
         ("quiet = True", "Positions"),
         ("score_pov = 'white'", "each Player or Positions"),
         ("score_cap = 600", "Positions"),
-        ("time_control = '10+0.1'", "each Player"),
-        ("nodes = 1000", "each Player"),
     ],
 )
 def test_misplaced_settings_of_a_texel_file_are_errors(

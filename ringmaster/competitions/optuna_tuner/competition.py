@@ -82,9 +82,7 @@ class OptunaTuner(GameTune):
         with noting(errors):
             self.settings = make_game_settings(self._game, values)
         with noting(errors):
-            definition: PlayerDefinition = find_player(
-                values["players"], values["player"], ("player",)
-            )
+            definition: PlayerDefinition = find_player(values, values["player"], ("player",))
         self.opponents: dict[str, Player] = {}
         with noting(errors):
             self.opponents = make_opponents(values)

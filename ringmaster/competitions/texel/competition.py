@@ -33,7 +33,7 @@ from ringmaster.competitions.texel.evaluations import (
 )
 from ringmaster.competitions.texel.labels import Shards
 from ringmaster.competitions.texel.methods import Features, make_optimiser
-from ringmaster.competitions.texel.reference import Reference, without_limits
+from ringmaster.competitions.texel.reference import Reference
 from ringmaster.competitions.texel.report import TuneReport
 from ringmaster.competitions.texel.score_setting import Scoring
 from ringmaster.competitions.texel.settings import (
@@ -97,7 +97,7 @@ class TexelCompetition(PlayerTune):
         with noting(errors):
             self.settings = make_game_settings(self._game, values)
         with noting(errors):
-            definition = find_player(values["players"], values["player"], ("player",))
+            definition = find_player(values, values["player"], ("player",))
             dynamic = values["make_candidate"] is not None
             errors += check_limits(definition, values["player"], values["verify"], dynamic)
         with noting(errors):
@@ -114,13 +114,15 @@ class TexelCompetition(PlayerTune):
         ]
         if errors:
             raise SettingErrors(errors)
-        self._unlimited = without_limits(definition) and not dynamic
+        self._unlimited = not (definition.has_limits or dynamic)
         if self._unlimited and definition.values["protocol"] != "gtp":
             # a Player(…) must limit its moves; scores need no limit
             definition = PlayerDefinition({**definition.values, "depth": 1})
         self._set_player(definition, counted="passes")
         self._learning = LearningSettings.of(values)
-        self._engine = scoring_settings(None if dynamic else definition, values["make_candidate"])
+        self._engine = scoring_settings(
+            None if dynamic else definition, values["make_candidate"], values["options"]
+        )
         self._reference = reference
         self._evaluations = Evaluations(values, reference)
         self._file: PositionFile | None = None

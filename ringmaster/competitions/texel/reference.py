@@ -24,14 +24,6 @@ from ringmaster.model.report import LEFT, RIGHT, Cell, Table
 from ringmaster.model.settings import CallOf, Identifier, Maybe, Setting
 from ringmaster.tuners.texel.loss import Floats, Loss, Sum, mean
 
-#: Arguments of Player(…) that limit moves.
-MOVE_LIMITS = ("time_control", "nodes", "depth", "move_time")
-
-
-def without_limits(definition: PlayerDefinition) -> bool:
-    """Return whether nothing limits the moves of a player."""
-    return all(definition.values[name] is None for name in MOVE_LIMITS)
-
 
 class ReferenceSettings(msgspec.Struct, frozen=True):
     """Reference(…) of a control file.
@@ -77,8 +69,8 @@ class Reference(msgspec.Struct, frozen=True):
         if settings is None:
             return None
         game: GameName = values["game"]
-        definition = find_player(values["players"], settings.player, ("reference", "player"))
-        if without_limits(definition):
+        definition = find_player(values, settings.player, ("reference", "player"))
+        if not definition.has_limits:
             # a Player(…) must limit its moves; scores need no limit
             definition = PlayerDefinition({**definition.values, "depth": 1})
         scoring = settings.score or values["score"]

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ringmaster.competitions.common_settings import COMMON_SETTINGS, PlayerDefinition
+from ringmaster.competitions.common_settings import COMMON_SETTINGS, LIMIT_NAMES, PlayerDefinition
 from ringmaster.competitions.setting_types import Choice, Word
 from ringmaster.competitions.texel.methods import GAUSS_NEWTON, OPTIMISER, RIDGE
-from ringmaster.competitions.texel.reference import MOVE_LIMITS, REFERENCE_CALL, without_limits
+from ringmaster.competitions.texel.reference import REFERENCE_CALL
 from ringmaster.competitions.texel.score_setting import DEPTH_1, EVAL, ScoreSetting
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
@@ -468,13 +468,13 @@ def check_limits(
     definition: PlayerDefinition, code: str, verify: VerifySettings | None, made: bool
 ) -> list[SettingError]:
     """Return an error if the closing match has no limit; scores alone need none."""
-    if verify is None or made or verify.limits or not without_limits(definition):
+    if verify is None or made or verify.limits or definition.has_limits:
         return []
     return [
         SettingError(
             ("verify",),
             f"nothing limits the moves of player {code!r} in the closing match",
-            "one of " + ", ".join(MOVE_LIMITS) + " in Verify(…)",
+            "one of " + ", ".join(LIMIT_NAMES) + " in Verify(…)",
         )
     ]
 

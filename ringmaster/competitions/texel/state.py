@@ -290,13 +290,18 @@ _NAMES = {"minimum": "min", "maximum": "max"}
 _SCORING_ARGUMENTS = ("command", "environ", "options", "protocol", "startup_gtp_commands")
 
 
-def scoring_settings(definition: PlayerDefinition | None, make: Any) -> dict[str, Any]:
+def scoring_settings(
+    definition: PlayerDefinition | None, make: Any, options: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return the settings of a player on which scores depend.
 
     The competition's folder may move, and limits of moves may change.
+
+    options  of all players; a `definition` has them already
     """
     if definition is None or make is not None:
-        return {"make_candidate": plain(canonical(make))}
+        made = {"make_candidate": plain(canonical(make))}
+        return {**made, "options": plain(canonical(options))} if options else made
     settings = {name: plain(canonical(definition.values[name])) for name in _SCORING_ARGUMENTS}
     command = list(settings["command"])
     # sys.executable has many names (python, python3, …), depending on the call of ringmaster

@@ -7,7 +7,11 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import COMMON_SETTINGS, noting
+from ringmaster.competitions.common_settings import (
+    COMMON_SETTINGS,
+    noting,
+    settings_within,
+)
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.tournaments.matchup import Matchup
@@ -153,7 +157,7 @@ class Playoff(Tournament):
             )
         if id in self.matchups:
             raise SettingError((*place, "id"), f"matchup id {id!r} is used twice", "unique ids")
-        values = {**self.values, **definition.arguments}
+        values = settings_within(self.values, definition.arguments)
         try:
             settings = make_game_settings(self._game, values)
         except SettingError as error:
@@ -167,10 +171,11 @@ class Playoff(Tournament):
             id,
             definition.name,
             (
-                self._player(definition.first, (*place, "p1")),
+                self._player(definition.first, (*place, "p1"), values),
                 self._player(
                     definition.second,
                     (*place, "p2"),
+                    values,
                     second_self=definition.first == definition.second,
                 ),
             ),
@@ -194,6 +199,9 @@ class Playoff(Tournament):
         matchups = [m for m in others if self.tallies[m.id].known]
         codes = dict.fromkeys(code for m in matchups for code in m.codes)
         if len(codes) < 3 or not all(_alike(m, matchups[0]) for m in matchups):
+            return None
+        variants = {id(player) for m in matchups for player in m.players}
+        if len(variants) > len(codes):  # a player has other limits or options in some matchup
             return None
         tallies = [self.tallies[m.id] for m in matchups]
         return Standings(list(codes), tallies, self.values["anchor"])

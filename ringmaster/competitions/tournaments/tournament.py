@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import find_player
+from ringmaster.competitions.common_settings import PlayerDefinition, find_player
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Reaction
 from ringmaster.competitions.matchup_sprt import SprtReport, sequential_warnings
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
@@ -74,7 +74,8 @@ class Tournament(Competition):
         self.tallies: dict[str, Tally] = {}
         #: Numbers of issued games without a result, by matchup.
         self._open: defaultdict[str, set[int]] = defaultdict(set)
-        self._players: dict[str, Player] = {}
+        #: Players by code, one for each set of limits and options that matchups give it.
+        self._players: dict[str, list[tuple[PlayerDefinition, Player]]] = {}
         self._books: dict[tuple[OpeningsSettings | None, str], OpeningBook] = {}
         self._numbers = OpeningNumbers()
         self._holds = Holds()
@@ -87,18 +88,28 @@ class Tournament(Competition):
 
     # construction of matchups
 
-    def _player(self, code: str, path: SettingPath, *, second_self: bool = False) -> Player:
+    def _player(
+        self,
+        code: str,
+        path: SettingPath,
+        values: Mapping[str, Any] | None = None,
+        *,
+        second_self: bool = False,
+    ) -> Player:
         """Return a player of the control file.  Raises SettingError.
 
-        path  place of the code in the settings
+        path    place of the code in the settings
+        values  settings of its matchup, None for those of the top level
         """
-        if code not in self._players:
-            definition = find_player(self.values["players"], code, path)
+        definition = find_player(self.values if values is None else values, code, path)
+        made = self._players.setdefault(code, [])
+        player = next((p for d, p in made if d == definition), None)
+        if player is None:
             try:
-                self._players[code] = definition.make(code, self._game)
+                player = definition.make(code, self._game)
             except SettingError as error:
                 raise error.under("players", code) from None
-        player = self._players[code]
+            made.append((definition, player))
         return msgspec.structs.replace(player, code=code + SECOND_SELF) if second_self else player
 
     def _book(self, openings: OpeningsSettings | None, variant: str) -> OpeningBook:
@@ -174,12 +185,19 @@ class Tournament(Competition):
             for player in matchup.players:
                 # a second self is the same engine
                 if not player.code.endswith(SECOND_SELF):
-                    check = CheckJob(f"check-{player.code}", player, matchup.settings)
-                    jobs.setdefault(player.code, check)
+                    id = f"check-{player.code}"
+                    if id in jobs and jobs[id].player != player:
+                        id += f"-{matchup.id}"
+                    jobs.setdefault(id, CheckJob(id, player, matchup.settings))
         return list(jobs.values())
 
     def reported_players(self) -> list[Player]:
-        return list(self._players.values())
+        return [player for made in self._players.values() for _, player in made]
+
+    def matchups_of(self, player: Player) -> list[str]:
+        if len(self._players[player.code]) == 1:
+            return []
+        return [id for id, matchup in self.matchups.items() if player in matchup.players]
 
     def reported_code(self, code: str) -> str:
         return base_code(code)

@@ -221,7 +221,7 @@ class CandidateTuner(Competition):
         self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
 
     def _find(self, code: str, argument: str) -> Player:
-        definition = find_player(self.values["players"], code, (argument,))
+        definition = find_player(self.values, code, (argument,))
         try:
             return definition.make(code, self._game)
         except SettingError as error:
@@ -378,8 +378,8 @@ class CandidateTuner(Competition):
         """
         make: Callable[..., PlayerDefinition] | None = self.values["make_candidate"]
         if make is not None:
-            return player_made_by(lambda: make(*values), code, self._game)
-        definition: PlayerDefinition = self.values["players"][self.values["player"]]
+            return player_made_by(lambda: make(*values), code, self.values)
+        definition = find_player(self.values, self.values["player"], ("player",))
         player = definition.make(code, self._game)
         options = {p.option or p.code: v for p, v in zip(self.parameters, values, strict=True)}
         for i, (name, value) in enumerate(options.items()):

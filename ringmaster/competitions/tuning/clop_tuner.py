@@ -106,7 +106,7 @@ class ClopTuner(GameTune):
             if make is not None and player is not None:
                 raise SettingError(("player",), "player and make_candidate exclude each other")
             if make is None:
-                definition = find_player(values["players"], player, ("player",))
+                definition = find_player(values, player, ("player",))
         self.opponents: dict[str, Player] = {}
         self._weights = opponent_weights(values)
         with noting(errors):

@@ -9,7 +9,6 @@ import msgspec
 
 from ringmaster.competitions.common_settings import (
     LIMITS,
-    PlayerDefinition,
     check_player,
     find_player,
 )
@@ -124,13 +123,13 @@ class Sides(msgspec.Struct, frozen=True):
     """Builds the players of closing matches.
 
     code         code of the tuned player
-    definitions  players of the control file
+    values       settings of the competition
     candidate    returns the tuned player with a suffix of its code and parameter values
     game         settings of the games
     """
 
     code: str
-    definitions: Mapping[str, PlayerDefinition]
+    values: Mapping[str, Any]
     candidate: Callable[[str, ValuesByCode], Player]
     game: GameSettings
 
@@ -182,7 +181,7 @@ class Sides(msgspec.Struct, frozen=True):
         against, path = settings.against, ("verify", "against")
         if against == self.codes(START)[0]:
             raise SettingError(path, f"{against!r} is the code of the tuned side")
-        definition = find_player(self.definitions, against, path)
+        definition = find_player(self.values, against, path)
         try:
             player = definition.make(against, self.game.game)
         except SettingError as error:

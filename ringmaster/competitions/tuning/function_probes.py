@@ -8,7 +8,7 @@ from typing import Any
 
 from ringmaster.competitions.common_settings import PlayerDefinition
 from ringmaster.errors import SettingError, shown
-from ringmaster.model.players import GameName, Player
+from ringmaster.model.players import Player
 from ringmaster.model.settings import SettingPath, canonical
 
 #: Most players built by probes of make_candidate, which may be slow or write files.
@@ -121,13 +121,16 @@ def fill(template: str, value: Any) -> str:
     return template % (value,)
 
 
-def player_made_by(make: Callable[[], PlayerDefinition], code: str, game: GameName) -> Player:
+def player_made_by(
+    make: Callable[[], PlayerDefinition], code: str, values: Mapping[str, Any]
+) -> Player:
     """Return the player of a make_candidate function.
 
+    values  settings of the competition
     Raises SettingError at the function's place.
     """
     try:
-        return make().make(code, game)
+        return make().with_defaults(values).make(code, values["game"])
     except SettingError as error:
         if error.path[:1] == ("make_candidate",):
             raise

@@ -67,7 +67,7 @@ def make_opponents(values: Mapping[str, Any]) -> dict[str, Player]:
     """Return the players of the setting `opponent` by code.  Raises SettingError."""
     opponents = {}
     for code in opponent_weights(values):
-        definition = find_player(values["players"], code, ("opponent",))
+        definition = find_player(values, code, ("opponent",))
         try:
             opponents[code] = definition.make(code, values["game"])
         except SettingError as error:

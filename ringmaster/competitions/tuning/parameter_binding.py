@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -25,7 +26,7 @@ from ringmaster.competitions.tuning.parameter_settings import BINDINGS, ValuesBy
 from ringmaster.errors import SettingError, SettingErrors, is_text, shown
 from ringmaster.model.jobs import OptionChange
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.players import GameName, OptionValue, Player
+from ringmaster.model.players import OptionValue, Player
 from ringmaster.model.settings import Context, Scalar
 
 #: A conversion of printf's, "%%" included.
@@ -39,7 +40,8 @@ _NOWHERE = Path()
 class ParameterBinding:
     """Builds players from parameter values.
 
-    definition  the tuned player; replaced by `make` (make_candidate) where it is set
+    values      settings of the competition
+    definition  the tuned player, unless there is a `make_candidate`
     Raises SettingErrors for wrong or conflicting bindings, and for functions and formats
     that fail at the start or the bounds.
     """
@@ -47,25 +49,23 @@ class ParameterBinding:
     def __init__(
         self,
         parameters: Sequence[TunedParameter],
-        code: str,
-        game: GameName,
+        values: Mapping[str, Any],
         definition: PlayerDefinition,
-        make: Callable[..., PlayerDefinition] | None,
     ) -> None:
         self._parameters = parameters
         #: Parameters of the engine, with their indices.
         self._used = [(i, p) for i, p in enumerate(parameters) if not p.not_used]
-        self._code = code
-        self._game = game
-        self._make = make
+        self._code: str = values["player"]
+        self._values = values
+        self._make: Callable[..., PlayerDefinition] | None = values["make_candidate"]
         #: The last player by suffix, shared by the games of an iteration.
         self._players: dict[str, tuple[ValuesByCode, Player]] = {}
         self._base: Player | None = None
-        if make is None:
+        if self._make is None:
             try:
-                self._base = definition.make(code, game)
+                self._base = definition.make(self._code, values["game"])
             except SettingError as error:
-                raise error.under("players", code) from None
+                raise error.under("players", self._code) from None
         errors = [*self._clashes(), *self._failures()]
         if errors:
             raise SettingErrors(errors)
@@ -90,7 +90,7 @@ class ParameterBinding:
                 p.code: self._transformed(i, values[p.code]) if p.code in values else None
                 for i, p in self._used
             }
-            return player_made_by(lambda: make(**named), code, self._game)
+            return player_made_by(lambda: make(**named), code, self._values)
         options: dict[str, OptionValue] = {}
         commands: list[tuple[str, ...]] = []
         words: list[str] = []

@@ -74,15 +74,13 @@ class PlayerTune(Competition):
         Raises SettingError, SettingErrors for a wrong player or closing match.
         """
         values = self.values
-        self._binding = ParameterBinding(
-            self.declared, values["player"], self._game, definition, values["make_candidate"]
-        )
+        self._binding = ParameterBinding(self.declared, values, definition)
         self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
         # fails before the first job
         self._binding.player("", self.start_values)
         self.closing = ClosingMatches(
             values["verify"],
-            sides=Sides(values["player"], values["players"], self._binding.player, self.settings),
+            sides=Sides(values["player"], values, self._binding.player, self.settings),
             start=self.start_values,
             book=self.book,
             seed=values["seed"],

@@ -50,6 +50,34 @@ def alive(*names: str) -> list[str]:
     return match
 
 
+def test_nodes_and_options_of_all_players_reach_stockfish(tmp_path: Path) -> None:
+    control = play(
+        tmp_path,
+        f"""
+competition_type = "playoff"
+game = "chess"
+nodes = 300
+options = {{"Hash": 8, "Threads": 1}}
+move_limit = 10
+number_of_games = 1
+players = {{
+    "a": Player("{engine("stockfish")}"),
+    "b": Player("{engine("stockfish")}", options={{"hash": 4}}),
+}}
+matchups = [Matchup("a", "b"), Matchup("a", "b", id="deep", nodes=700)]
+""",
+        "--log-gtp",
+    )
+    for id, nodes in (("0_0", 300), ("deep_0", 700)):
+        log = (control.with_suffix(".gtplogs") / f"{id}.log").read_text()
+        sent = re.findall(r"(\w+) *> ?(.*)", log)
+        go = [line for _, line in sent if line.startswith("go")]
+        assert len(go) >= 9
+        assert set(go) == {f"go nodes {nodes}"}
+        assert any("setoption name Hash value 8" in line for _, line in sent)
+        assert any("setoption name Hash value 4" in line for _, line in sent)
+
+
 @pytest.mark.parametrize("scorer", ["players", "internal"])
 def test_gnugo_levels_play_on_9x9(tmp_path: Path, scorer: str) -> None:
     gnugo = engine("gnugo")

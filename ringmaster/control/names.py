@@ -1,5 +1,5 @@
-"""Find unused top-level names: misspelt settings, settings of another competition type,
-and arguments that belong in a call."""
+"""Find unused top-level names: misspelt settings, settings of other programs or of another
+competition type, and arguments that belong in a call."""
 
 from __future__ import annotations
 
@@ -24,6 +24,35 @@ _NAMES_OF_LENGTHS = frozenset(
     {*_LENGTHS, "games", "generations", "iterations", "number_of_iterations", "number_of_rounds"}
 )
 
+#: Names of settings in fastchess, cutechess-cli and OpenBench, with what to write instead.
+_FOREIGN = {
+    "base_options": "'options' in a Player",
+    "base_time_control": "'time_control'",
+    "book": "'openings'",
+    "book_name": "'openings'",
+    "bounds": "'sprt'",
+    "concurrency": "'parallel'",
+    "dev_options": "'options' in a Player",
+    "dev_time_control": "'time_control'",
+    "draw": "'draw_adjudication'",
+    "each": "'time_control', 'nodes', 'depth', 'move_time' or 'options' for all players",
+    "engine": "'players'",
+    "engines": "'players'",
+    "event": "'description'",
+    "hash": 'options = {"Hash": …}',
+    "maxmoves": "'move_limit'",
+    "pgnout": "'record_files'",
+    "proto": "'protocol' in a Player",
+    "recover": "'failures'",
+    "resign": "'resign_adjudication'",
+    "srand": "'seed'",
+    "st": "'move_time'",
+    "tb": "'tablebases'",
+    "tc": "'time_control'",
+    "threads": 'options = {"Threads": …}',
+    "timemargin": "'margin'",
+}
+
 #: Arguments with common names: a warning is enough.
 _COMMON = frozenset({"name", "id", "description", "options", "cwd", "environ", "path", "file"})
 #: Calls that a control file has several times.
@@ -37,8 +66,8 @@ class NamesInFile:
     updated  names that `+=` and the like change
     calls    names of called functions
     keys     keywords of calls, and strings, which may be keys of a dictionary
-    bound    names bound at the top level, each with its first place and whether several
-             were bound there at once
+    bound    names bound at the top level, each with its first place and whether it is more
+             than a plain assignment: a function, or one of several names bound at once
     loops    variables of loops
     """
 
@@ -96,10 +125,11 @@ def unused_names(
 ) -> list[Diagnostic]:
     """Return a diagnostic for each unused top-level name that may be a mistake.
 
-    Such a name resembles a setting, is an argument of a call, or is a setting of another
-    competition type.  It is an error if the setting or argument is given nowhere: the
-    competition would run with a default.  Otherwise it is a warning, and so is a setting
-    of another type.  Names with a leading underscore and loop variables are skipped.
+    Such a name resembles a setting, is a setting of another program, is an argument of a
+    call, or is a setting of another competition type.  It is an error, since the competition
+    would run with a default.  An argument that is given somewhere is a warning, and so is a
+    setting of another type, and a function or an unpacked name beside the setting itself.
+    Names with a leading underscore and loop variables are skipped.
 
     calls      the calls of the competition type, by kind
     elsewhere  setting names of other types, each with its types; read only if needed
@@ -111,15 +141,19 @@ def unused_names(
     for name, (span, unpacked) in text.bound.items():
         if name in seen or name in text.read or name.startswith("_"):
             continue
-        unpacked = unpacked or name in text.updated
-        meant = None if unpacked else _meant_length(name, settings)
-        kinds = [] if meant or unpacked else _calls_with(name, calls, text)
+        is_plain = not unpacked and name not in text.updated
+        meant = _meant_length(name, settings) if is_plain else None
+        kinds = _calls_with(name, calls, text) if is_plain and meant is None else []
+        foreign = _foreign(name) if is_plain and meant is None else ""
+        is_given = False
         if kinds:
             message = f"{name!r} is an argument of {' and '.join(kinds)}; nothing uses it here"
             each = " or ".join(f"each {k}" if k in _REPEATED else k for k in kinds)
             expected = f"{name}=… in {each}"
             is_given = name in text.keys or name in _COMMON
-        elif meant is None and not unpacked and name in elsewhere:
+        elif foreign:
+            message, expected = f"{name!r} is not a setting, and nothing uses it", foreign
+        elif meant is None and is_plain and name in elsewhere:
             types = " and ".join(repr(t) for t in elsewhere[name])
             message = (
                 f"{name!r} has no meaning when competition_type is {competition_type!r}; "
@@ -130,7 +164,7 @@ def unused_names(
         elif meant := meant or _alike(name, settings):
             message = f"{name!r} is not a setting, and nothing uses it"
             expected = repr(meant)
-            is_given = meant in text.bound
+            is_given = not is_plain and meant in text.bound
         else:
             continue
         expected += f", or '_{name}' for a variable of your own"
@@ -144,6 +178,14 @@ def _meant_length(name: str, settings: Collection[str]) -> str | None:
     if name.casefold() not in _NAMES_OF_LENGTHS:
         return None
     return next((length for length in _LENGTHS if length in settings), None)
+
+
+def _foreign(name: str) -> str:
+    """Return what to write for a setting of another program, "" for other names."""
+    folded = name.casefold()
+    # short names are exact
+    near = folded if len(folded) < 8 else _alike(folded, _FOREIGN)
+    return _FOREIGN.get(near or "", "")
 
 
 def _calls_with(name: str, calls: Mapping[str, CallOf], text: NamesInFile) -> list[str]:
@@ -171,7 +213,8 @@ def _alike(name: str, settings: Collection[str]) -> str | None:
 
 
 def _bound(body: Sequence[ast.stmt], source: Source) -> Iterator[tuple[str, Span, bool]]:
-    """Yield names bound by assignments and functions, and whether several at once.
+    """Yield names bound by assignments and functions, and whether by more than a plain
+    assignment.
 
     Bodies of `if`, `for`, `with` and `try` count; loop variables, imports and classes do
     not.
@@ -187,7 +230,7 @@ def _bound(body: Sequence[ast.stmt], source: Source) -> Iterator[tuple[str, Span
                 yield from _names(target, source)
             case ast.FunctionDef(name=name, lineno=line):
                 start = source.lines[line - 1].find(name) + 1
-                yield name, Span(line, start, line, start + len(name)), False
+                yield name, Span(line, start, line, start + len(name)), True
             case ast.ClassDef() | ast.AsyncFunctionDef():
                 pass
             case _:

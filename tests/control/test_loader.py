@@ -409,7 +409,7 @@ def test_later_errors_are_shown_at_their_place() -> None:
 
 
 def test_warnings_are_shown_with_errors() -> None:
-    diagnostics = problems(HEAD + "matchups = []\nmatchup = []\n")
+    diagnostics = problems(HEAD + "matchups = []\ndef matchup(): pass\n")
     assert [(d.severity, d.setting or d.message.split()[0]) for d in diagnostics] == [
         ("error", "players"),
         ("warning", "'matchup'"),

@@ -20,23 +20,59 @@ def warned(folder: Path, lines: str, text: str = PLAYOFF_FILE) -> list[tuple[str
 @pytest.mark.parametrize(
     ("line", "meant"),
     [
-        ("Komi = 3", "komi"),
-        ("boardsize = 3", "board_size"),
-        ("boardSize = 3", "board_size"),
-        ("recordgames: bool = False", "record_games"),
-        ("if True:\n    descripton = 'x'", "description"),
-        ("try:\n    pass\nexcept ValueError:\n    descripton = 'x'", "description"),
         ("boardsize, x = 3, 4", "board_size"),
         ("def matchup(): pass", "matchups"),
-        ("player = {}", "players"),
         ("boardsize = 3\nboardsize += 1", "board_size"),
     ],
 )
-def test_unused_name_like_a_setting_that_is_given_is_a_warning(
+def test_function_or_variable_like_a_setting_that_is_given_is_a_warning(
     tmp_path: Path, line: str, meant: str
 ) -> None:
     ((name, expected),) = warned(tmp_path, line + "\n")
     assert expected == f"{meant!r}, or '_{name}' for a variable of your own"
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("Komi = 3", "'komi'"),
+        ("boardsize = 3", "'board_size'"),
+        ("boardSize = 3", "'board_size'"),
+        ("recordgames: bool = False", "'record_games'"),
+        ("if True:\n    descripton = 'x'", "'description'"),
+        ("try:\n    pass\nexcept ValueError:\n    descripton = 'x'", "'description'"),
+        ("player = {}", "'players'"),
+        ("number_of_games = 5\nnumber_of_game = 3", "'number_of_games'"),
+        ("number_of_games = 5\nrounds = 3", "'number_of_games'"),
+    ],
+)
+def test_unused_name_that_is_nearly_a_setting_is_an_error_even_beside_the_setting(
+    tmp_path: Path, line: str, meant: str
+) -> None:
+    (error,) = refused(tmp_path, PLAYOFF_FILE + line + "\n")
+    assert error.expected.partition(", or ")[0] == meant
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("concurrency = 3", "'parallel'"),
+        ("concurency = 3", "'parallel'"),
+        ("tc = '10+0.1'", "'time_control'"),
+        ("each = dict(tc='10+0.1')", "'time_control', 'nodes', "),
+        ("engines = {}", "'players'"),
+        ("book = 'noob.epd'", "'openings'"),
+        ("hash = 16", 'options = {"Hash": …}'),
+        ("resign = 3", "'resign_adjudication'"),
+        ("dev_options = 'Hash=8'", "'options' in a Player"),
+    ],
+)
+def test_setting_of_another_program_is_an_error_with_the_name_here(
+    tmp_path: Path, line: str, meant: str
+) -> None:
+    (error,) = refused(tmp_path, PLAYOFF_FILE + line + "\n")
+    assert error.expected.startswith(meant)
+    assert warned(tmp_path, f"{line}\n_used = {line.split()[0]}\n") == []
 
 
 def refused(folder: Path, text: str) -> list[Diagnostic]:
@@ -165,7 +201,7 @@ def test_several_misplaced_names_are_one_report(tmp_path: Path) -> None:
     with pytest.raises(ControlFileProblems) as problems:
         load_text(tmp_path, PLAYOFF_FILE.replace("board_size = 9", "board_size = 0") + lines)
     places = [(d.severity, d.line) for d in problems.value.diagnostics]
-    assert sorted(places) == [("error", 25), ("error", 40), ("warning", 41), ("warning", 42)]
+    assert sorted(places) == [("error", 25), ("error", 40), ("error", 42), ("warning", 41)]
 
 
 TEXEL_FILE = """
@@ -207,6 +243,6 @@ def test_correct_file_needs_no_settings_of_other_types(tmp_path: Path) -> None:
 
 
 def test_name_is_warned_of_where_it_stands_in_characters(tmp_path: Path) -> None:
-    loaded = load_text(tmp_path, PLAYOFF_FILE + "_é = 'é'; kommi = 3\n")
+    loaded = load_text(tmp_path, PLAYOFF_FILE + "_é = 'é'; kommi, _x = 3, 4\n")
     (warning,) = loaded.warnings
     assert (warning.column, warning.end_column) == (11, 16)

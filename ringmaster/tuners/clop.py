@@ -513,6 +513,48 @@ class Clop:
         total = float(weights.sum())
         return total, float(weights @ self._y()) / total
 
+    # for charts
+
+    def games(self) -> tuple[Array, Array]:
+        """Return the coordinates of all games, (N, n), and their points, (N,)."""
+        return self._x(), self._y()
+
+    def first(self, games: int) -> Clop:
+        """Return a tuner that knows the first games only; one or more."""
+        n = len(self.axes)
+        clop = Clop(self.axes, seed=self._seed, H=self._H, all_pairs=self._all_pairs)
+        clop._places = self._places[: games * n * _BYTES]
+        clop._coordinates = self._coordinates[: games * n]
+        clop._results = self._results[:games]
+        clop._fit = fit(clop._x(), clop._y(), self._H, self._all_pairs)
+        clop._fitted = games
+        return clop
+
+    def win_rates(self, x: Array) -> tuple[Array, Array]:
+        """Return the fitted share of points at coordinates (N, n), and their weights; (N,) each.
+
+        The fit is of the games by their weights, so it holds where a weight is not small.
+        """
+        _ = self._advantages()
+        assert self._local is not None
+        assert self._fit is not None
+        rates = logistic(self._regression.features(x) @ self._local[0])
+        return rates, np.exp(self._fit.log_weights(x))
+
+    def effects(self, at: Array, steps: int = 41) -> Array:
+        """Return the range of the win rate along each parameter through a point (n,).
+
+        By a fit to all games with equal weights, (n,).
+        """
+        x, y = self._x()[: self._fitted], self._y()[: self._fitted]
+        c, _ = self._regress(x, y, np.ones(len(x)))
+        ranges = []
+        for i, axis in enumerate(self.axes):
+            points = np.tile(at, (steps, 1))
+            points[:, i] = np.linspace(*axis.ends, steps)
+            ranges.append(float(np.ptp(logistic(self._regression.features(points) @ c))))
+        return np.array(ranges)
+
     # state
 
     def state(self) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from ringmaster.competitions.competition import Competition, Played
 from ringmaster.competitions.spsa.charts import MOST_POINTS, TuneCharts, thinned
 from ringmaster.competitions.spsa.competition import SpsaCompetition
-from ringmaster.competitions.tuning.candidate_charts import WINDOWS, CandidateCharts
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import GameJob, Ticket
 from ringmaster.model.report import (
@@ -144,7 +143,7 @@ def test_balance_is_of_the_plus_side_whatever_its_colour(tmp_path: Path) -> None
     groups = competition.charts(play(competition, 100, plus))
     balance = chart(groups, "Balance", "W − L of θ⁺ against θ⁻")
     assert piece(balance, "W − L").points[-1] == (100.0, 100.0)
-    assert piece(balance, "by chance").points[-1][2] == pytest.approx(1.96 * 10, rel=1e-3)
+    assert piece(balance, "95 % by chance").points[-1][2] == pytest.approx(1.96 * 10, rel=1e-3)
     white = competition.charts(play(competition, 100, lambda job: 0))
     assert abs(piece(chart(white, "Balance", balance.title), "W − L").points[-1][1]) <= 1
 
@@ -153,7 +152,7 @@ def test_results_by_value_measure_the_gain_in_elo(tmp_path: Path) -> None:
     competition = tune(tmp_path)
     history = play(competition, 2000, higher("x"))
     value_chart = chart(competition.charts(history), "Results by value", "x")
-    points = piece(value_chart, "results").points
+    points = piece(value_chart, "results (95 %)").points
     assert 2 <= len(points) <= 14
     # every game is won, so a part's slope is C/2·Σ|d|/Σd²: with d = c, C/(2c)
     c = [
@@ -225,6 +224,7 @@ def test_closing_match_is_compared_and_has_its_course(tmp_path: Path) -> None:
     history = play(competition, 44, tuned)
     groups = competition.charts(history)
     (group,) = [g for g in groups if g.title == "Closing match"]
+    assert group.key == "closing"
     compared = group.charts[0]
     assert isinstance(compared, Comparison)
     (row,) = compared.rows
@@ -261,7 +261,7 @@ def test_against_a_reference_the_balance_is_the_tuned_players(tmp_path: Path) ->
     balance = chart(groups, "Balance", "W − L against old")
     assert piece(balance, "W − L").points[-1] == (100.0, 0.0)
     # every step of 1 up is worth a whole game: W − L = 1·slope/C
-    (point,) = piece(chart(groups, "Results by value", "x"), "results").points
+    (point,) = piece(chart(groups, "Results by value", "x"), "results (95 %)").points
     assert point[:2] == pytest.approx((5.0, C))
     band = piece(chart(groups, "Parameters", "x"), "perturbation")
     assert [high - low for _, low, high in band.points] == pytest.approx([2.0] * 100)
@@ -280,7 +280,7 @@ def test_parameter_that_came_in_later_is_drawn_from_then_on(tmp_path: Path) -> N
     groups = charts.charts()
     band = piece(chart(groups, "Parameters", "n"), "perturbation")
     assert all(math.isfinite(end) for point in band.points for end in point)
-    results = piece(chart(groups, "Results by value", "n"), "results")
+    results = piece(chart(groups, "Results by value", "n"), "results (95 %)")
     assert all(math.isfinite(value) for point in results.points for value in point)
 
 
@@ -293,39 +293,7 @@ def test_thinned_points_are_in_order_and_have_the_last(count: int) -> None:
     assert len(thinned_points) == count or len(thinned_points) > MOST_POINTS / 2 - 1
 
 
-# tuners with candidates
-
-
-def candidate(i: int, value: Any) -> Played:
-    players = ("g0c1", "rival") if i % 2 else ("rival", "g0c1")
-    named = {"strength": value, "style": "wild"}
-    return Played(players, "", (named, {}) if i % 2 else ({}, named))
-
-
-def test_candidates_have_their_values_and_their_points() -> None:
-    charts = CandidateCharts(["strength", "style"], "rival")
-    for i in range(10_000):
-        # the candidate wins all games but every fourth
-        mine = i % 2 == 0
-        charts.record_result(candidate(i, i), won(str(i), int(mine) if i % 4 else int(not mine)))
-    charts.record_result(candidate(0, 1), void("void"))
-    groups = charts.charts()
-    assert [c.title for c in groups[0].charts] == ["strength"]  # a style is no number
-    tried = chart(groups, "Values tried", "strength")
-    dots = piece(tried, "a game's value")
-    assert not dots.joined
-    assert 500 <= len(dots.points) <= 1000
-    assert all(value == n - 1 for n, value in dots.points)
-    result = chart(groups, "Results", "Points against rival")
-    assert "75.0%" in result.note
-    whiskers = piece(result, "points")
-    assert isinstance(whiskers, Whiskers)
-    assert WINDOWS <= len(whiskers.points) <= 2 * WINDOWS
-    for _, points, low, high in whiskers.points[:-1]:
-        assert points == pytest.approx(75, abs=1)
-        assert 0 < low < 75 < high < 100
-    line = piece(tried, "mean").points
-    assert all(value == pytest.approx(n - 0.5) for n, value in line)
+# all tunes
 
 
 def test_every_piece_of_a_chart_is_in_order_of_x(tmp_path: Path) -> None:

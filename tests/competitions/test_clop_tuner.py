@@ -242,7 +242,7 @@ def test_charts_show_samples_with_the_estimate_and_its_region() -> None:
     jobs = play(tune, 300)
     results = [(job.ticket, candidate_result(job, True)) for job in jobs]
     groups = tune.charts(results)
-    assert [group.title for group in groups] == ["Values tried", "Results"]
+    assert [group.key for group in groups] == ["trajectory", "samples", "results"]
     (interval,) = [p for p in groups[0].charts[0].pieces if isinstance(p, Interval)]
     (row,) = tune.summary()["parameters"]
     assert (interval.value, interval.low, interval.high) == (

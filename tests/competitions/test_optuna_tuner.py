@@ -277,8 +277,8 @@ def test_charts_show_trials_parameters_and_importance() -> None:
     tune = tuner(number_of_trials=15, end_hopeless=0.5)
     assert tune.charts([]) == []
     play(tune, lambda job: own_options(job)["Mobility"] > 50)
-    titles = [group.title for group in tune.charts([])]
-    assert titles == ["Trials", "Parameters", "Importance"]
+    keys = [group.key for group in tune.charts([])]
+    assert keys == ["best", "samples", "surface", "importance"]
 
 
 # edits

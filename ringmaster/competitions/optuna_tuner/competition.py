@@ -33,6 +33,7 @@ from ringmaster.competitions.result_lines import (
 from ringmaster.competitions.spsa.games import opponent_cycle
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import describe_settings
+from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.game_tune import GameTune
 from ringmaster.competitions.tuning.opponents import make_opponents, opponent_weights
@@ -512,4 +513,4 @@ class OptunaTuner(GameTune):
             if is_of_closing_match(ticket):
                 matches.record_result(self.closing.describe(ticket), result)
         charts = trial_charts(self.space, self.parameters, self._state, self._estimates.surrogate())
-        return [*charts, *matches.charts("Closing match")]
+        return [*charts, *closing_charts(matches)]

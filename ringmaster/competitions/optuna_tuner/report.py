@@ -213,13 +213,14 @@ class TrialReport(msgspec.Struct, frozen=True):
             else:
                 bounds = f"{_number(p.minimum)} to {_number(p.maximum)}{' log' if p.log else ''}"
             share = importance.get(p.code)
+            unknown = "unknown" if importance else None
             rows.append(
                 (
                     p.code,
                     _number(start[p.code]) if p.code in start else _NONE,
                     *(_number(row[p.code]) if p.code in row else _NONE for row in values),
                     bounds,
-                    "frozen" if p.frozen else None if share is None else f"{share:.0%}",
+                    "frozen" if p.frozen else unknown if share is None else f"{share:.0%}",
                 )
             )
         notes = []

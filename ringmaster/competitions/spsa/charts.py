@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.competitions.competition import Played
+from ringmaster.competitions.tuning.chart_parts import number
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import (
     Band,
@@ -176,6 +177,7 @@ class TuneCharts:
                 tuple(courses),
                 "The band about θ shows the played values. At the right: the estimate, and the "
                 "95 % interval of the optimum, if the results show one.",
+                "trajectory",
             )
         ]
         regressions = [
@@ -190,6 +192,7 @@ class TuneCharts:
                     tuple(regressions),
                     "Elo gain by a higher value, by the played value (95 % intervals). The line "
                     "crosses zero at the optimum.",
+                    "results",
                 )
             )
         if self._results:
@@ -221,13 +224,13 @@ class TuneCharts:
         pieces.append(Level("mean of the last half", mean, "average", last / 2, last))
         pieces.append(Interval("estimate", estimate, interval.low, interval.high))
         note = (
-            f"{_number(start)} → {_number(parameter.played_value(estimate))}, "
-            f"range {_number(parameter.minimum)} … {_number(parameter.maximum)}"
+            f"{number(start)} → {number(parameter.played_value(estimate))}, "
+            f"range {number(parameter.minimum)} to {number(parameter.maximum)}"
         )
         if not interval.signal:
             note += ", no signal yet"
         bounds = (parameter.minimum, parameter.maximum)
-        return Chart(parameter.code, tuple(pieces), "games", "", note, bounds)
+        return Chart(parameter.code, tuple(pieces), "games", "value", note, bounds)
 
     def _regression(
         self, i: int, parameter: TunedParameter, fit: Fit, interval: Fit | OptimumInterval
@@ -260,7 +263,7 @@ class TuneCharts:
             ends = [(x, -2 * fit.curvature * (x - fit.optimum)) for x in (left, right)]
         else:
             ends = [(left, fit.slope), (right, fit.slope)]
-        pieces.append(Whiskers("results", tuple(points)))
+        pieces.append(Whiskers("results (95 %)", tuple(points)))
         if right > left:
             pieces.append(Series("fit", tuple(ends), "average"))
         return Chart(parameter.code, tuple(pieces), "value", "Elo a unit", _summary(fit, interval))
@@ -280,10 +283,10 @@ class TuneCharts:
                 "that something favours one side."
             )
             chance = tuple((games, -Z95 * root, Z95 * root) for games, _, root in course)
-            band = Band("by chance", ((0.0, 0.0, 0.0), *chance), "aside")
+            band = Band("95 % by chance", ((0.0, 0.0, 0.0), *chance), "aside")
             pieces = (band, Level("even", 0.0), Series("W − L", line))
-        chart = Chart(title, pieces, "games", "games", note)
-        return ChartGroup("Balance", (chart,), text)
+        chart = Chart(title, pieces, "games", "wins − losses", note)
+        return ChartGroup("Balance", (chart,), text, "balance")
 
 
 def thinned(points: Sequence[T]) -> list[T]:
@@ -321,14 +324,9 @@ def _summary(fit: Fit, interval: Fit | OptimumInterval) -> str:
     if fit.optimum is None:
         text = f"{fit.slope:+.3g} ± {Z95 * fit.slope_error:.2g} Elo a unit (95 %)"
     else:
-        text = f"optimum {_number(fit.optimum)}"
+        text = f"optimum {number(fit.optimum)}"
         if fit.low is not None and fit.high is not None:
-            text += f" ({_number(fit.low)} … {_number(fit.high)})"
+            text += f" (95 %: {number(fit.low)} to {number(fit.high)})"
     if interval.elo_at_stake is not None:
         text += f", {interval.elo_at_stake:+z.1f} Elo"
     return text
-
-
-def _number(value: float) -> str:
-    text = f"{value:.4g}" if abs(value) < 1000 else f"{value:.6g}"
-    return f"{value:.0f}" if "e+" in text and abs(value) < 1e15 else text

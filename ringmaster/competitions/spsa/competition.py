@@ -45,6 +45,7 @@ from ringmaster.competitions.spsa.state import (
     read_state,
 )
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
+from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.game_tune import GameTune
 from ringmaster.competitions.tuning.opponents import opponent_weights
@@ -458,4 +459,4 @@ class SpsaCompetition(GameTune):
                 matches.record_result(played, result)
             else:
                 tune.add(played, result)
-        return [*tune.charts(), *matches.charts("Closing match")]
+        return [*tune.charts(), *closing_charts(matches)]

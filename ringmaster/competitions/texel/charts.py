@@ -5,31 +5,46 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ringmaster.competitions.texel.labels import COLUMNS
 from ringmaster.competitions.texel.state import TexelState
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.report import Chart, ChartGroup, Interval, Level, Piece, Role, Series
+from ringmaster.model.report import (
+    Chart,
+    ChartGroup,
+    Interval,
+    Level,
+    Piece,
+    Role,
+    Series,
+    Whiskers,
+)
+from ringmaster.stats.elo import wilson
 from ringmaster.tuners.texel.optimiser import Optimiser, Step
 
 
 def tune_charts(
-    parameters: Sequence[TunedParameter], state: TexelState, optimiser: Optimiser | None
+    parameters: Sequence[TunedParameter],
+    state: TexelState,
+    optimiser: Optimiser | None,
+    loss: str,
 ) -> list[ChartGroup]:
     """Return the charts of a tune; none before its first pass.
 
     parameters  tuned ones
+    loss        the kind of error in words
     """
     if optimiser is None or not state.told:
         return []
     steps = list(optimiser.course)
-    groups = [_errors(steps), _courses(parameters, steps, optimiser)]
+    groups = [_errors(steps, loss), _courses(parameters, steps, optimiser)]
+    groups += _path(optimiser, loss)
     groups += _extra(steps)
-    groups += _path(optimiser)
     if state.calibration:
         groups.append(_calibration(state))
     return [group for group in groups if group.charts]
 
 
-def _errors(steps: Sequence[Step]) -> ChartGroup:
+def _errors(steps: Sequence[Step], loss: str) -> ChartGroup:
     pieces: list[Piece] = []
     train = [(s.passes, s.train) for s in steps if s.taken and s.train is not None]
     held = [(s.passes, s.validation) for s in steps if s.taken and s.validation is not None]
@@ -42,12 +57,18 @@ def _errors(steps: Sequence[Step]) -> ChartGroup:
     )
     if rejected:
         pieces.append(Series("not taken", rejected, "aside", joined=False))
-    chart = Chart("error", tuple(pieces), "passes", "mean loss")
+    note = ""
+    if held or train:
+        first, last = (held or train)[0][1], min(error for _, error in held or train)
+        part = "validation" if held else "training"
+        note = f"{part}: {first:.6g} to {last:.6g} ({100 * (last / first - 1):+.2f} %)"
+    chart = Chart("Error", tuple(pieces), "passes", loss, note)
     return ChartGroup(
         "Errors",
         (chart,) if pieces else (),
         "If the error of validation rises while that of training falls, the values overfit the "
         "positions of training.",
+        "errors",
     )
 
 
@@ -68,15 +89,16 @@ def _courses(
             Series("value", points),
             Interval("best", best, low, high),
         )
-        note = f"{p.start:.6g} → {best:.6g}, range {p.minimum:.6g} … {p.maximum:.6g}"
+        note = f"{p.start:.6g} → {best:.6g}, range {p.minimum:.6g} to {p.maximum:.6g}"
         if i in flags:
             note += f"; {', '.join(flags[i])}"
-        charts.append(Chart(p.code, pieces, "passes", "", note, (p.minimum, p.maximum)))
+        charts.append(Chart(p.code, pieces, "passes", "value", note, (p.minimum, p.maximum)))
     return ChartGroup(
         "Parameters",
         tuple(charts),
         "The accepted values; at the right the best, with its 95 % interval if the optimiser has "
         "one.",
+        "trajectory",
     )
 
 
@@ -87,10 +109,10 @@ def _extra(steps: Sequence[Step]) -> list[ChartGroup]:
         points = tuple((s.passes, s.extra[name]) for s in steps if name in s.extra)
         if len({value for _, value in points}) > 1:
             charts.append(Chart(name, (Series(name, points),), "passes", name))
-    return [ChartGroup("Of the optimiser", tuple(charts))] if charts else []
+    return [ChartGroup("Of the optimiser", tuple(charts), "", "optimiser")] if charts else []
 
 
-def _path(optimiser: Optimiser) -> list[ChartGroup]:
+def _path(optimiser: Optimiser, loss: str) -> list[ChartGroup]:
     """Return the errors along a ridge path, from the optimiser's table."""
     charts = []
     for title, headers, rows in optimiser.report():
@@ -111,8 +133,9 @@ def _path(optimiser: Optimiser) -> list[ChartGroup]:
             note = "" if used is None else f"{used:g} used"
             if 0.0 in strengths:
                 note += f"{'; ' if note else ''}at the left: no ridge"
-            charts.append(Chart(title, tuple(pieces), "log10 of the strength", "mean loss", note))
-    return [ChartGroup("Ridge", tuple(charts), "Errors at each strength.")] if charts else []
+            charts.append(Chart(title, tuple(pieces), "log10 of the strength", loss, note))
+    text = "Errors at each strength of the ridge; the lowest error of validation is the best."
+    return [ChartGroup("Ridge", tuple(charts), text, "ridge")] if charts else []
 
 
 def _decades(strengths: Sequence[float]) -> list[float]:
@@ -133,15 +156,34 @@ def _float(value: object) -> float | None:
 def _calibration(state: TexelState) -> ChartGroup:
     charts = []
     for name, rows in state.calibration.items():
-        line = tuple((score, probability) for score, _, probability, _ in rows)
-        points = tuple((score, target) for score, target, _, _ in rows)
-        pieces: tuple[Piece, ...] = (
-            Series("win probability", line, "average"),
-            Series("mean target", points, joined=False),
-        )
-        charts.append(Chart(f"{name} values", pieces, "score, centipawns", "", "", (0.0, 1.0)))
+        scores = [row[0] for row in rows]
+        pieces: list[Piece] = [Series("expected", _sigmoid(state, scores), "average")]
+        # rows of earlier versions have no results
+        known = [row for row in rows if len(row) == COLUMNS and row[5] > 0]
+        if known:
+            marks = []
+            for score, _, _, _, result, games in known:
+                low, high = wilson(result * games, games)  # type: ignore[arg-type]
+                marks.append((score, 100 * result, 100 * low, 100 * high))
+            pieces.append(Whiskers("results (95 %)", tuple(marks)))
+        if not known or any(abs(row[1] - row[4]) > 1e-6 for row in known):
+            targets = tuple((row[0], 100 * row[1]) for row in rows)
+            pieces.append(Series("targets", targets, "aside", joined=False))
+        label = "score, centipawns"
+        title = f"{name.capitalize()} values"
+        charts.append(Chart(title, tuple(pieces), label, "points, %", "", (0.0, 100.0)))
     return ChartGroup(
         "Calibration",
         tuple(charts),
-        "Mean targets of positions by their score; on the line the score is calibrated.",
+        "Points of positions by their score, before and after the tune. Results on the line mean "
+        "that scores are calibrated. The 95 % intervals count the positions of a game as one.",
+        "calibration",
     )
+
+
+def _sigmoid(state: TexelState, scores: Sequence[float]) -> tuple[tuple[float, float], ...]:
+    """Return the expected points over the range of some scores."""
+    assert state.labelling is not None
+    low, high = min(scores), max(scores)
+    places = [low + k / 40 * (high - low) for k in range(41)]
+    return tuple((q, 100 / (1 + math.exp(-q / state.labelling.scale))) for q in places)

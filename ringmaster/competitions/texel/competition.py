@@ -34,7 +34,7 @@ from ringmaster.competitions.texel.evaluations import (
 from ringmaster.competitions.texel.labels import Shards
 from ringmaster.competitions.texel.methods import Features, make_optimiser
 from ringmaster.competitions.texel.reference import Reference
-from ringmaster.competitions.texel.report import TuneReport
+from ringmaster.competitions.texel.report import TuneReport, kind_of_error
 from ringmaster.competitions.texel.score_setting import Scoring
 from ringmaster.competitions.texel.settings import (
     TEXEL_SETTINGS,
@@ -62,6 +62,7 @@ from ringmaster.competitions.texel.state import (
 )
 from ringmaster.competitions.texel.tuning import Tuning
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
+from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.competitions.tuning.player_tune import PlayerTune
@@ -521,6 +522,11 @@ class TexelCompetition(PlayerTune):
         for ticket, result in history:
             matches.record_result(self.describe(ticket), result)
         return [
-            *tune_charts(self._optimised(), self._state, self.tuning.optimiser),
-            *matches.charts("Closing match"),
+            *tune_charts(
+                self._optimised(),
+                self._state,
+                self.tuning.optimiser,
+                kind_of_error(self.values["loss"]),
+            ),
+            *closing_charts(matches),
         ]

@@ -99,8 +99,10 @@ Scores = Callable[[int, int], Floats]
 CACHED = 8_000_000
 #: Reason to leave out positions with a large score of the engine.
 CAPPED = "own score beyond the cap"
-#: Bins of a calibration.
-BINS = 20
+#: Bins of a calibration, and numbers of each.
+BINS, COLUMNS = 20, 6
+#: Games that a calibration distinguishes; more share places.
+_PLACES = 1 << 20
 
 
 class ShardLabels(msgspec.Struct, frozen=True):
@@ -227,8 +229,12 @@ class ShardedPositions:
         )
 
     def calibration(self, number: int, loss: Loss, scale: float | None) -> list[list[float]]:
-        """Return [mean score, mean target, σ, weight] of a kept pass in bins of σ."""
-        sums = np.zeros((4, BINS))
+        """Return bins of σ of a kept pass, with `COLUMNS` numbers each.
+
+        [mean score, mean target, σ, weight, mean result, number of games with a result]
+        """
+        sums = np.zeros((6, BINS))
+        games = np.zeros((BINS, _PLACES), dtype=bool)
         for shard in range(self.shards.total):
             labels, scores = self.labels(shard, scale), self._scores(number, shard)
             counts = labels.weight > 0
@@ -236,11 +242,23 @@ class ShardedPositions:
             p = sigmoid(q / loss.scale)
             w = labels.weight[counts].astype(np.float64)
             place = np.minimum((p * BINS).astype(np.int64), BINS - 1)
-            for row, values in enumerate((w * q, w * labels.target[counts], w * p, w)):
+            result = self.column("result", shard)[counts].astype(np.float64)
+            known = ~np.isnan(result)
+            own = w * known
+            rows = (w * q, w * labels.target[counts], w * p, w, own * np.nan_to_num(result), own)
+            for row, values in enumerate(rows):
                 sums[row] += np.bincount(place, values, BINS)
+            group = self.column("group", shard)[counts].astype(np.int64)
+            games[place[known], group[known] % _PLACES] = True
+        number_of_games = games.sum(axis=1)
         return [
-            [*(column[:3] / column[3]).tolist(), float(column[3])]
-            for column in sums.T
+            [
+                *(column[:3] / column[3]).tolist(),
+                float(column[3]),
+                float(column[4] / column[5]) if column[5] else 0.5,
+                int(number_of_games[i]),
+            ]
+            for i, column in enumerate(sums.T)
             if column[3] > 0
         ]
 

@@ -70,7 +70,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             blocks.append(Text((improvement_line(state.improvement),)))
         if state.comparison is not None:
             comparison = msgspec.convert(state.comparison, Comparison)
-            blocks.append(comparison_table(comparison, self._kind_of_error()))
+            blocks.append(comparison_table(comparison, kind_of_error(self.values["loss"])))
         blocks += match
         if state.told:
             blocks.append(self._course(MOST_STEPS))
@@ -226,15 +226,10 @@ class TuneReport(msgspec.Struct, frozen=True):
         return Table(
             ("passes", "step", "training", "validation", "", *extra),
             tuple(rows),
-            f"errors ({self._kind_of_error()})",
+            f"errors ({kind_of_error(self.values['loss'])})",
             tuple(notes),
             (RIGHT, LEFT, RIGHT, RIGHT, LEFT, *([RIGHT] * len(extra))),
         )
-
-    def _kind_of_error(self) -> str:
-        """Return the kind of error in words."""
-        kind = self.values["loss"].replace("_", " ")
-        return "mean squared error" if kind == "squared" else f"mean {kind}, nats"
 
     def _own_tables(self, optimiser: Optimiser) -> Iterator[Table]:
         for title, headers, rows in optimiser.report():
@@ -401,6 +396,12 @@ class TuneReport(msgspec.Struct, frozen=True):
 
 
 _ALIGNED = (LEFT, *([RIGHT] * 5))
+
+
+def kind_of_error(loss: str) -> str:
+    """Return the kind of error of the setting `loss` in words."""
+    kind = loss.replace("_", " ")
+    return "mean squared error" if kind == "squared" else f"mean {kind}, nats"
 
 
 def _struct(value: Any) -> Any:

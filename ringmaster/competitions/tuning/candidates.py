@@ -43,7 +43,7 @@ from ringmaster.errors import SettingError, SettingErrors, shown
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.randomness import COLOUR_STREAM, words
-from ringmaster.model.report import ChartGroup, Text
+from ringmaster.model.report import Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import (
     Context,
@@ -434,15 +434,6 @@ class CandidateTuner(Competition):
             parameters=(named, {}) if seat == 0 else ({}, named),
             opening=ticket.get("o", ""),
         )
-
-    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
-        # imports numpy, which takes 0.1 s
-        from ringmaster.competitions.tuning.candidate_charts import CandidateCharts
-
-        charts = CandidateCharts([p.code for p in self.parameters], self.opponent.code)
-        for ticket, result in history:
-            charts.record_result(self.describe(ticket), result)
-        return charts.charts()
 
     def candidate_checks(self, samples: Sequence[Values]) -> list[CheckJob]:
         """Return startup checks of the opponent and of candidates."""

@@ -7,7 +7,7 @@ towards the most successful candidates.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import msgspec
@@ -23,7 +23,7 @@ from ringmaster.competitions.tuning.candidates import (
 from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import Player
-from ringmaster.model.report import RIGHT, Cell, Progress, Report, Table, Text
+from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import (
     CallOf,
@@ -455,3 +455,18 @@ class CeTuner(CandidateTuner):
                 if state.games[c]
             ],
         }
+
+    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+        from ringmaster.competitions.tuning.ce_charts import CeCharts
+
+        charts = CeCharts(
+            self._state.codes,
+            self.values["seed"],
+            elite_size(self.values["elite_proportion"], self._state.samples),
+            (self._state.generation, self._distribution),
+            [p.transform is not None for p in self.parameters],
+            self.values_to_show(self._state.means),
+        )
+        for ticket, result in history:
+            charts.record_result(ticket, result)
+        return charts.charts()

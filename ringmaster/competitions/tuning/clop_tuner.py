@@ -25,6 +25,7 @@ from ringmaster.competitions.result_lines import (
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import describe_settings
 from ringmaster.competitions.tuning.candidates import candidate_seat
+from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.clop_settings import CLOP_SETTINGS, DEFAULT_VERIFY
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.closing_match_settings import VerifySettings
@@ -33,7 +34,7 @@ from ringmaster.competitions.tuning.opponents import make_opponents, opponent_we
 from ringmaster.competitions.tuning.parameter_binding import tuned_options
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, StoreError, counted
-from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket
+from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import ClopParameter
 from ringmaster.model.players import Player
 from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
@@ -498,19 +499,14 @@ class ClopTuner(GameTune):
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         # imports numpy, which takes 0.1 s
-        from ringmaster.competitions.tuning.candidate_charts import CandidateCharts
+        from ringmaster.competitions.tuning.clop_charts import clop_charts
 
-        findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))
-        charts = CandidateCharts(
-            self._state.codes,
-            *self.opponents,
-            regions={code: (f.estimate, f.low, f.high) for code, f in findings.items()},
-        )
         matches = MatchupCourses(self.matchup_infos())
         for ticket, result in history:
-            played = self.describe(ticket)
-            (matches if played.matchup else charts).record_result(played, result)
-        return [*charts.charts(), *matches.charts("Closing match")]
+            if is_of_closing_match(ticket):
+                matches.record_result(self.closing.describe(ticket), result)
+        charts = clop_charts(self._state.codes, self.tuner, " and ".join(self.opponents))
+        return [*charts, *closing_charts(matches)]
 
 
 def _estimate(value: float) -> str:

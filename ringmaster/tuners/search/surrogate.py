@@ -45,6 +45,9 @@ _ITERATIONS = 40
 #: Least difference of the best and the worst estimate in its standard deviations, for the
 #: importance of parameters.
 _SIGNAL = 3.0
+#: For the importance of a parameter: fewest trials that have it, and the least share of its range
+#: that their values span.
+_TRIALS, _SPAN = 5, 0.1
 
 
 class Observation(msgspec.Struct, frozen=True):
@@ -139,7 +142,8 @@ class Surrogate:
     def importance(self) -> dict[str, float]:
         """Return the share of the estimated scores' variance that needs each parameter.
 
-        {} while the best and the worst estimate differ less than their errors.
+        {} while the best and the worst estimate differ less than their errors.  Parameters
+        without a variety of values in the trials are left out: their effect is not known.
 
         The shares are total effects, by Jansen's estimator ("Analysis of variance designs for
         model output", 1999), and may add up to more than 1.
@@ -154,6 +158,8 @@ class Surrogate:
             base = self._mean(self._masked(one))
             variance = float(np.var(base))
             for i in self._space.searched:
+                if not self._is_varied(i):
+                    continue
                 mixed = one.copy()
                 mixed[:, i] = other[:, i]
                 changes = self._mean(self._masked(mixed)) - base
@@ -162,6 +168,13 @@ class Surrogate:
                 share = min(effect / variance, 1.0) if variance > 1e-12 else 0.0
                 effects[self._space.dimensions[i].code] = share
         return effects
+
+    def _is_varied(self, i: int) -> bool:
+        """Return whether some trials have different values of a dimension."""
+        values = self._points[:, i]
+        values = values[np.isfinite(values)]
+        least = 1 if self._space.dimensions[i].choices else _SPAN
+        return len(values) >= _TRIALS and bool(np.ptp(values) >= least)
 
     def _mean(self, points: Array) -> Array:
         result: Array = self._kernel(points, self._points) @ self._weights

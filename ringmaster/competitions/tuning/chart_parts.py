@@ -1,0 +1,142 @@
+"""Parts of charts that several tuners have: rates with intervals, results in groups, values of
+parameters on an axis, and the closing match."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
+from ringmaster.errors import counted
+from ringmaster.model.report import Chart, ChartGroup, Level, Whiskers
+from ringmaster.stats.elo import wilson
+
+#: Most windows of games, and fewest games of one.
+WINDOWS, FEWEST = 96, 16
+#: Most groups of games with an interval of their own.
+SHOWN = 24
+#: Fewest games of a rate: single games are 0 or 100 %.
+FEWEST_OF_RATE = 4
+#: Most cells along an axis.
+MOST_CELLS = 24
+
+#: A point with its 95 % interval: x, value, low, high.
+Measured = tuple[float, float, float, float]
+
+
+def measured(x: float, points: float, games: float) -> Measured:
+    """Return a share of points in percent with its 95 % interval."""
+    low, high = wilson(points, games)  # type: ignore[arg-type]  # also of effective numbers
+    return x, 100 * points / games, 100 * low, 100 * high
+
+
+def rate_text(points: float, games: int) -> str:
+    """Return a share of points in words."""
+    _, rate, low, high = measured(0.0, points, games)
+    return f"{rate:.1f} % of {counted(games, 'game')} (95 %: {low:.1f} to {high:.1f} %)"
+
+
+def number(value: float) -> str:
+    """Return a number with four digits, whole ones above 1,000."""
+    text = f"{value:.4g}" if abs(value) < 1000 else f"{value:.6g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < 1e15 else text
+
+
+def name_of(value: Any) -> str:
+    """Return the name of a value on an axis."""
+    return number(value) if is_number(value) else str(value)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite number, and no truth value."""
+    is_real = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_real and math.isfinite(value)
+
+
+class Windows:
+    """Results in the course of the games, summed by windows of equal size.
+
+    games  approximate number of games to come
+    """
+
+    def __init__(self, games: int) -> None:
+        self.size = max(FEWEST, math.ceil(games / WINDOWS))
+        self._sums: list[tuple[int, float]] = []
+        self._games, self._points = 0, 0.0
+
+    def add(self, points: float) -> bool:
+        """Add the points of a game, 0 to 1.  Return whether it completes a window."""
+        self._games += 1
+        self._points += points
+        if self._games < self.size:
+            return False
+        self._sums.append((self._games, self._points))
+        self._games, self._points = 0, 0.0
+        return True
+
+    def chart(self, opponents: str) -> Chart | None:
+        """Return the share of the points by groups of games, None for too few games."""
+        groups = grouped([*self._sums, *([(self._games, self._points)] if self._games else [])])
+        if sum(games for games, _ in groups) < FEWEST_OF_RATE:
+            return None
+        marks, first = [], 0
+        for games, points in groups:
+            marks.append(measured(first + (games + 1) / 2, points, games))
+            first += games
+        note = rate_text(sum(points for _, points in groups), first)
+        pieces = (Level("even", 50.0), Whiskers("points (95 %)", tuple(marks)))
+        title = f"Points against {opponents}"
+        return Chart(title, pieces, "games", "points, %", note, (0.0, 100.0))
+
+
+def grouped(sums: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Return (games, points) of at most `SHOWN` groups of neighbouring windows.
+
+    A last group that is much smaller than the others belongs to the group before.
+    """
+    length = math.ceil(len(sums) / SHOWN)
+    groups = []
+    for first in range(0, len(sums), max(1, length)):
+        part = sums[first : first + length]
+        groups.append((sum(games for games, _ in part), sum(points for _, points in part)))
+    if len(groups) > 1 and 2 * groups[-1][0] < groups[0][0]:
+        games, points = groups.pop()
+        groups[-1] = groups[-1][0] + games, groups[-1][1] + points
+    return groups
+
+
+class Cells(msgspec.Struct, frozen=True):
+    """The places of a parameter's values on an axis.
+
+    names  of the cells
+    cells  the cell of each place
+    """
+
+    names: tuple[str, ...]
+    cells: tuple[int, ...]
+
+
+def cells_of(values: Sequence[Any]) -> Cells:
+    """Return cells of values in their order: equal neighbours share one, many are grouped."""
+    distinct = [list(same) for _, same in groupby(values, key=name_of)]
+    length = math.ceil(len(distinct) / MOST_CELLS)
+    names, cells = [], []
+    for first in range(0, len(distinct), length):
+        part = distinct[first : first + length]
+        low, high = name_of(part[0][0]), name_of(part[-1][-1])
+        names.append(low if low == high else f"{low} to {high}")
+        cells += [len(names) - 1] * sum(len(same) for same in part)
+    return Cells(tuple(names), tuple(cells))
+
+
+def closing_charts(matches: MatchupCourses) -> list[ChartGroup]:
+    """Return the charts of the closing matches, none without a result."""
+    groups = matches.charts("Closing match")
+    return [
+        msgspec.structs.replace(group, key=f"closing-{group.key}" if place else "closing")
+        for place, group in enumerate(groups)
+    ]

@@ -1,0 +1,221 @@
+"""Charts of a clop_tuner: samples and estimates in the course of the games, results by value,
+the fitted model and the effects of the parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ringmaster.competitions.tuning.chart_parts import (
+    FEWEST,
+    FEWEST_OF_RATE,
+    Measured,
+    Windows,
+    measured,
+    number,
+)
+from ringmaster.model.report import (
+    Band,
+    Bars,
+    BarSeries,
+    Chart,
+    ChartGroup,
+    HeatMap,
+    Interval,
+    Level,
+    Piece,
+    Series,
+    Whiskers,
+)
+from ringmaster.tuners.clop import Axis, Clop, Finding
+
+Array = npt.NDArray[np.float64]
+
+#: Groups of games in their course, and by value.
+_WINDOWS, _GROUPS = 48, 12
+#: Cells of a surface along an axis, and the least weight of a sample in a shown cell.
+_CELLS, _LEAST_WEIGHT = 20, 0.05
+#: Earlier estimates, and the most work for them, in games times squared coefficients: about 2 s.
+_EARLIER, _WORK = 12, 4e7
+
+
+def clop_charts(codes: Sequence[str], tuner: Clop, opponents: str) -> list[ChartGroup]:
+    """Return the charts; none for a few games.
+
+    codes  of the tuned parameters
+    """
+    if len(tuner) < FEWEST_OF_RATE:
+        return []
+    findings = tuner.findings()
+    x, y = tuner.games()
+    windows = Windows(len(y))
+    for points in y.tolist():
+        windows.add(points)
+    estimates = _estimates(tuner, findings)
+    courses = tuple(_course(i, code, tuner, x, estimates) for i, code in enumerate(codes))
+    groups = [
+        ChartGroup(
+            "Values in the course of the games",
+            courses,
+            "The band has 95 % of the samples at that time. At the right: the estimate with the "
+            "region that holds 95 % of the weight of all samples.",
+            "trajectory",
+        ),
+        _samples(codes, tuner, findings, x, y),
+    ]
+    at = np.array(
+        [axis.coordinate(f.estimate) for axis, f in zip(tuner.axes, findings, strict=True)]
+    )
+    if len(codes) > 1 and any(finding.signal for finding in findings):
+        effects = tuner.effects(at)
+        groups.append(_surface(codes, tuner, at, effects))
+        groups.append(_importance(codes, findings, effects))
+    if (results := windows.chart(opponents)) is not None:
+        text = "Points of the samples by groups of games, with 95 % intervals."
+        groups.append(ChartGroup("Results", (results,), text, "results"))
+    return [group for group in groups if group.charts]
+
+
+def _estimates(tuner: Clop, findings: Sequence[Finding]) -> list[tuple[int, Sequence[float]]]:
+    """Return (games, estimates) after some numbers of games, the present one last."""
+    games, n = len(tuner), len(tuner.axes)
+    coefficients = (n + 1) * (n + 2) / 2
+    counts = sorted({games * k // _EARLIER for k in range(1, _EARLIER)})
+    if sum(counts) * coefficients**2 > _WORK:
+        counts = sorted({games >> k for k in range(1, _EARLIER)})
+        while counts and sum(counts) * coefficients**2 > _WORK:
+            del counts[-1]
+    course: list[tuple[int, Sequence[float]]] = []
+    for count in counts:
+        if count >= FEWEST and (estimate := tuner.first(count).estimate()) is not None:
+            course.append((count, estimate))
+    return [*course, (games, [finding.estimate for finding in findings])]
+
+
+def _course(
+    i: int, code: str, tuner: Clop, x: Array, estimates: Sequence[tuple[int, Sequence[float]]]
+) -> Chart:
+    axis, finding, games = tuner.axes[i], tuner.findings()[i], len(x)
+    band, middles = [], []
+    first = 0
+    for part in np.array_split(x[:, i], max(1, min(_WINDOWS, games // FEWEST))):
+        middle = first + (len(part) + 1) / 2
+        low, median, high = map(axis.exact, np.quantile(part, [0.025, 0.5, 0.975]).tolist())
+        band.append((middle, low, high))
+        middles.append((middle, median))
+        first += len(part)
+    line = tuple((float(count), values[i]) for count, values in estimates)
+    pieces: list[Piece] = []
+    if len(band) > 1:
+        pieces.append(Band("95 % of the samples", tuple(band)))
+        pieces.append(Series("median of the samples", tuple(middles), "aside"))
+    pieces.append(Series("estimate", line, "estimate"))
+    pieces.append(Interval("estimate", finding.estimate, finding.low, finding.high))
+    note = (
+        f"estimate {number(finding.estimate)}, region {number(finding.low)} to "
+        f"{number(finding.high)}"
+    )
+    if not finding.signal:
+        note += ", no signal yet"
+    bounds = (axis.minimum, axis.maximum)
+    return Chart(code, tuple(pieces), "games", "value", note, bounds)
+
+
+def _place(axis: Axis, value: float) -> float:
+    """Return a value's place on the axis of a chart."""
+    return math.log10(value) if axis.logarithmic else value
+
+
+def _samples(
+    codes: Sequence[str], tuner: Clop, findings: Sequence[Finding], x: Array, y: Array
+) -> ChartGroup:
+    charts = []
+    for i, (code, axis, finding) in enumerate(zip(codes, tuner.axes, findings, strict=True)):
+        marks = _by_value(axis, x[:, i], y)
+        if len(marks) < 2:
+            continue
+        pieces: list[Piece] = [Level("even", 50.0), Whiskers("points (95 %)", marks)]
+        if len(codes) == 1:
+            points = np.linspace(*axis.ends, 81)
+            rates, weights = tuner.win_rates(points[:, np.newaxis])
+            shown = weights >= _LEAST_WEIGHT
+            line = zip(points[shown].tolist(), rates[shown].tolist(), strict=True)
+            curve = tuple((_place(axis, axis.exact(p)), 100 * rate) for p, rate in line)
+            pieces.append(Series("fitted model", curve, "average"))
+        pieces.append(Interval("estimate", _place(axis, finding.estimate), along="x"))
+        label = "log10 of the value" if axis.logarithmic else "value"
+        charts.append(Chart(code, tuple(pieces), label, "points, %", "", (0.0, 100.0)))
+    text = "Points of the samples by groups of values, with 95 % intervals."
+    if len(codes) > 1:
+        text += " The other parameters vary, so an effect looks smaller than it is."
+    return ChartGroup("Results by value", tuple(charts), text, "samples")
+
+
+def _by_value(axis: Axis, x: Array, y: Array) -> tuple[Measured, ...]:
+    """Return the points of groups of neighbouring values with similar numbers of games."""
+    values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
+    groups = max(1, min(_GROUPS, len(y) // FEWEST))
+    if len(values) <= 2 * _GROUPS:
+        group = np.arange(len(values))
+    else:
+        group = ((np.cumsum(counts) - counts / 2) * groups // len(y)).astype(np.int64)
+    games = np.bincount(group, counts)
+    points = np.bincount(group, np.bincount(inverse.ravel(), y))
+    middles = np.bincount(group, counts * values) / np.maximum(games, 1)
+    return tuple(
+        measured(_place(axis, axis.exact(middle)), won, int(played))
+        for middle, won, played in zip(
+            middles.tolist(), points.tolist(), games.tolist(), strict=True
+        )
+        if played >= FEWEST_OF_RATE
+    )
+
+
+def _cells(axis: Axis) -> tuple[Array, tuple[str, ...]]:
+    """Return coordinates along an axis, and the names of their values."""
+    if axis.integer and axis.maximum - axis.minimum < _CELLS:
+        values = np.arange(axis.minimum, axis.maximum + 1).tolist()
+        return np.array([axis.coordinate(value) for value in values]), tuple(map(number, values))
+    low, high = axis.ends
+    points = low + (np.arange(_CELLS) + 0.5) / _CELLS * (high - low)
+    return points, tuple(number(axis.round(axis.exact(p))) for p in points.tolist())
+
+
+def _surface(codes: Sequence[str], tuner: Clop, at: Array, effects: Array) -> ChartGroup:
+    """Return the fitted win rate over the two parameters of most effect."""
+    i, j = sorted(np.argsort(-effects, kind="stable")[:2].tolist())
+    (columns, x_names), (rows, y_names) = _cells(tuner.axes[i]), _cells(tuner.axes[j])
+    points = np.tile(at, (len(rows) * len(columns), 1))
+    points[:, i] = np.tile(columns, len(rows))
+    points[:, j] = np.repeat(rows, len(columns))
+    rates, weights = tuner.win_rates(points)
+    known = np.where(weights >= _LEAST_WEIGHT, 100 * rates, np.nan).reshape(len(rows), -1)
+    cells = tuple(
+        tuple(None if math.isnan(value) else value for value in row) for row in known.tolist()
+    )
+    note = "the other parameters at their estimates" if len(codes) > 2 else ""
+    title = f"{codes[i]} and {codes[j]}"
+    chart = HeatMap(title, x_names, y_names, cells, "points, %", codes[i], codes[j], note)
+    text = (
+        "The win rate by the fitted model. Open cells are confidently below average and hardly "
+        "played."
+    )
+    return ChartGroup("Fitted model", (chart,), text, "surface")
+
+
+def _importance(codes: Sequence[str], findings: Sequence[Finding], effects: Array) -> ChartGroup:
+    order = np.argsort(-effects, kind="stable").tolist()
+    values = tuple(100 * float(effects[i]) if findings[i].signal else None for i in order)
+    unknown = [codes[i] for i in order if not findings[i].signal]
+    note = f"unknown, no signal yet: {', '.join(unknown)}" if unknown else ""
+    bars = BarSeries("effect", values)
+    label = "win rate, percentage points"
+    chart = Bars("Effect", tuple(codes[i] for i in order), (bars,), "parameter", label, note)
+    text = (
+        "How much the win rate changes over a parameter's range, the others at their estimates, "
+        "by a fit to all games."
+    )
+    return ChartGroup("Importance", (chart,), text, "importance")

@@ -1,0 +1,320 @@
+"""Charts of an mc_tuner: the best candidate in the course of the games, win rates and visits by
+value, and the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ringmaster.competitions.tuning.chart_parts import (
+    FEWEST_OF_RATE,
+    SHOWN,
+    Cells,
+    Windows,
+    cells_of,
+    is_number,
+    measured,
+    name_of,
+    rate_text,
+)
+from ringmaster.model.jobs import Ticket
+from ringmaster.model.report import (
+    AnyChart,
+    Band,
+    Bars,
+    BarSeries,
+    Chart,
+    ChartGroup,
+    HeatMap,
+    Level,
+    Series,
+    Tree,
+    TreeNode,
+    Whiskers,
+)
+from ringmaster.model.results import GameResult
+from ringmaster.tuners.ucb import Family, Path, Ucb
+
+#: Most parameters whose pairs have heat maps.
+MOST_PAIRED = 4
+#: Shown children of a node, by depth.
+BREADTHS = (10, 5, 3)
+
+
+class McCharts:
+    """Sums the games of a tune for charts.
+
+    tree      the tuner's
+    codes     of the parameters
+    samples   by parameter: its values in the first generation
+    values    returns the engine parameters of a node
+    text      returns them as one text
+    opponent  its code
+    """
+
+    def __init__(
+        self,
+        tree: Ucb,
+        codes: Sequence[str],
+        samples: Sequence[Sequence[Any]],
+        values: Callable[[Path], Sequence[Any]],
+        text: Callable[[Path], str],
+        opponent: str,
+    ) -> None:
+        self._tree, self._codes, self._values, self._text = tree, codes, values, text
+        self._opponent = opponent
+        self._cells = [cells_of(row) for row in samples]
+        self._numeric = [all(map(is_number, row)) for row in samples]
+        self._names = [list(dict.fromkeys(map(name_of, row))) for row in samples]
+        #: The tree after the windows so far.
+        self._replay = Ucb(
+            tree.splits,
+            exploration_coefficient=tree.exploration_coefficient,
+            initial_visits=tree.initial_visits,
+            initial_wins=tree.initial_wins,
+            max_depth=tree.max_depth,
+        )
+        self._windows = Windows(tree.games)
+        #: Games and points by path, of the open window.
+        self._open: dict[Path, list[float]] = {}
+        #: By window: number of its games, and of these by cell, for each parameter.
+        self._played: list[tuple[int, list[npt.NDArray[np.float64]]]] = []
+        #: Number of games, the best path then, its games and points.
+        self._course: list[tuple[int, Path, int, float]] = []
+
+    def record_result(self, ticket: Ticket, result: GameResult) -> None:
+        """Add a game; a void one only expands the tree."""
+        path = tuple(ticket["p"])
+        expanded = ticket.get("e")
+        if expanded is not None:
+            self._replay.grow(path, (expanded[0], expanded[1]))
+        if result.outcome == "void":
+            return
+        # a game of unknown result counts as a loss (Gomill)
+        points = result.points(ticket["s"]) if result.outcome != "unknown" else 0.0
+        sums = self._open.get(path)
+        if sums is None:
+            self._open[path] = [1, points]
+        else:
+            sums[0] += 1
+            sums[1] += points
+        if self._windows.add(points):
+            self._close()
+
+    def _close(self) -> None:
+        """End a window of games."""
+        played = [np.zeros(len(cells.names)) for cells in self._cells]
+        total = 0
+        for path, (games, points) in self._open.items():
+            self._replay.tell(path, points, flying=False, games=int(games))
+            total += int(games)
+            for i, place in enumerate(self._tree.coordinates(path[0])):
+                played[i][self._cells[i].cells[place]] += games
+        self._open.clear()
+        if total:
+            self._played.append((total, played))
+            self._course.append(_best(self._replay))
+
+    def charts(self) -> list[ChartGroup]:
+        """Return the charts; none before the first result."""
+        self._close()
+        if not self._course:
+            return []
+        self._course[-1] = _best(self._tree)
+        several = 1 < len(self._codes) <= MOST_PAIRED
+        rates, visits = self._pairs() if several else self._singles()
+        intervals = "with 95 % intervals" + (" at the pointer" if several else "")
+        groups = [
+            self._over_time(),
+            ChartGroup(
+                "Win rate by value",
+                rates,
+                f"Points of the candidates, {intervals}; values with fewer than {FEWEST_OF_RATE} "
+                "games are left out.",
+                "rates",
+            ),
+            ChartGroup(
+                "Games by value", visits, "The tuner plays most games where it wins most.", "visits"
+            ),
+            ChartGroup(
+                "Values in the course of the games",
+                self._shares(),
+                "The share of the games with each value, by groups of games.",
+                "trajectory",
+            ),
+            ChartGroup(
+                "Tree",
+                (Tree("Most visited candidates", self._root(), self._tree_note()),),
+                "Shares are of the games of the node above.",
+                "tree",
+            ),
+        ]
+        results = self._windows.chart(self._opponent)
+        if results is not None:
+            text = "Points of all candidates by groups of games, with 95 % intervals."
+            groups.append(ChartGroup("Results", (results,), text, "results"))
+        return [group for group in groups if group.charts]
+
+    # the best candidate
+
+    def _over_time(self) -> ChartGroup:
+        points = [measured(played, won, games) for played, _, games, won in self._course if games]
+        charts: list[AnyChart] = []
+        _, best, games, won = self._course[-1]
+        if len(points) > 1:
+            note = f"now {self._text(best)}: {rate_text(won, games)}" if games else ""
+            pieces = (
+                Band("95 % interval", tuple((x, low, high) for x, _, low, high in points)),
+                Level("even", 50.0),
+                Series("win rate", tuple((x, rate) for x, rate, _, _ in points)),
+            )
+            title = "Win rate of the best candidate"
+            charts.append(Chart(title, pieces, "games", "points, %", note, (0.0, 100.0)))
+            charts += [self._value_over_time(i) for i in range(len(self._codes))]
+        return ChartGroup(
+            "Best candidate so far",
+            tuple(charts),
+            "The candidate with most wins after each number of games, with its games until then.",
+            "best",
+        )
+
+    def _value_over_time(self, i: int) -> Chart:
+        code, names = self._codes[i], self._names[i]
+        points: list[tuple[float, float]] = []
+        before: float | None = None
+        for played, path, _, _ in self._course:
+            value = self._values(path)[i]
+            if not self._numeric[i]:
+                if name_of(value) not in names:
+                    names.append(name_of(value))
+                value = names.index(name_of(value))
+            elif not is_number(value):
+                continue
+            if before is not None and before != value:
+                # a step, not a slope
+                points.append((float(played), before))
+            points.append((float(played), float(value)))
+            before = float(value)
+        shown = () if self._numeric[i] else tuple(names)
+        now = name_of(self._values(self._course[-1][1])[i])
+        series = Series("best so far", tuple(points), "estimate")
+        return Chart(code, (series,), "games", "value", f"now {now}", y_names=shown)
+
+    # by value
+
+    def _sums(self, *axes: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return games and points by the cells of one or two parameters."""
+        others = tuple(i for i in range(len(self._codes)) if i not in axes)
+        sums = []
+        for row in (self._tree.root.games, self._tree.root.wins):
+            array = np.array(row, dtype=np.float64).reshape(self._tree.splits).sum(axis=others)
+            for place, i in enumerate(axes):
+                first = np.flatnonzero(np.diff(self._cells[i].cells, prepend=-1))
+                array = np.add.reduceat(array, first, axis=place)
+            sums.append(array)
+        return sums[0], sums[1]
+
+    def _pairs(self) -> tuple[tuple[AnyChart, ...], tuple[AnyChart, ...]]:
+        """Return heat maps of win rates and of games for each pair of parameters."""
+        rates, visits = [], []
+        for i, j in combinations(range(len(self._codes)), 2):
+            # rows are of y
+            games, points = (array.T for array in self._sums(i, j))
+            cells = [list(zip(n, p, strict=True)) for n, p in zip(games, points, strict=True)]
+            names = self._cells[i].names, self._cells[j].names
+            labels = self._codes[i], self._codes[j]
+            title = f"{labels[0]} and {labels[1]}"
+            rate = tuple(
+                tuple(100 * float(p / n) if n >= FEWEST_OF_RATE else None for n, p in row)
+                for row in cells
+            )
+            texts = tuple(
+                tuple(rate_text(float(p), int(n)) if n else "no games" for n, p in row)
+                for row in cells
+            )
+            if any(value is not None for row in rate for value in row):
+                rates.append(HeatMap(title, *names, rate, "points, %", *labels, "", texts))
+            counts = tuple(tuple(float(n) for n in row) for row in games)
+            visits.append(HeatMap(title, *names, counts, "games", *labels))
+        return tuple(rates), tuple(visits)
+
+    def _singles(self) -> tuple[tuple[AnyChart, ...], tuple[AnyChart, ...]]:
+        """Return win rates and games by the values of each parameter."""
+        rates, visits = [], []
+        for i, code in enumerate(self._codes):
+            games, points = self._sums(i)
+            names = self._cells[i].names
+            marks = tuple(
+                measured(float(x), float(p), int(n))
+                for x, (n, p) in enumerate(zip(games, points, strict=True))
+                if n >= FEWEST_OF_RATE
+            )
+            pieces = (Level("even", 50.0), Whiskers("points (95 %)", marks))
+            if marks:
+                rates.append(
+                    Chart(code, pieces, "value", "points, %", "", (0.0, 100.0), x_names=names)
+                )
+            series = BarSeries("games", tuple(games.tolist()))
+            visits.append(Bars(code, names, (series,), "value", "games"))
+        return tuple(rates), tuple(visits)
+
+    def _shares(self) -> tuple[AnyChart, ...]:
+        """Return heat maps of the played values by groups of games."""
+        length = -(-len(self._played) // SHOWN)
+        parts = [self._played[n : n + length] for n in range(0, len(self._played), length)]
+        if len(parts) < 2:
+            return ()
+        ends = np.cumsum([sum(games for games, _ in part) for part in parts]).tolist()
+        names = tuple(f"to {end}" for end in ends)
+        charts = []
+        for i, code in enumerate(self._codes):
+            columns = [sum(played[i] for _, played in part) for part in parts]
+            shares = np.array([100 * column / np.sum(column) for column in columns]).T
+            rows = tuple(map(tuple, shares.tolist()))
+            cells: Cells = self._cells[i]
+            charts.append(
+                HeatMap(code, names, cells.names, rows, "share of the games, %", "games", "value")
+            )
+        return tuple(charts)
+
+    # the tree
+
+    def _root(self) -> TreeNode:
+        tree = self._tree
+        text = rate_text(tree.points, tree.games)
+        children = self._nodes(tree.root, (), tree.games)
+        return TreeNode("all candidates", text, 1.0, children)
+
+    def _nodes(self, family: Family, above: Path, games: int) -> tuple[TreeNode, ...]:
+        """Return the most visited nodes of a family, with those below them.
+
+        games  of the node above
+        """
+        if len(above) == len(BREADTHS) or not games:
+            return ()
+        visited = [child for child, visits in enumerate(family.games) if visits]
+        visited.sort(key=lambda child: (-family.games[child], child))
+        nodes = []
+        for child in visited[: BREADTHS[len(above)]]:
+            path, visits = (*above, child), family.games[child]
+            below = family.children.get(child)
+            children = () if below is None else self._nodes(below, path, visits)
+            text = rate_text(family.wins[child], visits)
+            # with an edited max_depth a node may have more games than the one above has below it
+            nodes.append(TreeNode(self._text(path), text, min(1.0, visits / games), children))
+        return tuple(nodes)
+
+    def _tree_note(self) -> str:
+        tried = sum(1 for games in self._tree.root.games if games)
+        note = f"{tried} of {self._tree.size} candidates have games"
+        return note if tried <= BREADTHS[0] else f"{note}, the first {BREADTHS[0]} are shown"
+
+
+def _best(tree: Ucb) -> tuple[int, Path, int, float]:
+    """Return the number of games, the best path, its games and points."""
+    node = tree.node(tree.best())
+    return tree.games, node.path, node.games, node.points

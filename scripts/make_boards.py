@@ -1,0 +1,115 @@
+"""Write the third-party files of the page's boards: scripts, styles and pieces.
+
+    python scripts/make_boards.py SHOGI_PIECES
+
+Needs npm, and the folder `kanji_light` of a checkout of https://github.com/Ka-hu/shogi-pieces
+(commit 7e27005).  `ringmaster/reporting/page/static/boards/README.rst` lists licences.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+from pathlib import Path
+
+TARGET = Path(__file__).parent.parent / "ringmaster/reporting/page/static/boards"
+
+PACKAGES = (
+    "chessground@9.2.1",
+    "shogiground@0.10.3",
+    "@sabaki/shudan@1.7.1",
+    "preact@10.29.8",
+    "classnames@2.5.1",
+    "esbuild@0.28.2",
+    "svgo@4.1.0",
+)
+BANNER = (
+    "/* chessground 9.2.1 and shogiground 0.10.3 (GPL-3.0-or-later), @sabaki/shudan 1.7.1, "
+    "preact 10.29.8, classnames 2.5.1 (MIT){}; made by scripts/make_boards.py, see README.rst */"
+)
+ENTRY = """
+import { Chessground } from "chessground";
+import { Shogiground } from "shogiground";
+import { Goban } from "@sabaki/shudan";
+import { h, render } from "preact";
+globalThis.ringmasterBoardParts = { Chessground, Shogiground, Goban, h, render };
+"""
+#: Roles of shogiground by the file of a piece of the player at the bottom.
+PIECES = {
+    "FU": "pawn",
+    "KY": "lance",
+    "KE": "knight",
+    "GI": "silver",
+    "KI": "gold",
+    "KA": "bishop",
+    "HI": "rook",
+    "OU": "king",
+    "TO": "tokin",
+    "NY": "promotedlance",
+    "NK": "promotedknight",
+    "NG": "promotedsilver",
+    "UM": "horse",
+    "RY": "dragon",
+}
+
+
+def main() -> None:
+    pieces = Path(sys.argv[1])
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        (work / "package.json").write_text("{}")
+        run(work, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", *PACKAGES)
+        bundle = ("node_modules/.bin/esbuild", "--minify", "--bundle", "--legal-comments=none")
+        (work / "entry.js").write_text(ENTRY)
+        script = run(work, *bundle, "entry.js", "--format=iife", "--target=es2020")
+        (work / "entry.css").write_text(styles(work / "node_modules", pieces))
+        style = run(work, *bundle, "entry.css", "--loader:.svg=dataurl")
+    write("vendor.js", BANNER.format(""), script)
+    write("vendor.css", BANNER.format(", pieces kanji_light (CC BY 4.0)"), style)
+
+
+def styles(modules: Path, pieces: Path) -> str:
+    """Return the style sheet that imports all others."""
+    goban = modules / "@sabaki/shudan/css/goban.css"
+    # its picture of wood has 195 kB
+    goban.write_text(goban.read_text().replace("url('./board.png') ", ""))
+    sheets = (
+        "chessground/assets/chessground.base.css",
+        "chessground/assets/chessground.cburnett.css",
+    )
+    rules = [f'@import "{modules / sheet}";' for sheet in (*sheets, goban)]
+    optimiser = modules / ".bin/svgo"
+    for code, role in PIECES.items():
+        svg = run(
+            modules,
+            str(optimiser),
+            "--multipass",
+            "-p",
+            "2",
+            "-o",
+            "-",
+            str(pieces / f"0{code}.svg"),
+        )
+        url = urllib.parse.quote(svg.strip(), safe=" =:/,'()-.;<>\"")
+        url = re.sub('"', "'", url).replace("<", "%3C").replace(">", "%3E")
+        rules.append(
+            f".sg-wrap piece.{role}::before, .sg-hand-wrap piece.{role}::before"
+            f' {{ background-image: url("data:image/svg+xml,{url}") }}'
+        )
+    return "\n".join(rules)
+
+
+def run(folder: Path, *command: str) -> str:
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def write(name: str, banner: str, text: str) -> None:
+    (TARGET / name).write_text(f"{banner}\n{text.strip()}\n", encoding="utf-8")
+    print(f"{TARGET / name}: {(TARGET / name).stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

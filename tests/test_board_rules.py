@@ -119,10 +119,10 @@ def test_every_position_of_chess_games_equals_the_rules(variant: str) -> None:
 
 
 def test_chess_games_in_progress_may_be_in_uci() -> None:
-    moves = "e2e4 a7a6 e4e5 d7d5 e5d6 g8f6 g1f3 g7g6 f1e2 f8g7 e1g1 e8g8 d6c7 h7h6 c7b8q".split()
-    game = {"game": "chess", "players": ["a", "b"], "number": 1, "moves": " ".join(moves)}
+    moves = "e2e4 a7a6 e4e5 d7d5 e5d6 g8f6 g1f3 g7g6 f1e2 f8g7 e1g1 e8g8 d6c7 h7h6 c7b8q"
+    game = {"game": "chess", "players": ["a", "b"], "number": 1, "moves": moves}
     (played,) = play([game])
-    assert texts(played) == expected(beginning("chess")(None), moves)
+    assert texts(played) == expected(beginning("chess")(None), moves.split())
     assert played["positions"][5]["spoken"] == "White pawn e5 to d6, takes a pawn"
     assert played["positions"][-1]["spoken"].endswith("takes a knight, becomes a queen")
 

@@ -9,53 +9,27 @@ from collections.abc import Sequence
 from importlib import import_module
 
 import ringmaster
-from ringmaster.commands import options
+from ringmaster.commands import command_line
 from ringmaster.commands.console import DONE, INTERNAL, INTERRUPTED, REPORTED, USAGE, complain
 from ringmaster.errors import ControlFileError, RingmasterError, UsageError
-
-#: Each action's function: its module in `commands`, imported when the action runs, and its name.
-_ACTIONS = {
-    "run": ("run", "run"),
-    "verify": ("run", "verify"),
-    "show": ("show", "show"),
-    "report": ("show", "report"),
-    "export": ("export", "export"),
-    "export-parameters": ("export", "export_parameters"),
-    "plot": ("plot", "plot"),
-    "positions": ("positions", "make"),
-    "check": ("check", "check"),
-    "diff": ("show", "diff"),
-    "plan": ("plan", "plan"),
-    "simulate": ("plan", "simulate"),
-    "reset": ("stop", "reset"),
-    "stop": ("stop", "stop"),
-}
-#: The commands without a control file, likewise.
-_COMMANDS = {
-    "new": ("new", "new"),
-    "import": ("new", "import_"),
-    "choose": ("choose", "choose"),
-    "positions": ("positions", "describe"),
-}
 
 
 def run(argv: Sequence[str]) -> int:
     """Run a command line; return the exit status."""
     try:
-        if argv and argv[0] in _COMMANDS:
-            module, name = _COMMANDS[argv[0]]
-            getattr(import_module(f"ringmaster.commands.{module}"), name)(argv[1:])
-            return DONE
+        if not argv:
+            print(command_line.short_help(), end="", file=sys.stderr)
+            return USAGE
         try:
-            arguments = options.read(argv)
-        except SystemExit:  # --help, --version
+            verb, arguments = command_line.read(argv)
+        except SystemExit:  # help, --version
             return DONE
         from ringmaster.storage.connect import retry_read
 
-        module, name = _ACTIONS[arguments.action]
-        action = getattr(import_module(f"ringmaster.commands.{module}"), name)
+        module, name = verb.function.split(".")
+        function = getattr(import_module(f"ringmaster.commands.{module}"), name)
         # a status file may change while it is read; `run` holds the lock, and never reads twice
-        status: int = retry_read(lambda: action(arguments))
+        status: int = retry_read(lambda: function(arguments))
         return status
     except UsageError as error:
         complain(str(error))

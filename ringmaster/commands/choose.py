@@ -1,18 +1,17 @@
-"""The command `choose`: rules that lead to a tuner, with measured figures as reasons.
+"""The verb `choose`: rules that lead to a tuner, with measured figures as reasons.
 docs/choosing.rst states the same rules."""
 
 from __future__ import annotations
 
+import argparse
 import math
 import textwrap
-from argparse import ArgumentTypeError
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ringmaster.commands.console import say
-from ringmaster.commands.options import Parser, positive
+from ringmaster.commands.console import DONE, say
 from ringmaster.scaffold.control_file import Code, assignment
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.spsa.adaptive import Adaptive
@@ -162,19 +161,9 @@ RULES = (
 )
 
 
-def choose(words: Sequence[str]) -> None:
-    """Run `choose`.  Raises UsageError."""
-    parser = Parser(usage="ringmaster choose [OPTIONS]", description="Choose a tuner.")
-    add = parser.add_argument
-    add("--parameters", metavar="N", type=positive, default=8, help="default 8")
-    add("--kinds", type=_kinds, default="integer", help=f"of {','.join(KINDS)}; default integer")
-    add("--games", metavar="N", type=positive, default=10_000, help="games to play, default 10000")
-    add("--opponents", action="store_true", help="play other engines instead of self-play")
-    add("--positions", action="store_true", help="there are labelled positions")
-    try:
-        tune = Tune(**vars(parser.parse_args(words)))
-    except SystemExit:  # --help
-        return
+def choose(arguments: argparse.Namespace) -> int:
+    """Print the tuner for a tune."""
+    tune = Tune(**vars(arguments))
     rule = next(rule for rule in RULES if rule.applies(tune))
     given = "".join(f" with {assignment(*item)}" for item in rule.settings)
     quoted = {"figures": tune.figures(), "ridge": tune.figures(RIDGE)}
@@ -187,14 +176,7 @@ def choose(words: Sequence[str]) -> None:
     ]
     paragraphs = [textwrap.fill(line, 96, break_on_hyphens=False) for line in lines]
     say("\n\n".join([*paragraphs, _settings(tune, rule)]))
-
-
-def _kinds(text: str) -> frozenset[str]:
-    """Return kinds of parameters.  Raises ArgumentTypeError."""
-    kinds = frozenset(text.split(","))
-    if not kinds <= KINDS.keys():
-        raise ArgumentTypeError(f"{text!r} is not a list of {','.join(KINDS)}")
-    return kinds
+    return DONE
 
 
 def _settings(tune: Tune, rule: Rule) -> str:

@@ -1,54 +1,30 @@
-"""The commands `new` and `import`: write a control file.  No file is written that does not
+"""The verbs `new` and `import`: write a control file.  No file is written that does not
 load."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ringmaster.commands.console import complain, say
-from ringmaster.commands.options import Parser
+from ringmaster.commands.console import DONE, complain, say
 from ringmaster.errors import ControlFileError, StoreUnwritable, UsageError
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.scaffold.control_file import Places, printable
 from ringmaster.scaffold.engines import declared_by
 from ringmaster.scaffold.importers import import_material, material_of
 from ringmaster.scaffold.skeletons import POSITIONS
-from ringmaster.scaffold.template import GAMES, known, new_control_file, opening_file
+from ringmaster.scaffold.template import GAMES, new_control_file, opening_file
 
 #: The name in the comments of a control file on standard output.
 _UNNAMED = "FILE.ctl"
-_IMPORT_USAGE = (
-    "ringmaster import [-o FILE.ctl] engines.json\n"
-    "       ringmaster import [-o FILE.ctl] TUNE.conf | PARAMETER-FILE…\n"
-    "       ringmaster import [-o FILE.ctl] fastchess|cutechess-cli -engine …\n"
-    "       ringmaster import [-o FILE.ctl] MATCH.sh"
-)
 
 
-def new(words: Sequence[str]) -> None:
-    """Run `new GAME TYPE [FILE]`.  Raises UsageError."""
-    parser = Parser(
-        usage=f"ringmaster new {'|'.join(GAMES)} TYPE [FILE.ctl] [--from-engine COMMAND]",
-        description="Write a control file to start from.",
-    )
-    parser.add_argument("game", metavar="GAME", help=", ".join(GAMES))
-    parser.add_argument("type", metavar="TYPE", help=", ".join(known()))
-    parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="default: TYPE_GAME.ctl; - for standard output"
-    )
-    parser.add_argument(
-        "--from-engine",
-        metavar="COMMAND",
-        help="for spsa: make the parameters from this engine's own options",
-    )
-    try:
-        arguments = parser.parse_args(words)
-    except SystemExit:  # --help
-        return
+def new(arguments: argparse.Namespace) -> int:
+    """Write a control file to start from.  Raises UsageError."""
     game, type_name = arguments.game, arguments.type
     name = arguments.file or f"{type_name}_{game}.ctl"
     folder = Path.cwd() if name == "-" else Path(name).absolute().parent
@@ -67,22 +43,17 @@ def new(words: Sequence[str]) -> None:
     )
     if name == "-":
         say(_checked(text, _UNNAMED))
-        return
+        return DONE
     _write(Path(name), text)
     lacks = type_name == "texel" and not (folder / POSITIONS).exists()
     make = f" and make {POSITIONS} as it says" if lacks else ""
     complain(f"wrote {name}; read it{make}, then: ringmaster {_quoted(name)} check")
+    return DONE
 
 
-def import_(words: Sequence[str]) -> None:
-    """Run `import [-o FILE] WHAT`.  Raises UsageError."""
-    if words and words[0] in ("-h", "--help"):
-        say(
-            f"usage: {_IMPORT_USAGE}\n\nMake a control file from a match or a tune of another "
-            "program.\nWithout -o the control file goes to standard output.\n"
-        )
-        return
-    output, material_words = _output(words)
+def import_(arguments: argparse.Namespace) -> int:
+    """Write a control file from material of other programs.  Raises UsageError."""
+    output, material_words = _output(arguments.words)
     folder = Path.cwd() if output is None else output.absolute().parent
     places = Places(source=Path.cwd(), control=folder)
     match = import_material(material_of(material_words, places.source), places)
@@ -100,6 +71,7 @@ def import_(words: Sequence[str]) -> None:
         )
     if output is not None:
         complain(f"wrote {output}; read it, then: ringmaster {name} check")
+    return DONE
 
 
 def _quoted(name: str) -> str:
@@ -131,9 +103,9 @@ def _output(arguments: Sequence[str]) -> tuple[Path | None, list[str]]:
         elif option.startswith("-o") and len(option) > 2:
             output = option[2:]
         else:
-            raise UsageError(f"import: {option} is not understood\nusage: {_IMPORT_USAGE}")
+            raise UsageError(f"import: {option} is not understood; see ringmaster help import")
     if not words:
-        raise UsageError(f"import: there is nothing to import\nusage: {_IMPORT_USAGE}")
+        raise UsageError("import: there is nothing to import; see ringmaster help import")
     return None if output in (None, "-") else Path(str(output)), words
 
 

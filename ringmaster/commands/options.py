@@ -1,143 +1,227 @@
-"""The options of the command line, as tables.  Every start imports this module: it imports no
-action, and nothing that an action needs."""
+"""Tables of the command line: its verbs and their options.  Every start imports this module:
+it imports no verb, and nothing that a verb needs.
+
+A new verb is an entry of VERBS, whose function it names; a new option is an entry of OPTIONS.
+Parsing, help, shell completion and the man page follow from these tables.
+"""
 
 from __future__ import annotations
 
-import argparse
-import math
-import re
-from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-import ringmaster
-from ringmaster.errors import UsageError
+from ringmaster.commands import values
 
-#: Each action with its one-line description.
-ACTIONS = {
-    "run": "play games, or continue playing (default)",
-    "verify": "play more games of a tune's closing match",
-    "show": "print the results",
-    "report": "write the results to FILE.report",
-    "export": "write games, records or positions for other programs",
-    "export-parameters": "write tuned values for engines, compilers or other tuners",
-    "plot": "draw the results",
-    "positions": "make labelled positions from the recorded games",
-    "check": "start and test every player",
-    "diff": "list the changes of the control file since the last run",
-    "plan": "estimate a tune's length and gain",
-    "simulate": "simulate a tune",
-    "reset": "delete all output files",
-    "stop": "stop a run after its games in progress",
+# Verbs
+
+
+class Argument:
+    """A word that a verb needs.
+
+    name     in the help; the attribute has it in small letters, and a FILE.ctl is control_file
+    help     one text
+    nargs    as for argparse: "?" or "+"
+    choices  function that returns its values, for the help and shell completion
+    """
+
+    def __init__(
+        self,
+        name: str,
+        help: str,
+        nargs: str | None = None,
+        choices: Callable[[], Sequence[str]] | None = None,
+    ) -> None:
+        self.name = name
+        self.key = "control_file" if name.startswith("FILE.ctl") else name.lower()
+        self.help = help
+        self.nargs = nargs
+        self.choices = choices
+
+    @property
+    def usage(self) -> str:
+        """The argument in a line of usage."""
+        return {"?": f"[{self.name}]", "+": f"{self.name}…"}.get(self.nargs or "", self.name)
+
+
+CONTROL_FILE = Argument("FILE.ctl", "the control file")
+
+
+class Verb:
+    """A verb of the command line.
+
+    name       its word
+    help       one line, without a full stop
+    function   "module.function" in `ringmaster.commands`; it gets the Namespace and returns an
+               exit status
+    arguments  its words; a verb that begins with CONTROL_FILE may also follow the file
+    key        in tables of options, if two verbs have one name
+    usage      lines in place of those made of the arguments
+    notes      paragraphs below its options
+    verbatim   whether its function parses all words, as `arguments.words`
+    """
+
+    def __init__(
+        self,
+        name: str,
+        help: str,
+        function: str,
+        arguments: Sequence[Argument] = (CONTROL_FILE,),
+        *,
+        key: str = "",
+        usage: Sequence[str] = (),
+        notes: str = "",
+        verbatim: bool = False,
+    ) -> None:
+        self.name = name
+        self.help = help
+        self.function = function
+        self.arguments = arguments
+        self.key = key or name
+        self.usage = usage or (" ".join([*(a.usage for a in arguments), "[OPTIONS]"]),)
+        self.notes = notes
+        self.verbatim = verbatim
+
+    @property
+    def has_control_file(self) -> bool:
+        """Whether the verb may follow its control file."""
+        return bool(self.arguments) and self.arguments[0].key == "control_file"
+
+    @property
+    def label(self) -> str:
+        """The name, with the first argument where two verbs have one name."""
+        return self.name if self.key == self.name else f"{self.name} {self.arguments[0].usage}"
+
+    def options(self) -> list[Option]:
+        """Return its options."""
+        return [option for option in OPTIONS if self.key in option.verbs]
+
+
+def _games() -> Sequence[str]:
+    from ringmaster.scaffold.template import GAMES
+
+    return GAMES
+
+
+def _types() -> Sequence[str]:
+    from ringmaster.scaffold.template import known
+
+    return known()
+
+
+SHELLS = ("bash", "zsh", "fish", "tcsh")
+STATUSES = (
+    "Exit status: 0 done or stopped on request, 1 a reported error, 2 wrong usage, 3 interrupted, "
+    "4 an internal error."
+)
+
+#: Verbs by the heading of the help.
+VERBS: dict[str, tuple[Verb, ...]] = {
+    "prepare": (
+        Verb(
+            "new",
+            "write a control file to start from",
+            "new.new",
+            (
+                Argument("GAME", "the game", choices=_games),
+                Argument("TYPE", "the competition type", choices=_types),
+                Argument("FILE", "default: TYPE_GAME.ctl; - for standard output", "?"),
+            ),
+        ),
+        Verb(
+            "import",
+            "write one from files or command lines of other programs",
+            "new.import_",
+            usage=(
+                "[-o FILE.ctl] engines.json",
+                "[-o FILE.ctl] TUNE.conf | PARAMETER-FILE…",
+                "[-o FILE.ctl] fastchess|cutechess-cli -engine …",
+                "[-o FILE.ctl] MATCH.sh",
+            ),
+            arguments=(Argument("WHAT", "a file, or the words of a command line", "+"),),
+            verbatim=True,
+        ),
+        Verb("choose", "choose a tuner for your parameters and games", "choose.choose", ()),
+        Verb("check", "start and test every player", "check.check"),
+        Verb("plan", "estimate a tune's length and gain (spsa)", "plan.plan"),
+        Verb("simulate", "simulate a tune (spsa)", "plan.simulate"),
+    ),
+    "play": (
+        Verb(
+            "run",
+            "play games, or continue playing (without a verb: run)",
+            "run.run",
+            notes="Keys: Ctrl-X stops after the games in progress, Ctrl-C at once. The same "
+            f"command resumes.\n\n{STATUSES}",
+        ),
+        Verb("stop", "stop a run after its games in progress", "stop.stop"),
+        Verb("verify", "play more games of a tune's closing match", "run.verify"),
+        Verb("diff", "list changes of the control file since the last run", "show.diff"),
+        Verb("reset", "delete all output files, after a question", "stop.reset"),
+    ),
+    "use the results": (
+        Verb("show", "print the results, also during a run", "show.show"),
+        Verb("report", "write the results to FILE.report", "show.report"),
+        Verb("plot", "draw the results", "plot.plot"),
+        Verb("export", "write games, records or positions for other programs", "export.export"),
+        Verb(
+            "export-parameters",
+            "write tuned values for engines, compilers or other tuners",
+            "export.export_parameters",
+        ),
+        Verb(
+            "positions",
+            "make labelled positions from the recorded games",
+            "positions.make",
+        ),
+        Verb(
+            "positions",
+            "describe labelled positions",
+            "positions.describe",
+            (Argument("FILES", "files of labelled positions", "+"),),
+            key="describe",
+        ),
+    ),
+    "shell": (
+        Verb(
+            "completion",
+            "print a script that completes words in your shell",
+            "completion.completion",
+            (Argument("SHELL", "the shell", choices=lambda: SHELLS),),
+            notes="bash: ringmaster completion bash > "
+            "~/.local/share/bash-completion/completions/ringmaster\n\n"
+            "zsh: ringmaster completion zsh > ~/.zfunc/_ringmaster, with fpath+=~/.zfunc before "
+            "compinit in ~/.zshrc\n\n"
+            "fish: ringmaster completion fish > ~/.config/fish/completions/ringmaster.fish",
+        ),
+        Verb(
+            "help",
+            "print the help of a verb",
+            "",
+            (Argument("VERB", "the verb", "?", choices=lambda: verb_names()),),
+        ),
+    ),
 }
-_EPILOG = """without a control file:
-  ringmaster new GAME TYPE [FILE]    write a control file to start from
-  ringmaster import WHAT             make one from a command line or script of fastchess or
-                                     cutechess-cli, an engines.json, or another tuner's files
-  ringmaster choose [OPTIONS]        choose a tuner for your parameters and games
-  ringmaster positions FILE...       describe labelled positions
-A control file with the name of one of these commands: ./new, ./import, ./choose, …
-
-Options of one action: ringmaster FILE.ctl ACTION --help."""
 
 
-# Values
+def verbs() -> list[Verb]:
+    """Return all verbs; two of them have the name `positions`."""
+    return [verb for group in VERBS.values() for verb in group]
 
 
-def positive(text: str) -> int:
-    """Return a positive integer.  Raises ArgumentTypeError, as all functions here do."""
-    return _integer(text, 1, "a positive integer")
-
-
-def count(text: str) -> int:
-    """Return an integer of at least 0."""
-    return _integer(text, 0, "0 or a positive integer")
-
-
-def _plies(text: str) -> int:
-    if len(text) > 5:
-        raise ArgumentTypeError(f"{text!r} is not a number of plies")
-    return _integer(text, 0, "a number of plies")
-
-
-def _integer(text: str, low: int, description: str) -> int:
-    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text) or int(text) < low:
-        raise ArgumentTypeError(f"{text!r} is not {description}")
-    return int(text)
-
-
-def _positive_or_all(text: str) -> int:
-    """Return a number of positions, 0 for `all`."""
-    return 0 if text == "all" else positive(text)
-
-
-def _number(text: str, low: float, high: float, description: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not low <= number <= high:
-        raise ArgumentTypeError(f"{text!r} is not {description}")
-    return number
-
-
-def not_negative(text: str) -> float:
-    """Return a number from 0 to a million."""
-    return _number(text, 0.0, 1e6, "a number from 0 to a million")
-
-
-def above_zero(text: str) -> float:
-    """Return a number above 0."""
-    return _number(text, 1e-9, 1e9, "a number above 0")
-
-
-def _share(text: str) -> float:
-    return _number(text, 0.0, 0.999, "a number from 0 to 0.999")
-
-
-def _correlation(text: str) -> float:
-    return _number(text, -1.0, 1.0, "a number from -1 to 1")
-
-
-def _place(text: str) -> str | float:
-    if text in ("random", "centre", "start"):
-        return text
-    return _number(text, 0.0, 1.0, "random, centre, start or a number from 0 to 1")
-
-
-def by_code(value: Callable[[str], Any]) -> Callable[[str], dict[str | None, Any]]:
-    """Return a parser of ``VALUE,CODE=VALUE,…``; the value without a code has the key None."""
-
-    def read(text: str) -> dict[str | None, Any]:
-        values: dict[str | None, Any] = {}
-        for part in text.split(","):
-            code, equals, rest = part.rpartition("=")
-            key = code if equals else None
-            if key in values:
-                raise ArgumentTypeError(f"{text!r} has {key or 'a value'} twice")
-            values[key] = value(rest)
-        return values
-
-    return read
-
-
-def _cluster(text: str) -> str:
-    """Return an address of a scheduler, `local` or `off`."""
-    if text not in ("local", "off") and not re.fullmatch(r"(tcp|tls|ws|wss)://\S+", text):
-        raise ArgumentTypeError(f"{text!r} is not tcp://HOST:PORT, tls://HOST:PORT, local or off")
-    return text
+def verb_names() -> list[str]:
+    """Return the names of all verbs, each once."""
+    return list(dict.fromkeys(verb.name for verb in verbs()))
 
 
 # Options
 
 
 class Option:
-    """An option with the actions that it belongs to.
+    """An option with the verbs that it belongs to.
 
     words     its names, then the name of its value in the help; without that it is a flag
-    help      one text, or a text for each action
-    actions   None for the actions of its group
+    help      one text, or a text for each verb
+    verbs     keys of verbs; None for those of its group
     settings  further arguments of argparse's add_argument
     """
 
@@ -147,61 +231,67 @@ class Option:
         help: str | Mapping[str, str],
         type: Callable[[str], Any] = str,
         *,
-        actions: Sequence[str] | None = None,
+        verbs: Sequence[str] | None = None,
         **settings: Any,
     ) -> None:
         self.names = [word for word in words.split() if word.startswith("-")]
         self.key = self.names[-1].removeprefix("--").replace("-", "_")
-        self.actions = actions or ()
+        self.verbs: Sequence[str] = verbs or ()
         self._help = help
         metavar = words.split()[-1]
         self.settings: dict[str, Any] = {"metavar": metavar, "type": type, **settings}
         if metavar in self.names:
             self.settings = {"action": "store_true"}
 
-    def help(self, action: str | None) -> str:
-        """Return the help for an action, or for all."""
-        if isinstance(self._help, str):
-            return self._help
-        if action is not None:
-            return self._help[action]
-        return "; ".join(f"{name}: {text}" for name, text in self._help.items())
+    @property
+    def has_value(self) -> bool:
+        """Whether it is no flag."""
+        return "metavar" in self.settings
+
+    def help(self, key: str) -> str:
+        """Return the help for the verb with a key."""
+        return self._help if isinstance(self._help, str) else self._help[key]
 
 
 _PLAYING = ("run", "verify")
 _PLAYING_OR_CHECK = ("run", "verify", "check")
+_AT_A_TIME = "play N games at a time (default: `parallel` of the control file, else 1)"
+_SIDES = ("white", "black", "first", "mover")
+_ANY_SIDE = "white, black, first or mover"
 _FORECASTS = ("plan", "simulate")
 
 
-def _group(actions: Sequence[str], *options: Option) -> tuple[Option, ...]:
+def _group(verbs: Sequence[str], *options: Option) -> tuple[Option, ...]:
     for option in options:
-        option.actions = option.actions or actions
+        option.verbs = option.verbs or verbs
     return options
 
 
-#: Options by the heading of the help.
-OPTIONS: dict[str, tuple[Option, ...]] = {
-    "options": _group(
+#: All options, in the order of the help.
+OPTIONS: tuple[Option, ...] = (
+    *_group(
         _PLAYING,
         Option(
             "-j --parallel N",
-            "play N games at a time; simulate: use N processes (default: `parallel` of the control "
-            "file, else 1)",
-            positive,
-            actions=(*_PLAYING_OR_CHECK, *_FORECASTS),
+            {
+                **dict.fromkeys(("run", "verify", "check", "plan"), _AT_A_TIME),
+                "simulate": "use N processes (default 1)",
+            },
+            values.POSITIVE,
+            verbs=(*_PLAYING_OR_CHECK, *_FORECASTS),
         ),
-        Option("-g --max-games N", "start at most N games in this run", count),
+        Option("-g --max-games N", "start at most N games in this run", values.COUNT),
         Option(
             "-q --quiet",
             "print nothing but warnings and errors",
-            actions=(*_PLAYING_OR_CHECK, "plot", "positions", "simulate"),
+            verbs=(*_PLAYING_OR_CHECK, "plot", "positions", "simulate"),
         ),
         Option("--log-gtp", "write a transcript of every game's protocol traffic"),
         Option("--log-faults", "write transcripts of void games and forfeits only"),
         Option(
             "--affinity CPUS",
-            "give each game its own CPUs, from this list (0-3,8) or from all",
-            actions=_PLAYING_OR_CHECK,
+            "give each game its own CPUs, from this list (such as 0-3,8) or from all",
+            verbs=_PLAYING_OR_CHECK,
             nargs="?",
             const="",
         ),
@@ -209,21 +299,25 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
             "--cluster WHERE",
             "play on a Dask cluster: the scheduler's address (tcp://node1:8786), `local` to start "
             "one on this machine, or `off`",
-            _cluster,
-            actions=_PLAYING_OR_CHECK,
+            values.CLUSTER,
+            verbs=_PLAYING_OR_CHECK,
         ),
-        Option("--json", "print JSON", actions=("show", "check", "diff", *_FORECASTS)),
+        Option("--json", "print JSON", verbs=("show", "check", "diff", *_FORECASTS)),
     ),
-    "verify": _group(
+    *_group(
         ("verify",),
-        Option("--games N", "play at most N games of the closing match (an even number)", positive),
+        Option(
+            "--games N",
+            "play at most N games of the closing match (an even number)",
+            values.POSITIVE,
+        ),
     ),
-    "check": _group(
+    *_group(
         ("check",),
         Option("--quick", "only start each engine and set it up, as run does"),
         Option("-v --verbose", "list the passed tests too"),
     ),
-    "export": _group(
+    *_group(
         ("export",),
         Option(
             "--format FORMAT",
@@ -232,38 +326,40 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                 "export-parameters": "table (default), control-file, setoption, c, cpp, rust, or "
                 "another tuner's format: spsa_tuner, fishtest, openbench, …",
                 "positions": "plain (default), epd, bar, sfen, psv or hcpe",
+                "describe": "epd, fen, sfen, bar, comma, plain, psv, hcpe, pgn, …",
                 "show": "fastchess or openbench",
             },
-            actions=("export", "export-parameters", "positions", "show"),
+            verbs=("export", "export-parameters", "positions", "describe", "show"),
         ),
         Option(
             "-o --output FILE",
             {
                 "export": "write FILE (default: standard output)",
                 "export-parameters": "write FILE (default: standard output)",
+                "import": "write FILE.ctl (default: standard output)",
                 "plot": "write FILE: .html (default), .svg, .png or .pdf",
                 "positions": "write FILE (default: beside the control file; -: standard output)",
             },
-            actions=("export", "export-parameters", "plot", "positions"),
+            verbs=("export", "export-parameters", "import", "plot", "positions"),
         ),
         Option("--void", "export void games too"),
         Option(
             "--trajectory", "export the tuned values after each iteration of a spsa or texel tune"
         ),
     ),
-    "positions": _group(
+    *_group(
         ("positions",),
         Option(
             "--per-game N",
             "draw at most N positions of a game at random, or all (default 10)",
-            _positive_or_all,
+            values.MOST,
         ),
-        Option("--first-ply N", "skip the first N plies of a game (default 8)", _plies),
-        Option("--last-plies N", "skip the last N plies of a game (default 0)", _plies),
+        Option("--first-ply N", "skip the first N plies of a game (default 8)", values.PLIES),
+        Option("--last-plies N", "skip the last N plies of a game (default 0)", values.PLIES),
         Option(
             "--score-cap CP",
             "skip positions with a score beyond CP centipawns for either side",
-            above_zero,
+            values.ABOVE_ZERO,
         ),
         Option(
             "--resolve",
@@ -272,47 +368,47 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         ),
         Option("--all-moves", "include positions between captures"),
         Option("--players CODE", "only positions with one of these players to move", nargs="+"),
-        Option("--most N", "write a random sample of at most N positions", positive),
+        Option("--most N", "write a random sample of at most N positions", values.POSITIVE),
     ),
-    "plan, simulate (of a spsa tune)": _group(
+    *_group(
         _FORECASTS,
         Option(
             "--elo ELO[,CODE=ELO…]",
             "Elo lost at half a range from the optimum, for each parameter (default 2)",
-            by_code(not_negative),
+            values.by_code(values.NOT_NEGATIVE),
         ),
         Option(
             "--optimum WHERE",
             "random (default: anywhere within the bounds), centre, start, or a share of the "
             "range such as 0.3; CODE=WHERE for one parameter",
-            by_code(_place),
+            values.by_code(values.PLACE),
         ),
         Option(
             "--draw-ratio SHARE",
             "share of draws between equal players (default: as measured, else 0.61 in chess and "
             "0 in other games)",
-            _share,
+            values.SHARE,
         ),
         Option(
             "--concurrency N",
             "games in progress in the real run, its -j (default: `parallel` of the control file)",
-            positive,
+            values.POSITIVE,
         ),
         Option(
             "--seed N",
             "seed of the random numbers (default 0)",
-            int,
-            actions=(*_FORECASTS, "positions"),
+            values.INTEGER,
+            verbs=(*_FORECASTS, "positions"),
         ),
         Option(
             "--seconds-per-game S",
             "duration of a game (default: as measured)",
-            above_zero,
-            actions=("plan",),
+            values.ABOVE_ZERO,
+            verbs=("plan",),
         ),
         *_group(
             ("simulate",),
-            Option("--replicates N", "simulate N tunes (default 100)", positive),
+            Option("--replicates N", "simulate N tunes (default 100)", values.POSITIVE),
             Option(
                 "--elo-model MODEL",
                 "quadratic (default), power:1.5, saturating:0.5, asymmetric:4, spsa_tuner, or "
@@ -322,94 +418,40 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
             Option(
                 "--bias ELO",
                 "standard deviation of an opening's advantage for one side (default 0)",
-                not_negative,
+                values.NOT_NEGATIVE,
             ),
             Option(
                 "--correlation R",
                 "interaction of two parameters' errors (default 0)",
-                _correlation,
+                values.CORRELATION,
             ),
         ),
     ),
-}
-
-
-# Parsing
-
-
-class Parser(argparse.ArgumentParser):
-    """Raise UsageError where argparse ends the program."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}\n{self.format_usage()}".rstrip())
-
-
-def read(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse a command line with a control file.
-
-    Raises UsageError, also for an option that does not belong to the action, and SystemExit
-    after --help and --version.
-    """
-    if {"-h", "--help"} & set(argv):
-        action = next((word for word in argv if word in ACTIONS), None)
-        _make_parser(action).print_help()
-        raise SystemExit(0)
-    arguments = _make_parser().parse_intermixed_args(argv)
-    for options in OPTIONS.values():
-        for option in options:
-            value = getattr(arguments, option.key)
-            # 0 is a value
-            if value is None or value is False:
-                continue
-            if arguments.action not in option.actions:
-                *others, last = option.actions
-                fitting = f"{', '.join(others)} and {last}" if others else last
-                raise UsageError(f"{option.names[-1]} goes with {fitting}")
-    return arguments
-
-
-def _make_parser(action: str | None = None) -> Parser:
-    """Return the parser of all options, or the parser for the help of one action."""
-    if action is None:
-        listed = "\n".join(f"  {name:<18} {text}" for name, text in ACTIONS.items())
-        parser = Parser(
-            "ringmaster",
-            usage="ringmaster CONTROL_FILE.ctl [ACTION] [OPTIONS]\n"
-            "       ringmaster new GAME TYPE [FILE.ctl]\n"
-            "       ringmaster import [-o FILE.ctl] WHAT\n"
-            "       ringmaster choose [OPTIONS]\n"
-            "       ringmaster positions FILE…",
-            description=f"Play and tune game engines from a control file.\n\nactions:\n{listed}",
-            epilog=_EPILOG,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-    else:
-        text = ACTIONS[action]
-        parser = Parser(
-            "ringmaster",
-            usage=f"ringmaster CONTROL_FILE.ctl {action} [OPTIONS]",
-            description=f"{text[0].upper()}{text[1:]}.",
-        )
-    parser.add_argument("control_file", type=Path, metavar="CONTROL_FILE.ctl")
-    if action is None:
-        parser.add_argument(
-            "action",
-            nargs="?",
-            default="run",
-            choices=tuple(ACTIONS),
-            metavar="ACTION",
-            help="default: run",
-        )
-    for title, options in OPTIONS.items():
-        shown = [option for option in options if action is None or action in option.actions]
-        plain = title == "options" or action is not None
-        group = parser if plain or not shown else parser.add_argument_group(title)
-        for option in shown:
-            # argparse formats the help with %
-            help = option.help(action).replace("%", "%%")
-            group.add_argument(*option.names, help=help, **option.settings)
-    if action is None:
-        kind = " (compiled)" if ringmaster.is_compiled() else ""
-        version = f"ringmaster {ringmaster.__version__}{kind}"
-        parser.add_argument("--version", action="version", version=version)
-    return parser
+    Option("-y --yes", "delete without a question", verbs=("reset",)),
+    Option(
+        "--from-engine COMMAND",
+        "for spsa: make the parameters from this engine's own options",
+        verbs=("new",),
+    ),
+    *_group(
+        ("choose",),
+        Option("--parameters N", "number of parameters (default 8)", values.POSITIVE, default=8),
+        Option(
+            "--kinds KINDS",
+            f"of {','.join(values.KINDS)} (default: integer)",
+            values.PARAMETER_KINDS,
+            default="integer",
+        ),
+        Option("--games N", "games to play (default 10000)", values.POSITIVE, default=10_000),
+        Option("--opponents", "play other engines instead of self-play"),
+        Option("--positions", "there are labelled positions"),
+    ),
+    *_group(
+        ("describe",),
+        Option("--game GAME", "chess or shogi (default: by content)", choices=("chess", "shogi")),
+        Option("--variant NAME", "of chess (default: standard)", default="standard"),
+        Option("--score-pov SIDE", f"side with positive scores: {_ANY_SIDE}", choices=_SIDES),
+        Option("--result-pov SIDE", f"side with result 1 for a win: {_ANY_SIDE}", choices=_SIDES),
+        Option("--skip-bad", "count unreadable and illegal positions instead of stopping"),
+    ),
+)

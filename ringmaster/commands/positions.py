@@ -1,15 +1,13 @@
-"""Labelled positions: the action `positions` makes a set from a competition's games; the
-command `positions FILE…` describes a set."""
+"""Labelled positions: the verb `positions` makes a set from a competition's games, or
+describes files."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from ringmaster.commands.console import DONE, complain, say
-from ringmaster.commands.options import Parser
 from ringmaster.errors import UsageError
 
 
@@ -66,15 +64,8 @@ def make(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def describe(words: Sequence[str]) -> None:
-    """Run `positions FILE…`: print statistics of labelled positions.
-
-    Raises UsageError, DatasetError.
-    """
-    try:
-        arguments = _description_parser().parse_args(words)
-    except SystemExit:  # --help
-        return
+def describe(arguments: argparse.Namespace) -> int:
+    """Print statistics of labelled positions.  Raises UsageError, DatasetError."""
     from ringmaster.datasets.position_settings import POV_NAMES, PositionSettings
     from ringmaster.datasets.survey import survey
     from ringmaster.reporting.tables import render_report
@@ -95,25 +86,4 @@ def describe(words: Sequence[str]) -> None:
         except ValueError as error:
             raise UsageError(str(error)) from None
     say(render_report(survey(settings, arguments.game, arguments.variant).report()))
-
-
-def _description_parser() -> Parser:
-    parser = Parser(
-        usage="ringmaster positions FILE… [OPTIONS]",
-        description="Describe labelled positions: results by score, plies, duplicates, balance.",
-        epilog="To make labelled positions from a competition's games: ringmaster FILE.ctl "
-        "positions",
-    )
-    parser.add_argument("files", nargs="+", metavar="FILE")
-    parser.add_argument("--game", choices=("chess", "shogi"), help="default: by content")
-    parser.add_argument("--variant", default="standard", help="of chess (default: standard)")
-    parser.add_argument("--format", help="epd, fen, sfen, bar, comma, plain, psv, hcpe, pgn, …")
-    sides = ("white", "black", "first", "mover")
-    parser.add_argument("--score-pov", choices=sides, help="the side with positive scores")
-    parser.add_argument("--result-pov", choices=sides, help="the side with result 1 for a win")
-    parser.add_argument(
-        "--skip-bad",
-        action="store_true",
-        help="count unreadable and illegal positions instead of stopping",
-    )
-    return parser
+    return DONE

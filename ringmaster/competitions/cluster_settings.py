@@ -8,7 +8,7 @@ from typing import Any
 
 from ringmaster.competitions.setting_types import Choice
 from ringmaster.errors import SettingError, shown
-from ringmaster.model.cluster import Calibration, Cluster, Kind, Tls
+from ringmaster.model.cluster import Calibration, Cluster, Kind, Tls, is_address
 from ringmaster.model.settings import (
     Boolean,
     CallOf,
@@ -25,8 +25,6 @@ from ringmaster.model.settings import (
 )
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) *([KMGT]?)(i?)B?", re.ASCII | re.IGNORECASE)
-#: Schemes of addresses that Dask has here.
-_ADDRESS = re.compile(r"(tcp|tls|ws|wss)://\S+")
 
 
 class Bytes(SettingType):
@@ -54,7 +52,7 @@ class Address(SettingType):
         return "a scheduler's address such as 'tcp://node1:8786'"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if isinstance(value, str) and _ADDRESS.fullmatch(value):
+        if isinstance(value, str) and is_address(value):
             return value
         return self.refuse_text(value, path, context, "is not the address of a scheduler")
 

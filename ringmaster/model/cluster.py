@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 import msgspec
 
 Kind = Literal["address", "local", "slurm", "ssh"]
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is the address of a Dask scheduler, by its scheme."""
+    return re.fullmatch(r"(tcp|tls|ws|wss)://\S+", text) is not None
 
 
 class Calibration(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Make docs/reference/* from the settings tables.
+"""Make docs/reference/* from the settings tables, and the man page from the command line's.
 
 `python scripts/make_reference.py` writes the pages; with `--check` it fails if they are out
 of date.
@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ringmaster.commands.command_line import DESCRIPTION, EXAMPLES, NOTES, USAGE
+from ringmaster.commands.options import STATUSES, VERBS, Option, Verb
 from ringmaster.competitions import competition_class, type_names
 from ringmaster.control.calls import calls_in
 from ringmaster.model.settings import (
@@ -26,6 +28,7 @@ from ringmaster.model.settings import (
 )
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+MAN_PAGE = "../man/ringmaster.1"
 #: Its calls are the same for all types.
 _APART = "Cluster"
 _MARKUP = re.compile(r"([\\*`|]|_(?=\W|$))")
@@ -182,8 +185,61 @@ def _escaped(text: str) -> str:
     return _MARKUP.sub(r"\\\1", text)
 
 
+def man_page() -> str:
+    """Return the man page, in the macros of man(7)."""
+    lines = ['.TH RINGMASTER 1 "" ringmaster "User commands"', ".SH NAME"]
+    lines += [f"ringmaster \\- {_roff(DESCRIPTION[0].lower() + DESCRIPTION[1:-1])}", ".SH SYNOPSIS"]
+    for words in USAGE:
+        lines += [f".B ringmaster\n{_roff(words)}", ".br"]
+    lines[-1:] = [".SH DESCRIPTION", *(_roff(text) for text in NOTES)]
+    for heading, group in VERBS.items():
+        lines.append(f".SH {_roff(heading.upper())}")
+        for verb in group:
+            lines += _man_verb(verb)
+    lines += [".SH EXAMPLES"]
+    for words, text in EXAMPLES.items():
+        lines += [".TP", f".B {_roff(words)}", _roff(f"{text[0].upper()}{text[1:]}.")]
+    status, meanings = STATUSES.split(": ")
+    lines += [f".SH {status.upper()}", _roff(meanings)]
+    lines += [".SH FILES"]
+    lines += [".TP", ".I FILE.ctl", "The control file, in Python."]
+    lines += [".TP", ".IR FILE.status ,\\ FILE.log ,\\ FILE.report ,\\ …"]
+    lines += ["Results, log and report, beside the control file."]
+    return "\n".join([*lines, ""])
+
+
+def _man_verb(verb: Verb) -> Iterator[str]:
+    """Yield the lines of a verb: usage, description, options, notes."""
+    yield f".SS {_roff(verb.label)}"
+    for words in verb.usage:
+        yield f".B ringmaster {verb.name}\n{_roff(words)}\n.br"
+    yield f".PP\n{_roff(_capital(verb.help))}."
+    for option in verb.options():
+        yield f".TP\n{_man_option(option)}\n{_roff(option.help(verb.key))}"
+    for text in verb.notes.split("\n\n"):
+        if text.startswith(" "):
+            yield f".PP\n.nf\n{_roff(text)}\n.fi"
+        # which has a section of its own
+        elif text and text != STATUSES:
+            yield f".PP\n{_roff(text)}"
+
+
+def _man_option(option: Option) -> str:
+    names = ", ".join(f"\\fB{_roff(name)}\\fR" for name in option.names)
+    value = _roff(str(option.settings.get("metavar", "")))
+    if option.settings.get("nargs") == "?":
+        value = f"[{value}]"
+    return f"{names} \\fI{value}\\fR" if value else names
+
+
+def _roff(text: str) -> str:
+    """Return a text with the characters escaped that roff changes."""
+    escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga")
+    return re.sub(r"^([.'])", r"\\&\1", escaped.replace("~", "\\(ti"), flags=re.MULTILINE)
+
+
 def pages() -> dict[str, str]:
-    """Return the text of every page by file name."""
+    """Return the text of every page by its path from FOLDER."""
     tables = {}
     for name in type_names():
         competition = competition_class(name)
@@ -192,7 +248,7 @@ def pages() -> dict[str, str]:
     references = {f"{name}.rst": reference_rst(name, table) for name, table in tables.items()}
     references["cluster.rst"] = cluster_rst(next(iter(tables.values())))
     # included by docs/changing.rst
-    return {**references, "changes.txt": changes_rst(tables)}
+    return {**references, "changes.txt": changes_rst(tables), MAN_PAGE: man_page()}
 
 
 def main() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -130,9 +131,53 @@ def test_actions_follow_the_life_of_an_event(folder: Path) -> None:
     (folder / "event.report").unlink()
     assert run([str(control), "report"]) == 0
     assert "(4/4 games)" in (folder / "event.report").read_text()
-    assert run([str(control), "reset"]) == 0
+    assert run([str(control), "reset", "--yes"]) == 0
     assert outputs(folder) == set()
     assert shown(control)["games"]["completed"] == 0
+
+
+@pytest.mark.slow
+def test_reset_lists_what_it_deletes_and_needs_a_yes(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control = folder / "event.ctl"
+    assert run(["reset", str(control)]) == 0
+    assert capsys.readouterr().out == "there is nothing to delete\n"
+    assert run([str(control), "-q"]) == 0
+    written = outputs(folder)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert run(["reset", str(control)]) == 2
+    out, err = capsys.readouterr()
+    assert re.search(r"^  event.status +\d+\.?\d* kB  4 recorded results$", out, re.MULTILINE)
+    assert re.search(r"^  event.games +\d+\.?\d* kB  4 files$", out, re.MULTILINE)
+    assert all(name in out for name in written)
+    assert err == "ringmaster: reset needs --yes where it cannot ask; nothing was deleted\n"
+    assert outputs(folder) == written
+    assert run(["reset", str(control), "-y"]) == 0
+    assert outputs(folder) == set()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("answer", "status", "stays"), [("n", 1, True), ("y", 0, False)])
+def test_reset_asks_on_a_terminal(folder: Path, answer: str, status: int, stays: bool) -> None:
+    pexpect = pytest.importorskip("pexpect")
+    control = folder / "event.ctl"
+    assert run([str(control), "-q"]) == 0
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "ringmaster", "reset", str(control)],
+        env=environment(),
+        timeout=30,
+    )
+    try:
+        child.expect("4 recorded results")
+        child.expect("Delete")
+        child.sendline(answer)
+        child.expect(pexpect.EOF)
+    finally:
+        child.close(force=True)
+    assert child.exitstatus == status
+    assert ("event.status" in outputs(folder)) == stays
 
 
 @pytest.mark.slow
@@ -464,14 +509,13 @@ def test_changed_seed_is_refused_after_the_first_game(
     assert "seed: 0 → 3 since the last run: the results so far would" in message
     assert "expected 0, or `reset`" in message
     assert "reset" in message
-    assert run([str(control), "reset"]) == 0
+    assert run([str(control), "reset", "--yes"]) == 0
     assert run([str(control), "-q"]) == 0
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
         ["x.ctl", "fly"],
         ["x.ctl", "-j", "0"],
         ["x.ctl", "-j", "many"],
@@ -516,7 +560,7 @@ def test_second_run_is_refused_while_one_is_alive_and_only_then(tmp_path: Path) 
         second = ringmaster(control, "-q")
         assert second.returncode == 1
         assert "is being run by another ringmaster" in second.stderr
-        reset = ringmaster(control, "reset")
+        reset = ringmaster(control, "reset", "--yes")
         assert reset.returncode == 1
         assert shown(control)["games"]["completed"] > 0
     finally:

@@ -228,8 +228,8 @@ def test_competition_without_games_exports_a_header_only(tmp_path: Path, capfd: 
             ["show", "--format", "csv"],
             "show has no format 'csv'; expected 'fastchess' or 'openbench'",
         ),
-        (["run", "--void"], "--void goes with export"),
-        (["export", "--json"], "--json goes with show, "),
+        (["run", "--void"], "--void is an option of export, not of "),
+        (["export", "--json"], "--json is an option of check, "),
     ],
 )
 def test_impossible_export_is_refused_and_writes_nothing(

@@ -107,7 +107,7 @@ def test_plot_does_not_write_over_a_page_of_another_program(
     page.unlink()
     assert run([str(control), "plot", "-q"]) == 0
     assert run([str(control), "plot", "-q"]) == 0
-    assert run([str(control), "reset"]) == 0
+    assert run([str(control), "reset", "--yes"]) == 0
     assert not page.exists()
 
 
@@ -117,5 +117,5 @@ def test_run_after_a_reset_starts_over(tmp_path: Path) -> None:
     assert run([str(control), "-q", "--log-gtp"]) == 0
     control.with_suffix(".status").unlink()
     assert run([str(control), "-q"]) == 0
-    assert run([str(control), "reset"]) == 0
+    assert run([str(control), "reset", "--yes"]) == 0
     assert [p.name for p in tmp_path.iterdir() if p.stem == control.stem] == [control.name]

@@ -52,7 +52,7 @@ def test_plot_writes_the_page_beside_the_control_file(played: Path, capsys: Scre
 
 def test_page_is_an_output_that_reset_deletes(played: Path) -> None:
     assert run([str(played), "plot", "-q"]) == 0
-    assert run([str(played), "reset"]) == 0
+    assert run([str(played), "reset", "--yes"]) == 0
     assert not played.with_suffix(".html").exists()
 
 

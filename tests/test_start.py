@@ -27,7 +27,17 @@ from tests.requirements import package
 
 #: Packages that no start may bring in.
 HEAVY = {
-    *("asyncio", "chess", "cozy_chess", "cshogi", "email", "http", "lark", "matplotlib"),
+    *(
+        "argcomplete",
+        "asyncio",
+        "chess",
+        "cozy_chess",
+        "cshogi",
+        "email",
+        "http",
+        "lark",
+        "matplotlib",
+    ),
     *("multiprocessing", "numpy", "psutil", "pyarrow", "pyffish", "rich", "rsshogi", "scipy"),
     *("subprocess", "tabulate"),
 }

@@ -108,11 +108,13 @@ def _names(word: str) -> tuple[list[str], bool]:
     if word.startswith("--"):
         name, equals, _ = word.partition("=")
         return [name], not equals
+    if _named(f"-{word}"):
+        # `-games` lacks a hyphen
+        return [word], False
     names = []
     for end, letter in enumerate(word[1:], 2):
         options = _named(f"-{letter}")
         if not options and letter != "h":
-            # all of it: `-games` lacks a hyphen
             return [word], False
         names.append(f"-{letter}")
         if any(option.has_value for option in options):
@@ -174,9 +176,9 @@ class Parser(argparse.ArgumentParser):
     """Raise UsageError where argparse ends the program."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(
-            f"{message.removeprefix('argument ')}\n{self.format_usage()}options: {self.prog} --help"
-        )
+        usage = self.format_usage().splitlines()[0]
+        text = message.removeprefix("argument ")
+        raise UsageError(f"{text}\n{usage}; options: {self.prog} --help")
 
 
 def _similar(name: str, known: Iterable[str]) -> list[str]:
@@ -199,7 +201,8 @@ def _refuse_unknown(line: CommandLine) -> None:
             verb, _ = _find_verb(line.words)
         except UsageError:
             # the value of the option may stand among the words
-            verb = next((v for v in verbs() if v.name in line.words[:2]), verbs()[0])
+            known = [verb for verb in verbs() if verb.name in (*line.words[:2], "run")]
+            verb = max(known, key=lambda verb: verb.name in line.words)
         for options in (verb.options(), OPTIONS):
             long = {n.lstrip("-"): n for option in options for n in option.names if len(n) > 2}
             near = _similar(name.lstrip("-"), long)
@@ -232,7 +235,10 @@ def _verbs_of(name: str) -> str:
 def make_parser(verb: Verb) -> Parser:
     """Return the parser of a verb's arguments and options."""
     width = shutil.get_terminal_size().columns - 2
-    notes = [textwrap.fill(text, width) for text in verb.notes.split("\n\n")]
+    notes = [
+        text if text.startswith(" ") else textwrap.fill(text, width)
+        for text in verb.notes.split("\n\n")
+    ]
     parser = Parser(
         f"ringmaster {verb.name}",
         usage=_usage(verb).removeprefix("usage: "),
@@ -263,7 +269,7 @@ def make_parser(verb: Verb) -> Parser:
 def _usage(verb: Verb) -> str:
     lines = [f"ringmaster {verb.name} {words}" for words in verb.usage]
     if verb.has_control_file:
-        lines.append(f"ringmaster FILE.ctl {verb.name} [OPTIONS]")
+        lines.append(f"ringmaster FILE.ctl {verb.name}{' [OPTIONS]' if verb.options() else ''}")
     return "usage: " + "\n       ".join(lines)
 
 

@@ -77,7 +77,7 @@ class Verb:
         self.function = function
         self.arguments = arguments
         self.key = key or name
-        self.usage = usage or (" ".join([*(a.usage for a in arguments), "[OPTIONS]"]),)
+        self._usage = usage
         self.notes = notes
         self.verbatim = verbatim
 
@@ -87,9 +87,16 @@ class Verb:
         return bool(self.arguments) and self.arguments[0].key == "control_file"
 
     @property
+    def usage(self) -> Sequence[str]:
+        """The words behind its name, a line for each form."""
+        words = [argument.usage for argument in self.arguments]
+        return self._usage or [" ".join([*words, *(["[OPTIONS]"] if self.options() else [])])]
+
+    @property
     def label(self) -> str:
         """The name, with the first argument where two verbs have one name."""
-        return self.name if self.key == self.name else f"{self.name} {self.arguments[0].usage}"
+        shared = sum(verb.name == self.name for verb in verbs()) > 1
+        return f"{self.name} {self.arguments[0].usage}" if shared else self.name
 
     def options(self) -> list[Option]:
         """Return its options."""
@@ -129,7 +136,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
         ),
         Verb(
             "import",
-            "write one from files or command lines of other programs",
+            "make a control file from another program's match or tune",
             "new.import_",
             usage=(
                 "[-o FILE.ctl] engines.json",
@@ -177,7 +184,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
             "positions",
             "describe labelled positions",
             "positions.describe",
-            (Argument("FILES", "files of labelled positions", "+"),),
+            (Argument("FILE", "a file of labelled positions", "+"),),
             key="describe",
         ),
     ),
@@ -187,11 +194,12 @@ VERBS: dict[str, tuple[Verb, ...]] = {
             "print a script that completes words in your shell",
             "completion.completion",
             (Argument("SHELL", "the shell", choices=lambda: SHELLS),),
-            notes="bash: ringmaster completion bash > "
-            "~/.local/share/bash-completion/completions/ringmaster\n\n"
-            "zsh: ringmaster completion zsh > ~/.zfunc/_ringmaster, with fpath+=~/.zfunc before "
-            "compinit in ~/.zshrc\n\n"
-            "fish: ringmaster completion fish > ~/.config/fish/completions/ringmaster.fish",
+            notes="In bash, for this shell or as a line of ~/.bashrc:\n\n"
+            '  eval "$(ringmaster completion bash)"\n\n'
+            "In zsh, as a line of ~/.zshrc behind compinit:\n\n"
+            '  eval "$(ringmaster completion zsh)"\n\n'
+            "In fish:\n\n"
+            "  ringmaster completion fish > ~/.config/fish/completions/ringmaster.fish",
         ),
         Verb(
             "help",

@@ -71,7 +71,7 @@ def describe(arguments: argparse.Namespace) -> int:
     from ringmaster.reporting.tables import render_report
 
     settings = PositionSettings(
-        tuple(arguments.files),
+        tuple(arguments.file),
         arguments.format,
         POV_NAMES.get(arguments.score_pov or ""),
         POV_NAMES.get(arguments.result_pov or ""),

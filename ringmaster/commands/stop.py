@@ -1,42 +1,99 @@
-"""The actions `reset` and `stop`, also for a control file that does not load."""
+"""The verbs `reset` and `stop`, also for a control file that does not load."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
-from ringmaster.commands.console import DONE
-from ringmaster.errors import RingmasterError, StoreUnwritable
+from ringmaster.commands.console import DONE, REPORTED, say
+from ringmaster.errors import RingmasterError, StoreError, StoreUnwritable, UsageError, counted
 from ringmaster.storage.lock import CompetitionLock, is_locked
 from ringmaster.storage.paths import OutputPaths
+from ringmaster.storage.store import Store
 
 
 def reset(arguments: argparse.Namespace) -> int:
-    """Delete the output files."""
+    """Delete the output files after a question; return 1 if the answer is no."""
     paths = OutputPaths(arguments.control_file)
     if not arguments.control_file.exists():
         raise RingmasterError(f"there is no control file {arguments.control_file}")
+    if not paths.existing():
+        say("there is nothing to delete\n")
+        return DONE
+    if paths.log.exists():
+        # a live run is reported before the question
+        with CompetitionLock(paths.log):
+            outputs = paths.removable()
+    else:
+        outputs = paths.removable()
+    if outputs:
+        say(_listed(paths, outputs))
+        if not arguments.yes and not _confirmed():
+            say("nothing was deleted\n")
+            return REPORTED
     with CompetitionLock(paths.log):
         paths.remove_all()
     return DONE
 
 
+def _listed(paths: OutputPaths, outputs: list[Path]) -> str:
+    """Return a line for each output: its name, size and contents."""
+    rows = []
+    total = 0
+    for path in outputs:
+        files = [f for f in path.rglob("*") if f.is_file()] if _is_folder(path) else [path]
+        size = sum(file.lstat().st_size for file in files)
+        total += size
+        contents = counted(len(files), "file") if _is_folder(path) else ""
+        if path == paths.status:
+            contents = _recorded(path)
+        name = path.relative_to(paths.control.absolute().parent)
+        rows.append(f"  {name!s:<24} {_amount(size):>8}  {contents}".rstrip())
+    rows.append(f"  {'in all':<24} {_amount(total):>8}")
+    return "\n".join(["to be deleted:", *rows, f"{paths.control} stays", ""])
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _recorded(status: Path) -> str:
+    try:
+        store = Store.open_readonly(status)
+    except StoreError:
+        return "damaged, or of another version"
+    try:
+        return f"{counted(sum(store.counts()), 'recorded result')}"
+    finally:
+        store.close()
+
+
+def _amount(size: float) -> str:
+    """Return a number of bytes as "12 kB"."""
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} GB"
+
+
+def _confirmed() -> bool:
+    """Whether the user agrees.  Raises UsageError without a terminal."""
+    if not sys.stdin.isatty():
+        raise UsageError("reset needs --yes where it cannot ask; nothing was deleted")
+    say("Delete? [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def stop(arguments: argparse.Namespace) -> int:
     """Ask a run to end after its games in progress."""
-    send(arguments.control_file, "stop")
-    return DONE
-
-
-def send(control_file: Path, command: str) -> None:
-    """Give a run a command: a line in its remote control file.
-
-    Raises RingmasterError if there is no run.
-    """
-    paths = OutputPaths(control_file)
+    paths = OutputPaths(arguments.control_file)
     paths.check([path for path in (paths.log, paths.cmd) if path.exists()])
     if not is_locked(paths.log):
-        raise RingmasterError(f"{control_file} is not running")
+        raise RingmasterError(f"{arguments.control_file} is not running")
     try:
-        paths.cmd.write_text(f"{command}\n", encoding="ascii")
+        paths.cmd.write_text("stop\n", encoding="ascii")
     except OSError as error:
         raise StoreUnwritable(f"cannot write {paths.cmd}: {error.strerror}") from error
+    return DONE

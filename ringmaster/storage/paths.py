@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from glob import escape
 from pathlib import Path
 from typing import Final, Literal
@@ -215,19 +215,33 @@ class OutputPaths(msgspec.Struct, frozen=True):
         """Delete the records of games in progress; for the owner of the lock."""
         shutil.rmtree(self.live, ignore_errors=True)
 
+    def removable(self) -> list[Path]:
+        """Return every output that ringmaster wrote, the run log last."""
+        existing = self.existing()
+        return list(self._removable(existing, self._foreign(existing)))
+
+    def _removable(self, existing: Iterable[Path], foreign: Mapping[Path, Maker]) -> Iterator[Path]:
+        """Yield outputs of ringmaster; of a folder with other files, its own files."""
+        for path in existing:
+            if path not in foreign:
+                yield path
+            elif path in self._folders() and path.is_dir() and not path.is_symlink():
+                yield from (inside for inside in path.iterdir() if inside not in foreign)
+
     def remove_all(self) -> None:
         """Delete every output that ringmaster wrote; links are removed, not followed.
 
         Raises StoreUnwritable; ForeignFiles, at the end, when other files remain.
         """
-        folders = self._folders()
         existing = self.existing()
         foreign = self._foreign(existing)
-        for path in existing:
+        folders = self._folders()
+        for path in self._removable(existing, foreign):
+            is_ours = path in folders or path.parent in folders
             try:
-                if path in folders and path.is_dir() and not path.is_symlink():
-                    self._remove_folder(path, foreign)
-                elif path not in foreign:
+                if is_ours and path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
                     path.unlink(missing_ok=True)
             except OSError as error:
                 where = error.filename or path
@@ -237,18 +251,6 @@ class OutputPaths(msgspec.Struct, frozen=True):
                 f"not deleted: {_listed(existing, foreign)}; delete them yourself if you do not "
                 "need them"
             )
-
-    def _remove_folder(self, folder: Path, foreign: Mapping[Path, Maker]) -> None:
-        if folder not in foreign:
-            shutil.rmtree(folder)
-            return
-        for path in folder.iterdir():
-            if path in foreign:
-                continue
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
 
     def _foreign(self, outputs: Iterable[Path]) -> dict[Path, Maker]:
         """Return the outputs, and files inside them, that other programs wrote.

@@ -245,8 +245,8 @@ def test_against_a_reference_time_constant_and_noise_are_twice_as_large(plan: An
         (["--optimum", "a=0.5,a=0.6"], "has a twice"),
         (["--draw-ratio", "1"], "is not a number from 0 to 0.999"),
         (["--seconds-per-game", "0"], "is not a number above 0"),
-        (["--replicates", "10"], "--replicates goes with simulate"),
-        (["--bias", "0"], "--bias goes with simulate"),
+        (["--replicates", "10"], "--replicates is an option of simulate, not of plan"),
+        (["--bias", "0"], "--bias is an option of simulate, not of plan"),
     ],
 )
 def test_bad_option_is_answered_by_what_would_be_right(
@@ -265,7 +265,7 @@ def test_options_of_plan_are_refused_elsewhere(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([str(tmp_path / "event.ctl"), "show", "--elo", "2"]) == 2
-    assert "--elo goes with plan and simulate" in capsys.readouterr().err
+    assert "--elo is an option of plan and simulate, not of show" in capsys.readouterr().err
 
 
 def test_other_competition_types_have_no_plan(

@@ -159,7 +159,7 @@ def test_text_shows_course_gain_and_estimates(
         (["--draw-model", "some"], "there is no 'some'; choose from fixed"),
         (["--correlation", "2"], "is not a number from -1 to 1"),
         (["--optimum", "a=0.5"], "random for all parameters or for none"),
-        (["--seconds-per-game", "2"], "--seconds-per-game goes with plan"),
+        (["--seconds-per-game", "2"], "--seconds-per-game is an option of plan, not of simulate"),
     ],
 )
 def test_bad_option_is_answered_by_what_would_be_right(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from pathlib import Path
@@ -12,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.cli import USAGE, run
-from ringmaster.commands.new import import_, new
-from ringmaster.errors import RingmasterError
 
 MATCH = "fastchess -engine cmd=/e/a name=a -engine cmd=/e/b name=b -each tc=10+0.1"
 
@@ -168,8 +165,7 @@ def test_control_file_of_the_name_of_a_command_can_be_reached(
 
 @given(st.lists(st.text(max_size=20), max_size=5))
 def test_no_arguments_end_in_a_traceback(words: list[str]) -> None:
-    for command in (new, import_):
+    for verb in ("new", "import"):
         # "-": nothing that could be written
-        command_words = [*words[:2], "-"] if command is new else words
-        with contextlib.suppress(RingmasterError):
-            command(command_words)
+        verb_words = [*words[:2], "-"] if verb == "new" else words
+        assert run([verb, *verb_words]) in (0, 1, USAGE)

@@ -109,18 +109,6 @@ def test_tournament_has_its_matchups_drawn(tmp_path: Path) -> None:
     assert "Elo of the first player over the second" in text
 
 
-def test_without_matplotlib_nothing_is_read_or_written(
-    played: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ringmaster.commands.plot.find_spec", lambda name: None)
-    assert run([str(played), "plot"]) == 1
-    assert capsys.readouterr().err == (
-        "ringmaster: pictures need matplotlib, which is not installed: "
-        "pip install 'ringmaster-engines[plots]'\n"
-    )
-    assert files(played) == set()
-
-
 @pytest.mark.slow
 def test_control_file_that_does_not_go_with_the_results_is_refused(
     played: Path, capsys: Screen

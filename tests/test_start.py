@@ -42,7 +42,7 @@ HEAVY = {
     *("subprocess", "tabulate"),
 }
 #: Forbidden packages that need not be installed.
-OPTIONAL = {"cshogi", "matplotlib", "pyarrow", "pyffish"}
+OPTIONAL = {"cshogi", "pyarrow", "pyffish"}
 #: Competition types with tuners that use NumPy.
 WITH_ARRAYS = ("clop_tuner", "optuna_tuner", "spsa", "texel")
 

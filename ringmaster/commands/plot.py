@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from importlib.util import find_spec
 from pathlib import Path
 
 from ringmaster.commands.console import DONE, complain, say
@@ -11,7 +10,6 @@ from ringmaster.commands.loading import accepted, restore
 from ringmaster.errors import RingmasterError, UsageError
 from ringmaster.export.output import open_output
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.reporting.plots import NOT_INSTALLED
 from ringmaster.reporting.plots_page import render_page
 from ringmaster.reporting.plots_sheet import FORMATS as PICTURES
 from ringmaster.reporting.plots_sheet import write_sheets
@@ -37,8 +35,7 @@ def plot(arguments: argparse.Namespace) -> int:
 def _target(loaded: LoadedCompetition, output: Path | None) -> Path:
     """Return the file to write, by default the competition's page.
 
-    Raises UsageError for an impossible file, ForeignFiles for a page of another program,
-    RingmasterError without matplotlib.
+    Raises UsageError for an impossible file, ForeignFiles for a page of another program.
     """
     page = loaded.paths.page
     target = page if output is None else output
@@ -51,8 +48,6 @@ def _target(loaded: LoadedCompetition, output: Path | None) -> Path:
         raise UsageError(f"{target} belongs to the competition itself; give another --output")
     if output is None:
         loaded.paths.check([page])
-    if find_spec("matplotlib") is None:
-        raise RingmasterError(NOT_INSTALLED)
     return target
 
 

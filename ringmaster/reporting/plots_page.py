@@ -13,16 +13,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from ringmaster.model.report import Chart, ChartGroup, Comparison, Report, Table, Text
-from ringmaster.reporting.plots import (
-    PALETTE,
-    Key,
-    drawing,
-    frame,
-    inches,
-    keys,
-    new_figure,
-    shortened,
-)
+from ringmaster.reporting.plots import Key, frame, inches, keys
+from ringmaster.reporting.plots_style import PALETTE, drawing, new_figure, shortened
 from ringmaster.reporting.tables import LINE_LIMIT, cell_text
 from ringmaster.reporting.text import sanitise
 
@@ -219,7 +211,7 @@ def _picture(chart: Chart | Comparison, wide: float, prefix: str) -> str:
     high = inches(chart, wide)
     figure = new_figure(wide, high)
     figure.patch.set_visible(False)
-    axes = frame(figure, chart, (0, 0, wide, high))
+    axes = frame(figure, chart, (0, 0, wide))
     axes.patch.set_visible(False)
     stream = io.BytesIO()
     figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})

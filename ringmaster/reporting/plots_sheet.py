@@ -5,21 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, BinaryIO
 
-from ringmaster.model.report import Chart, ChartGroup, Comparison
-from ringmaster.reporting.plots import (
-    PALETTE,
-    SMALL,
-    TEXT,
-    drawing,
-    frame,
-    handle,
-    inches,
-    keys,
-    new_figure,
-    shortened,
-)
+import msgspec
+
+from ringmaster.model.report import AnyChart, Bars, ChartGroup, Comparison, HeatMap, Tree
+from ringmaster.reporting.plots import frame, handle, inches, keys
+from ringmaster.reporting.plots_style import PALETTE, SMALL, TEXT, drawing, new_figure, shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +40,7 @@ class _Row:
     """Charts side by side, or the head of a group, with their height in inches."""
 
     height: float
-    charts: list[Chart | Comparison] = field(default_factory=list)
+    charts: list[AnyChart] = field(default_factory=list)
     columns: int = 1
     head: ChartGroup | None = None
 
@@ -55,10 +48,7 @@ class _Row:
 def write_sheets(
     groups: Sequence[ChartGroup], title: str, format: str, stream: BinaryIO
 ) -> list[str]:
-    """Write all charts in one of FORMATS; return warnings.
-
-    Raises RingmasterError without matplotlib, OSError.
-    """
+    """Write all charts in one of FORMATS; return warnings.  Raises OSError."""
     with drawing() as notes:
         if format == "pdf":
             _write_pages(groups, title, stream)
@@ -87,23 +77,45 @@ def _write_pages(groups: Sequence[ChartGroup], title: str, stream: BinaryIO) -> 
 def _rows(group: ChartGroup, most: int | None = None) -> Iterator[_Row]:
     """Yield the head of a group and the rows of its charts.
 
-    A comparison has its own row, or several if it has more than `most` lines.
+    A wide chart has its own row; a chart of more than `most` lines is in parts.
     """
     lines = len(_wrapped(group))
     yield _Row(0.38 + 0.16 * lines + (0.26 if keys(group) else 0), head=group)
-    small = [chart for chart in group.charts if isinstance(chart, Chart)]
+    small = [chart for chart in group.charts if not _is_wide(chart)]
     columns = 2 if len(small) == 4 else min(3, len(small))
-    for i in range(0, len(small), max(columns, 1)):
-        row = small[i : i + columns]
-        yield _Row(inches(row[0], _width(columns)), list(row), columns)
-    for chart in group.charts:
-        if isinstance(chart, Comparison):
-            step = most or max(1, len(chart.rows))
-            for i in range(0, len(chart.rows), step):
-                part = Comparison(
-                    chart.title, chart.rows[i : i + step], chart.x_label, chart.note, chart.mark
+    for wide, charts in groupby(group.charts, _is_wide):
+        row = [part for chart in charts for part in _parts(chart, most)]
+        step = 1 if wide else columns
+        for i in range(0, len(row), step):
+            beside = row[i : i + step]
+            yield _Row(max(inches(chart, _width(step)) for chart in beside), beside, step)
+
+
+def _is_wide(chart: AnyChart) -> bool:
+    """Whether a chart needs the whole width."""
+    many = isinstance(chart, HeatMap) and len(chart.x_names) > 12
+    return many or isinstance(chart, Comparison | Tree)
+
+
+def _parts(chart: AnyChart, most: int | None) -> Iterator[AnyChart]:
+    """Yield a chart, or parts of at most `most` rows."""
+    match chart:
+        case Comparison(rows=rows) if most is not None and len(rows) > most:
+            for i in range(0, len(rows), most):
+                yield msgspec.structs.replace(chart, rows=rows[i : i + most])
+        case Bars(names=names, series=series) if most is not None:
+            # bars beside each other need more room
+            step = most if chart.stacked else 2 * most // (1 + len(series))
+            for i in range(0, len(names), step):
+                yield msgspec.structs.replace(
+                    chart,
+                    names=names[i : i + step],
+                    series=tuple(
+                        msgspec.structs.replace(s, values=s.values[i : i + step]) for s in series
+                    ),
                 )
-                yield _Row(inches(part, _width(1)), [part])
+        case _:
+            yield chart
 
 
 def _pages(groups: Sequence[ChartGroup]) -> list[list[_Row]]:
@@ -155,7 +167,7 @@ def _sheet(rows: Sequence[_Row], title: str, high: float | None) -> Figure:
         wide = _width(row.columns)
         for i, chart in enumerate(row.charts):
             left = MARGIN + i * (wide + GAP)
-            frame(figure, chart, (left, top, wide, inches(chart, wide)))
+            frame(figure, chart, (left, top, wide))
         top += row.height + GAP
     return figure
 

@@ -224,6 +224,31 @@ def test_cross_table_has_the_best_on_top_and_no_score_against_oneself(tmp_path: 
     assert heat.texts[0] == ("0-2", "0.5-1.5", "")
 
 
+def test_cross_table_of_a_gauntlet_has_challengers_against_opponents(tmp_path: Path) -> None:
+    source = """competition_type = "gauntlet"
+game = "chess"
+players = {c: Player("engine", nodes=1) for c in "abcd"}
+challengers = ["a", "b"]
+opponents = ["c", "d"]
+rounds = 2
+"""
+    competition = made(tmp_path, source)
+    history = play(
+        competition,
+        8,
+        lambda job: (
+            None
+            if {p.code for p in job.players} == {"b", "d"}
+            else seat_of(job, min(p.code for p in job.players))
+        ),
+    )
+    (heat,) = by_key(competition.charts(history))["crosstable"].charts
+    assert isinstance(heat, HeatMap)
+    assert (heat.x_names, heat.y_names) == (("a", "b"), ("d", "c"))
+    assert heat.values == ((100, 50), (100, 100))
+    assert heat.texts == (("2-0", "1-1"), ("2-0", "2-0"))
+
+
 def test_swiss_of_one_sided_pairings_has_something_to_draw(tmp_path: Path) -> None:
     source = (ALL % ("abcd", 1)).replace("allplayall", "swiss")
     competition = made(tmp_path, source)
@@ -325,11 +350,11 @@ def test_openings_with_the_most_extreme_scores_are_shown_of_many() -> None:
         for i in range(4):
             games.record_result(("a", "b"), f"book:{opening:02}", won("x", int(25 * i > opening)))
     chart = comparison(by_key(games.charts([]))["openings"])
-    assert len(chart.rows) == 30
+    assert len(chart.rows) == 20
     assert chart.rows[0].value == 100
     assert chart.rows[-1].value == 25
     assert chart.note == (
-        "the 15 highest and the 15 lowest scores of 100 openings with 4 games or more"
+        "the 10 highest and the 10 lowest scores of 100 openings with 4 games or more"
     )
 
 

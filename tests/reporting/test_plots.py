@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import re
 import sys
 from html.parser import HTMLParser
@@ -13,36 +14,42 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.errors import RingmasterError
 from ringmaster.model.report import (
     Band,
+    Bars,
+    BarSeries,
     Chart,
     ChartGroup,
     Compared,
     Comparison,
+    HeatMap,
     Interval,
     Level,
     Report,
+    Role,
     Series,
     Table,
     Text,
+    Tree,
+    TreeNode,
     Whiskers,
 )
 from ringmaster.reporting import plots_sheet
-from ringmaster.reporting.plots import (
+from ringmaster.reporting.plots import frame, inches
+from ringmaster.reporting.plots_lines import x_limits, y_limits
+from ringmaster.reporting.plots_page import render_page
+from ringmaster.reporting.plots_sheet import HIGH, write_sheets
+from ringmaster.reporting.plots_style import (
     MISSING_LETTERS,
     PALETTE,
     drawing,
-    frame,
-    inches,
     new_figure,
+    short_name,
     tick_texts,
-    x_limits,
-    y_limits,
 )
-from ringmaster.reporting.plots_page import render_page
-from ringmaster.reporting.plots_sheet import HIGH, write_sheets
+from ringmaster.reporting.text import width
 
+ROLES: tuple[Role, ...] = ("main", "aside", "average", "estimate", "good", "bad", "neutral")
 HOSTILE = (
     "</text></svg><script>alert(1)</script><img src=x onerror=alert(2)> $a_{b$ & \"q' \x1b[31m"
 )
@@ -81,6 +88,36 @@ def comparison(rows: int = 3, name: str = "player") -> Comparison:
         for i in range(rows)
     ]
     return Comparison("", tuple(compared), "Elo", mark=0)
+
+
+def shapes(names: int = 5, name: str = "a name") -> list[ChartGroup]:
+    """Return groups of heat maps, bars and trees."""
+    all_names = tuple(f"{name} {i}" for i in range(names))
+    cells = tuple(tuple(None if x == y else x - y for x in range(names)) for y in range(names))
+    values = tuple(float(i % 3) for i in range(names))
+    series = tuple(BarSeries(f"{name} {r}", values, r) for r in ROLES)
+    node = TreeNode(name, "1 visit", 1 / names)
+    root = TreeNode("root", name, 1.0, (node,) * (names - 1) + (TreeNode(name, "", 0.1, (node,)),))
+    return [
+        ChartGroup(
+            "Visits",
+            (
+                HeatMap(name, all_names, all_names, cells, name, name, name, name),
+                Bars("Stacked", all_names, series, "of", "games", stacked=True),
+                Bars("Beside", all_names, series[:2], "of", "games", "noted"),
+                Bars("Standing", tuple(map(str, range(names))), series[:1], "moves", "games"),
+            ),
+            key="visits",
+        ),
+        ChartGroup("Tree", (Tree(name, root, "noted"),), key="tree"),
+        ChartGroup(
+            "Categories",
+            (
+                Chart("by x", (Whiskers("score", ((0, 1, 0, 2),)),), x_names=all_names),
+                Chart("by y", (Series("value", ((0, 1), (1, 2))),), y_names=all_names),
+            ),
+        ),
+    ]
 
 
 def groups(count: int = 5) -> list[ChartGroup]:
@@ -171,21 +208,43 @@ def test_frames_are_on_the_sheet_and_do_not_overlap(count: int) -> None:
         boxes = [axes.get_tightbbox() for axes in figure.axes]
         wide, high = figure.bbox.size
     assert len(boxes) == 2 * count + 1
+    check_boxes(boxes, wide, high)
+
+
+def check_boxes(boxes: list[Any], wide: float, high: float) -> None:
     for i, box in enumerate(boxes):
-        assert box is not None
-        assert box.x0 >= 0
-        assert box.y0 >= 0
-        assert box.x1 <= wide
-        assert box.y1 <= high
+        assert box.x0 >= 0, f"{i}: {box}"
+        assert box.y0 >= 0, f"{i}: {box}"
+        assert box.x1 <= wide, f"{i}: {box}"
+        assert box.y1 <= high, f"{i}: {box}"
         for other in boxes[:i]:
-            assert other is not None
             assert not box.overlaps(other), f"{i}: {box} and {other}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", [1, 2, 5, 30])
+@pytest.mark.parametrize(
+    "name", ["a", "an engine with a very long name of version 17.1-dev (64 bit)"]
+)
+def test_shapes_and_their_legends_are_on_the_sheet_and_do_not_overlap(
+    names: int, name: str
+) -> None:
+    with drawing():
+        rows = [row for group in shapes(names, name) for row in plots_sheet._rows(group)]
+        figure = plots_sheet._sheet(rows, "title", None)
+        figure.draw_without_rendering()
+        boxes = [axes.get_tightbbox() for axes in figure.axes]
+        legends = [legend.get_window_extent() for legend in figure.legends]
+        wide, high = figure.bbox.size
+    assert len(boxes) == 7
+    check_boxes(boxes, wide, high)
+    check_boxes(legends, wide, high)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 6, 40])
 def test_pages_have_room_for_their_rows_and_every_chart_is_on_one(count: int) -> None:
-    chart_groups = [*groups(count), ChartGroup("Many", (comparison(100),))]
+    chart_groups = [*groups(count), ChartGroup("Many", (comparison(100),)), *shapes(count)]
     with drawing():
         pages = plots_sheet._pages(chart_groups)
         for rows in pages:
@@ -194,7 +253,10 @@ def test_pages_have_room_for_their_rows_and_every_chart_is_on_one(count: int) ->
             assert rows[0].head is not None
             assert rows[-1].head is None
     shown = [chart for rows in pages for row in rows for chart in row.charts]
-    assert [c.title for c in shown if isinstance(c, Chart)] == [f"p{i}" for i in range(count)] * 2
+    titles = [c.title for c in shown if isinstance(c, Chart)]
+    assert titles == [*[f"p{i}" for i in range(count)] * 2, "by x", "by y"]
+    bars = [len(c.names) for c in shown if isinstance(c, Bars)]
+    assert sum(bars) == 3 * count
     compared = [row.name for c in shown if isinstance(c, Comparison) for row in c.rows]
     assert compared == [f"player {i}" for n in (3, 100) for i in range(n)]
     if count == 1:
@@ -208,6 +270,22 @@ def test_letters_missing_from_all_fonts_are_reported() -> None:
     assert write_sheets(chart_groups, "t", "png", stream) == [MISSING_LETTERS]
 
 
+def test_matplotlib_does_not_report_its_fonts_while_drawing() -> None:
+    logger = logging.getLogger("matplotlib.font_manager")
+    with drawing():
+        assert not logger.isEnabledFor(logging.WARNING)
+    assert logger.isEnabledFor(logging.WARNING)
+
+
+@pytest.mark.parametrize("name", ["一" * 100, "e" * 100 + ".epd:17", "a v b"])
+def test_long_name_keeps_its_start_and_its_end(name: str) -> None:
+    short = short_name(name, 20)
+    assert width(short) <= 20
+    if name != short:
+        assert short[:3] == name[:3]
+        assert short[-3:] == name[-3:]
+
+
 def test_svg_keeps_letters_as_text() -> None:
     stream = io.BytesIO()
     write_sheets([ChartGroup("P", (course("飛車の価値"),))], "t", "svg", stream)
@@ -217,14 +295,6 @@ def test_svg_keeps_letters_as_text() -> None:
 def test_very_high_sheet_has_fewer_dots() -> None:
     assert plots_sheet.dots_an_inch(100) == plots_sheet.DOTS
     assert plots_sheet.dots_an_inch(1000) * 1000 <= plots_sheet.MOST_DOTS
-
-
-def test_error_without_matplotlib_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(RingmasterError, match=r"pip install 'ringmaster-engines\[plots\]'"):
-        render_page(Report(), [], title="t")
-    with pytest.raises(RingmasterError, match="matplotlib, which is not installed"):
-        write_sheets([], "t", "png", io.BytesIO())
 
 
 # ranges and numbers
@@ -384,7 +454,7 @@ def test_page_with_any_name_is_well_formed(name: str) -> None:
 def test_clipped_interval_ends_in_an_arrow() -> None:
     with drawing():
         figure = new_figure(4, inches(course(), 4))
-        axes = frame(figure, course(low=None, high=1e6), (0, 0, 4, inches(course(), 4)))
+        axes = frame(figure, course(low=None, high=1e6), (0, 0, 4))
         markers = [line.get_marker() for line in axes.lines]
     assert "v" in markers
     assert "^" in markers

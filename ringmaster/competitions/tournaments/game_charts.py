@@ -13,7 +13,7 @@ from ringmaster.model.results import GameResult
 from ringmaster.stats.elo import wilson
 
 #: Most openings that are counted, and that are shown; the fewest games of a shown one.
-MOST_OPENINGS, SHOWN_OPENINGS, FEWEST_GAMES = 5000, 30, 4
+MOST_OPENINGS, SHOWN_OPENINGS, FEWEST_GAMES = 5000, 20, 4
 #: Most players with a score by colour, most bars of lengths and endings, most kinds of faults.
 _COLOURED, _BINS, _ENDINGS, _KINDS = 15, 24, 14, 5
 

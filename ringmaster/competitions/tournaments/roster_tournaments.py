@@ -233,7 +233,8 @@ class Gauntlet(RosterTournament):
     def _standings(self) -> Standings:
         # a player may have been in either list, in different runs
         codes = tuple(dict.fromkeys((*self.challengers, *self.opponents)))
-        return Standings(codes, self.tallies.values(), self.values["anchor"])
+        tallies = self.tallies.values()
+        return Standings(codes, tallies, self.values["anchor"], self.challengers)
 
     def _against(self, i: int, j: int) -> Tally:
         """Return the results of challenger i against opponent j."""

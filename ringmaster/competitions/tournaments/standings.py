@@ -96,12 +96,18 @@ class Standings:
     codes    the players, in the order of the grid
     tallies  results of pairs of them; several tallies of one pair are added
     anchor   a player with known Elo; ignored when it is not one of them
+    challengers  of a gauntlet, whose opponents do not meet each other
     """
 
     def __init__(
-        self, codes: Sequence[str], tallies: Iterable[Tally], anchor: Anchor | None = None
+        self,
+        codes: Sequence[str],
+        tallies: Iterable[Tally],
+        anchor: Anchor | None = None,
+        challengers: Sequence[str] = (),
     ) -> None:
         self.codes = tuple(codes)
+        self.challengers = frozenset(challengers)
         self.anchor = None if anchor is None or anchor.code not in self.codes else anchor
         place = {code: i for i, code in enumerate(self.codes)}
         #: Wins, draws and losses of the player with the lower number, by both numbers.
@@ -375,23 +381,35 @@ def _crosstable(standings: Standings) -> Iterator[ChartGroup]:
     order = [i for _, i in standings.ranking() if standings.total(i)[1]]
     if len(order) < 3:
         return
-    values: list[tuple[float | None, ...]] = []
-    texts: list[tuple[str, ...]] = []
+    codes = standings.codes
+    text = "Points of each player (row) against each other (column), the best on top."
     # the first row is the lowest one
-    for i in reversed(order):
-        scores = [standings.against(i, j) if i != j else (0.0, 0.0) for j in order]
-        values.append(
-            tuple(100 * won / (won + lost) if won + lost else None for won, lost in scores)
-        )
-        texts.append(tuple(f"{won:g}-{lost:g}" if won + lost else "" for won, lost in scores))
-    names = [f"{letters(i)} {standings.codes[i]}" for i in reversed(order)]
+    rows, columns = order[::-1], order
+    y_names, x_names = [f"{letters(i)} {codes[i]}" for i in rows], list(map(letters, columns))
+    if standings.challengers:
+        text = "Points of each challenger (column) against each opponent (row)."
+        columns = [i for i in order if codes[i] in standings.challengers]
+        rows = [i for i in order if codes[i] not in standings.challengers]
+        y_names, x_names = [codes[i] for i in rows], [codes[i] for i in columns]
+
+    def score(row: int, column: int) -> tuple[float, float]:
+        if row == column:
+            return 0.0, 0.0
+        scores = standings.against(row, column)
+        return scores[::-1] if standings.challengers else scores
+
+    cells = [[score(i, j) for j in columns] for i in rows]
     heat = HeatMap(
         "",
-        tuple(letters(i) for i in order),
-        tuple(names),
-        tuple(values),
+        tuple(x_names),
+        tuple(y_names),
+        tuple(
+            tuple(100 * won / (won + lost) if won + lost else None for won, lost in row)
+            for row in cells
+        ),
         "score, %",
-        texts=tuple(texts),
+        texts=tuple(
+            tuple(f"{won:g}-{lost:g}" if won + lost else "" for won, lost in row) for row in cells
+        ),
     )
-    text = "Points of each player (row) against each other (column), the best on top."
     yield ChartGroup("Cross table", (heat,), text, "crosstable")

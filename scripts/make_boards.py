@@ -83,16 +83,8 @@ def styles(modules: Path, pieces: Path) -> str:
     rules = [f'@import "{modules / sheet}";' for sheet in (*sheets, goban)]
     optimiser = modules / ".bin/svgo"
     for code, role in PIECES.items():
-        svg = run(
-            modules,
-            str(optimiser),
-            "--multipass",
-            "-p",
-            "2",
-            "-o",
-            "-",
-            str(pieces / f"0{code}.svg"),
-        )
+        source = str(pieces / f"0{code}.svg")
+        svg = run(modules, str(optimiser), "--multipass", "-p", "2", "-i", source, "-o", "-")
         url = urllib.parse.quote(svg.strip(), safe=" =:/,'()-.;<>\"")
         url = re.sub('"', "'", url).replace("<", "%3C").replace(">", "%3E")
         rules.append(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ringmaster.cli import USAGE, run
 from ringmaster.commands.command_line import read
 from ringmaster.commands.options import OPTIONS, Option, Verb, verb_names, verbs
+from ringmaster.errors import UsageError
 
 #: Values of options that do not accept 2.
 VALUES = {
@@ -93,6 +97,16 @@ def test_positions_are_described_or_made_by_the_kind_of_file() -> None:
     assert read(["positions", "x.ctl"])[0] is made
     assert read(["x", "positions"])[0] is made
     assert read(["positions", "a.epd", "b.plain"])[0] is described
+
+
+WORDS = ["x.ctl", "run", "positions", "", "-", "--", "-j", "4", "-qj2", "--affinity", "--players"]
+
+
+@given(st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=4), st.just("a" * 300))))
+def test_no_words_end_in_another_exception(argv: list[str]) -> None:
+    if argv:
+        with contextlib.suppress(UsageError, SystemExit):
+            read(argv)
 
 
 def test_every_option_belongs_to_known_verbs_and_has_help() -> None:

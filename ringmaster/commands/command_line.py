@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import textwrap
@@ -154,7 +155,7 @@ def _find_verb(words: list[str]) -> tuple[Verb, list[str]]:
         named = [verb for verb in verbs() if verb.name == first]
         return next((v for v in named if v.has_control_file == is_file), named[0]), rest
     if not rest:
-        is_new = "." not in first and "/" not in first and not Path(first).exists()
+        is_new = "." not in first and "/" not in first and not os.path.exists(first)
         if is_new and _similar(first, verb_names()):
             raise UsageError(_no_verb(first))
         return of_file["run"], words
@@ -164,7 +165,7 @@ def _find_verb(words: list[str]) -> tuple[Verb, list[str]]:
     if second in verb_names():
         verb = next(verb for verb in verbs() if verb.name == second)
         raise UsageError(f"{second} has no control file\n{_usage(verb)}")
-    if second.endswith(".ctl") or (Path(second).exists() and not Path(first).exists()):
+    if second.endswith(".ctl") or (os.path.exists(second) and not os.path.exists(first)):
         raise UsageError(_no_verb(first))
     raise UsageError(_no_verb(second))
 

@@ -115,15 +115,20 @@ def _words(known: Iterable[Verb]) -> Completer:
 
 def _ctl(prefix: str) -> dict[str, str]:
     """Return folders and control files."""
-    return {name: "" for name in _files(prefix) if name.endswith((".ctl", "/"))}
+    return {name: kind for name, kind in _files(prefix).items() if name.endswith((".ctl", "/"))}
 
 
 def _files(prefix: str) -> dict[str, str]:
     """Return folders and files."""
-    folder = os.path.dirname(prefix)
+    folder, beginning = os.path.split(prefix)
     try:
         entries = list(os.scandir(os.path.expanduser(folder) or "."))
     except OSError:
         return {}
-    shown = [e for e in entries if prefix[len(folder) :] or not e.name.startswith(".")]
-    return {os.path.join(folder, e.name) + "/" * e.is_dir(): "" for e in shown}
+    files = {}
+    for entry in entries:
+        # a hidden file after its dot only
+        if beginning or not entry.name.startswith("."):
+            path = os.path.join(folder, entry.name)
+            files[path + "/" * entry.is_dir()] = "folder" if entry.is_dir() else "file"
+    return files

@@ -115,7 +115,7 @@ def _types() -> Sequence[str]:
     return known()
 
 
-SHELLS = ("bash", "zsh", "fish", "tcsh")
+SHELLS = ("bash", "zsh", "fish")
 STATUSES = (
     "Exit status: 0 done or stopped on request, 1 a reported error, 2 wrong usage, 3 interrupted, "
     "4 an internal error."

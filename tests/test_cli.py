@@ -149,7 +149,7 @@ def test_reset_lists_what_it_deletes_and_needs_a_yes(
     assert run(["reset", str(control)]) == 2
     out, err = capsys.readouterr()
     assert re.search(r"^  event.status +\d+\.?\d* kB  4 recorded results$", out, re.MULTILINE)
-    assert re.search(r"^  event.games +\d+\.?\d* kB  4 files$", out, re.MULTILINE)
+    assert re.search(r"^  event.games/ +\d+\.?\d* kB  4 files$", out, re.MULTILINE)
     assert all(name in out for name in written)
     assert err == "ringmaster: reset needs --yes where it cannot ask; nothing was deleted\n"
     assert outputs(folder) == written

@@ -278,7 +278,7 @@ def short_help() -> str:
     """Return the help of the program: each verb in a line, without options."""
     lines = ["usage: ringmaster " + "\n       ringmaster ".join(USAGE), "", DESCRIPTION]
     for heading, group in VERBS.items():
-        lines += ["", f"{heading}:", *(f"  {verb.label:<18} {verb.help}" for verb in group)]
+        lines += ["", f"{heading}:", *(f"  {verb.label:<19} {verb.help}" for verb in group)]
     lines += ["", "examples:", *(f"  {words:<37} {text}" for words, text in EXAMPLES.items())]
     return "\n".join([*lines, "", *NOTES, ""])
 

@@ -48,8 +48,8 @@ def _listed(paths: OutputPaths, outputs: list[Path]) -> str:
         contents = counted(len(files), "file") if _is_folder(path) else ""
         if path == paths.status:
             contents = _recorded(path)
-        name = path.relative_to(paths.control.absolute().parent)
-        rows.append(f"  {name!s:<24} {_amount(size):>8}  {contents}".rstrip())
+        name = str(path.relative_to(paths.control.absolute().parent)) + "/" * _is_folder(path)
+        rows.append(f"  {name:<24} {_amount(size):>8}  {contents}".rstrip())
     rows.append(f"  {'in all':<24} {_amount(total):>8}")
     return "\n".join(["to be deleted:", *rows, f"{paths.control} stays", ""])
 
@@ -64,7 +64,7 @@ def _recorded(status: Path) -> str:
     except StoreError:
         return "damaged, or of another version"
     try:
-        return f"{counted(sum(store.counts()), 'recorded result')}"
+        return counted(sum(store.counts()), "recorded result")
     finally:
         store.close()
 
@@ -82,7 +82,7 @@ def _confirmed() -> bool:
     """Whether the user agrees.  Raises UsageError without a terminal."""
     if not sys.stdin.isatty():
         raise UsageError("reset needs --yes where it cannot ask; nothing was deleted")
-    say("Delete? [y/N] ")
+    say("Delete these files? [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

@@ -257,10 +257,10 @@ def shown(value: Any, limit: int = 60) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """Return "1 win", "2 wins", "0 losses"."""
+    """Return "1 win", "2 wins", "0 losses", "1,204 games"."""
     if number == 1:
         return f"1 {thing}"
-    return f"{number} {thing}{'es' if thing.endswith('s') else 's'}"
+    return f"{number:,} {thing}{'es' if thing.endswith('s') else 's'}"
 
 
 def is_text(value: str) -> bool:

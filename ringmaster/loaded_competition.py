@@ -371,13 +371,18 @@ class LoadedCompetition:
         self.effects = self.competition.apply_edits([issue.ticket for issue in issues])
         return [issue for issue in issues if self.competition.resume(issue.ticket)]
 
-    def report_text(self) -> str:
-        """Return the report."""
+    def report_text(self, *, begins: bool = True) -> str:
+        """Return the report.
+
+        begins  whether the verdict is also under the heading
+        """
         description = self.control_file.values["description"]
         return render_report(
             Report((*self.competition.report().blocks, *self.conditions.blocks())),
             heading=f"{self.competition.type_name}: {self.code}",
             description=None if description is None else description.strip(),
+            verdict=self.competition.verdict(),
+            begins=begins,
         )
 
     def write_report(self) -> None:
@@ -395,6 +400,7 @@ class LoadedCompetition:
         return {
             "competition": self.code,
             "competition_type": self.competition.type_name,
+            "verdict": self.competition.verdict(),
             "games": {
                 "completed": completed,
                 "void": void,

@@ -321,7 +321,10 @@ class Ringmaster:
         progress = self._competition.progress()
         total = "" if progress.total is None else f"/{progress.total}"
         more = "" if self._competition.finished() else "; run it again to resume"
-        self._display.message(f"{reason} ({progress.completed}{total} {progress.label}{more})")
+        one = (progress.completed if progress.total is None else progress.total) == 1
+        label = progress.label.removesuffix("s") if one else progress.label
+        ending = f"{reason} ({progress.completed}{total} {label}{more})"
+        self._display.message(f"{ending}: {self._competition.verdict()}")
         if not self._inconsistent:
             self._loaded.write_report()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 
 from ringmaster.competitions.competition import Reaction
@@ -13,6 +14,8 @@ from ringmaster.storage.journal import Journal
 
 #: Numbers of results and of warnings on the display.
 RECENT, WARNINGS = 50, 5
+#: A verdict is computed again after this many times its own duration.
+VERDICT_PAUSE = 20
 
 
 class RunLog:
@@ -29,6 +32,8 @@ class RunLog:
         self._loaded = loaded
         self._unit = loaded.competition.unit
         self.completed = 0
+        #: The last verdict, and the time (monotonic clock) at which another is due.
+        self._verdict, self._verdict_due = "", 0.0
         self.recent: list[str] = []
         self.warnings: list[str] = []
 
@@ -76,6 +81,15 @@ class RunLog:
         self._display.results(shown)
         del self.recent[:-RECENT]
 
+    def _latest_verdict(self) -> str:
+        """Return the verdict, perhaps of a moment ago: ratings of many players take a while."""
+        now = time.monotonic()
+        if now >= self._verdict_due:
+            self._verdict = self._loaded.competition.verdict()
+            done = time.monotonic()
+            self._verdict_due = done + VERDICT_PAUSE * (done - now)
+        return self._verdict
+
     def view(self, in_progress: Sequence[Job], started: float, parallel: int) -> DisplayView:
         """Return the contents of the display.
 
@@ -98,6 +112,6 @@ class RunLog:
             results=list(self.recent),
             warnings=list(self.warnings),
             parallel=parallel,
-            verdict=competition.verdict(),
+            verdict=self._latest_verdict(),
             hint=f"Ctrl-X to stop after these {self._unit}, Ctrl-C to stop at once",
         )

@@ -220,6 +220,7 @@ def test_show_json_has_the_keys_of_its_type(
     assert summary == {
         "competition": "event",
         "competition_type": "playoff",
+        "verdict": "no result yet: a v b, after 0 of 4 games",
         "games": {"completed": 0, "void": 0, "in_progress": 0, "total": 4},
         "void_by_kind": {},
         "withdrawn": [],

@@ -47,7 +47,7 @@ def test_competitor_is_added_to_a_tournament_that_was_played(tmp_path: Path) -> 
         for pairing in ("AvB", "AvC", "AvD", "BvC", "BvD", "CvD")
         for number in range(4)
     }
-    for line in ("D d", "± 95%", "a v d (4/4 games)"):
+    for line in ("D d", "± (95 %)", "a v d (4/4 games)"):
         assert line in control.with_suffix(".report").read_text()
 
 

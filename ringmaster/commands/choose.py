@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ringmaster.commands.console import DONE, say
+from ringmaster.errors import counted
 from ringmaster.scaffold.control_file import Code, assignment
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.spsa.adaptive import Adaptive
@@ -169,7 +170,7 @@ def choose(arguments: argparse.Namespace) -> int:
     quoted = {"figures": tune.figures(), "ridge": tune.figures(RIDGE)}
     why = rule.why.format(**quoted, halving=tune.halving())
     lines = [
-        f"For {tune.parameters} parameter{'s' * (tune.parameters > 1)} and {tune.games:,} games "
+        f"For {counted(tune.parameters, 'parameter')} and {counted(tune.games, 'game')} "
         f"({rule.when}), use {rule.type}{given}.",
         why,
         f"`ringmaster new GAME {rule.type} tune.ctl` writes a control file. Set in it, as here:",

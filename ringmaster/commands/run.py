@@ -70,7 +70,8 @@ def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
             error_lines=error_lines,
         ).run()
     if not arguments.quiet:
-        say(loaded.report_text())
+        # the last message of the run, just above, ends with the verdict
+        say(loaded.report_text(begins=False))
     return status
 
 

@@ -397,9 +397,16 @@ class Competition(ABC):
         line; [] when no jobs wait."""
         return []
 
+    @abstractmethod
     def verdict(self) -> str:
-        """Return the result so far in one sentence, the first and last line of every screen."""
-        return ""
+        """Return the result so far in one sentence, the first and last line of every screen.
+
+        True at every stage of the competition.  Intervals have 95 %.
+        """
+
+    def _next(self, action: str) -> str:
+        """Return the end of a verdict with the next command."""
+        return f"; next: ringmaster {self.code}.ctl {action}"
 
     @abstractmethod
     def report(self) -> Report:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.errors import SettingError
+from ringmaster.errors import SettingError, counted
 from ringmaster.model.settings import Boolean, CallOf, Context, Float, Maybe, OneOf, Setting
 from ringmaster.stats.sprt import FARTHEST, Accepted, Sprt
 
@@ -122,7 +122,7 @@ def fault_warning(games: int, forfeits: Mapping[str, int], void: int) -> str:
     lost = sum(forfeits.values())
     if lost >= _FEW and lost > _SHARE * games:
         losers = ", ".join(f"{code} {count}" for code, count in forfeits.items() if count)
-        parts.append(f"{lost} of {games} games were forfeits ({losers})")
+        parts.append(f"{lost} of {counted(games, 'game')} were forfeits ({losers})")
     if void >= _FEW and void > _SHARE * (games + void):
         parts.append(f"{void} games were void beside {games} that count")
     if not parts:
@@ -219,7 +219,11 @@ class SprtReport(msgspec.Struct, frozen=True):
             return f"{self.accepted}: {self.conclusion}"
         if self.finished:
             return "undecided after the last game"
-        return "undecided" if more is None else f"undecided, some {_round(more)} games to go"
+        return (
+            "undecided"
+            if more is None
+            else f"undecided, some {counted(_round(more), 'game')} to go"
+        )
 
     def lines(self) -> list[str]:
         """Return lines for a report."""
@@ -230,11 +234,13 @@ class SprtReport(msgspec.Struct, frozen=True):
         head = f"SPRT {test.elo0:g} to {test.elo1:g} {test.unit}: "
         ratio = f"LLR {self.llr:.2f} ({low:.2f} to {high:.2f})"
         if self.decision is not None:
-            head += f"{self.accepted} accepted after {self.games_at_decision} games, "
+            at_decision = counted(self.games_at_decision or 0, "game")
+            head += f"{self.accepted} accepted after {at_decision}, "
             if self.decision.counts == list(self.counts):
                 return [head + ratio, self.conclusion]
             head += f"LLR {self.decision.llr:.2f} ({low:.2f} to {high:.2f})"
-            return [head, f"{self.conclusion} (LLR {self.llr:.2f} after {self.games} games)"]
+            now = counted(self.games, "game")
+            return [head, f"{self.conclusion} (LLR {self.llr:.2f} after {now})"]
         return [f"{head}{ratio}, {self.status}"]
 
     def summary(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from ringmaster.errors import counted
 from ringmaster.model.players import Player, threads_of
 from ringmaster.model.results import EvaluationResult, GameResult
 
@@ -148,14 +149,13 @@ def repeats_warning(repeats: int, games: int) -> str:
     if repeats < _FEW or repeats <= _SHARE * games:
         return ""
     return (
-        f"{repeats} of {games} games repeat an earlier one, move for move: the SPRT counts "
-        f"{_distinct(repeats, games)} as {games}"
+        f"{repeats} of {counted(games, 'game')} repeat an earlier one, move for move: the SPRT "
+        f"counts {_distinct(repeats, games)} as {games}"
     )
 
 
 def _distinct(repeats: int, games: int) -> str:
-    count = games - repeats
-    return f"{count} distinct game{'' if count == 1 else 's'}"
+    return counted(games - repeats, "distinct game")
 
 
 def is_repeatable(player: Player) -> bool:
@@ -191,7 +191,7 @@ def expected_repeats(
     if not all(map(is_repeatable, players)):
         return ""
     many = "no number of games is set" if games is None else f"{games} may be played"
-    book = f"{size} opening{'' if size == 1 else 's'}"
+    book = counted(size, "opening")
     each = "with both colours" if colours == 2 else "with fixed colours"
     return (
         f"{book} {each} make {colours * size} different games{whose}, and {many}.  With fixed "

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ringmaster.datasets.ingest import Columns, Ingest, IngestedFile
 from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.datasets.source import SIZE, Progress
-from ringmaster.errors import DatasetError, StoreCorrupt, StoreUnwritable
+from ringmaster.errors import DatasetError, StoreCorrupt, StoreUnwritable, counted
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import SAMPLE_STREAM, SPLIT_STREAM, word_array
 from ringmaster.positions import PositionFile, PositionWriter
@@ -323,7 +323,7 @@ def _split(
 
 def _split_notes(held: npt.NDArray[np.bool_], games: int, validation: float) -> list[str]:
     out = int(np.count_nonzero(held))
-    size = f"{len(held):,} positions of {games:,} games"
+    size = f"{counted(len(held), 'position')} of {counted(games, 'game')}"
     if not validation:
         return [f"{size}, all for training"]
     if games < 2:

@@ -17,7 +17,7 @@ from ringmaster.datasets.recorded_game import RESULTS, RecordedGame, replay
 from ringmaster.datasets.source import PACKED
 from ringmaster.datasets.survey import Overview
 from ringmaster.datasets.writers import FORMS
-from ringmaster.errors import DatasetError, IllegalMove, RingmasterError, UsageError
+from ringmaster.errors import DatasetError, IllegalMove, RingmasterError, UsageError, counted
 from ringmaster.export.records import Records, shogi_format
 from ringmaster.games.game import beginning
 from ringmaster.model.report import Report, Table, Text
@@ -156,8 +156,10 @@ def _count(overview: Overview, positions: list[Labelled]) -> None:
 
 
 def _nothing(results: Results, counts: Made) -> str:
-    reasons = [f"{n} games {why}" for why, n in counts.unused.most_common(3)]
-    reasons += [f"{n} drawn positions {why}" for why, n in counts.passed_over.most_common(3)]
+    reasons = [f"{counted(n, 'game')} {why}" for why, n in counts.unused.most_common(3)]
+    reasons += [
+        f"{counted(n, 'drawn position')} {why}" for why, n in counts.passed_over.most_common(3)
+    ]
     if UNSCORED in counts.passed_over:
         other = "epd" if results.game == "chess" else "sfen"
         reasons.append(f"--format {other} needs no scores")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ringmaster.competitions.spsa.competition import SpsaCompetition
+from ringmaster.errors import counted
 from ringmaster.forecast.assumptions import (
     Assumptions,
     ForecastOptions,
@@ -192,7 +193,8 @@ def _report(code: str, plan: Plan) -> Report:
     size = competition.tuner.counting.games_per_iteration
     versus = "the opponent" if competition.pairing == "reference" else "each other"
     head = [
-        f"plan of {code}: {plan.games:,} games, {competition.iterations:,} iterations of {size}; "
+        f"plan of {code}: {counted(plan.games, 'game')}, "
+        f"{counted(competition.iterations, 'iteration')} of {size}; "
         f"both sides play {versus}",
         *(f"  assumed: {line}" for line in plan.assumed.lines),
     ]
@@ -292,10 +294,14 @@ def _outcome(plan: Plan) -> list[str]:
     if plan.hours is None:
         lines.append("no game has been timed yet; set --seconds-per-game to get the duration")
     else:
-        source = "" if plan.known.seconds != plan.seconds else f" (last {plan.known.games} games)"
+        source = (
+            ""
+            if plan.known.seconds != plan.seconds
+            else f" (last {counted(plan.known.games, 'game')})"
+        )
         lines.append(
-            f"{plan.games:,} games of {plan.seconds:.3g} s{source}, {plan.parallel} at a time: "
-            f"{duration(plan.hours)}"
+            f"{counted(plan.games, 'game')} of {plan.seconds:.3g} s{source}, "
+            f"{plan.parallel} at a time: {duration(plan.hours)}"
         )
     return lines
 

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from ringmaster.competitions.spsa.competition import SpsaCompetition
-from ringmaster.errors import RingmasterError
+from ringmaster.errors import RingmasterError, counted
 from ringmaster.forecast.assumptions import (
     Assumptions,
     ForecastOptions,
@@ -187,7 +187,8 @@ def _report(code: str, data: dict[str, Any]) -> Report:
     ]
     distance = ("off by",) if "distance" in data["parameters"][0] else ()
     head = [
-        f"simulation of {code}: {data['replicates']} tunes of {data['games']} games",
+        f"simulation of {code}: {counted(data['replicates'], 'tune')} of "
+        f"{counted(data['games'], 'game')}",
         *(f"  {line}" for line in data["assumed"]),
     ]
     return Report(

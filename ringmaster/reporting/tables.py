@@ -49,18 +49,25 @@ def render_report(
     description: str | None = None,
     heading: str | None = None,
     width: int | None = None,
+    verdict: str = "",
+    begins: bool = True,
 ) -> str:
-    """Return heading, description and blocks, with an empty line between two of them.
+    """Return heading, verdict, description, blocks and again the verdict, with an empty line
+    between two of them.
 
     The text ends in a newline unless it is empty.
-    width  columns; longer lines are cut and end in "…"
+    width   columns; longer lines are cut and end in "…"
+    begins  whether the verdict is also under the heading
     """
-    parts = [_lines_of(heading or ""), _lines_of((description or "").strip("\n"))]
+    last = _lines_of(verdict)
+    head = [*_lines_of(heading or ""), *(last if begins else [])]
+    parts = [head, _lines_of((description or "").strip("\n"))]
     for block in report.blocks:
         if isinstance(block, Text):
             parts.append([*folded(part for line in block.lines for part in _lines_of(line))])
         else:
             parts.append(render_table(block).split("\n"))
+    parts.append(last)
     text = "\n\n".join("\n".join(lines) for lines in parts if any(lines))
     if not text:
         return ""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ringmaster.competitions.common_settings import find_player
 from ringmaster.competitions.competition import MatchupInfo, Played, Trajectory
 from ringmaster.control.changes import canonical_settings
-from ringmaster.errors import RingmasterError, StoreCorrupt, StoreError
+from ringmaster.errors import RingmasterError, StoreCorrupt, StoreError, counted
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.players import GameName
 from ringmaster.model.settings import canonical
@@ -138,7 +138,9 @@ class Results:
             )
 
     def __repr__(self) -> str:
-        return f"<Results of {self.path}: {self.competition_type}, {self.completed} games>"
+        return (
+            f"<Results of {self.path}: {self.competition_type}, {counted(self.completed, 'game')}>"
+        )
 
     @property
     def settings(self) -> dict[str, Any]:

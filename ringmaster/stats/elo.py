@@ -22,13 +22,29 @@ NELO = 800 / math.log(10)
 FEWEST = 4
 #: The largest ratio of an interval's two sides for which one ± describes both.
 ALIKE = 1.1
+#: Half the width of an interval in Elo from which decimals say nothing.
+VAGUE = 100.0
+
+
+def probability(share: float) -> str:
+    """Return a probability, such as "62 %", "99.3 %" and "above 99.9 %", never 0 or 100 %."""
+    percent = 100 * share
+    if round(percent, 1) in (0.0, 100.0):
+        return "above 99.9 %" if percent > 50 else "below 0.1 %"
+    return f"{percent:.0f} %" if 1 <= percent <= 99 else f"{percent:.1f} %"
+
+
+def short_probability(share: float) -> str:
+    """Return a probability for a narrow column: "62%", ">99%", "<1%"."""
+    text = f"{share:.0%}"
+    return {"0%": "<1%", "100%": ">99%"}.get(text, text)
 
 
 class EloEstimate(msgspec.Struct, frozen=True):
     """An Elo difference with its 95 % interval.
 
     low, high  the interval, symmetric in score, not in Elo; both are infinite for few or equal
-               results
+               results, one where a player has all points
     los        probability that the first player is stronger; ½ without an interval
     elo        infinite when one player has all points
     """
@@ -44,24 +60,39 @@ class EloEstimate(msgspec.Struct, frozen=True):
         """Half the width of the interval."""
         return (self.high - self.low) / 2
 
+    @property
+    def known(self) -> bool:
+        """Whether the interval has an end."""
+        return not (math.isinf(self.low) and math.isinf(self.high))
+
+    @property
+    def sign(self) -> int:
+        """1 or -1 where the interval has the first or the second player stronger, else 0."""
+        return (self.low > 0) - (self.high < 0)
+
+    def turned(self) -> EloEstimate:
+        """Return the estimate from the second player's view."""
+        return EloEstimate(-self.elo + 0.0, -self.high, -self.low, 1 - self.los, self.games)
+
     def interval(self, unit: str = "") -> str:
-        """Return the difference with its finite interval, as ± where both sides are much alike."""
+        """Return the difference with its interval, as ± where both sides are much alike."""
+        if math.isinf(self.high):
+            return f"at least {self.low:+.0f}{unit} (95 %)"
+        if math.isinf(self.low):
+            return f"at most {self.high:+.0f}{unit} (95 %)"
+        places = 0 if self.error >= VAGUE else 1
         sides = sorted((self.high - self.elo, self.elo - self.low))
         if sides[1] > ALIKE * sides[0]:
-            return f"{self.elo:+.1f}{unit} (95 %: {self.low:z.1f} to {self.high:z.1f})"
-        return f"{self.elo:+.1f} ± {self.error:.1f}{unit} (95 %)"
+            ends = f"{self.low:z.{places}f} to {self.high:z.{places}f}"
+            return f"{self.elo:+z.{places}f}{unit} (95 %: {ends})"
+        return f"{self.elo:+z.{places}f} ± {self.error:.{places}f}{unit} (95 %)"
 
     def __str__(self) -> str:
         if self.games == 0:
             return "no games"
-        if math.isinf(self.low) and math.isinf(self.high):
+        if not self.known:
             return "Elo not known yet (too few games, or all alike)"
-        los = f"LOS {self.los:.1%}"
-        if math.isinf(self.high):
-            return f"at least {self.low:+.0f} Elo (95 %), {los}"
-        if math.isinf(self.low):
-            return f"at most {self.high:+.0f} Elo (95 %), {los}"
-        return f"{self.interval(' Elo')}, {los}"
+        return f"{self.interval(' Elo')}, LOS {probability(self.los)}"
 
 
 class NormalizedElo(msgspec.Struct, frozen=True):
@@ -94,6 +125,13 @@ def _estimate(mean: float, variance: float, count: int, games: int) -> EloEstima
     if games == 0:
         return EloEstimate(0.0, -math.inf, math.inf, 0.5, 0)
     deviation = math.sqrt(variance / count)
+    if count >= FEWEST and mean in (0.0, 1.0):
+        # the exact interval (Clopper and Pearson, "The use of confidence or fiducial limits",
+        # 1934); LOS with a uniform prior of the share of won observations
+        won = EloEstimate(
+            math.inf, elo_of_score(0.025 ** (1 / count)), math.inf, 1 - 0.5 ** (count + 1), games
+        )
+        return won if mean else won.turned()
     if deviation == 0 or count < FEWEST:
         # equal results, or two or three, do not show the variance
         return EloEstimate(elo_of_score(mean), -math.inf, math.inf, 0.5, games)
@@ -169,6 +207,20 @@ def pairs_ratio(counts: Sequence[int]) -> float | None:
     """Return won pairs divided by lost pairs; None without a lost pair."""
     lost = counts[0] + counts[1]
     return (counts[3] + counts[4]) / lost if lost else None
+
+
+def share_interval(points: float, games: int) -> str:
+    """Return a share of points with its interval: "61 % ± 7 (95 %)", "99 % (95 %: 91 to 100)".
+
+    points  from 0 to `games`, which is above 0
+    """
+    low, high = (100 * end for end in wilson(points, games))
+    share = 100 * points / games
+    places = 0 if high - low >= 4 else 1
+    sides = sorted((high - share, share - low))
+    if sides[1] > ALIKE * sides[0]:
+        return f"{share:.{places}f} % (95 %: {low:.{places}f} to {high:.{places}f})"
+    return f"{share:.{places}f} % ± {(high - low) / 2:.{places}f} (95 %)"
 
 
 def wilson(points: float, games: int, z: float = Z95) -> tuple[float, float]:

@@ -100,24 +100,22 @@ def bradley_terry(
     *,
     anchor: tuple[int, float] | None = None,
 ) -> Ratings | None:
-    """Return the ratings of players numbered from 0.
-
-    Return None when the games do not connect all players.
+    """Return the ratings of players numbered from 0, None for fewer than two.
 
     pairs   for two players who played all games in pairs; a half pair may be missing
     anchor  a player and its Elo; None: the average of all ratings is 0
 
-    When some players have won, or lost, all points against the others, no finite ratings fit
-    best.  Then each player gets one additional draw against an imaginary player of average
-    strength: a generalised logistic prior with η = ½ (Whelan, "Prior distributions for the
-    Bradley-Terry model of paired comparisons", 2017).
+    When some players have won, or lost, all points against the others, or the games do not
+    connect all players, no finite ratings fit best.  Then each player gets one additional draw
+    against an imaginary player of average strength: a generalised logistic prior with η = ½
+    (Whelan, "Prior distributions for the Bradley-Terry model of paired comparisons", 2017).
 
     The covariance is the "sandwich" A⁻BA⁻ (White, "Maximum likelihood estimation of misspecified
     models", 1982), with the model's information A and the observed variance B.  Draws and balanced
     pairs make the errors smaller.  With a prior, one-sided results and the prior have the model's
     variance.
     """
-    if players < 2 or not _all_met(players, scores):
+    if players < 2:
         return None
     prior = 0 if _comparable(players, scores) else 1
     played = dict(scores)
@@ -261,16 +259,6 @@ def _error(
     if origin is not None:
         return Z95 * _deviation(covariance, player, origin)
     return math.inf if covariance is None else Z95 * math.sqrt(max(0.0, covariance[player][player]))
-
-
-def _all_met(players: int, scores: Scores) -> bool:
-    """Return whether the games connect all players."""
-    met: list[set[int]] = [set() for _ in range(players)]
-    for (i, j), counts in scores.items():
-        if any(counts):
-            met[i].add(j)
-            met[j].add(i)
-    return len(_reached(met)) == players
 
 
 def _comparable(players: int, scores: Scores) -> bool:

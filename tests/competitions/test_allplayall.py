@@ -208,7 +208,7 @@ def test_report_has_the_grid_ratings_and_each_pairing_played() -> None:
     play(tournament, "lw", "AvB")
     play(tournament, "wl", "BvC")
     rated = lines(tournament.report())
-    assert ["player", "Elo", "±", "95%", "points"] in rated
+    assert ["player", "Elo", "±", "(95", "%)", "points"] in rated
     place = [row[:1] for row in rated].index(["player"])
     assert [row[0] for row in rated[place + 1 : place + 4]] == ["a", "b", "c"]
     assert [row[-1] for row in rated[place + 1 : place + 4]] == ["2/3", "2/5", "1/2"]

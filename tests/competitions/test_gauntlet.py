@@ -153,7 +153,7 @@ def test_report_has_ratings_and_each_pairing_played() -> None:
     tournament = chess(rounds=4)
     play(tournament, Av1="wdlw", Av2="wl", Bv1="wl")
     assert [rating["code"] for rating in tournament.summary()["ratings"]] == ["a", "b", "x", "y"]
-    assert "± 95%" in render_report(tournament.report())
+    assert "± (95 %)" in render_report(tournament.report())
 
 
 def test_each_player_is_checked_once() -> None:

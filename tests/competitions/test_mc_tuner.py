@@ -135,7 +135,7 @@ def test_win_loss_draw_and_unknown_result_count_one_nothing_half_and_nothing() -
     assert (only["games"], only["points"]) == (4, 1.5)
     assert only["value"] == (5 + 1.5) / 14
     assert only["win_rate"] == 1.5 / 4
-    assert "1 win, 1 draw, 1 loss, 1 unknown results (counted as losses)" in text(tune)
+    assert "1 win, 1 draw, 1 loss, 1 unknown result (counted as losses)" in text(tune)
 
 
 def test_line_names_the_game_and_the_best_candidate() -> None:
@@ -233,7 +233,7 @@ def test_report_shows_the_most_visited_candidates_with_games_of_their_own() -> N
     assert rows[0][:3] == ["(2)", "X:", "5.0"]
     games = {c["parameters"]["x"]: c["games"] for c in tune.summary()["candidates"]}
     assert int(rows[0][-1]) == games[5.0]
-    assert "games (95 % interval " in text(tune)
+    assert "games (95 %: " in text(tune)
     assert "board size: 9   komi: 7.5" in text(tune)
 
 
@@ -489,7 +489,7 @@ def test_checks_are_of_the_opponent_and_of_the_first_and_last_candidate() -> Non
 @pytest.mark.parametrize(
     ("changed", "warning"),
     [
-        ({"number_of_games": 3}, "3 games are too few to try each of 6 candidates once"),
+        ({"number_of_games": 3}, "too few games (3) to try each of 6 candidates once"),
         ({"initial_wins": 11}, "initial_wins is more than initial_visits"),
         ({"summary_spec": [3, 4]}, "summary_spec has more entries"),
         (

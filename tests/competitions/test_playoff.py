@@ -278,7 +278,7 @@ def test_deleted_matchup_is_in_the_report_only_and_is_described_still() -> None:
     later = again(playoff, chess(call("Matchup", "b", "c", id="y")))
     assert [block.title for block in later.live_report().blocks] == ["b v c (0 games)"]
     deleted = later.report().blocks[1]
-    assert deleted.title.startswith("a v b (1 games)\nsettings: missing")
+    assert deleted.title.startswith("a v b (1 game)\nsettings: missing")
     assert later.describe(job.ticket).players == ("a", "b")
     assert later.describe(job.ticket).matchup == "x"
     assert not later.resume(job.ticket)
@@ -557,7 +557,7 @@ def test_number_of_games_can_be_raised_and_lowered() -> None:
     fewer = again(playoff, matchup(1))
     assert fewer.finished()
     assert fewer.next_job() is None
-    assert "a v b (2/1 games)" in render_report(fewer.report())
+    assert "a v b (2/1 game)" in render_report(fewer.report())
     assert (fewer.progress().completed, fewer.progress().total) == (2, 2)
 
 
@@ -743,9 +743,9 @@ def test_players_on_the_same_terms_get_a_cross_table() -> None:
     lines = [line.split() for line in report().splitlines()]
     assert ["1", "A", "a", "3", "4", "75.0%", "1.5-0.5", "1.5-0.5"] in lines
     assert ["3", "C", "c", "1", "4", "25.0%", "0.5-1.5", "0.5-1.5"] in lines
-    assert "± 95%" in report()
+    assert "± (95 %)" in report()
     for other in ({"move_limit": 70}, {"alternating": False}):
-        assert "± 95%" not in report(**other)
+        assert "± (95 %)" not in report(**other)
 
 
 def test_games_are_shared_out_evenly() -> None:

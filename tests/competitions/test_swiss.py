@@ -400,7 +400,7 @@ def test_report_has_the_table_ratings_and_rounds() -> None:
     assert ["a", "2", "bye"] in rows
     text = render_report(tournament.report())
     assert "round 1 (2/2 games)" in text
-    assert "± 95%" in text
+    assert "± (95 %)" in text
 
 
 def test_summary_has_the_table_and_the_rounds() -> None:

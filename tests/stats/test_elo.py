@@ -18,6 +18,9 @@ from ringmaster.stats.elo import (
     normalized_from_games,
     normalized_from_pairs,
     pairs_ratio,
+    probability,
+    share_interval,
+    short_probability,
     wilson,
 )
 
@@ -48,10 +51,52 @@ def test_estimate_without_games_says_so() -> None:
     assert from_pairs([0] * 5).los == 0.5
 
 
-def test_clean_sweep_has_no_bounds() -> None:
-    estimate = from_games(5, 0, 0)
+def test_clean_sweep_has_one_bound() -> None:
+    estimate = from_games(12, 0, 0)
     assert math.isinf(estimate.elo)
-    assert str(estimate) == "Elo not known yet (too few games, or all alike)"
+    assert str(estimate) == "at least +178 Elo (95 %), LOS above 99.9 %"
+    assert str(estimate.turned()) == "at most -178 Elo (95 %), LOS below 0.1 %"
+    assert str(from_games(0, 0, 12)) == str(estimate.turned())
+    # Clopper and Pearson: with a score of this end, 12 wins have a probability of 2.5 %
+    assert (1 / (1 + 10 ** (-estimate.low / 400))) ** 12 == pytest.approx(0.025)
+
+
+def test_few_games_and_draws_alone_have_no_bounds() -> None:
+    for few in (from_games(3, 0, 0), from_games(0, 20, 0), from_pairs([0, 0, 20, 0, 0])):
+        assert not few.known
+        assert few.los == 0.5
+        assert str(few) == "Elo not known yet (too few games, or all alike)"
+
+
+@pytest.mark.parametrize(
+    ("share", "text", "short"),
+    [
+        (0.0, "below 0.1 %", "<1%"),
+        (0.0004, "below 0.1 %", "<1%"),
+        (0.0051, "0.5 %", "1%"),
+        (0.016, "2 %", "2%"),
+        (0.621, "62 %", "62%"),
+        (0.9944, "99.4 %", "99%"),
+        (0.9951, "99.5 %", ">99%"),
+        (0.9994, "99.9 %", ">99%"),
+        (0.9996, "above 99.9 %", ">99%"),
+        (1.0, "above 99.9 %", ">99%"),
+    ],
+)
+def test_probability_is_never_0_or_100_percent(share: float, text: str, short: str) -> None:
+    assert (probability(share), short_probability(share)) == (text, short)
+
+
+@pytest.mark.parametrize(
+    ("points", "games", "text"),
+    [
+        (128, 210, "61 % ± 7 (95 %)"),
+        (20, 20, "100 % (95 %: 84 to 100)"),
+        (6100, 10_000, "61.0 % ± 1.0 (95 %)"),
+    ],
+)
+def test_share_of_points_has_its_interval(points: float, games: int, text: str) -> None:
+    assert share_interval(points, games) == text
 
 
 def test_two_or_three_games_have_no_interval() -> None:
@@ -60,7 +105,7 @@ def test_two_or_three_games_have_no_interval() -> None:
 
 
 def test_even_score_is_not_printed_as_minus_zero() -> None:
-    assert str(from_games(5, 2, 5)).startswith("+0.0 ± ")
+    assert str(from_games(5, 2, 5)).startswith("+0 ± ")
 
 
 def test_errors_are_labelled_as_95_percent() -> None:
@@ -210,6 +255,6 @@ def test_ends_are_where_the_rate_is_z_deviations_away(games: int, share: float) 
 
 
 def test_interval_is_one_error_only_where_its_sides_are_alike() -> None:
-    assert str(from_games(520, 0, 480)) == "+13.9 ± 21.6 Elo (95 %), LOS 89.7%"
-    assert str(from_games(60, 20, 20)) == "+147.2 Elo (95 %: 86.2 to 218.3), LOS 100.0%"
+    assert str(from_games(520, 0, 480)) == "+13.9 ± 21.6 Elo (95 %), LOS 90 %"
+    assert str(from_games(60, 20, 20)) == "+147.2 Elo (95 %: 86.2 to 218.3), LOS above 99.9 %"
     assert from_games(20, 20, 60).interval() == "-147.2 (95 %: -218.3 to -86.2)"

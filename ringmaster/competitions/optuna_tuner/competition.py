@@ -44,7 +44,7 @@ from ringmaster.competitions.tuning.searched_parameter import (
     check_parameters,
     space_of,
 )
-from ringmaster.errors import SettingError, SettingErrors, StateRefused
+from ringmaster.errors import SettingError, SettingErrors, StateRefused, counted
 from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.players import Player
 from ringmaster.model.report import ChartGroup, Progress, Report, Text
@@ -400,7 +400,8 @@ class OptunaTuner(GameTune):
         del self._running[number]
         if self._study is not None:
             self._news.append(Told(number, trial.score))
-        return [f"trial {number}: {trial.score:.3f} in {trial.games} games; {self._text(trial)}"]
+        games = counted(trial.games, "game")
+        return [f"trial {number}: {trial.score:.3f} in {games}; {self._text(trial)}"]
 
     def _text(self, trial: Trial) -> str:
         """Return a trial's values on a line."""
@@ -485,6 +486,10 @@ class OptunaTuner(GameTune):
             state.games + left + before + games,
             phase="closing match" if standing.due else f"trial {max(state.trials, default=0)}",
         )
+
+    def _work_done(self) -> str:
+        ended, games = self._state.ended, counted(self._state.games, "game")
+        return f"{ended:,} of {counted(self.values['number_of_trials'], 'trial')}, {games}"
 
     def report(self) -> Report:
         blocks = [*self._report().blocks(), *self.closing.blocks(self._standing())]

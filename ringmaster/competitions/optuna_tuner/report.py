@@ -141,12 +141,13 @@ class TrialReport(msgspec.Struct, frozen=True):
         start = surrogate.estimates[self.numbers.index(0)]
         line = (
             f"gain of trial {best[0]} over the start values: {gain.score:+.3f} ± "
-            f"{Z95 * gain.deviation:.3f} a game"
+            f"{Z95 * gain.deviation:.3f} a game (95 %)"
         )
-        scores = (best[1].score, start.score)
-        if all(_EXTREME < score < 1 - _EXTREME for score in scores):
-            high, low = map(elo_of_score, scores)
-            line += f", about {high - low:+.0f} Elo"
+        error = Z95 * gain.deviation
+        scores = [start.score + gain.score + part * error for part in (0, -1, 1)]
+        if all(_EXTREME < score < 1 - _EXTREME for score in (start.score, *scores)):
+            elo, low, high = (elo_of_score(s) - elo_of_score(start.score) for s in scores)
+            line += f", {elo:+.0f} Elo (95 %: {low:z.0f} to {high:z.0f})"
         yield line
 
     def _importance(self) -> dict[str, float]:
@@ -156,7 +157,9 @@ class TrialReport(msgspec.Struct, frozen=True):
         return sum(t.hopeless for t in self.state.trials.values() if t.place is not None)
 
     def _title(self) -> str:
-        return f"{self.state.ended} of {self.wanted} trials ended, sampler {self.sampler}"
+        return (
+            f"{self.state.ended} of {counted(self.wanted, 'trial')} ended, sampler {self.sampler}"
+        )
 
     def _results(self) -> list[str]:
         wins, draws, losses = self.state.results
@@ -189,13 +192,11 @@ class TrialReport(msgspec.Struct, frozen=True):
         more = len(ranking) - len(rows)
         notes = [f"and {more} more"] if more else []
         notes += self._results()
-        notes.append(
-            "estimate: score by all trials together, ± 95 %; similar candidates support it"
-        )
+        notes.append("estimate: score by all trials together; similar candidates support it")
         assert self.surrogate is not None
         notes += self._gain_lines(self.surrogate)
         return Table(
-            headers=("best candidates", "games", "score", "estimate"),
+            headers=("best candidates", "games", "score", "estimate (95 %)"),
             rows=tuple(rows),
             title=self._title(),
             notes=tuple(notes),

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ringmaster.competitions.competition import Played
 from ringmaster.competitions.tuning.chart_parts import number
+from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import (
     Band,
@@ -271,7 +272,7 @@ class TuneCharts:
     def _balance(self) -> ChartGroup:
         course = thinned([*self._results, (float(self.games), self._sum, math.sqrt(self._squares))])
         line = ((0.0, 0.0), *((games, balance) for games, balance, _ in course))
-        note = f"{self._sum:+g} after {self.games} games"
+        note = f"{self._sum:+g} after {counted(self.games, 'game')}"
         if self._references:
             title = f"W − L against {' and '.join(self._references)}"
             text = "Rises while the tuned values are stronger, falls while they are weaker."

@@ -51,7 +51,7 @@ from ringmaster.competitions.tuning.game_tune import GameTune
 from ringmaster.competitions.tuning.opponents import opponent_weights
 from ringmaster.competitions.tuning.parameter_binding import tuned_options
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
-from ringmaster.errors import SettingError, SettingErrors
+from ringmaster.errors import SettingError, SettingErrors, counted
 from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
@@ -415,6 +415,10 @@ class SpsaCompetition(GameTune):
             max(planned, self._state.games) + before + games,
             phase="closing match" if standing.due else "tuning",
         )
+
+    def _work_done(self) -> str:
+        done, games = self._state.iterations, counted(self._state.games, "game")
+        return f"iteration {done:,} of {self.iterations:,}, {games}"
 
     def report(self) -> Report:
         blocks: list[Table | Text] = self._report().blocks()

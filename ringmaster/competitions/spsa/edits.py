@@ -27,6 +27,7 @@ from ringmaster.competitions.spsa.state import (
     TuneHistory,
     UndoPoint,
 )
+from ringmaster.errors import counted
 from ringmaster.model.jobs import Ticket, is_of_closing_match
 from ringmaster.model.results import GameResult
 from ringmaster.tuners.spsa import EstimateRule, GainMethod, Spsa
@@ -207,7 +208,7 @@ def _effects(was: Tune, now: Tune, issued: int) -> Iterator[str]:
             yield f"{name} {before.get(name, _NOT_SET)} → {after.get(name, _NOT_SET)}{effect}"
     planned = now.schedule.iterations
     if planned != was.schedule.iterations:
-        text = f"the tune has {planned} iterations, not {was.schedule.iterations}"
+        text = f"the tune has {counted(planned, 'iteration')}, not {was.schedule.iterations}"
         yield f"{text}: it is complete, with {completed}" if completed >= planned else text
     yield from _parameter_effects(was, now)
     if completed < planned:

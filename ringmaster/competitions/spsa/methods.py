@@ -111,7 +111,7 @@ class Schedule(msgspec.Struct, frozen=True):
             width = parameter.maximum - parameter.minimum
             if 2 * c > width:
                 lines.append(
-                    f"parameter {parameter.code!r}: its first perturbations (±{c:.3g}) "
+                    f"parameter {parameter.code!r}: its first perturbations (c = {c:.3g}) "
                     f"reach beyond its range of {width:g}"
                 )
         return lines

@@ -256,7 +256,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             optimum: list[Cell] = [None, None]
             if one.optimum is not None:
                 optimum = [
-                    f"{one.optimum:.4g} ({_end(one.low, '…')} to {_end(one.high, '…')})",
+                    f"{one.optimum:.4g} ({_ends(one.low, one.high)})",
                     None if one.elo_at_stake is None else f"{one.elo_at_stake:+z.1f}",
                 ]
             halve = None if fit.games_to_halve is None else f"{fit.games_to_halve:,}"
@@ -307,5 +307,10 @@ def _with_error(value: float, error: float) -> str:
     return f"{value:+.{places}f} ± {round(error, digits):.{places}f}"
 
 
-def _end(value: float | None, without: str) -> str:
-    return without if value is None else f"{value:.4g}"
+def _ends(low: float | None, high: float | None) -> str:
+    """Return an interval, whose open ends are None, in words."""
+    if low is not None and high is not None:
+        return f"{low:.4g} to {high:.4g}"
+    if low is not None:
+        return f"above {low:.4g}"
+    return "unknown" if high is None else f"below {high:.4g}"

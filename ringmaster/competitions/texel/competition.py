@@ -60,13 +60,13 @@ from ringmaster.competitions.texel.state import (
     score_key,
     scoring_settings,
 )
-from ringmaster.competitions.texel.tuning import Tuning
+from ringmaster.competitions.texel.tuning import Tuning, improvement_line
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.competitions.tuning.player_tune import PlayerTune
-from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError
+from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError, counted
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
@@ -201,9 +201,13 @@ class TexelCompetition(PlayerTune):
     def _standing(self) -> Standing:
         return Standing(self._state.passes, self.estimated(), 0, self._due)
 
-    def verify(self, games: int | None = None) -> None:
+    @property
+    def _can_play(self) -> bool:
         limits = {} if self.closing.settings is None else self.closing.settings.limits
-        if self._unlimited and not limits:
+        return not self._unlimited or bool(limits)
+
+    def verify(self, games: int | None = None) -> None:
+        if not self._can_play:
             raise UsageError(
                 f"nothing limits the moves of player {self.values['player']!r}: the closing match "
                 "needs nodes, depth, move_time or time_control in its Player(…) or in Verify(…)"
@@ -445,7 +449,9 @@ class TexelCompetition(PlayerTune):
 
     def _restart(self, reasons: list[str], digest: tuple[str, str]) -> list[str]:
         state, why = self._state, "; ".join(reasons)
-        where = f"after {state.passes} passes" if state.passes else "before the first pass"
+        where = (
+            f"after {counted(state.passes, 'pass')}" if state.passes else "before the first pass"
+        )
         remeasure = must_remeasure(state.learning, self._learning, digest)
         self._state = restarted(state, self._learning, self.parameters, why, remeasure=remeasure)
         self._state.engine = self._engine
@@ -481,6 +487,13 @@ class TexelCompetition(PlayerTune):
 
     def count_games(self, completed: int, void: int) -> tuple[int, int]:
         return self.closing.completed, max(0, void - self._state.void)
+
+    def _work_done(self) -> str:
+        state = self._state
+        if state.improvement is not None:
+            return improvement_line(state.improvement)
+        done = counted(state.passes, "pass")
+        return done if self.is_tuned else f"{done}, {self._report().phase()}"
 
     def report(self) -> Report:
         blocks = self._report().blocks(self.closing.blocks(self._standing()))

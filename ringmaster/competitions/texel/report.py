@@ -15,6 +15,7 @@ from ringmaster.competitions.texel.reference import Comparison, comparison_table
 from ringmaster.competitions.texel.state import REFERENCE, Quality, TexelState
 from ringmaster.competitions.texel.tuning import improvement_line
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
 from ringmaster.tuners.texel.loss import k_of
@@ -102,11 +103,13 @@ class TuneReport(msgspec.Struct, frozen=True):
             return []
         name, count = self.values["optimiser"].name, len(self.codes)
         lines = [
-            f"{state.train:,} positions of training in {shards.of_train} shards, "
+            f"{counted(state.train, 'position')} of training in "
+            f"{counted(shards.of_train, 'shard')}, "
             f"{state.validation:,} of validation in {shards.of_validation}"
         ]
+        parameters = counted(count, "parameter")
         step = {
-            "gauss_newton": f"a step takes about {count + 1} passes ({count} parameters)",
+            "gauss_newton": f"a step takes about {count + 1} passes ({parameters})",
             "local_search": f"a sweep takes {count} to {2 * count} passes of training",
             "linear": "three passes in all",
         }.get(name)
@@ -141,7 +144,7 @@ class TuneReport(msgspec.Struct, frozen=True):
     def _title(self) -> str:
         state = self.state
         where = "tuned" if state.done else self.phase()
-        passes = "1 pass" if state.passes == 1 else f"{state.passes} passes"
+        passes = counted(state.passes, "pass")
         return f"{self.values['optimiser'].name}, {passes}; {where}"
 
     def _parameters(self) -> Table:

@@ -38,7 +38,7 @@ from ringmaster.competitions.texel.state import (
     score_key,
 )
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.errors import SettingError, StoreCorrupt
+from ringmaster.errors import SettingError, StoreCorrupt, counted
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import Floats, Loss, LossKind
 from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Pass, Split, TellResult
@@ -488,7 +488,7 @@ class Tuning:
             entropies = self.positions.entropies(number, part, data.loss, teacher)
             state.entropies[name] = entropies.means()
         values = ", ".join(f"{code} {value:.6g}" for code, value in state.best_values.items())
-        lines = [f"tuned after {state.passes} passes: {values}"]
+        lines = [f"tuned after {counted(state.passes, 'pass')}: {values}"]
         if best:
             state.improvement = self._improvement(best, part, data)
             if state.improvement is not None:
@@ -509,6 +509,6 @@ def improvement_line(gain: Improvement) -> str:
     """Return the gain in words."""
     return (
         f"the {'validation' if gain.part == 'validation' else 'training'} error fell by "
-        f"{gain.value:.8f} (95 % {gain.low:.8f} to {gain.high:.8f}), in "
+        f"{gain.value:.8f} (95 %: {gain.low:.8f} to {gain.high:.8f}), in "
         f"{100 * gain.share:.4g} % of resampled games"
     )

@@ -14,6 +14,7 @@ from ringmaster.competitions.result_lines import (
     expected_repeats,
     repeats_warning,
 )
+from ringmaster.competitions.verdicts import MatchResult
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import SECOND_SELF, Player
 from ringmaster.model.results import GameResult
@@ -227,6 +228,24 @@ class Tally(msgspec.Struct):
         if self.in_pairs:
             return self.pairs.normalized()
         return elo.normalized_from_games(self.total(0), self.total(2), self.total(1))
+
+    def match_result(
+        self, *, even: bool, limit: int | None, finished: bool, sprt: SprtReport | None
+    ) -> MatchResult:
+        """Return the first player's result for a verdict.
+
+        even  whether the score measures strength
+        """
+        return MatchResult(
+            self.players,
+            self.estimate() if even else None,
+            self.points(0),
+            self.known,
+            self.completed,
+            limit,
+            finished,
+            sprt,
+        )
 
     def counts_for(self, progress: SprtProgress) -> list[int]:
         """Return a test's counts, from the worst result of its first player to the best.

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ringmaster.competitions.competition import MatchupInfo, Played
+from ringmaster.errors import counted
 from ringmaster.model.report import (
     AnyChart,
     Band,
@@ -146,7 +147,7 @@ class MatchupCourses:
         for id, counts in played.items():
             name = self._name(id)
             rate, low, high = counts.score()
-            text = f"{rate:.1f} %, {counts.text} in {counts.games} games"
+            text = f"{rate:.1f} %, {counts.text} in {counted(counts.games, 'game')}"
             rates.append(Compared(name, rate, low, high, text))
             if _is_even(self._infos[id]):
                 differences.append(_difference(name, counts))
@@ -314,16 +315,17 @@ def _expected(difference: float) -> float:
 def _difference(name: str, counts: _Counts) -> Compared:
     """Return a matchup's Elo difference.
 
-    Where its interval has no two ends, it has Wilson's; the value of a score of 0 or 100 % is the
-    middle of that interval.
+    Where it has no interval, it has Wilson's; the value of a score of 0 or 100 % is the middle
+    of that interval.
     """
     estimate = counts.estimate()
     value, low, high = estimate.elo, estimate.low, estimate.high
-    games = f"{counts.games} games"
+    games = counted(counts.games, "game")
     if math.isfinite(low) and math.isfinite(high):
         return Compared(name, value, low, high, f"{estimate.interval()}, {games}")
     ends = wilson(counts.points, counts.known)
-    low, high = map(elo_of_score, ends)
+    if not estimate.known:
+        low, high = map(elo_of_score, ends)
     if math.isfinite(value):
         text = f"{value:+.1f} (95 %: {low:z.1f} to {high:z.1f})"
     else:

@@ -34,8 +34,8 @@ def matchup_table(
     sprt     state of its test
     """
     completed = tally.completed
-    count = f"{completed}" if limit is None else f"{completed}/{limit}"
-    title = f"{name} ({count} games{', switched off' if limit == 0 else ''})"
+    count = counted(completed, "game") if limit is None else f"{completed}/{counted(limit, 'game')}"
+    title = f"{name} ({count}{', switched off' if limit == 0 else ''})"
     first, second = ("white", "black") if game == "chess" else ("black", "white")
     played = [sum(tally.by_colour[c]) for c in (0, 1)]
     alternated = all(played)

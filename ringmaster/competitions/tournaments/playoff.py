@@ -15,12 +15,9 @@ from ringmaster.competitions.common_settings import (
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.tournaments.matchup import Matchup
+from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, check_withdrawn
 from ringmaster.competitions.tournaments.standings import ANCHOR_SETTING, Standings, check_anchor
-from ringmaster.competitions.tournaments.tournament import (
-    WITHDRAWN_SETTING,
-    Tournament,
-    check_withdrawn,
-)
+from ringmaster.competitions.tournaments.tournament import Tournament
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.players import SECOND_SELF
 from ringmaster.model.report import Report

@@ -12,6 +12,7 @@ from ringmaster.competitions.common_settings import COMMON_SETTINGS, noting
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.tournaments.matchup import Pairs, Tally
+from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, check_withdrawn
 from ringmaster.competitions.tournaments.standings import (
     ANCHOR_SETTING,
     Standings,
@@ -19,11 +20,8 @@ from ringmaster.competitions.tournaments.standings import (
     letters,
     ranked,
 )
-from ringmaster.competitions.tournaments.tournament import (
-    WITHDRAWN_SETTING,
-    Tournament,
-    check_withdrawn,
-)
+from ringmaster.competitions.tournaments.tournament import Tournament
+from ringmaster.competitions.verdicts import leader_verdict
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.report import LEFT, RIGHT, Cell, Report, Table
@@ -110,6 +108,23 @@ class RosterTournament(Tournament):
                 sprt=self.values.get("sprt"),
             )
 
+    def _leader_verdict(self, leaders: Sequence[str], second: str, standings: Standings) -> str:
+        """Return the verdict on a tournament with a first place.
+
+        leaders  the players on the first place
+        second   the player after the first of them
+        """
+        progress = self.progress()
+        return leader_verdict(
+            leaders,
+            second,
+            standings.lead(leaders[0], second),
+            games=progress.completed,
+            total=progress.total,
+            finished=self.finished(),
+            prior=standings.has_prior,
+        )
+
 
 class AllPlayAll(RosterTournament):
     """allplayall: every competitor meets every other.
@@ -146,6 +161,14 @@ class AllPlayAll(RosterTournament):
 
     def _standings(self) -> Standings:
         return Standings(self._entered["competitors"], self.tallies.values(), self.values["anchor"])
+
+    def verdict(self) -> str:
+        if len(self.matchups) == 1:
+            return super().verdict()
+        standings = self._standings()
+        ranking = standings.ranking()
+        leaders = [self.competitors[i] for rank, i in ranking if rank == 1]
+        return self._leader_verdict(leaders, self.competitors[ranking[1][1]], standings)
 
     def live_report(self) -> Report:
         return Report((self._standings().grid(self._notes()), *self._test_tables()))
@@ -253,14 +276,13 @@ class Gauntlet(RosterTournament):
 
         Cells have the challenger's points as "won-lost".  The last row is of the field.
         """
-        totals = [self._total(i) for i in range(len(self.challengers))]
-        columns = [i for _, i in ranked([(total.points(0), total.known) for total in totals])]
+        columns = [i for _, i in self._ranked_challengers()]
         wide = len(str(len(self.opponents)))
         rows: list[tuple[Cell, ...]] = []
         for rank, j in self._ranked_opponents():
             cells = [_score(self._against(i, j)) for i in columns]
             rows.append((rank, f"{j + 1:<{wide}} {self.opponents[j]}", *cells))
-        totals = [totals[i] for i in columns]
+        totals = [self._total(i) for i in columns]
         rows.append(("", FIELD, *map(_score, totals)))
         if any(total.known for total in totals):
             shares = [f"{t.points(0) / t.known:.1%}" if t.known else "" for t in totals]
@@ -273,6 +295,11 @@ class Gauntlet(RosterTournament):
             notes=(*estimates, *self._notes()),
         )
 
+    def _ranked_challengers(self) -> list[tuple[int, int]]:
+        """Return each challenger's rank and number, by its score against the field."""
+        totals = [self._total(i) for i in range(len(self.challengers))]
+        return ranked([(total.points(0), total.known) for total in totals])
+
     def _ranked_opponents(self) -> list[tuple[int, int]]:
         """Return each opponent's rank and number, by its score against the challengers."""
         scores = []
@@ -280,6 +307,20 @@ class Gauntlet(RosterTournament):
             tallies = [self._against(i, j) for i in range(len(self.challengers))]
             scores.append((sum(t.points(1) for t in tallies), sum(t.known for t in tallies)))
         return ranked(scores)
+
+    def verdict(self) -> str:
+        if len(self.matchups) == 1:
+            return super().verdict()
+        ranking = self._ranked_challengers()
+        if len(ranking) > 1:
+            leaders = [self.challengers[i] for rank, i in ranking if rank == 1]
+            second = self.challengers[ranking[1][1]]
+            return self._leader_verdict(leaders, second, self._standings())
+        total = self.progress().total
+        result = self._total(0).match_result(
+            even=True, limit=total, finished=self.finished(), sprt=None
+        )
+        return result.sentence(alone=False)
 
     def live_report(self) -> Report:
         return Report((self._grid(), *self._test_tables()))

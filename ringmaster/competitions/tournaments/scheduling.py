@@ -9,16 +9,34 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
 
 from ringmaster.competitions.tournaments.matchup import Tally, base_code
+from ringmaster.errors import SettingError, counted, nearest, shown
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import GameResult
+from ringmaster.model.settings import Identifier, ListOf, Setting
 
 T = TypeVar("T")
+
+WITHDRAWN_SETTING = Setting(
+    "withdrawn",
+    ListOf(Identifier()),
+    "Codes of players that stop playing.  Their results stay in the tables; they may come back.",
+    (),
+)
+
+
+def check_withdrawn(withdrawn: Sequence[str], codes: Collection[str]) -> list[SettingError]:
+    """Return an error for each withdrawn player that does not take part."""
+    return [
+        SettingError(("withdrawn", i), f"{shown(code)} does not take part", nearest(code, [*codes]))
+        for i, code in enumerate(withdrawn)
+        if code not in codes
+    ]
 
 
 class Turns(Generic[T]):
@@ -150,9 +168,9 @@ class Holds:
             if not matchups:
                 continue
             left = [0 if total is None else total - played for played, total in matchups]
-            count = "1 matchup" if len(left) == 1 else f"{len(left)} matchups"
+            count = counted(len(left), "matchup")
             why, player = reason
-            games = f"{sum(left)} games" if all(left) else "games"
+            games = counted(sum(left), "game") if all(left) else "games"
             lines.append(f"{why}: {games} of {count} wait")
             if player and player not in broken:
                 broken.append(player)

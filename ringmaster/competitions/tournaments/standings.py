@@ -31,6 +31,7 @@ from ringmaster.model.settings import (
     Setting,
     SettingPath,
 )
+from ringmaster.stats.elo import EloEstimate, short_probability
 from ringmaster.stats.ratings import Rating, Ratings, bradley_terry
 
 
@@ -185,12 +186,32 @@ class Standings:
         results = {(place[i], place[j]): s for (i, j), s in self._scores.items() if any(s)}
         pairs = {(place[i], place[j]): p for (i, j), p in self._pairs.items() if any(p)}
         anchor = None
-        if self.anchor is not None:
-            anchored = self.codes.index(self.anchor.code)
-            if anchored not in place:
-                return None
-            anchor = place[anchored], self.anchor.elo
+        if self.origin is not None:
+            anchor = place[self.codes.index(self.origin.code)], self.origin.elo
         return bradley_terry(len(self._rated), results, pairs, anchor=anchor)
+
+    @property
+    def origin(self) -> Anchor | None:
+        """The anchor if it has a result."""
+        anchor = self.anchor
+        has_result = anchor is not None and self.total(self.codes.index(anchor.code))[1]
+        return anchor if has_result else None
+
+    def lead(self, one: str, other: str) -> EloEstimate | None:
+        """Return the rating of one player over another, None where one has no result."""
+        i, j = self.codes.index(one), self.codes.index(other)
+        if self._ratings is None or not {i, j} <= set(self._rated):
+            return None
+        games = self.total(i)[1] + self.total(j)[1]
+        i, j = self._rated.index(i), self._rated.index(j)
+        rating, los = self._ratings.difference(i, j), self._ratings.los(i, j)
+        ends = rating.elo - rating.error, rating.elo + rating.error
+        return EloEstimate(rating.elo, *ends, los, games)
+
+    @property
+    def has_prior(self) -> bool:
+        """Whether the ratings have a prior."""
+        return self._ratings is not None and self._ratings.prior > 0
 
     def ratings(self) -> dict[str, Rating]:
         """Return the ratings by player code, the highest first.
@@ -204,14 +225,18 @@ class Standings:
 
     def prior_note(self) -> str:
         """Return the reason for a prior of the ratings, "" without one."""
-        if self._ratings is None or not self._ratings.prior:
+        if not self.has_prior:
             return ""
         totals = {self.codes[i]: self.total(i) for i in self._rated}
         extreme = [code for code, (points, games) in totals.items() if points in (0, games)]
-        who = ", ".join(extreme) or "some players"
+        reason = (
+            f"{', '.join(extreme)} won or lost all points"
+            if extreme
+            else "the results do not connect all players in both directions"
+        )
         return (
-            f"with a weak prior, one drawn game of each player against an average one: {who} won "
-            "or lost all points, and no finite rating fits that"
+            "with a weak prior, one drawn game of each player against an average one: "
+            f"{reason}, and no finite rating fits that"
         )
 
     def los_table(self) -> Table | None:
@@ -228,7 +253,7 @@ class Standings:
         rows: list[tuple[Cell, ...]] = [
             (
                 f"{names[i]:{wide}} {self.codes[self._rated[i]]}",
-                *("" if i == j else f"{ratings.los(i, j):.0%}" for j in order),
+                *("" if i == j else short_probability(ratings.los(i, j)) for j in order),
             )
             for i in order
         ]
@@ -239,16 +264,11 @@ class Standings:
         )
 
     def rating_table(self) -> Table | None:
-        """Return the ratings, or the reason why there are none; None without a result."""
-        if not self._rated:
-            return None
+        """Return the ratings; None without a result."""
         ratings = self.ratings()
-        anchor = self.anchor
         if not ratings:
-            why = "some players are not connected to the others by games"
-            if anchor is not None and not self.total(self.codes.index(anchor.code))[1]:
-                why = f"{anchor.code}, the anchor, has no result"
-            return Table((), (), notes=(f"no ratings yet: {why}",))
+            return None
+        anchor = self.origin
         elo = "{:+.1f}" if anchor is None else "{:.1f}"
         above = "above the average of all" if anchor is None else f"where {anchor.code} has"
         above += "" if anchor is None else f" {anchor.elo:g}"
@@ -261,15 +281,14 @@ class Standings:
             )
             for code, rating in ratings.items()
         ]
-        prior = self.prior_note()
+        notes = [f"Elo {above}, by maximum likelihood (Bradley-Terry)"]
+        if self.anchor is not None and anchor is None:
+            notes.append(f"{self.anchor.code}, the anchor, has no result")
         return Table(
-            headers=("player", "Elo", "± 95%", "points"),
+            headers=("player", "Elo", "± (95 %)", "points"),
             rows=tuple(rows),
             align=(LEFT, RIGHT, RIGHT, RIGHT),
-            notes=(
-                f"Elo {above}, by maximum likelihood (Bradley-Terry)",
-                *([prior] if prior else []),
-            ),
+            notes=(*notes, *filter(None, [self.prior_note()])),
         )
 
     def ranking_data(self) -> list[dict[str, Any]]:
@@ -364,16 +383,16 @@ def _rating_chart(standings: Standings) -> Iterator[ChartGroup]:
     rows = []
     for code, rating in standings.ratings().items():
         elo, error = rating.elo, rating.error
-        sign = "+" if standings.anchor is None else ""
-        known = f" ± {error:.1f}" if math.isfinite(error) else ""
+        sign = "+" if standings.origin is None else ""
+        known = f" ± {error:.1f} (95 %)" if math.isfinite(error) else ""
         text = f"{elo:{sign}.1f}{known}"
         rows.append(Compared(code, elo, elo - error, elo + error, text))
-    anchor = standings.anchor
+    anchor = standings.origin
     mark = 0.0 if anchor is None else anchor.elo
     above = "above the average" if anchor is None else f"where {anchor.code} has {anchor.elo:g}"
     compared = Comparison("", tuple(rows), f"Elo {above}", mark=mark)
     prior = standings.prior_note()
-    text = "Error bars, and ±, are 95 % intervals." + (f"  Elo {prior}." if prior else "")
+    text = "Error bars are 95 % intervals." + (f"  Elo {prior}." if prior else "")
     yield ChartGroup("Ratings", (compared,), text, "ratings")
 
 

@@ -22,6 +22,7 @@ from ringmaster.competitions.tournaments.roster_tournaments import (
     RosterTournament,
     roster,
 )
+from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING
 from ringmaster.competitions.tournaments.standings import ANCHOR_SETTING, Standings, letters
 from ringmaster.competitions.tournaments.swiss_rules import (
     Entrant,
@@ -30,8 +31,7 @@ from ringmaster.competitions.tournaments.swiss_rules import (
     pair_round,
     ranking,
 )
-from ringmaster.competitions.tournaments.tournament import WITHDRAWN_SETTING
-from ringmaster.errors import SettingError, SettingErrors
+from ringmaster.errors import SettingError, SettingErrors, counted
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table
 from ringmaster.model.results import GameResult
@@ -363,12 +363,17 @@ class Swiss(RosterTournament):
         return Table(
             headers=(),
             rows=tuple(rows),
-            title=f"round {number} ({played}/{round.games * len(round.pairs)} games)",
+            title=f"round {number} ({played}/{counted(round.games * len(round.pairs), 'game')})",
             align=(LEFT, LEFT, RIGHT, LEFT, LEFT),
         )
 
     def _standings(self) -> Standings:
         return Standings(self.competitors, self.tallies.values(), self.values["anchor"])
+
+    def verdict(self) -> str:
+        ranking = self._ranking()
+        leaders = [score.code for score in ranking if score.place == 1]
+        return self._leader_verdict(leaders, ranking[1].code, self._standings())
 
     def live_report(self) -> Report:
         return Report((self._table(),))

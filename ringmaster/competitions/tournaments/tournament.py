@@ -6,7 +6,7 @@ The competition types decide which matchups there are.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -32,29 +32,14 @@ from ringmaster.competitions.tournaments.scheduling import (
     unit_of,
 )
 from ringmaster.competitions.tournaments.standings import Standings, standing_charts
-from ringmaster.errors import SettingError, StateRefused, nearest, shown
+from ringmaster.competitions.verdicts import MatchResult, matches_verdict
+from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import SECOND_SELF, GameName, Player
 from ringmaster.model.report import LEFT, RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import Identifier, ListOf, Setting, SettingPath
+from ringmaster.model.settings import SettingPath
 from ringmaster.stats.sprt import Sprt
-
-WITHDRAWN_SETTING = Setting(
-    "withdrawn",
-    ListOf(Identifier()),
-    "Codes of players that stop playing.  Their results stay in the tables; they may come back.",
-    (),
-)
-
-
-def check_withdrawn(withdrawn: Sequence[str], codes: Collection[str]) -> list[SettingError]:
-    """Return an error for each withdrawn player that does not take part."""
-    return [
-        SettingError(("withdrawn", i), f"{shown(code)} does not take part", nearest(code, [*codes]))
-        for i, code in enumerate(withdrawn)
-        if code not in codes
-    ]
 
 
 class Tournament(Competition):
@@ -518,6 +503,26 @@ class Tournament(Competition):
         notes = self._notes()
         texts = [Text(notes)] if notes else []
         return Report((*self._tables(), *self._deleted_tables(), *texts))
+
+    def verdict(self) -> str:
+        return matches_verdict(self._match_results())
+
+    def _match_results(self) -> list[MatchResult]:
+        """Return the results of all matchups that are played, or were."""
+        results = []
+        for id, matchup in self.matchups.items():
+            tally = self.tallies[id]
+            if tally.completed or (matchup.number_of_games != 0 and not matchup.closed):
+                tally = tally if tally.players == matchup.codes else tally.turned()
+                results.append(
+                    tally.match_result(
+                        even=matchup.even,
+                        limit=self._series(matchup).total(),
+                        finished=self._complete(matchup),
+                        sprt=self._sprt_report(matchup),
+                    )
+                )
+        return results
 
     def void_kinds(self) -> VoidKinds:
         return sum_void_kinds([tally.void_kinds for tally in self.tallies.values()])

@@ -39,7 +39,7 @@ from ringmaster.competitions.tuning.function_probes import (
 )
 from ringmaster.competitions.tuning.parameter_binding import tuned_options
 from ringmaster.competitions.tuning.parameter_settings import duplicates
-from ringmaster.errors import SettingError, SettingErrors, shown
+from ringmaster.errors import SettingError, SettingErrors, counted, shown
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.randomness import COLOUR_STREAM, words
@@ -57,6 +57,8 @@ from ringmaster.model.settings import (
     canonical,
 )
 
+#: Longest text of parameters in a verdict.
+BRIEF = 70
 #: Colour of the first mover.
 _FIRST: dict[GameName, str] = {"go": "b", "chess": "w", "shogi": "b"}
 
@@ -363,6 +365,15 @@ class CandidateTuner(Competition):
             except Exception:  # the type may differ from value to value
                 texts.append(f"[{parameter.code}?{shown(value)}]")
         return "; ".join(texts)
+
+    def brief(self, values: Values) -> str:
+        """Return engine parameters for a verdict, only their number if they are many."""
+        rounded = (
+            float(f"{v:.4g}") if isinstance(v, float) and p.format is None else v
+            for p, v in zip(self.parameters, values, strict=True)
+        )
+        text = self.formatted(tuple(rounded))
+        return text if len(text) <= BRIEF else counted(len(values), "parameter value")
 
     def named(self, values: Values) -> dict[str, Any]:
         """Return engine parameters as JSON data by code, None for failing functions."""

@@ -20,7 +20,7 @@ from ringmaster.competitions.tuning.candidates import (
     CandidateState,
     CandidateTuner,
 )
-from ringmaster.errors import SettingError, StateRefused
+from ringmaster.errors import SettingError, StateRefused, counted
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import Player
 from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
@@ -384,6 +384,18 @@ class CeTuner(CandidateTuner):
         return Progress(
             state.completed, max(total, state.completed), phase=f"generation {state.generation}"
         )
+
+    def verdict(self) -> str:
+        state, wanted = self._state, self.values["number_of_generations"]
+        games = counted(state.completed, "game")
+        mean = self.brief(self.values_to_show(self._distribution.means))
+        if self.finished():
+            done = counted(state.generation, "generation")
+            return f"Tuned: {mean}, mean after {done}, {games}; strength not measured"
+        if not state.completed:
+            return f"no result yet: generation 1 of {wanted:,}"
+        place = f"generation {state.generation + 1:,} of {wanted:,}"
+        return f"Tuning: {place}, {games}; mean so far: {mean}"
 
     def report(self) -> Report:
         return Report((*self._blocks(None), self.conditions(self._state.completed)))

@@ -33,6 +33,7 @@ from ringmaster.competitions.tuning.game_tune import GameTune
 from ringmaster.competitions.tuning.opponents import make_opponents, opponent_weights
 from ringmaster.competitions.tuning.parameter_binding import tuned_options
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
+from ringmaster.competitions.verdicts import games_of
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, StoreError, counted
 from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import ClopParameter
@@ -366,6 +367,10 @@ class ClopTuner(GameTune):
             phase="closing match" if standing.due else "tuning",
         )
 
+    def _work_done(self) -> str:
+        games = games_of(len(self.tuner), self.values["number_of_games"])
+        return f"{games}, {counted(self._samples, 'sample')}"
+
     def report(self) -> Report:
         state, standing = self._state, self._standing()
         blocks: list[Table | Text] = [self._table(), *self._remarks()]
@@ -395,7 +400,8 @@ class ClopTuner(GameTune):
 
     def _title(self) -> str:
         limit = self.values["number_of_games"]
-        games = f"{len(self.tuner)}{'' if limit is None else f'/{limit}'} games"
+        done = counted(len(self.tuner), "game")
+        games = done if limit is None else f"{len(self.tuner)}/{counted(limit, 'game')}"
         return f"{games}, {counted(self._samples, 'sample')}"
 
     def _tallies(self) -> list[str]:

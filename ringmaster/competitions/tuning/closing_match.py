@@ -36,6 +36,7 @@ from ringmaster.competitions.tuning.closing_match_settings import (
     VerifySettings,
 )
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.competitions.verdicts import MatchResult
 from ringmaster.errors import SettingError, UsageError
 from ringmaster.model.jobs import CheckJob, Opening, Ticket
 from ringmaster.model.players import Player
@@ -411,6 +412,26 @@ class ClosingMatches:
                 MatchupInfo(match_id(number), players, name, self._game, True, limit, report)
             )
         return infos
+
+    def result(self, standing: Standing) -> MatchResult | None:
+        """Return the result of the current match, None without one."""
+        match = self.current(standing)
+        if match is None:
+            return None
+        series = self._series(match, now=True)
+        return match.tally.match_result(
+            even=self._game.handicap is None,
+            limit=series.total(),
+            finished=series.complete(),
+            sprt=series.report(),
+        )
+
+    @property
+    def against_start(self) -> bool:
+        """Whether the present match is against the start values."""
+        if self.settings is None:
+            return bool(self.matches) and self.matches[-1].start is not None
+        return self.settings.against == START
 
     def blocks(self, standing: Standing) -> list[Table | Text]:
         """Return the blocks of a report."""

@@ -27,6 +27,7 @@ from ringmaster.competitions.tuning.candidates import (
 )
 from ringmaster.competitions.tuning.function_probes import same_value, spread
 from ringmaster.competitions.tuning.parameter_settings import SCALE
+from ringmaster.competitions.verdicts import games_of
 from ringmaster.errors import SettingError, StateRefused, StoreError, counted
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.parameters import Explicit
@@ -44,7 +45,7 @@ from ringmaster.model.settings import (
     SettingPath,
     canonical,
 )
-from ringmaster.stats.elo import wilson
+from ringmaster.stats.elo import share_interval, wilson
 from ringmaster.tuners.ucb import Node, Path, Ucb
 
 #: Most candidates of one generation, to fit in memory and a tree log.
@@ -278,7 +279,9 @@ class McTuner(CandidateTuner):
             lines.append("initial_wins is more than initial_visits")
         total, games = self.tree.size, values["number_of_games"]
         if games and games < total:
-            lines.append(f"{games} games are too few to try each of {total} candidates once")
+            lines.append(
+                f"too few games ({games:,}) to try each of {counted(total, 'candidate')} once"
+            )
         if len(values["summary_spec"]) > values["max_depth"]:
             lines.append("summary_spec has more entries than there are generations (max_depth)")
         for parameter in self.parameters:
@@ -432,6 +435,16 @@ class McTuner(CandidateTuner):
     def progress(self) -> Progress:
         return Progress(self.tree.games + self._state.void, self.values["number_of_games"])
 
+    def verdict(self) -> str:
+        best = self.tree.node(self.tree.best())
+        if not best.points:
+            games = games_of(self.tree.games, self.values["number_of_games"])
+            return f"no win yet of {counted(self.tree.size, 'candidate')}, after {games}"
+        shown = self.brief(self._shown(best.path)[0])
+        share = share_interval(best.points, best.games)
+        is_best = "came out best" if self.finished() else "is best so far"
+        return f"{shown} {is_best}: {share} of {counted(best.games, 'game')}"
+
     def report(self) -> Report:
         return Report((*self._main_blocks(), self.conditions(self.tree.games)))
 
@@ -446,7 +459,8 @@ class McTuner(CandidateTuner):
     def _main_blocks(self) -> list[Table | Text]:
         wins, draws, losses, unknown = self._state.results
         limit = self.values["number_of_games"]
-        total = "" if limit is None else f"/{limit}"
+        total = "" if limit is None else f"{self.tree.games}/"
+        games = counted(self.tree.games if limit is None else limit, "game")
         parts = [
             counted(wins, "win"),
             counted(draws, "draw") if draws else "",
@@ -454,14 +468,14 @@ class McTuner(CandidateTuner):
         ]
         tally = ", ".join(filter(None, parts))
         if unknown:
-            tally += f", {unknown} unknown results (counted as losses)"
+            tally += f", {counted(unknown, 'unknown result')} (counted as losses)"
         best = self.tree.node(self.tree.best())
-        lines = [f"{self.tree.games}{total} games played: {tally} of the candidates"]
+        lines = [f"{total}{games} played: {tally} of the candidates"]
         if best.games:
             low, high = wilson(best.points, best.games)
             lines.append(
-                f"best: {self._full(best.path)}: {best.points / best.games:.1%} of {best.games} "
-                f"games (95 % interval {low:.1%} to {high:.1%})"
+                f"best: {self._full(best.path)}: {best.points / best.games:.1%} of "
+                f"{counted(best.games, 'game')} (95 %: {low:.1%} to {high:.1%})"
             )
         blocks: list[Table | Text] = [Text(tuple(lines))]
         for depth, count in enumerate(self.values["summary_spec"], 1):

@@ -13,6 +13,7 @@ from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standin
 from ringmaster.competitions.tuning.closing_match_settings import Sides
 from ringmaster.competitions.tuning.parameter_binding import ParameterBinding
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.competitions.verdicts import MatchResult
 from ringmaster.errors import SettingError
 from ringmaster.model.jobs import (
     CheckJob,
@@ -169,6 +170,11 @@ class PlayerTune(Competition):
         """Whether to play a closing match now: by `verify`, or after a complete tune."""
         return self._verifying or (self.closing.settings is not None and self.is_tuned)
 
+    @property
+    def _can_play(self) -> bool:
+        """Whether the players' moves are limited, so that a closing match can be played."""
+        return True
+
     def verify(self, games: int | None = None) -> None:
         self._verifying = True
         self.closing.request(games)
@@ -183,6 +189,45 @@ class PlayerTune(Competition):
     def finished(self) -> bool:
         standing = self._standing()
         return self.closing.complete(standing) if standing.due else self.is_tuned
+
+    def verdict(self) -> str:
+        standing = self._standing()
+        state = f"{'Tuned' if self.is_tuned else 'Tuning'}: {self._work_done()}"
+        if standing.due and self.closing.nothing(standing):
+            return f"{state}; the tuned values are the start values"
+        match = self.closing.result(standing)
+        if match is not None and match.games:
+            return self._match_verdict(match)
+        if standing.due:
+            return f"{state}; no game of the closing match yet"
+        if not self.is_tuned:
+            return f"{state}; gain not measured yet"
+        return f"{state}; gain not measured{self._next('verify') if self._can_play else ''}"
+
+    def _match_verdict(self, match: MatchResult) -> str:
+        """Return the verdict on a closing match with games."""
+        against = "start" if self.closing.against_start else match.players[1]
+        head = "Tuned" if self.is_tuned else "Tuned so far"
+        estimate = match.estimate
+        if estimate is None or not estimate.known:
+            score = f"{match.score} against {against}, {match.when}"
+            return f"{head}; closing match {score}; no Elo interval"
+        if not match.finished:
+            state = "closing match" if match.sign else "closing match not decided yet"
+            return f"{head}; {state}: {estimate}, over {against}, {match.when}"
+        elo = f"{estimate.interval(' Elo')} over {against}"
+        if not self.closing.against_start:
+            return f"{head}: {elo}, {match.when}; gain over start not measured"
+        if match.sign > 0:
+            return f"{head}: {elo}{self._next('export-parameters')}"
+        if match.sign < 0:
+            return f"{head}, but weaker: {elo}, {match.when}; keep the start values"
+        more = "" if match.decided else self._next(f"verify --games {2 * match.games}")
+        return f"{head}, but no gain shown: {elo}, {match.when}{more}"
+
+    @abstractmethod
+    def _work_done(self) -> str:
+        """Return the progress of the tune for a verdict: "iteration 120 of 600, 960 games"."""
 
     def matchup_infos(self) -> list[MatchupInfo]:
         return self.closing.infos(self._standing())

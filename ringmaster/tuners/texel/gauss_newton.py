@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.gauss_newton_state import (
@@ -199,7 +200,8 @@ class GaussNewton(Optimiser):
         cost = sum(side.number is None for side in s.sides) + 1
         if not self._affordable(cost):
             self._finish(
-                f"another linearisation needs {cost} passes; the limit is {self._most_passes:g}",
+                f"another linearisation needs {counted(cost, 'pass')}; "
+                f"the limit is {self._most_passes:g}",
                 notes,
             )
         elif not s.sides:
@@ -312,7 +314,7 @@ class GaussNewton(Optimiser):
             return
         known = self._at_hand(trial)
         if known is None and not self._affordable(1):
-            self._finish(f"{s.number} passes have been used", notes)
+            self._finish(f"the passes allowed are used: {s.number}", notes)
             return
         s.trial, s.trial_number, s.foreseen, s.phase = trial, None, (train, held), "trial"
         if known is not None:
@@ -396,9 +398,11 @@ class GaussNewton(Optimiser):
         s.steps, s.idle, s.refused, s.base = s.steps + 1, 0, 0, point
         self._rate(point)
         if self._patience is not None and s.stale >= self._patience:
-            self._finish(f"the validation error has not improved for {s.stale} steps", notes)
+            self._finish(
+                f"the validation error has not improved for {counted(s.stale, 'step')}", notes
+            )
         elif s.steps >= self._most_steps:
-            self._finish(f"{s.steps} steps have been taken", notes)
+            self._finish(f"the steps allowed are taken: {s.steps}", notes)
         else:
             self._propose(data, notes)
 

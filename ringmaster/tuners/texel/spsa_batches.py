@@ -28,6 +28,7 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_SPSA_STREAM, word_array
 from ringmaster.tuners.spsa.course import Averages
@@ -241,8 +242,8 @@ class SpsaBatches(Search):
         self._gain = 1 / total if total > 0 else 0.0
         self._measured = True
         self._notes.append(
-            f"units and gain from {len(errors)} passes over a batch of "
-            f"{self.batches.size} of {self.shards} shards: gain {self._gain:.4g}"
+            f"units and gain from {counted(len(errors), 'pass')} over a batch of "
+            f"{self.batches.size} of {counted(self.shards, 'shard')}: gain {self._gain:.4g}"
         )
 
     def _curvatures(self, errors: Mapping[str, float]) -> Array:
@@ -299,7 +300,7 @@ class SpsaBatches(Search):
             if not self._is_checked(mean):
                 self._due = mean
         if k >= self.iterations and self._due is None:
-            self._stop(f"{k} iterations are done", "most_passes")
+            self._stop(f"done: {counted(k, 'iteration')}", "most_passes")
 
     def _settled(self, iterates: Averages) -> Theta:
         """Return the mean of the last half of iterates, as played.
@@ -334,7 +335,7 @@ class SpsaBatches(Search):
         self._table.append([self._k, self._used, finite(error), validation, self._gain])
         del self._table[:-100]
         if self._k >= self.iterations:
-            self._stop(f"{self._k} iterations are done", "most_passes")
+            self._stop(f"done: {counted(self._k, 'iteration')}", "most_passes")
 
     def _finalists(self) -> list[Theta]:
         finalists = [self._safe[0]]

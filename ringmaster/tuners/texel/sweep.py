@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 import msgspec
 import numpy as np
 
+from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.gauss_newton_state import Differences
@@ -314,7 +315,7 @@ class Swept(Optimiser):
         ]
         part = "validation" if self._part == "validation" else "training"
         left = len(self._missing())
-        more = f", {left} pairs to come" if left else ""
+        more = f", {counted(left, 'pair')} to come" if left else ""
         title = f"Sweep of targets: errors of {part} against own target, result, teacher{more}"
         return [*tables, (title, headers, body)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.competition import Competition, Played
+from ringmaster.competitions.competition import Competition
 from ringmaster.competitions.spsa.charts import MOST_POINTS, TuneCharts, thinned
 from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.loaded_competition import LoadedCompetition
@@ -236,27 +236,14 @@ def test_closing_match_is_compared_and_has_its_course(tmp_path: Path) -> None:
     assert piece(course, "95 % interval").points[-1] == (40, row.low, row.high)
 
 
-def against_reference(
-    competition: SpsaCompetition, games: int
-) -> Iterator[tuple[Played, GameResult]]:
-    """Yield games of θ⁺ and θ⁻ in turn against another player; θ⁺ wins, θ⁻ loses."""
-    for i in range(games):
-        sign = "+-"[i % 2]
-        values = {"x": 5 + (1.0 if sign == "+" else -1.0), "n": 5}
-        first, second = (f"e{sign}", values), ("old", dict[str, Any]())
-        if i % 4 > 1:
-            first, second = second, first
-        played = Played((first[0], second[0]), "", (first[1], second[1]))
-        mine = played.players.index(f"e{sign}")
-        yield played, won(str(i), mine if sign == "+" else 1 - mine)
-
-
 def test_against_a_reference_the_balance_is_the_tuned_players(tmp_path: Path) -> None:
     competition = tune(tmp_path)
     play(competition, 2, lambda job: None)  # θ stays at the start
-    charts = TuneCharts(competition.parameters, competition.tuner, "e", 100, twice)
-    for played, result in against_reference(competition, 100):
-        charts.add(played, result)
+    charts = TuneCharts(competition.parameters, competition.tuner, 100, twice)
+    for i in range(100):
+        # θ⁺ and θ⁻ in turn; θ⁺ wins, θ⁻ loses
+        sign = (1.0, -1.0)[i % 2]
+        charts.add([5 + sign, 5], None, sign, "old")
     groups = charts.charts()
     balance = chart(groups, "Balance", "W − L against old")
     assert piece(balance, "W − L").points[-1] == (100.0, 0.0)
@@ -270,13 +257,10 @@ def test_against_a_reference_the_balance_is_the_tuned_players(tmp_path: Path) ->
 def test_parameter_that_came_in_later_is_drawn_from_then_on(tmp_path: Path) -> None:
     competition = tune(tmp_path)
     history = play(competition, 20, higher("x"))
-    charts = TuneCharts(competition.parameters, competition.tuner, "e", 20, twice)
-    for i, (ticket, result) in enumerate(history):
-        played = competition.describe(ticket)
-        if i < 10:
-            for side in played.parameters:
-                del side["n"]
-        charts.add(played, result)
+    charts = TuneCharts(competition.parameters, competition.tuner, 20, twice)
+    for i, (ticket, _) in enumerate(history):
+        plus, minus = ([x, math.nan if i < 10 else n] for x, n in (ticket["p"], ticket["m"]))
+        charts.add(plus, minus, 1.0)
     groups = charts.charts()
     band = piece(chart(groups, "Parameters", "n"), "perturbation")
     assert all(math.isfinite(end) for point in band.points for end in point)

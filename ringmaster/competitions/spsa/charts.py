@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.competitions.competition import Played
 from ringmaster.competitions.tuning.chart_parts import number
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
@@ -28,7 +27,6 @@ from ringmaster.model.report import (
     Series,
     Whiskers,
 )
-from ringmaster.model.results import GameResult
 from ringmaster.stats.elo import NELO as C
 from ringmaster.stats.elo import Z95
 from ringmaster.tuners.spsa import Array, OptimumInterval, Spsa
@@ -48,7 +46,6 @@ class TuneCharts:
     """Sums the games of a tune for charts.
 
     parameters   the tuned parameters, in the order of the tuner's arrays
-    player       code of the tuned player; its sides end with "+" and "-"
     games        approximate number of games to be added
     games_after  returns the number of games of a number of iterations
     """
@@ -57,22 +54,19 @@ class TuneCharts:
         self,
         parameters: Sequence[TunedParameter],
         tuner: Spsa,
-        player: str,
         games: int,
         games_after: Callable[[int], int],
     ) -> None:
         self._parameters = tuple(parameters)
-        self._codes = [p.code for p in self._parameters]
         self._tuner = tuner
-        self._player = player
         #: (games, θ).
         self._course = thinned(
             [(float(games_after(k)), theta) for k, theta in tuner.trajectory.points()]
         )
         self._window = max(1, math.ceil(games / MOST_POINTS))
-        self._rows: list[tuple[list[float], list[float], float]] = []
+        self._rows: list[tuple[Sequence[float], Sequence[float] | None, float]] = []
         self.games = 0
-        n = len(self._codes)
+        n = len(self._parameters)
         #: (games, root mean square of d) by window.
         self._distances: list[tuple[float, Array]] = []
         self._open = np.zeros((2, n))
@@ -88,38 +82,32 @@ class TuneCharts:
         #: Σd², Σd²m, Σd·s by bin of m, (3, n, FINE).
         self._sums = np.zeros((3, n, FINE))
 
-    def add(self, played: Played, result: GameResult) -> None:
-        """Add a game; ignores void games and games of other players."""
-        sides = [f"{self._player}{sign}" for sign in "+-"]
-        seats = [played.players.index(side) for side in sides if side in played.players]
-        if not seats or result.outcome == "void":
-            return
-        score = 2 * result.points(seats[0]) - 1
+    def add(
+        self, own: Sequence[float], other: Sequence[float] | None, score: float, reference: str = ""
+    ) -> None:
+        """Add a game that is not void.
+
+        own, other  values of θ⁺ and θ⁻, NaN for parameters newer than the game; against a
+                    reference the values of the side that played, and None
+        score       of the first of them: 1, 0 or −1 for a win, draw or loss
+        reference   code of the reference
+        """
         self.games += 1
         self._sum += score
         self._squares += score * score
-        other = {}
-        if len(seats) == 2:
-            other = played.parameters[seats[1]]
-        else:
-            reference = played.players[1 - seats[0]]
-            if reference not in self._references:
-                self._references.append(reference)
-        self._rows.append((self._values(played.parameters[seats[0]]), self._values(other), score))
+        if reference and reference not in self._references:
+            self._references.append(reference)
+        self._rows.append((own, other, score))
         if self.games % self._window == 0:
             self._results.append((float(self.games), self._sum, math.sqrt(self._squares)))
         if len(self._rows) >= CHUNK:
             self._sum_rows()
 
-    def _values(self, parameters: dict[str, Any]) -> list[float]:
-        # a parameter may be newer than the game
-        return [float(parameters.get(code, math.nan)) for code in self._codes]
-
     def _sum_rows(self) -> None:
         """Add the buffered games to the sums."""
         if not self._rows:
             return
-        first, n = self.games - len(self._rows), len(self._codes)
+        first, n = self.games - len(self._rows), len(self._parameters)
         high = np.array([row[0] for row in self._rows])
         if self._references:
             # approximately θ when the game was recorded

@@ -452,15 +452,22 @@ class SpsaCompetition(GameTune):
         tune = TuneCharts(
             self.tuned,
             self.tuner,
-            self.values["player"],
             self._state.games,
             lambda iterations: self.tuner.counting.games_before(iterations + 1),
         )
         matches = MatchupCourses(self.matchup_infos())
+        codes = [p.code for p in self.tuned]
         for ticket, result in history:
-            played = self.describe(ticket)
-            if played.matchup:
-                matches.record_result(played, result)
-            else:
-                tune.add(played, result)
+            if is_of_closing_match(ticket):
+                matches.record_result(self.closing.describe(ticket), result)
+            elif result.outcome != "void":
+                # `describe` takes several times as long
+                sides = self._tickets.sides(ticket)
+                plus, minus = self._tickets.values(ticket, codes)
+                if "=" not in sides:
+                    tune.add(plus, minus, 2 * result.points(sides.index("+")) - 1)
+                    continue
+                seat = 1 - sides.index("=")
+                own = plus if sides[seat] == "+" else minus
+                tune.add(own, None, 2 * result.points(seat) - 1, self._opponent(ticket))
         return [*tune.charts(), *closing_charts(matches)]

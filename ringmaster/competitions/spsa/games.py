@@ -201,6 +201,17 @@ class Tickets(msgspec.Struct, frozen=True):
         by_code = self.history.layouts[ticket.get("l", 0)].by_code(plus if side == "+" else minus)
         return {code: by_code[code] for code in self.history.slots if code in by_code}
 
+    def values(
+        self, ticket: Ticket, codes: Sequence[str]
+    ) -> tuple[Sequence[float], Sequence[float]]:
+        """Return θ⁺ and θ⁻ in the order of some codes, NaN for parameters newer than the game."""
+        both = self._values(ticket)
+        layout = self.history.layouts[ticket.get("l", 0)]
+        if layout.codes == codes:
+            return both
+        plus, minus = (layout.by_code(values) for values in both)
+        return [plus.get(c, math.nan) for c in codes], [minus.get(c, math.nan) for c in codes]
+
     def _values(self, ticket: Ticket) -> tuple[PlayedValues, PlayedValues]:
         if "d" in ticket:
             return unpack(ticket["d"], self.history.layouts[ticket.get("l", 0)].places)

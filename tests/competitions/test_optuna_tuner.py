@@ -13,6 +13,7 @@ from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.report import Table
 from ringmaster.reporting.tables import render_report
+from ringmaster.stats.elo import wilson
 from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
 from tests.requirements import package
 
@@ -273,12 +274,68 @@ def test_report_shows_missing_parameters_and_importance() -> None:
     assert str(rows["Mobility"][-1]).endswith("%")
 
 
+def charted(tune: Any) -> dict[str, Any]:
+    """Return the charts by the keys of their groups."""
+    groups = tune.charts([])
+    assert all(group.charts and group.text for group in groups)
+    return {group.key: group.charts for group in groups}
+
+
 def test_charts_show_trials_parameters_and_importance() -> None:
     tune = tuner(number_of_trials=15, end_hopeless=0.5)
     assert tune.charts([]) == []
     play(tune, lambda job: own_options(job)["Mobility"] > 50)
-    keys = [group.key for group in tune.charts([])]
-    assert keys == ["best", "samples", "surface", "importance"]
+    charts = charted(tune)
+    assert list(charts) == ["best", "samples", "surface", "importance"]
+    best = tune.summary()["candidates"][0]
+    course = next(p for p in charts["best"][0].pieces if p.name == "best estimate so far")
+    assert course.points[-1] == (14.0, pytest.approx(best["estimate"]))
+    assert f"trial {best['trial']}" in charts["best"][0].note
+
+
+def test_chart_of_a_choice_has_its_games_with_intervals() -> None:
+    tune = tuner(number_of_trials=12)
+    play(tune, lambda job: own_options(job)["Style"] == "wild")
+    chart = next(c for c in charted(tune)["samples"] if c.title == "Style")
+    assert chart.x_names == ("solid", "wild", "mad")
+    trials = [t for t in tune._state.trials.values() if t.games]
+    for x, score, low, high in chart.pieces[0].points:
+        games = sum(t.games for t in trials if t.values[1] == x)
+        assert score == float(x == 1)
+        assert (low, high) == wilson(games * score, games)
+
+
+def test_surface_has_the_mean_score_of_the_trials_in_a_cell() -> None:
+    tune = tuner(number_of_trials=30, parameters=[MOBILITY, STYLE])
+    play(tune, lambda job: own_options(job)["Mobility"] > 50 or job.id.endswith("1"))
+    (surface,) = charted(tune)["surface"]
+    assert (surface.x_label, surface.y_label) == ("Mobility", "Style")
+    assert surface.y_names == ("solid", "wild", "mad")
+    assert surface.x_names[0] == "0 to 12.5"
+    trials = [t for t in tune._state.trials.values() if t.games]
+    for y in range(3):
+        for x in range(8):
+            scores = [
+                t.score for t in trials if t.values[1] == y and min(t.values[0] // 12.5, 7) == x
+            ]
+            assert surface.values[y][x] == (sum(scores) / len(scores) if scores else None)
+
+
+def test_importance_of_a_parameter_that_hardly_varied_is_unknown() -> None:
+    narrow = parameter("Narrow", start=5, min=0, max=1000, integer=True)
+    tune = tuner(
+        number_of_trials=40,
+        parameters=[MOBILITY, narrow],
+        constraint=lambda **values: values["Narrow"] < 90,
+    )
+    play(tune, lambda job: own_options(job)["Mobility"] > 50)
+    (bars,) = charted(tune)["importance"]
+    assert bars.names == ("Mobility", "Narrow")
+    assert bars.series[0].values[0] > 90
+    assert bars.series[0].values[1] is None
+    assert "Narrow" in bars.note
+    row = next(line for line in text(tune).splitlines() if line.startswith("Narrow"))
+    assert row.split()[-1] == "unknown"
 
 
 # edits

@@ -102,6 +102,19 @@ def test_tickets_of_earlier_versions_are_read() -> None:
         ]
 
 
+def test_values_of_other_layouts_are_put_in_order() -> None:
+    tune = spsa(gamma=0.0)
+    state = msgspec.json.decode(msgspec.json.encode(tune.state()))
+    state["past"]["layouts"].append({"codes": ["Space"], "fixed": {"Old": 7}})
+    tune.restore(state)
+    values = tune._tickets.values
+    now = {"k": 1, "g": 0, "p": [54, 46.5], "m": [46, 53.5]}
+    assert values(now, ["Mobility", "Space"]) == ([54, 46.5], [46, 53.5])
+    other = {"k": 1, "g": 0, "p": [1.5], "m": [2.5], "l": 1}
+    plus, minus = values(other, ["Mobility", "Space", "Old"])
+    assert str([plus, minus]) == "[[nan, 1.5, 7], [nan, 2.5, 7]]"
+
+
 def test_packed_values_of_any_size_and_sign_are_read() -> None:
     assert unpack("AQACfoAB", [-1, 0]) == ([-1, 0.0], [-2, -63.0])
 

@@ -11,6 +11,7 @@ from ringmaster.competitions.spsa.charts import thinned
 from ringmaster.competitions.tuning.chart_parts import name_of, number, rate_text
 from ringmaster.competitions.tuning.searched_parameter import SearchedParameter
 from ringmaster.model.report import (
+    Band,
     Bars,
     BarSeries,
     Chart,
@@ -69,16 +70,21 @@ def _best(space: Space, state: OptunaState, surrogate: Surrogate, best: int) -> 
     ended = state.in_order_of_end()
     trials = [(float(n), trial.score) for n, trial in ended if trial.games and not trial.hopeless]
     early = [(float(n), trial.score) for n, trial in ended if trial.hopeless]
-    pieces: list[Piece] = []
+    course = _course(space, state)
+    pieces: list[Piece] = [
+        Band(
+            "95 % of the estimate", tuple((x, low, high) for x, _, low, high in course), "estimate"
+        ),
+        Series("best estimate so far", tuple((x, score) for x, score, _, _ in course), "estimate"),
+    ]
     for name, points, role in (("trial", trials, "main"), ("ended early", early, "aside")):
         if points:
             shown = tuple(thinned(sorted(points)))
             pieces.append(Series(name, shown, role, joined=False))  # type: ignore[arg-type]
-    course = Whiskers("best estimate so far (95 %)", tuple(_course(space, state)), "estimate")
     estimate = surrogate.estimates[surrogate.best]
     name = "the start values" if best == 0 else f"trial {best}"
     note = f"best: {name}, {estimate.score:.3f} ± {Z95 * estimate.deviation:.3f} (95 %)"
-    chart = Chart("Scores", (*pieces, course), "trial", "score, points a game", note)
+    chart = Chart("Scores", tuple(pieces), "trial", "score, points a game", note)
     text = (
         "Dots are the trials' own scores. An estimate uses all trials together, and draws lucky "
         "ones back to trials with similar values."
@@ -98,7 +104,7 @@ def _course(space: Space, state: OptunaState) -> list[tuple[float, float, float,
         estimate = surrogate.estimates[surrogate.best]
         error = Z95 * estimate.deviation
         score = estimate.score
-        course.append((float(count - 1), score, score - error, score + error))
+        course.append((float(count - 1), score, max(score - error, 0.0), min(score + error, 1.0)))
     return course[::-1]
 
 

@@ -157,7 +157,9 @@ def _calibration(state: TexelState) -> ChartGroup:
     charts = []
     for name, rows in state.calibration.items():
         scores = [row[0] for row in rows]
-        pieces: list[Piece] = [Series("expected", _sigmoid(state, scores), "average")]
+        pieces: list[Piece] = [
+            Series("win probability by the score", _sigmoid(state, scores), "average")
+        ]
         # rows of earlier versions have no results
         known = [row for row in rows if len(row) == COLUMNS and row[5] > 0]
         if known:

@@ -112,8 +112,8 @@ def _course(
     if len(band) > 1:
         pieces.append(Band("95 % of the samples", tuple(band)))
         pieces.append(Series("median of the samples", tuple(middles), "aside"))
-    pieces.append(Series("estimate", line, "estimate"))
-    pieces.append(Interval("estimate", finding.estimate, finding.low, finding.high))
+    pieces.append(Series("estimate so far", line, "estimate"))
+    pieces.append(Interval("estimate and region", finding.estimate, finding.low, finding.high))
     note = (
         f"estimate {number(finding.estimate)}, region {number(finding.low)} to "
         f"{number(finding.high)}"
@@ -198,7 +198,7 @@ def _surface(codes: Sequence[str], tuner: Clop, at: Array, effects: Array) -> Ch
     )
     note = "the other parameters at their estimates" if len(codes) > 2 else ""
     title = f"{codes[i]} and {codes[j]}"
-    chart = HeatMap(title, x_names, y_names, cells, "points, %", codes[i], codes[j], note)
+    chart = HeatMap(title, x_names, y_names, cells, "% of the points", codes[i], codes[j], note)
     text = (
         "The win rate by the fitted model. Open cells are confidently below average and hardly "
         "played."

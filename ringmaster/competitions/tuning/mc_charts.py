@@ -237,7 +237,7 @@ class McCharts:
                 for row in cells
             )
             if any(value is not None for row in rate for value in row):
-                rates.append(HeatMap(title, *names, rate, "points, %", *labels, "", texts))
+                rates.append(HeatMap(title, *names, rate, "% of the points", *labels, "", texts))
             counts = tuple(tuple(float(n) for n in row) for row in games)
             visits.append(HeatMap(title, *names, counts, "games", *labels))
         return tuple(rates), tuple(visits)
@@ -273,11 +273,11 @@ class McCharts:
         charts = []
         for i, code in enumerate(self._codes):
             columns = [sum(played[i] for _, played in part) for part in parts]
-            shares = np.array([100 * column / np.sum(column) for column in columns]).T
+            shares = np.array([100 * column / np.sum(column) for column in columns]).T.round()
             rows = tuple(map(tuple, shares.tolist()))
             cells: Cells = self._cells[i]
             charts.append(
-                HeatMap(code, names, cells.names, rows, "share of the games, %", "games", "value")
+                HeatMap(code, names, cells.names, rows, "% of the games", "games", "value")
             )
         return tuple(charts)
 

@@ -10,14 +10,18 @@ import numpy as np
 import pytest
 
 from ringmaster.model.jobs import EvaluationJob
+from ringmaster.model.report import Whiskers
 from ringmaster.model.results import EvaluationResult
+from ringmaster.positions import PositionFile
 from ringmaster.reporting.tables import render_report
+from ringmaster.stats.elo import wilson
 from tests.competitions.settings_of import Refused, call, uci
 from tests.competitions.texel.simulated import (
     CODES,
     TRUE,
     Runs,
     engine,
+    features,
     folder_fixture,  # noqa: F401 - a fixture
     probed,
     texel,
@@ -100,10 +104,48 @@ def test_charts_are_of_errors_parameters_ridge_and_calibration(folder: Path) -> 
     runs = Runs(lambda: texel(folder, regularisation=call("Ridge")))
     assert runs.event.charts([]) == []
     runs.run()
-    titles = [group.title for group in runs.event.charts([])]
-    assert titles[:2] == ["Errors", "Parameters"]
-    assert "Ridge" in titles
-    assert titles[-1] == "Calibration"
+    groups = {group.key: group for group in runs.event.charts([])}
+    assert list(groups)[:3] == ["errors", "trajectory", "ridge"]
+    assert list(groups)[-1] == "calibration"
+    assert all(group.charts for group in groups.values())
+    (errors,) = groups["errors"].charts
+    assert errors.y_label == "mean squared error"
+    summary = runs.event.summary()["errors"]
+    first = {piece.name: piece.points[0][1] for piece in errors.pieces if piece.name != "not taken"}
+    assert first == summary["start"]
+    assert f"{summary['best']['validation']:.6g}" in errors.note
+
+
+def test_calibration_shows_results_by_score_with_intervals_of_games(folder: Path) -> None:
+    runs = Runs(lambda: texel(folder))
+    runs.run()
+    before, after = runs.event.charts([])[-1].charts
+    assert [before.title, after.title] == ["Start values", "Best values"]
+    file = PositionFile(folder / "event.positions")
+    rows = [int(text.split()[0]) for text in file.texts(0, len(file), 1)]
+    scores = np.rint(features(len(file))[rows] @ np.full(len(CODES), 100.0))
+    scale = runs.event.summary()["win_rate_scale"]
+    place = np.minimum((20 / (1 + np.exp(-scores / scale))).astype(int), 19)
+    (marks,) = [p.points for p in before.pieces if isinstance(p, Whiskers)]
+    bins = sorted(set(place.tolist()))
+    assert len(marks) == len(bins)
+    for mark, one in zip(marks, bins, strict=True):
+        members = place == one
+        mean, games = file.result[members].astype(float).mean(), len(set(file.group[members].tolist()))
+        low, high = wilson(mean * games, games)
+        assert mark == pytest.approx((scores[members].mean(), 100 * mean, 100 * low, 100 * high))
+    line = dict(before.pieces[0].points)
+    for score, points in line.items():
+        assert points == pytest.approx(100 / (1 + np.exp(-score / scale)))
+
+
+def test_calibration_of_an_earlier_version_has_targets_without_intervals(folder: Path) -> None:
+    runs = Runs(lambda: texel(folder))
+    runs.run()
+    state = runs.event.tuning.state
+    state.calibration = {name: [r[:4] for r in rows] for name, rows in state.calibration.items()}
+    for chart in runs.event.charts([])[-1].charts:
+        assert [piece.name for piece in chart.pieces][1:] == ["targets"]
 
 
 def test_games_are_counted_apart_from_shards(folder: Path) -> None:

@@ -131,7 +131,10 @@ def test_calibration_shows_results_by_score_with_intervals_of_games(folder: Path
     assert len(marks) == len(bins)
     for mark, one in zip(marks, bins, strict=True):
         members = place == one
-        mean, games = file.result[members].astype(float).mean(), len(set(file.group[members].tolist()))
+        mean, games = (
+            file.result[members].astype(float).mean(),
+            len(set(file.group[members].tolist())),
+        )
         low, high = wilson(mean * games, games)
         assert mark == pytest.approx((scores[members].mean(), 100 * mean, 100 * low, 100 * high))
     line = dict(before.pieces[0].points)

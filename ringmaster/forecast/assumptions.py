@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ringmaster.competitions.spsa.competition import SpsaCompetition
-from ringmaster.errors import UsageError
+from ringmaster.errors import UsageError, counted
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.storage.store import Store
 from ringmaster.tuners.simulation import (
@@ -189,7 +189,7 @@ def _draw_ratio(
         return option, f"{100 * option:g} % draws (--draw-ratio)"
     if known.draw_ratio is not None:
         ratio = min(known.draw_ratio, 0.999)
-        return ratio, f"{100 * ratio:.1f} % draws, as in the last {known.games} games"
+        return ratio, f"{100 * ratio:.1f} % draws, as in the last {counted(known.games, 'game')}"
     ratio = _DRAWS_IN_CHESS if competition.settings.game == "chess" else 0.0
     return ratio, f"{100 * ratio:g} % draws (--draw-ratio)"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ringmaster.competitions.result_lines import sum_void_kinds
 from ringmaster.competitions.tournaments.matchup import Tally
+from ringmaster.errors import counted
 from ringmaster.model.players import GameName
 from ringmaster.model.report import Bars, BarSeries, ChartGroup, Compared, Comparison, Role
 from ringmaster.model.results import GameResult
@@ -270,7 +271,7 @@ def _score(name: str, outcomes: Sequence[int], player: int) -> Compared | None:
     points = outcomes[player] + outcomes[_DRAWN] / 2
     low, high = wilson(points, known)
     rate = 100 * points / known
-    return Compared(name, rate, 100 * low, 100 * high, f"{rate:.1f} % of {known} games")
+    return Compared(name, rate, 100 * low, 100 * high, f"{rate:.1f} % of {counted(known, 'game')}")
 
 
 def _present(rows: Iterable[Compared | None]) -> tuple[Compared, ...]:

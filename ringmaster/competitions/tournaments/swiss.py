@@ -228,7 +228,8 @@ class Swiss(RosterTournament):
             warnings.append("fewer than two competitors are left: no more rounds will be paired")
         elif self.values["rounds"] > most:
             warnings.append(
-                f"{active} competitors have all met after {most} rounds: later ones are rematches"
+                f"{active} competitors have all met after {counted(most, 'round')}: later ones are "
+                "rematches"
             )
         return warnings
 

@@ -310,7 +310,7 @@ class McCharts:
 
     def _tree_note(self) -> str:
         tried = sum(1 for games in self._tree.root.games if games)
-        note = f"{tried} of {self._tree.size} candidates have games"
+        note = f"{tried} of {self._tree.size} candidates tried"
         return note if tried <= BREADTHS[0] else f"{note}, the first {BREADTHS[0]} are shown"
 
 

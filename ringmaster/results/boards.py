@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from ringmaster.games.clean_text import lines, one_line
-from ringmaster.games.go import format_vertex
+from ringmaster.games.go import check_size, format_vertex
 from ringmaster.games.sfen import START_SFEN
 from ringmaster.model.board import MATE, BoardGame
 from ringmaster.model.players import GameName
@@ -234,6 +234,7 @@ def _read_sgf(text: str) -> dict[str, Any]:
     root = text if start < 0 else text[:start]
     numbers = dict(_ROOT_NUMBER.findall(root))
     size = int(numbers.get("SZ", "19"))
+    check_size(size)
     stones = _STONES.search(root)
     setup = [] if stones is None else stones[1].strip("[]").split("][")
     plies: list[tuple[str, int | None, int | None, int | None, int | None, str]] = []

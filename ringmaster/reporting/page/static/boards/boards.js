@@ -375,11 +375,12 @@
     function take(next) {
       game = next;
       ({ positions, problem } = play(game));
-      const plies = Math.max(positions.length - 1, 0);
+      const texts = (game.moves ?? "").split(" ").filter(Boolean);
+      const plies = positions.length ? positions.length - 1 : texts.length;
       const [one, other] = game.players;
       root.setAttribute("aria-label", `Game ${game.number}: ${one} against ${other}`);
       slider.max = String(plies);
-      slider.disabled = !plies;
+      slider.disabled = plies === 0;
       const parts = [
         game.in_progress ? "In progress" : game.result,
         game.reason,
@@ -394,6 +395,8 @@
       graph = scoreGraph(game, plies, step);
       graphPlace.replaceChildren(...(graph.element ? [graph.element] : []));
       fillMoves();
+      // a variant without a board
+      if (!positions.length) list.replaceChildren(make("li", { class: "rb-text" }, texts.join(" ")));
       fillCopies();
     }
 

@@ -595,6 +595,7 @@
   }
 
   function* goPositions(game) {
+    if (!(game.size >= 2 && game.size <= 25)) throw new Error("the size of the board is unknown");
     const board = Array.from({ length: game.size }, () => Array(game.size).fill(0));
     for (const vertex of words(game.setup)) {
       const point = pointOf(vertex, game.size);

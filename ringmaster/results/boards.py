@@ -32,11 +32,13 @@ _SUMMARY: Final = (
 _PLY: Final = re.compile(r"\{[^}]*\}|([A-Za-z@+][^\s{}()]*)(?:\s*\{" + _SUMMARY + r"([^}]*)\})?")
 _TAG: Final = re.compile(r'^\[(\w+) "((?:[^"\\]|\\.)*)"\]', re.MULTILINE)
 _CLOCK: Final = re.compile(r"\[%clk (\d{1,6}):(\d\d):(\d\d)(?:\.(\d{3}))?\]")
-#: Details of the search, which a board does not show.
-_DETAILS: Final = re.compile(
-    r'(?:sd|n|nps|hashfull|tbhits)=\d+|pv="[^"]*"|\[%clk [^\]]*\]'
-    r"|(?:seldepth|nodes|nps|hashfull|tbhits|left) [\d.]+s?"
+#: A detail of the search, which a board does not show.
+_DETAIL: Final = (
+    r'(?:(?:sd|n|nps|hashfull|tbhits)=\d+|pv="[^"]*"|\[%clk [^\]]*\]'
+    r"|(?:seldepth|nodes|nps|hashfull|tbhits|left) [\d.]+s?)"
 )
+_DETAILS: Final = re.compile(_DETAIL)
+_ONLY_DETAILS: Final = re.compile(rf"(?:[,\s]*{_DETAIL})*[,\s]*")
 _COMMA: Final = re.compile(r"^[\s,]+|[\s,]+$|(?<=,)[\s,]+(?=,)")
 
 _NODE: Final = re.compile(
@@ -200,6 +202,8 @@ def _clock(match: re.Match[str]) -> int:
 
 def _rest(text: str) -> str:
     """Return a comment without details of the search."""
+    if _ONLY_DETAILS.fullmatch(text):
+        return ""
     return one_line(_COMMA.sub("", _DETAILS.sub("", text)).replace(",,", ","), _COMMENT)
 
 

@@ -467,16 +467,101 @@ def test_data_frame_needs_pandas_and_says_so(
 
 
 @pytest.mark.optional
-def test_data_frame_has_the_columns_of_the_rows(tmp_path: Path) -> None:
+def test_data_frame_of_games_has_the_columns_of_the_rows_with_types(tmp_path: Path) -> None:
     package("pandas")
-    results = ringmaster.load(recorded(write(tmp_path), [(ticket(), won("0_0"))]))
+    played = [(ticket(), won("0_0")), (ticket(number=1), won("0_1", usage=(USAGE[1], USAGE[0])))]
+    results = ringmaster.load(recorded(write(tmp_path), played))
     frame = results.to_dataframe()
     assert list(frame.columns) == list(results.rows()[0])
     assert frame["finished"][0] == datetime.fromtimestamp(NOW, UTC)
     assert frame["cpu_time_1"][0] == USAGE[0].cpu_time
+    types = {name: str(dtype) for name, dtype in frame.dtypes.items()}
+    assert "object" not in types.values()
+    assert {name: types[name] for name in ("game_id", "plies", "seconds", "forfeit")} == {
+        "game_id": "string",
+        "plies": "Int64",
+        "seconds": "float64",
+        "forfeit": "boolean",
+    }
+    assert types["finished"] == "datetime64[ns, UTC]"
+    assert types["player_1"] == types["outcome"] == "category"
+    assert frame["peak_memory_1"].isna().tolist() == [False, True]
     (tmp_path / "event.status").unlink()
     empty = ringmaster.load(tmp_path / "event.ctl").to_dataframe()
     assert (len(empty), list(empty.columns)) == (0, list(frame.columns))
+    assert {name: str(dtype) for name, dtype in empty.dtypes.items()} == types
+
+
+@pytest.mark.optional
+def test_data_frames_of_matchups_and_players_have_their_counts(tmp_path: Path) -> None:
+    package("pandas")
+    played = [(ticket(number=i, pair=i // 2), won(f"0_{i}", i % 2)) for i in range(8)]
+    results = ringmaster.load(recorded(write(tmp_path), played))
+    matchups = results.to_dataframe("matchups").set_index("matchup")
+    match = results.matchups["0"]
+    row = matchups.loc["0"]
+    assert (row["wins_1"], row["draws"], row["pairs_2"]) == (8, 0, 4)
+    assert match.elo is not None
+    assert row["elo"] == match.elo.elo
+    assert str(matchups["elo"].dtype) == "float64"
+    assert str(matchups["number_of_games"].dtype) == "Int64"
+    players = results.to_dataframe("players").set_index("player")
+    assert players["points"].to_dict() == {"a": 8, "b": 0, "c": 0}
+    assert players.loc["a", "average_thinking"] == match["a"].average_thinking
+    assert "object" not in set(map(str, [*matchups.dtypes, *players.dtypes]))
+
+
+@pytest.mark.optional
+def test_data_frame_of_parameters_has_types_by_value(tmp_path: Path) -> None:
+    package("pandas")
+    results = ringmaster.load(write(tmp_path, TUNE))
+    frame = results.to_dataframe("parameters")
+    assert frame["code"].tolist() == ["x", "n"]
+    assert str(frame["code"].dtype) == "string"
+    assert "object" not in set(map(str, frame.dtypes))
+    assert len(results.to_dataframe("trajectory")) == 0
+    with pytest.raises(RingmasterError, match=r"no table 'moves'; choose from games, matchups"):
+        results.to_dataframe("moves")
+
+
+# notebooks
+
+
+def test_plot_returns_one_group_of_charts_or_all(tmp_path: Path) -> None:
+    played = [(ticket(number=i, pair=i // 2), won(f"0_{i}", i % 3 % 2)) for i in range(10)]
+    results = ringmaster.load(recorded(write(tmp_path), played))
+    figure = results.plot("elo")
+    assert [axes.get_xlabel() for axes in figure.axes] == [
+        "Elo of the first player over the second",
+        "score of the first player, %",
+    ]
+    assert len(results.plot().axes) > 5
+    png = figure._repr_png_()  # type: ignore[attr-defined]
+    assert png.startswith(b"\x89PNG")
+    assert "matplotlib.pyplot" not in sys.modules
+
+
+def test_plot_names_the_charts_that_there_are(tmp_path: Path) -> None:
+    control = write(tmp_path)
+    with pytest.raises(RingmasterError, match="there is nothing to draw of event yet"):
+        ringmaster.load(control).plot("elo")
+    results = ringmaster.load(recorded(control, [(ticket(), won("0_0"))]))
+    with pytest.raises(RingmasterError, match="no chart 'Elo'; choose from elo, colours, lengths,"):
+        results.plot("Elo")
+
+
+def test_notebook_shows_results_with_hostile_names_as_text(tmp_path: Path) -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    control = write(tmp_path, CHESS.replace("the old and the new", hostile))
+    results = ringmaster.load(recorded(control, [(ticket("ca"), won("ca_0"))]))
+    markup = results._repr_html_()
+    assert "playoff: event, 1 game" in markup
+    assert "a v b" in markup
+    match = results.matchups["ca"]
+    for text in (markup, match._repr_html_(), match["a"]._repr_html_()):
+        assert "<img" not in text
+        assert "<table>" in text
+    assert "&lt;img" in match._repr_html_()
 
 
 @pytest.mark.process

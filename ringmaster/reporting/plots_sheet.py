@@ -60,6 +60,15 @@ def write_sheets(
     return notes
 
 
+def make_figure(groups: Sequence[ChartGroup], title: str) -> Figure:
+    """Return a figure of all charts, one below the other."""
+    with drawing():
+        figure = _sheet([row for group in groups for row in _rows(group)], title, None)
+        # makes all artists while the style holds
+        figure.draw_without_rendering()
+    return figure
+
+
 def dots_an_inch(high: float) -> float:
     """Return the dots an inch of a PNG of some height in inches."""
     return min(DOTS, MOST_DOTS / high)

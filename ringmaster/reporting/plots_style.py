@@ -112,10 +112,10 @@ def drawing() -> Iterator[list[str]]:
 
 
 def new_figure(wide: float, high: float) -> Figure:
-    """Return an empty figure of a size in inches."""
-    from matplotlib.figure import Figure
+    """Return an empty figure of a size in inches, which notebooks display."""
+    from ringmaster.reporting.plots_figure import ShownFigure
 
-    return Figure(figsize=(wide, high))
+    return ShownFigure(figsize=(wide, high))
 
 
 def shortened(text: str, columns: int) -> str:

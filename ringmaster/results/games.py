@@ -382,14 +382,14 @@ def survey(parameters: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> RowCo
                 elif type(value) is int and -_EXACT <= value <= _EXACT:
                     kinds[code].add("small")
                 else:
-                    kinds[code].add(_kind(value))
+                    kinds[code].add(kind_of(value))
     # one order for both players
     codes = list(dict.fromkeys([*player_kinds[0], *player_kinds[1]]))
     first, second = (tuple(c for c in codes if c in kinds) for kinds in player_kinds)
     return RowColumns(
         (first, second),
         {
-            f"param_{number}.{code}": _common(kinds[code])
+            f"param_{number}.{code}": common_kind(kinds[code])
             for number, kinds in enumerate(player_kinds, 1)
             for code in codes
             if code in kinds
@@ -397,7 +397,8 @@ def survey(parameters: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> RowCo
     )
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """Return the kind of a value for `common_kind`."""
     value = flat(value)
     if isinstance(value, bool):
         return "boolean"
@@ -408,7 +409,7 @@ def _kind(value: Any) -> str:
     return "none" if value is None else "text"
 
 
-def _common(kinds: set[str]) -> Kind:
+def common_kind(kinds: set[str]) -> Kind:
     """Return the kind of a column for values of all `kinds`, unchanged."""
     kinds = kinds - {"none"}
     if kinds == {"boolean"}:

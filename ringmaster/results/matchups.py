@@ -15,6 +15,7 @@ from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.competitions.tournaments.matchup import Pairs
 from ringmaster.model.players import GameName
+from ringmaster.model.report import Cell, Report, Table
 from ringmaster.results.games import COLOURS, Game
 from ringmaster.stats import elo
 from ringmaster.stats.elo import EloEstimate, NormalizedElo
@@ -96,6 +97,21 @@ class PlayerResults:
     def average_thinking(self) -> float | None:
         """Seconds of wall time a game; None without games."""
         return self._thinking / self.games if self.games else None
+
+    def _row(self, name: str, results: PlayerResults | ColourResults) -> tuple[Cell, ...]:
+        return (
+            name,
+            results.games,
+            results.wins,
+            results.draws,
+            results.losses,
+            f"{results.points:g}",
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the results by colour for a notebook."""
+        rows = [self._row(colour, results) for colour, results in self.by_colour.items()]
+        return _fragment(self.code, [*rows, self._row("both", self)])
 
 
 @dataclass(slots=True)
@@ -237,6 +253,15 @@ class MatchupResults:
         first, second = self.sides
         return elo.from_games(first.wins, self.draws, second.wins)
 
+    def _repr_html_(self) -> str:
+        """Return the results of both players for a notebook."""
+        elo = (
+            ""
+            if self.elo is None
+            else f"{self.sides[0].code} over {self.sides[1].code}: {self.elo}"
+        )
+        return _fragment(self.name, [side._row(side.code, side) for side in self.sides], elo)
+
     def describe_details(self) -> str:
         """Return settings such as "board size: 9, komi: 7.5"; "" outside Go."""
         settings = self.settings
@@ -287,6 +312,14 @@ class MatchupResults:
             points = 1.0 if won else 0.0 if game.winner is not None else 0.5
             self.split_pairs += self._pairs.half.get(str(pair), points) == 1 - points != points
             self._pairs.record_result(pair, points)
+
+
+def _fragment(title: str, rows: list[tuple[Cell, ...]], note: str = "") -> str:
+    headers = ("", "games", "wins", "draws", "losses", "points")
+    table = Table(headers, tuple(rows), title, (note,) if note else ())
+    from ringmaster.reporting.page import render_fragment  # exports write no markup
+
+    return render_fragment(Report((table,)))
 
 
 def matchup_of(info: MatchupInfo, game: GameName) -> MatchupResults:

@@ -18,10 +18,25 @@ from typing import TYPE_CHECKING, Any
 from ringmaster.competitions.common_settings import find_player
 from ringmaster.competitions.competition import MatchupInfo, Played, Trajectory
 from ringmaster.control.changes import canonical_settings
-from ringmaster.errors import RingmasterError, StoreCorrupt, StoreError, counted
+from ringmaster.errors import (
+    RingmasterError,
+    StoreCorrupt,
+    StoreError,
+    counted,
+    shown,
+)
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.players import GameName
+from ringmaster.model.report import ChartGroup
 from ringmaster.model.settings import canonical
+from ringmaster.results.frames import (
+    MATCHUP_COLUMNS,
+    PLAYER_COLUMNS,
+    frame_of,
+    make_frame,
+    matchup_row,
+    player_row,
+)
 from ringmaster.results.games import Game, RowColumns, Value, make_game, moment, survey
 from ringmaster.results.matchups import MatchupResults, matchup_of
 from ringmaster.storage.connect import retry_read
@@ -30,6 +45,10 @@ from ringmaster.storage.store import Store
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
+
+#: Tables of `Results.to_dataframe`.
+TABLES = ("games", "matchups", "players", "parameters", "candidates", "trajectory")
 
 
 @dataclass(frozen=True)
@@ -290,22 +309,64 @@ class Results:
         """Return `iter_rows` as a list, e.g. for `pandas.DataFrame`."""
         return list(self.iter_rows(void=void))
 
-    def to_dataframe(self, *, void: bool = False) -> pandas.DataFrame:
-        """Return the rows as a pandas DataFrame, with `finished` as a time.
+    def to_dataframe(self, table: str = "games", *, void: bool = False) -> pandas.DataFrame:
+        """Return a table as a pandas DataFrame with typed columns.
 
-        Raises RingmasterError when pandas is not installed.
+        table  "games": the rows, with `finished` as a time; "matchups" and "players" with their
+               counts; "parameters", "candidates" and "trajectory" of a tune
+        void   whether to include void games
+
+        Raises RingmasterError when pandas is not installed, and for another table.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise RingmasterError(
-                "to_dataframe needs pandas, which is not installed: pip install pandas"
-            ) from None
-        columns = self.columns(void=void)
-        rows = [columns.row(game) for game in self.iter_games(void=void)]
-        frame = pandas.DataFrame(rows, columns=columns.names)
-        frame["finished"] = pandas.to_datetime(frame["finished"], utc=True)
-        return frame
+        match table:
+            case "games":
+                columns = self.columns(void=void)
+                games = self.iter_games(void=void)
+                return make_frame(columns.typed, (columns.row(game) for game in games))
+            case "matchups":
+                return make_frame(MATCHUP_COLUMNS, map(matchup_row, self.matchups.values()))
+            case "players":
+                matchups = self.matchups.values()
+                rows = (player_row(p.code, p.engine, matchups) for p in self.players.values())
+                return make_frame(PLAYER_COLUMNS, rows)
+            case "parameters" | "candidates" | "trajectory":
+                return frame_of(getattr(self, table))
+        raise RingmasterError(f"no table {shown(table)}; choose from {', '.join(TABLES)}")
+
+    # pictures and notebooks
+
+    @cached_property
+    def charts(self) -> list[ChartGroup]:
+        """The charts of `plot`, as data."""
+        with self._readable():
+            return self._competition.charts((r.ticket, r.result) for r in self._recorded())
+
+    def plot(self, name: str | None = None) -> Figure:
+        """Return charts as a matplotlib Figure, which a notebook displays.
+
+        name  the key of a group of charts, such as "elo"; None: all charts
+
+        Raises RingmasterError for an unknown name, with all names, and without charts.
+        """
+        groups = [group for group in self.charts if name is None or group.key == name]
+        if not groups:
+            keys = [group.key for group in self.charts]
+            if not keys:
+                raise RingmasterError(f"there is nothing to draw of {self.code} yet")
+            raise RingmasterError(f"no chart {shown(name)}; choose from {', '.join(keys)}")
+        from ringmaster.reporting.plots_sheet import make_figure  # exports draw nothing
+
+        return make_figure(groups, f"{self.competition_type}: {self.code}")
+
+    def _repr_html_(self) -> str:
+        """Return verdict and tables for a notebook."""
+        from ringmaster.reporting.page import render_fragment  # as in `plot`
+
+        return render_fragment(
+            self._competition.live_report(),
+            title=f"{self.competition_type}: {self.code}, {counted(self.completed, 'game')}",
+            verdict=self._competition.verdict(),
+        )
 
 
 def load(path: str | os.PathLike[str]) -> Results:

@@ -161,6 +161,12 @@ def render_parts(page: Page) -> dict[str, Any]:
     }
 
 
+def render_fragment(report: Report, *, title: str = "", verdict: str = "") -> str:
+    """Return a report as markup for the cell of a notebook."""
+    template = environment().get_template("notebook.html")
+    return template.render(blocks=report.blocks, prefix="n", title=title, verdict=verdict)
+
+
 def content_policy(scripts: Sequence[str], styles: Sequence[str], *, connect: bool = False) -> str:
     """Return a policy that allows only these inline scripts and styles.
 
@@ -265,6 +271,7 @@ __all__ = [
     "LiveOptions",
     "Page",
     "content_policy",
+    "render_fragment",
     "render_page",
     "render_parts",
     "script_json",

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from ringmaster.competitions.competition import MatchupInfo, Played
 from ringmaster.errors import counted
 from ringmaster.model.report import (
@@ -75,11 +77,11 @@ class _Counts(NamedTuple):
     def score(self) -> tuple[float, float, float]:
         """Return the score in per cent with its 95 % interval.
 
-        The interval is the Elo's where it has two ends, else Wilson's.
+        The interval is the Elo's if there is one, else Wilson's.
         """
         estimate = self.estimate()
         low, high = wilson(self.points, self.known)
-        if math.isfinite(estimate.low) and math.isfinite(estimate.high):
+        if estimate.known:
             low, high = (_expected(end) for end in (estimate.low, estimate.high))
         return 100 * self.points / self.known, 100 * low, 100 * high
 
@@ -157,9 +159,7 @@ class MatchupCourses:
             charts.append(Comparison("Elo", tuple(differences), label, mark=0.0))
         label = "score of the first player, %"
         charts.append(Comparison("Score", tuple(rates), label, mark=50.0))
-        text = (
-            "Error bars are 95 % intervals, by Wilson's method where results are few or all alike."
-        )
+        text = "Error bars are 95 % intervals, by Wilson's method where results are few."
         if len(differences) < len(rates):
             text += "  Elo needs even games: alternating colours, no handicap."
         return ChartGroup(title, tuple(charts), text, "elo")
@@ -315,24 +315,16 @@ def _expected(difference: float) -> float:
 def _difference(name: str, counts: _Counts) -> Compared:
     """Return a matchup's Elo difference.
 
-    Where it has no interval, it has Wilson's; the value of a score of 0 or 100 % is the middle
-    of that interval.
+    Without an interval it has Wilson's; the value of a score of 0 or 100 % is the middle of
+    Wilson's interval.
     """
-    estimate = counts.estimate()
-    value, low, high = estimate.elo, estimate.low, estimate.high
-    games = counted(counts.games, "game")
-    if math.isfinite(low) and math.isfinite(high):
-        return Compared(name, value, low, high, f"{estimate.interval()}, {games}")
-    ends = wilson(counts.points, counts.known)
+    estimate, ends = counts.estimate(), wilson(counts.points, counts.known)
     if not estimate.known:
         low, high = map(elo_of_score, ends)
-    if math.isfinite(value):
-        text = f"{value:+.1f} (95 %: {low:z.1f} to {high:z.1f})"
-    else:
-        value = elo_of_score(sum(ends) / 2)
-        text = f"at least {low:+.0f}" if value > 0 else f"at most {high:+.0f}"
-        text += f" (95 %), {counts.text}"
-    return Compared(name, value, low, high, f"{text}, {games}")
+        estimate = msgspec.structs.replace(estimate, low=low, high=high)
+    value = estimate.elo if math.isfinite(estimate.elo) else elo_of_score(sum(ends) / 2)
+    text = f"{estimate.interval()}, {counted(counts.games, 'game')}"
+    return Compared(name, value, estimate.low, estimate.high, text)
 
 
 def _pairs_chart(name: str, counts: _Counts) -> Bars:

@@ -19,6 +19,7 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import GameJob, Ticket
 from ringmaster.model.report import Bars, Chart, ChartGroup, Comparison, HeatMap
 from ringmaster.model.results import EngineUsage, GameResult
+from ringmaster.stats.elo import elo_of_score, wilson
 from tests.recorded import CHESS, GO, won, write
 
 History = list[tuple[Ticket, GameResult]]

@@ -15,6 +15,7 @@ from typing import Any
 from ringmaster.commands.command_line import DESCRIPTION, EXAMPLES, NOTES, USAGE
 from ringmaster.commands.options import STATUSES, VERBS, Option, Verb
 from ringmaster.competitions import competition_class, type_names
+from ringmaster.competitions.ending import NOT_GIVEN
 from ringmaster.control.calls import calls_in
 from ringmaster.model.settings import (
     REQUIRED,
@@ -168,6 +169,8 @@ def _names(names: Sequence[str]) -> str:
 def _default(value: Any) -> str:
     if value is REQUIRED:
         return "Required."
+    if value is NOT_GIVEN:
+        return "Default: no limit in Go; required in chess and shogi."
     if value is None:
         return "Default: not set (``None``)."
     if callable(value):

@@ -26,6 +26,7 @@ players = {
     "b": Player("./engine", nodes=2),
     "c": Player("./engine", nodes=3),
 }
+number_of_games = None
 matchups = [
     Matchup("a", "b", number_of_games=10),
     Matchup("c", "a", id="ca", name="the old and the new", alternating=False),
@@ -42,6 +43,7 @@ matchups = [Matchup("a", "b", handicap=2, number_of_games=4)]
 SHOGI = """competition_type = "playoff"
 game = "shogi"
 players = {"a": Player("engine", nodes=1), "b": Player("engine", nodes=1)}
+number_of_games = None
 matchups = [Matchup("a", "b")]
 """
 

@@ -45,7 +45,8 @@ def add_clop(match: Match, entries: Sequence[Entry], text: Text, opponent: str) 
         elif name in ("H", "Correlations", "Replications", "Script", "StopOnError"):
             match.note(f"{name} {shown(' '.join(values))}")
     match.parallel = processors or None
-    match.comments["parameters"] = "Without number_of_games the tune ends when you stop it."
+    match.settings["number_of_games"] = None
+    match.comments["number_of_games"] = "None: the tune ends when you stop it."
 
 
 def _is_positive(value: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ringmaster.competitions import competition_class
 from ringmaster.competitions.competition import Competition
+from ringmaster.competitions.ending import NOT_GIVEN
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
@@ -29,11 +30,19 @@ def problem(error: SettingError) -> str:
     return f"{'.'.join(map(str, error.path))}: {error}"
 
 
-def make(type_name: str, directory: Path = Path("/nowhere"), **settings: Any) -> Any:
-    """Return a competition with these settings.  Raises Refused."""
+def make(
+    type_name: str, directory: Path = Path("/nowhere"), *, endless: bool = True, **settings: Any
+) -> Any:
+    """Return a competition with these settings.  Raises Refused.
+
+    endless  whether games without a number of games have None written down
+    """
     type_class = competition_class(type_name)
     assert type_class is not None
     context = Context(directory)
+    if endless:
+        written = {s.name: None for s in type_class.table if s.default is NOT_GIVEN}
+        settings = {**written, **settings}
     values = interpret_table(type_class.table, settings, (), context)
     if values is None:
         raise Refused("\n".join(map(problem, context.problems)))

@@ -423,6 +423,7 @@ parameters = [Parameter("x", split=3, scale=LINEAR(1, 9))]
 exploration_coefficient = 0.4
 initial_visits = 2
 initial_wins = 1
+number_of_games = 100
 """
 
 
@@ -462,7 +463,7 @@ def test_increment_behind_a_colon_has_a_warning(control: str, said: str, tmp_pat
 game = "chess"
 players = {{"a": Player("a", time_control="{control}"), "b": Player("b", nodes=1)}}
 openings = Openings("book.epd")
-matchups = [Matchup("a", "b")]
+matchups = [Matchup("a", "b", number_of_games=2)]
 """
     )
     text = "".join(LoadedCompetition(path).warnings())

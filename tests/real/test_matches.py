@@ -241,7 +241,7 @@ players = {{
     "a": Player("{stockfish}", nodes=1, options={{"Hassh": 16, "Threads": 0}}),
     "b": Player("{stockfish}", nodes=1),
 }}
-matchups = [Matchup("a", "b")]
+matchups = [Matchup("a", "b", number_of_games=2)]
 """)
     done = run_ringmaster(control)
     assert done.returncode == 1

@@ -12,6 +12,7 @@ from ringmaster.competitions.common_settings import (
     noting,
     settings_within,
 )
+from ringmaster.competitions.ending import ending_setting, is_endless, limit_of
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.tournaments.matchup import Matchup
@@ -43,11 +44,10 @@ MATCHUP_SETTINGS: tuple[Setting, ...] = (
         "Swap colours from game to game (by default in chess, not in Go).",
         None,
     ),
-    Setting(
+    ending_setting(
         "number_of_games",
-        Maybe(Integer(minimum=0)),
-        "Games to play; None: no limit.  0 switches a matchup off and keeps its results.",
-        None,
+        Integer(minimum=0),
+        "Games to play; 0 switches a matchup off and keeps its results",
     ),
     SPRT_SETTING,
 )
@@ -163,6 +163,10 @@ class Playoff(Tournament):
             if name in _TOP_LEVEL and name not in definition.arguments:
                 raise
             raise error.under(*place) from None
+        try:
+            number_of_games = limit_of(values, "number_of_games")
+        except SettingError as error:
+            raise error.under(*place) from None
         alternating = values["alternating"]
         self._add(
             id,
@@ -179,7 +183,8 @@ class Playoff(Tournament):
             settings,
             values["openings"],
             alternating=self._game != "go" if alternating is None else alternating,
-            number_of_games=values["number_of_games"],
+            number_of_games=number_of_games,
+            endless=is_endless(values, "number_of_games"),
             sprt=values["sprt"],
         )
 

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS, noting
+from ringmaster.competitions.ending import ending_setting, is_endless, limit_of
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.tournaments.matchup import Pairs, Tally
@@ -25,7 +26,7 @@ from ringmaster.competitions.verdicts import leader_verdict
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.report import LEFT, RIGHT, Cell, Report, Table
-from ringmaster.model.settings import CallOf, Identifier, Integer, ListOf, Maybe, Setting
+from ringmaster.model.settings import CallOf, Identifier, Integer, ListOf, Setting
 
 
 class _Competitor(CallOf):
@@ -57,11 +58,10 @@ def roster(name: str, text: str, *, minimum: int = 1, added: str = "") -> Settin
     )
 
 
-ROUNDS_SETTING = Setting(
+ROUNDS_SETTING = ending_setting(
     "rounds",
-    Maybe(Integer(minimum=0)),
-    "Games to play for each pairing; None: no limit.",
-    None,
+    Integer(minimum=0),
+    "Games to play for each pairing unless an ``sprt`` ends them",
 )
 
 #: Settings of games that compare two players' strength: without handicaps.
@@ -86,6 +86,8 @@ class RosterTournament(Tournament):
                     self._player(code, (name, i))
         with noting(errors):
             check_anchor(self.values["anchor"], codes)
+        with noting(errors):
+            self._limit = limit_of(self.values, "rounds")
         errors += check_withdrawn(self.values["withdrawn"], codes)
         if errors:
             raise SettingErrors(errors)
@@ -106,6 +108,7 @@ class RosterTournament(Tournament):
                 alternating=True,
                 number_of_games=games,
                 sprt=self.values.get("sprt"),
+                endless=is_endless(self.values, "rounds"),
             )
 
     def _leader_verdict(self, leaders: Sequence[str], second: str, standings: Standings) -> str:
@@ -157,7 +160,7 @@ class AllPlayAll(RosterTournament):
 
     def _pair_all(self) -> None:
         for (i, first), (j, second) in combinations(enumerate(self.competitors), 2):
-            self._add_even(f"{letters(i)}v{letters(j)}", first, second, self.values["rounds"])
+            self._add_even(f"{letters(i)}v{letters(j)}", first, second, self._limit)
 
     def _standings(self) -> Standings:
         return Standings(self._entered["competitors"], self.tallies.values(), self.values["anchor"])
@@ -246,7 +249,7 @@ class Gauntlet(RosterTournament):
         for i, challenger in enumerate(self.challengers):
             for j, opponent in enumerate(self.opponents, 1):
                 id = f"{letters(i)}v{j}"
-                self._add_even(id, challenger, opponent, self.values["rounds"])
+                self._add_even(id, challenger, opponent, self._limit)
                 if id in self.matchups and (
                     challenger not in self.values["challengers"]
                     or opponent not in self.values["opponents"]

@@ -13,6 +13,7 @@ import msgspec
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Reaction
+from ringmaster.competitions.ending import endless_warning
 from ringmaster.competitions.matchup_sprt import SprtReport, sequential_warnings
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.result_lines import VoidKinds, result_line, sum_void_kinds, void_line
@@ -57,6 +58,8 @@ class Tournament(Competition):
         self._game: GameName = values["game"]
         self.matchups: dict[str, Matchup] = {}
         self.tallies: dict[str, Tally] = {}
+        #: Matchups without end by oversight.
+        self._endless: set[str] = set()
         #: Numbers of issued games without a result, by matchup.
         self._open: defaultdict[str, set[int]] = defaultdict(set)
         #: Players by code, one for each set of limits and options that matchups give it.
@@ -113,8 +116,14 @@ class Tournament(Competition):
         alternating: bool,
         number_of_games: int | None,
         sprt: Sprt | None = None,
+        endless: bool = False,
     ) -> None:
-        """Add a matchup."""
+        """Add a matchup.
+
+        endless  whether its games have no end, and nobody wrote it down
+        """
+        if endless:
+            self._endless.add(id)
         book = self._book(openings, settings.variant)
         matchup = Matchup(id, name, players, settings, book, alternating, number_of_games, sprt)
         matchup.closed = self._has_withdrawn(matchup)
@@ -144,6 +153,9 @@ class Tournament(Competition):
             line = matchup.expected_repeats()
             if line:
                 lines.setdefault(line, []).append(id)
+            if id in self._endless and not matchup.closed:
+                name = "rounds" if self.rosters else "number_of_games"
+                lines.setdefault(endless_warning(name), []).append(id)
         tests: dict[str, list[str]] = {}
         for id, matchup in self.matchups.items():
             for line in self._test_warnings(matchup):

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS
+from ringmaster.competitions.ending import ending_setting
 from ringmaster.competitions.tuning.candidates import CANDIDATE_SETTINGS, TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
 from ringmaster.competitions.tuning.opponents import Opponents
@@ -128,12 +129,7 @@ CLOP_SETTINGS: tuple[Setting, ...] = (
         1,
         change="refused",
     ),
-    Setting(
-        "number_of_games",
-        Maybe(Integer(minimum=1, maximum=10**9)),
-        "Games of the tune; None: no limit.",
-        None,
-    ),
+    ending_setting("number_of_games", Integer(minimum=1, maximum=10**9), "Games of the tune"),
     Setting(
         "clop_H",
         Float(minimum=0.1, maximum=100),

@@ -15,6 +15,7 @@ import msgspec
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
 from ringmaster.competitions.competition import Played, Reaction, TunedOptions
+from ringmaster.competitions.ending import endless_warning, is_endless, limit_of
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.result_lines import (
     VoidKinds,
@@ -115,6 +116,10 @@ class ClopTuner(GameTune):
             self.opponents = make_opponents(values)
         with noting(errors):
             self._check_codes()
+        self._is_endless = is_endless(values, "number_of_games")
+        with noting(errors):
+            limit = limit_of(values, "number_of_games")
+            self.values = {**self.values, "number_of_games": limit}
         errors += check_codes(self.declared)
         if errors:
             raise SettingErrors(errors)
@@ -202,6 +207,10 @@ class ClopTuner(GameTune):
         super().verify(games)
 
     # before the games
+
+    def warnings(self) -> list[str]:
+        endless = [endless_warning("number_of_games")] if self._is_endless else []
+        return [*super().warnings(), *endless]
 
     def notices(self) -> list[str]:
         lines = []

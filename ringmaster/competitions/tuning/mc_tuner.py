@@ -14,6 +14,12 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.competition import Played, Reaction, TunedOptions
+from ringmaster.competitions.ending import (
+    ending_setting,
+    endless_warning,
+    is_endless,
+    limit_of,
+)
 from ringmaster.competitions.result_lines import (
     REMEDY,
     void_rule,
@@ -147,9 +153,7 @@ class McTuner(CandidateTuner):
             "effect with one game at a time.",
             True,
         ),
-        Setting(
-            "number_of_games", Maybe(Integer(minimum=0)), "Games to play; None: no limit.", None
-        ),
+        ending_setting("number_of_games", Integer(minimum=0), "Games to play"),
         Setting(
             "summary_spec",
             ListOf(Integer(minimum=0)),
@@ -175,6 +179,8 @@ class McTuner(CandidateTuner):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
+        self._is_endless = is_endless(values, "number_of_games")
+        self.values = {**values, "number_of_games": limit_of(values, "number_of_games")}
         splits = [p.split for p in self.parameters]
         if math.prod(splits) > MOST_CANDIDATES:
             raise SettingError(
@@ -275,6 +281,8 @@ class McTuner(CandidateTuner):
     def warnings(self) -> list[str]:
         values = self.values
         lines = super().warnings()
+        if self._is_endless:
+            lines.append(endless_warning("number_of_games"))
         if values["initial_wins"] > values["initial_visits"]:
             lines.append("initial_wins is more than initial_visits")
         total, games = self.tree.size, values["number_of_games"]

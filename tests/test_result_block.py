@@ -25,7 +25,7 @@ players = {{
 }}
 openings = Openings("books/ops.epd")
 """
-PLAYOFF = PLAYERS + 'matchups = [Matchup("new", "old"{sprt})]\n'
+PLAYOFF = PLAYERS + 'number_of_games = None\nmatchups = [Matchup("new", "old"{sprt})]\n'
 SPRT = ", sprt=SPRT(0, 5)"
 
 

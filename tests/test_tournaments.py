@@ -158,7 +158,9 @@ def test_players_of_a_matchup_cannot_be_changed(tmp_path: Path) -> None:
     done = ringmaster(control)
     assert done.returncode == 1
     assert "matchup 0 was" in done.stderr
-    assert shown(write(tmp_path, "playoff", 'matchups = [Matchup("b", "a")]'))["games"] == {
+    assert shown(
+        write(tmp_path, "playoff", 'matchups = [Matchup("b", "a", number_of_games=None)]')
+    )["games"] == {
         "completed": 2,
         "void": 0,
         "in_progress": 0,

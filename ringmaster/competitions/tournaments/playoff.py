@@ -167,6 +167,8 @@ class Playoff(Tournament):
             number_of_games = limit_of(values, "number_of_games")
         except SettingError as error:
             raise error.under(*place) from None
+        if is_endless(values, "number_of_games"):
+            self._endless.add(id)
         alternating = values["alternating"]
         self._add(
             id,
@@ -184,7 +186,6 @@ class Playoff(Tournament):
             values["openings"],
             alternating=self._game != "go" if alternating is None else alternating,
             number_of_games=number_of_games,
-            endless=is_endless(values, "number_of_games"),
             sprt=values["sprt"],
         )
 

@@ -99,6 +99,8 @@ class RosterTournament(Tournament):
     def _add_even(self, id: str, first: str, second: str, games: int | None) -> None:
         """Add a matchup of two competitors, unless one has left the control file."""
         if first != second and {first, second} <= self.values["players"].keys():
+            if is_endless(self.values, "rounds"):
+                self._endless.add(id)
             self._add(
                 id,
                 None,
@@ -108,7 +110,6 @@ class RosterTournament(Tournament):
                 alternating=True,
                 number_of_games=games,
                 sprt=self.values.get("sprt"),
-                endless=is_endless(self.values, "rounds"),
             )
 
     def _leader_verdict(self, leaders: Sequence[str], second: str, standings: Standings) -> str:

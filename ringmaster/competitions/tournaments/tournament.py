@@ -116,14 +116,8 @@ class Tournament(Competition):
         alternating: bool,
         number_of_games: int | None,
         sprt: Sprt | None = None,
-        endless: bool = False,
     ) -> None:
-        """Add a matchup.
-
-        endless  whether its games have no end, and nobody wrote it down
-        """
-        if endless:
-            self._endless.add(id)
+        """Add a matchup."""
         book = self._book(openings, settings.variant)
         matchup = Matchup(id, name, players, settings, book, alternating, number_of_games, sprt)
         matchup.closed = self._has_withdrawn(matchup)

@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import PlayerDefinition, find_player
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Reaction
 from ringmaster.competitions.ending import endless_warning
 from ringmaster.competitions.matchup_sprt import SprtReport, sequential_warnings
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.result_lines import VoidKinds, result_line, sum_void_kinds, void_line
 from ringmaster.competitions.tournaments.game_charts import GameCharts
+from ringmaster.competitions.tournaments.made_players import MadePlayers
 from ringmaster.competitions.tournaments.matchup import GameSeries, Matchup, Tally, base_code
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import (
@@ -34,7 +34,7 @@ from ringmaster.competitions.tournaments.scheduling import (
 )
 from ringmaster.competitions.tournaments.standings import Standings, standing_charts
 from ringmaster.competitions.verdicts import MatchResult, matches_verdict
-from ringmaster.errors import SettingError, StateRefused
+from ringmaster.errors import StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import SECOND_SELF, GameName, Player
 from ringmaster.model.report import LEFT, RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
@@ -62,8 +62,7 @@ class Tournament(Competition):
         self._endless: set[str] = set()
         #: Numbers of issued games without a result, by matchup.
         self._open: defaultdict[str, set[int]] = defaultdict(set)
-        #: Players by code, one for each set of limits and options that matchups give it.
-        self._players: dict[str, list[tuple[PlayerDefinition, Player]]] = {}
+        self._players = MadePlayers()
         self._books: dict[tuple[OpeningsSettings | None, str], OpeningBook] = {}
         self._numbers = OpeningNumbers()
         self._holds = Holds()
@@ -89,15 +88,7 @@ class Tournament(Competition):
         path    place of the code in the settings
         values  settings of its matchup, None for those of the top level
         """
-        definition = find_player(self.values if values is None else values, code, path)
-        made = self._players.setdefault(code, [])
-        player = next((p for d, p in made if d == definition), None)
-        if player is None:
-            try:
-                player = definition.make(code, self._game)
-            except SettingError as error:
-                raise error.under("players", code) from None
-            made.append((definition, player))
+        player = self._players.make(self.values if values is None else values, code, path)
         return msgspec.structs.replace(player, code=code + SECOND_SELF) if second_self else player
 
     def _book(self, openings: OpeningsSettings | None, variant: str) -> OpeningBook:
@@ -183,10 +174,10 @@ class Tournament(Competition):
         return list(jobs.values())
 
     def reported_players(self) -> list[Player]:
-        return [player for made in self._players.values() for _, player in made]
+        return self._players.all()
 
     def matchups_of(self, player: Player) -> list[str]:
-        if len(self._players[player.code]) == 1:
+        if not self._players.has_several(player.code):
             return []
         return [id for id, matchup in self.matchups.items() if player in matchup.players]
 

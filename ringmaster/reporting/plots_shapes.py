@@ -269,9 +269,8 @@ def draw_heat(axes: Axes, chart: HeatMap, wide: float) -> None:
     bar.tick_params(length=2)
     bar.grid(False)
     number_ticks(bar.yaxis, 5)
-    texts = _cell_texts(chart)
-    longest = max((len(text) for row in texts for text in row), default=0)
-    if cell[0] < 0.06 + COLUMN * longest or cell[1] < 0.13:
+    texts = _cell_texts(chart, cell[0])
+    if not texts or cell[1] < 0.13:
         return
     for y, row in enumerate(texts):
         for x, text in enumerate(row):
@@ -288,10 +287,14 @@ def draw_heat(axes: Axes, chart: HeatMap, wide: float) -> None:
             )
 
 
-def _cell_texts(chart: HeatMap) -> list[list[str]]:
-    if chart.texts:
-        return [[shortened(text, NAME_COLUMNS) for text in row] for row in chart.texts]
-    return [["" if v is None else _number(v) for v in row] for row in chart.values]
+def _cell_texts(chart: HeatMap, wide: float) -> list[list[str]]:
+    """Return the texts of cells of some width in inches, else their values, else []."""
+    values = [["" if v is None else _number(v) for v in row] for row in chart.values]
+    texts = [[shortened(text, NAME_COLUMNS) for text in row] for row in chart.texts]
+    for rows in filter(None, (texts, values)):
+        if wide >= 0.06 + COLUMN * max((len(text) for row in rows for text in row), default=0):
+            return rows
+    return []
 
 
 # search trees

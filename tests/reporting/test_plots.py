@@ -38,6 +38,7 @@ from ringmaster.reporting import plots_sheet
 from ringmaster.reporting.plots import frame, inches
 from ringmaster.reporting.plots_lines import x_limits, y_limits
 from ringmaster.reporting.plots_page import render_page
+from ringmaster.reporting.plots_shapes import _cell_texts
 from ringmaster.reporting.plots_sheet import HIGH, write_sheets
 from ringmaster.reporting.plots_style import (
     MISSING_LETTERS,
@@ -261,6 +262,13 @@ def test_pages_have_room_for_their_rows_and_every_chart_is_on_one(count: int) ->
     assert compared == [f"player {i}" for n in (3, 100) for i in range(n)]
     if count == 1:
         assert len(re.findall(rb"/Type /Page\b", sheet(chart_groups, "pdf"))) == len(pages)
+
+
+def test_cell_shows_its_text_else_its_value_else_nothing() -> None:
+    texts = (("61.2 % of 80 games",),)
+    chart = HeatMap("t", ("x",), ("y",), ((61.25,),), "% of the points", texts=texts)
+    shown = [_cell_texts(chart, inches) for inches in (3.0, 0.5, 0.1)]
+    assert shown == [[["61.2 % of 80 games"]], [["61.2"]], []]
 
 
 def test_letters_missing_from_all_fonts_are_reported() -> None:

@@ -27,7 +27,7 @@ from ringmaster.tuners.search.space import Dimension, Space
 from ringmaster.tuners.search.surrogate import Surrogate
 
 #: Points of the course of the best estimate; fewer of many trials, which take long.
-_POINTS, _FEW_POINTS, _MANY_TRIALS = 25, 10, 400
+_POINTS, _FEW_POINTS, _MANY_TRIALS = 16, 8, 400
 #: Groups of values, and cells of a surface along an axis.
 _GROUPS, _CELLS = 10, 8
 

@@ -317,5 +317,5 @@ def _summary(fit: Fit, interval: Fit | OptimumInterval) -> str:
         if fit.low is not None and fit.high is not None:
             text += f" (95 %: {number(fit.low)} to {number(fit.high)})"
     if interval.elo_at_stake is not None:
-        text += f", {interval.elo_at_stake:+z.1f} Elo"
+        text += f", {interval.elo_at_stake:+z.1f} Elo over the start"
     return text

@@ -38,8 +38,8 @@ Array = npt.NDArray[np.float64]
 _WINDOWS, _GROUPS = 48, 12
 #: Cells of a surface along an axis, and the least weight of a sample in a shown cell.
 _CELLS, _LEAST_WEIGHT = 20, 0.05
-#: Earlier estimates, and the most work for them, in games times squared coefficients: about 2 s.
-_EARLIER, _WORK = 12, 4e7
+#: Earlier estimates, and the most work for them, in games times squared coefficients: half a second.
+_EARLIER, _WORK = 12, 1e7
 
 
 def clop_charts(codes: Sequence[str], tuner: Clop, opponents: str) -> list[ChartGroup]:

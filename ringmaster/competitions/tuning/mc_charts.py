@@ -166,7 +166,7 @@ class McCharts:
         charts: list[AnyChart] = []
         _, best, games, won = self._course[-1]
         if len(points) > 1:
-            note = f"now {self._text(best)}: {rate_text(won, games)}" if games else ""
+            note = f"{rate_text(won, games)}; {self._text(best)}" if games else ""
             pieces = (
                 Band("95 % interval", tuple((x, low, high) for x, _, low, high in points)),
                 Level("even", 50.0),

@@ -38,7 +38,7 @@ Array = npt.NDArray[np.float64]
 _WINDOWS, _GROUPS = 48, 12
 #: Cells of a surface along an axis, and the least weight of a sample in a shown cell.
 _CELLS, _LEAST_WEIGHT = 20, 0.05
-#: Earlier estimates, and the most work for them, in games times squared coefficients: half a second.
+#: Earlier estimates, and most work for them: games times squared coefficients (half a second).
 _EARLIER, _WORK = 12, 1e7
 
 

@@ -188,6 +188,40 @@ def _escaped(text: str) -> str:
     return _MARKUP.sub(r"\\\1", text)
 
 
+def command_line_rst() -> str:
+    """Return reStructuredText: the forms of a command line, then a section for each verb."""
+    lines = [*_heading("Command line", "="), "", "::", ""]
+    lines += [*(f"    ringmaster {words}" for words in USAGE), ""]
+    for text in (*NOTES, STATUSES):
+        lines += [_literal(text), ""]
+    for verb in (verb for group in VERBS.values() for verb in group):
+        lines += [*_heading(verb.label, "-"), "", "::", ""]
+        lines += [*(f"    ringmaster {verb.name} {words}".rstrip() for words in verb.usage), ""]
+        lines += [f"{_capital(_literal(verb.help))}.", ""]
+        for option in verb.options():
+            value = "" if not option.has_value else f" {_value_name(option)}"
+            lines += [f"``{', '.join(option.names)}{value}``"]
+            lines += [f"    {_literal(option.help(verb.key))}", ""]
+        for text in verb.notes.split("\n\n"):
+            if text.startswith(" "):
+                lines += ["::", "", f"  {text}", ""]
+            elif text and text != STATUSES:
+                lines += [_literal(text), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _literal(text: str) -> str:
+    """Return a text with its words between grave accents as literals."""
+    parts = text.split("`")
+    return "``".join(p if i % 2 else _escaped(p) for i, p in enumerate(parts))
+
+
+def _value_name(option: Option) -> str:
+    """Return the name of an option's value, in brackets if the option needs none."""
+    name = str(option.settings["metavar"])
+    return f"[{name}]" if option.settings.get("nargs") == "?" else name
+
+
 def man_page() -> str:
     """Return the man page, in the macros of man(7)."""
     lines = ['.TH RINGMASTER 1 "" ringmaster "User commands"', ".SH NAME"]
@@ -229,10 +263,7 @@ def _man_verb(verb: Verb) -> Iterator[str]:
 
 def _man_option(option: Option) -> str:
     names = ", ".join(f"\\fB{_roff(name)}\\fR" for name in option.names)
-    value = _roff(str(option.settings.get("metavar", "")))
-    if option.settings.get("nargs") == "?":
-        value = f"[{value}]"
-    return f"{names} \\fI{value}\\fR" if value else names
+    return f"{names} \\fI{_roff(_value_name(option))}\\fR" if option.has_value else names
 
 
 def _roff(text: str) -> str:
@@ -250,6 +281,7 @@ def pages() -> dict[str, str]:
         tables[name] = competition.table
     references = {f"{name}.rst": reference_rst(name, table) for name, table in tables.items()}
     references["cluster.rst"] = cluster_rst(next(iter(tables.values())))
+    references["command_line.rst"] = command_line_rst()
     # included by docs/changing.rst
     return {**references, "changes.txt": changes_rst(tables), MAN_PAGE: man_page()}
 

@@ -87,11 +87,11 @@ def _chosen(cpus: str | None) -> list[int]:
     try:
         wanted = parse_cpus(cpus)
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(f"--affinity: {error}") from None
     missing = [cpu for cpu in wanted if cpu not in allowed]
     if missing:
         raise UsageError(
-            f"CPU {missing[0]} cannot be used here; there are {_words(sorted(allowed))}"
+            f"--affinity: CPU {missing[0]} cannot be used here; there are {_words(sorted(allowed))}"
         )
     return wanted
 

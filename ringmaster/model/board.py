@@ -17,7 +17,7 @@ MATE = 100_000
 class BoardGame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A game, finished or in progress.  Both players are in move order.
 
-    number     place in the order of recording, from 1
+    number     place in the order of recording, from 1; 0 for a game in progress
     id         of the game
     game       "chess" (the first player is White), "shogi" or "go" (Black)
     players    codes;  names  of the engines with their versions, "" unknown

@@ -378,7 +378,7 @@
       const texts = (game.moves ?? "").split(" ").filter(Boolean);
       const plies = positions.length ? positions.length - 1 : texts.length;
       const [one, other] = game.players;
-      root.setAttribute("aria-label", `Game ${game.number}: ${one} against ${other}`);
+      root.setAttribute("aria-label", `Game ${game.number || game.id}: ${one} against ${other}`);
       slider.max = String(plies);
       slider.disabled = plies === 0;
       const parts = [
@@ -539,6 +539,9 @@
       goto: step,
       focus: () => root.focus({ preventScroll: true }),
       update(next) {
+        if (JSON.stringify(next) === JSON.stringify(game)) return;
+        // the buttons of the moves are made anew
+        if (list.contains(document.activeElement)) root.focus({ preventScroll: true });
         const isAtEnd = ply >= positions.length - 1;
         take(next);
         ply = Math.min(isAtEnd ? Infinity : ply, Math.max(positions.length - 1, 0));

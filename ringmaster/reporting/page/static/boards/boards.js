@@ -228,8 +228,8 @@
       return label;
     });
     const legend = make(
-      "figcaption",
-      {},
+      "div",
+      { class: "rb-legend" },
       make("span", { class: "rb-key-0" }, game.players[0]),
       " and ",
       make("span", { class: "rb-key-1" }, game.players[1]),
@@ -237,7 +237,7 @@
     );
     const plot = make("div", { class: "rb-plot" }, svg, ...labels);
     return {
-      element: make("figure", { class: "rb-graph" }, plot, legend),
+      element: make("div", { class: "rb-graph" }, plot, legend),
       show: (ply) => cursor.setAttribute("d", `M${ply} 0V${GRAPH_HEIGHT}`),
     };
   }
@@ -299,7 +299,9 @@
       make("div", { class: "rb-side" }, outcome, graphPlace, info, list, copies),
       live,
     );
-    root.addEventListener("keydown", onKey);
+    // in a dialog, the keys work wherever the focus is
+    const scope = element.closest("dialog") ?? root;
+    scope.addEventListener("keydown", onKey);
     take(firstGame);
     root.classList.add(`rb-${game.game}`);
     // the pieces of chessground's style sheet
@@ -315,7 +317,8 @@
     show(false);
 
     function onKey(event) {
-      if (event.ctrlKey || event.altKey || event.metaKey || event.target === slider) return;
+      const isTyped = event.target.matches("input, textarea, select");
+      if (event.ctrlKey || event.altKey || event.metaKey || isTyped) return;
       const targets = {
         ArrowLeft: ply - 1,
         ArrowRight: ply + 1,
@@ -549,6 +552,7 @@
       },
       destroy() {
         stop();
+        scope.removeEventListener("keydown", onKey);
         board?.destroy();
         root.remove();
       },

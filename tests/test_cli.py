@@ -680,8 +680,20 @@ def test_failed_check_shows_the_setting_it_is_about(
 @pytest.mark.process
 def test_end_of_a_run_is_reported(folder: Path) -> None:
     control = folder / "event.ctl"
-    assert "(2/4 games; run it again to resume)" in ringmaster(control, "-g", "2").stdout
-    assert "competition complete (4/4 games)" in ringmaster(control).stdout
+    stopped = ringmaster(control, "-g", "2").stdout.splitlines()
+    verdict = "not decided yet: a v b 1-1, after 2 of 4 games; no Elo interval"
+    (last,) = (line for line in stopped if "(2/4 games; run it again to resume)" in line)
+    assert last.endswith(f"to resume): {verdict}")
+    # it is directly above the report
+    assert stopped[stopped.index(last) + 1 :][:2] == ["playoff: event", ""]
+    assert stopped[-1] == verdict
+    complete = ringmaster(control).stdout.splitlines()
+    verdict = shown(control)["verdict"]
+    assert f"competition complete (4/4 games): {verdict}" in complete
+    assert complete[-1] == verdict
+    report = (folder / "event.report").read_text().splitlines()
+    assert report[:2] == ["playoff: event", verdict]
+    assert report[-1] == verdict
 
 
 @pytest.mark.process

@@ -76,14 +76,26 @@ def run(
     at_once: int = 1,
     period: float = 0.0,
     executor: InlineExecutor | None = None,
+    display: QuietDisplay | None = None,
 ) -> int:
     return Ringmaster(
         LoadedCompetition(control),
         RunOptions(max_games=max_games),
         executor=lambda: executor or AtOnce(players or Players(), at_once),
-        display=QuietDisplay(sys.stderr),
+        display=display or QuietDisplay(sys.stderr),
         period=period,
     ).run()
+
+
+class Messages(QuietDisplay):
+    """Collect messages."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.stderr)
+        self.lines: list[str] = []
+
+    def message(self, line: str) -> None:
+        self.lines.append(line)
 
 
 class Roomy(AtOnce):
@@ -132,6 +144,19 @@ def make_candidate(X):
 exploration_coefficient = 0.2
 number_of_games = 12
 """
+
+
+def test_last_message_of_a_run_ends_with_the_verdict_however_it_ends(control: Path) -> None:
+    halted = Messages()
+    with pytest.raises(CompetitionHalted):
+        run(control, players=VoidPlayers(), display=halted)
+    assert halted.lines[-1].startswith("halted: the first game of this run was void")
+    assert halted.lines[-1].endswith(": Tuning: iteration 0 of 6, 0 games; gain not measured yet")
+    complete = Messages()
+    assert run(control, display=complete) == 0
+    assert complete.lines[-1].startswith(
+        "competition complete (12/12 games): Tuned: iteration 6 of 6"
+    )
 
 
 def test_engine_that_is_silent_at_its_check_is_reported_once_while_the_run_waits(

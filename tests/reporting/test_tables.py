@@ -200,6 +200,21 @@ def test_a_report_has_empty_lines_between_its_blocks() -> None:
     assert parts[4] == "first\n  indented\n"
 
 
+def test_a_report_begins_and_ends_with_its_verdict() -> None:
+    verdict = (
+        "new is better: +12.3 ± 5.1 Elo (95 %), LOS 99.9 %, SPRT accepted H1 after 1,204 games"
+    )
+    report = Report((MATCHUP,))
+    text = render_report(report, "What it is.", "playoff: test", verdict=verdict * 2)
+    parts = text.split("\n\n")
+    # of any length, it is one line
+    assert parts[:2] == [f"playoff: test\n{verdict * 2}", "What it is."]
+    assert parts[-1] == f"{verdict * 2}\n"
+    text = render_report(report, heading="playoff: test", verdict=verdict, begins=False)
+    assert text.split("\n\n")[0] == "playoff: test"
+    assert text.endswith(f"\n\n{verdict}\n")
+
+
 def test_an_empty_report_is_an_empty_text() -> None:
     assert render_report(Report()) == ""
     assert render_report(Report((Text(()), Text(("",)))), "", "") == ""

@@ -269,7 +269,7 @@ class Standings:
         if not ratings:
             return None
         anchor = self.origin
-        elo = "{:+.1f}" if anchor is None else "{:.1f}"
+        elo = "{:+z.1f}" if anchor is None else "{:z.1f}"
         above = "above the average of all" if anchor is None else f"where {anchor.code} has"
         above += "" if anchor is None else f" {anchor.elo:g}"
         rows: list[tuple[Cell, ...]] = [
@@ -385,7 +385,7 @@ def _rating_chart(standings: Standings) -> Iterator[ChartGroup]:
         elo, error = rating.elo, rating.error
         sign = "+" if standings.origin is None else ""
         known = f" ± {error:.1f} (95 %)" if math.isfinite(error) else ""
-        text = f"{elo:{sign}.1f}{known}"
+        text = f"{elo:{sign}z.1f}{known}"
         rows.append(Compared(code, elo, elo - error, elo + error, text))
     anchor = standings.origin
     mark = 0.0 if anchor is None else anchor.elo

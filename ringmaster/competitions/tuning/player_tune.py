@@ -193,11 +193,13 @@ class PlayerTune(Competition):
     def verdict(self) -> str:
         standing = self._standing()
         state = f"{'Tuned' if self.is_tuned else 'Tuning'}: {self._work_done()}"
-        if standing.due and self.closing.nothing(standing):
-            return f"{state}; the tuned values are the start values"
         match = self.closing.result(standing)
         if match is not None and match.games:
             return self._match_verdict(match)
+        if self.is_tuned and self.estimated() == self.start_values:
+            return f"{state}; the start values stay"
+        if standing.due and self.closing.nothing(standing):
+            return f"{state}; the start values so far"
         if standing.due:
             return f"{state}; no game of the closing match yet"
         if not self.is_tuned:

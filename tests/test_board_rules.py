@@ -129,7 +129,7 @@ def test_chess_games_in_progress_may_be_in_uci() -> None:
 
 @pytest.mark.slow
 @pytest.mark.optional
-@pytest.mark.parametrize("variant", ["crazyhouse", "3check", "kingofthehill", "horde", "antichess"])
+@pytest.mark.parametrize("variant", ["crazyhouse", "3check", "racingkings", "horde", "antichess"])
 def test_pieces_of_variants_are_where_the_rules_put_them(variant: str) -> None:
     pyffish = package("pyffish")
     rng = random.Random(5)

@@ -209,6 +209,27 @@ def test_a_game_in_progress_follows_its_last_move(page: Any) -> None:
     assert page.locator(".rb-move").count() == 4
 
 
+def test_keys_work_anywhere_in_a_dialog_but_not_in_its_fields(page: Any) -> None:
+    show(page, GO)
+    page.evaluate("""() => {
+      const dialog = document.createElement("dialog");
+      const place = document.createElement("div");
+      const close = document.createElement("button");
+      close.textContent = "Close";
+      dialog.append(close, document.createElement("textarea"), place);
+      board.destroy();
+      document.body.append(dialog);
+      dialog.showModal();
+      ringmasterBoards.mount(place, game);
+    }""")
+    page.get_by_role("button", name="Close").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.get_by_role("slider").input_value() == "1"
+    page.locator("textarea").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.get_by_role("slider").input_value() == "1"
+
+
 def test_a_variant_without_a_board_shows_its_moves(page: Any) -> None:
     show(page, BoardGame(**{**COMMON, "game": "chess", "variant": "xiangqi", "moves": "C2=5 H8+7"}))
     assert "no board for the variant xiangqi" in page.locator(".rb-outcome").inner_text()

@@ -62,17 +62,26 @@ SMALL, TEXT, TITLE = 7.5, 8.0, 9.5
 
 
 @contextmanager
-def drawing() -> Iterator[list[str]]:
-    """Set matplotlib's defaults and ours; yield a list that has warnings after the block."""
-    # its import reports the cache of fonts, a drawing each font without a bold face
+def quiet_fonts() -> Iterator[None]:
+    """Keep matplotlib from reporting its cache of fonts, and fonts without a bold face."""
     logger = logging.getLogger("matplotlib")
     level = logger.level
     logger.setLevel(logging.ERROR)
-    import matplotlib
-    from matplotlib import font_manager
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+@contextmanager
+def drawing() -> Iterator[list[str]]:
+    """Set matplotlib's defaults and ours; yield a list that has warnings after the block."""
+    with quiet_fonts():
+        import matplotlib
+        from matplotlib import font_manager
 
     notes: list[str] = []
-    with matplotlib.rc_context(), warnings.catch_warnings(record=True) as caught:
+    with quiet_fonts(), matplotlib.rc_context(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         matplotlib.rcdefaults()
         installed = set(font_manager.fontManager.get_font_names())
@@ -102,10 +111,7 @@ def drawing() -> Iterator[list[str]]:
                 "pdf.fonttype": 42,
             }
         )
-        try:
-            yield notes
-        finally:
-            logger.setLevel(level)
+        yield notes
     messages = [str(warning.message) for warning in caught]
     if any("missing from" in message for message in messages):
         notes.append(MISSING_LETTERS)

@@ -39,7 +39,7 @@ from ringmaster.reporting.plots import frame, inches
 from ringmaster.reporting.plots_lines import x_limits, y_limits
 from ringmaster.reporting.plots_page import render_page
 from ringmaster.reporting.plots_shapes import _cell_texts
-from ringmaster.reporting.plots_sheet import HIGH, write_sheets
+from ringmaster.reporting.plots_sheet import HIGH, make_figure, write_sheets
 from ringmaster.reporting.plots_style import (
     MISSING_LETTERS,
     PALETTE,
@@ -278,11 +278,14 @@ def test_letters_missing_from_all_fonts_are_reported() -> None:
     assert write_sheets(chart_groups, "t", "png", stream) == [MISSING_LETTERS]
 
 
-def test_matplotlib_does_not_report_its_fonts_while_drawing() -> None:
-    logger = logging.getLogger("matplotlib.font_manager")
-    with drawing():
-        assert not logger.isEnabledFor(logging.WARNING)
-    assert logger.isEnabledFor(logging.WARNING)
+def test_matplotlib_does_not_report_its_fonts(caplog: pytest.LogCaptureFixture) -> None:
+    # a font that is installed has no bold face, or a name is in no font
+    figure = make_figure([ChartGroup("P", (course("価値"),))], "spsa: tune")
+    figure.texts[0].set_family("Nobody's Font")
+    figure.savefig(io.BytesIO())
+    assert caplog.messages == []
+    logging.getLogger("matplotlib").warning("restored")
+    assert caplog.messages == ["restored"]
 
 
 @pytest.mark.parametrize("name", ["一" * 100, "e" * 100 + ".epd:17", "a v b"])

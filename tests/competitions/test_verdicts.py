@@ -18,6 +18,7 @@ from ringmaster.competitions.matchup_sprt import Decision, SprtReport
 from ringmaster.competitions.verdicts import MatchResult, leader_verdict, matches_verdict
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
+from ringmaster.reporting.tables import render_report
 from ringmaster.stats.elo import EloEstimate, from_games
 from ringmaster.stats.sprt import Sprt
 from tests.competitions.settings_of import AGAINST_OPPONENT, call, drawn, make, void, won
@@ -53,6 +54,22 @@ ALL = {
 }
 
 
+#: "1 games", but not "21 games" and "1,001 games".
+ONE_OF_SEVERAL = re.compile(
+    r"(?<![\d,./-])1 (games|draws|wins|losses|iterations|trials|samples|passes|pairs|openings)\b"
+)
+
+
+def check_report(competition: Any) -> None:
+    """Check the report, the live display and the charts."""
+    charts = repr(competition.charts([]))
+    for text in (render_report(competition.report()), render_report(competition.live_report())):
+        for line in (*text.splitlines(), charts):
+            assert not ONE_OF_SEVERAL.search(line)
+            assert not re.search(r"LOS (100|0\.0|0 %)|100%.*LOS", line)
+        assert "±" not in text or "95 %" in text
+
+
 def check(verdict: str) -> None:
     assert verdict
     assert verdict == verdict.strip()
@@ -60,7 +77,7 @@ def check(verdict: str) -> None:
     if "±" in verdict:
         assert "95 %" in verdict
     assert not re.search("LOS (100|0 %|0.0)", verdict)
-    assert not re.search(r"(?<![\d,.])1 (games|draws|iterations|trials|samples|passes)\b", verdict)
+    assert not ONE_OF_SEVERAL.search(verdict)
     assert not re.search(r"\d{4,} games", verdict), "counts have separators of thousands"
     assert len(verdict) <= 160
 
@@ -78,14 +95,10 @@ def stages(competition: Any, result: Callable[[GameJob], GameResult]) -> Iterato
         yield competition.verdict()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(
-            n, marks=[pytest.mark.optional, pytest.mark.slow] if n.startswith("optuna") else []
-        )
-        for n in ALL
-    ],
+    [pytest.param(n, marks=[pytest.mark.optional] if n.startswith("optuna") else []) for n in ALL],
 )
 @hypothesis.settings(deadline=None, max_examples=10)
 @given(st.randoms(use_true_random=False), st.sampled_from(["random", "wins", "draws"]))
@@ -105,6 +118,7 @@ def test_verdict_is_one_true_sentence_at_every_stage(
         check(verdict)
         if kind == "draws":
             assert "better" not in verdict
+    check_report(competition)
 
 
 def test_every_type_has_verdicts_here() -> None:
@@ -120,7 +134,7 @@ def test_verdict_of_a_texel_tune_is_a_sentence_at_every_stage(folder: Path) -> N
         seen.append(runs.event.verdict())
     for verdict in seen:
         check(verdict)
-    assert seen[0] == "Tuning: 0 passes, not begun; gain not measured yet"
+    assert seen[0] == "Tuning: 0 passes, probing the engine; gain not measured yet"
     assert re.match(r"Tuning: \d+ pass(es)?, pass \d+: \d/\d; gain not measured yet", seen[5])
     before = r"Tuned: the validation error fell by .* \(95 %: .*\), in .* % of resampled games; "
     assert any(re.match(before + "no game of the closing match yet", verdict) for verdict in seen)
@@ -271,8 +285,6 @@ def first_wins(job: GameJob) -> GameResult:
     ],
 )
 def test_finished_tournament_always_has_ratings(type_name: str, settings: Any) -> None:
-    from ringmaster.reporting.tables import render_report
-
     for outcome in (first_wins, drawn):
         competition = chess(type_name, **settings)
         verdict = list(stages(competition, outcome))[-1]
@@ -290,8 +302,6 @@ def test_finished_tournament_always_has_ratings(type_name: str, settings: Any) -
 
 
 def test_anchor_without_a_result_leaves_ratings_above_the_average() -> None:
-    from ringmaster.reporting.tables import render_report
-
     settings = {"competitors": list("abc"), "rounds": 4, "withdrawn": ["c"], "anchor": ("c", 2000)}
     competition = chess("allplayall", **settings)
     list(stages(competition, first_wins))
@@ -366,8 +376,20 @@ def test_match_against_a_player_shows_no_gain_over_the_start() -> None:
 
 
 def test_verify_in_the_middle_of_a_tune_does_not_call_it_tuned() -> None:
-    tune = verifying(12)
-    assert tune.verdict().startswith("Tuning: iteration 0 of 10, 0 games; ")
+    assert verifying(12).verdict() == (
+        "Tuning: iteration 0 of 10, 0 games; the start values so far"
+    )
+    tune = spsa()
+    for _ in range(4):
+        job = tune.next_job()
+        tune.record_result(job.ticket, won(job, "e+"))
+    tune.verify(16)
+    verdicts = list(stages(tune, lambda job: won(job, "e:tuned")))
+    assert verdicts[0] == ("Tuning: iteration 2 of 10, 4 games; no game of the closing match yet")
+    assert verdicts[-1] == (
+        "Tuned so far: at least +93 Elo (95 %) over start; "
+        "next: ringmaster event.ctl export-parameters"
+    )
 
 
 def test_bandit_names_its_best_candidate_with_an_interval() -> None:

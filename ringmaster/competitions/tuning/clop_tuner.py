@@ -429,7 +429,7 @@ class ClopTuner(GameTune):
             weight, share = self.tuner.local()
             notes.append(
                 f"region: holds 95 % of the samples' weight; the candidates there got {share:.1%} "
-                f"of about {weight:.0f} games,"
+                f"of about {counted(round(weight), 'game')},"
             )
             notes.append(
                 "  a figure that is too high, since the region is where they won: see `verify`"

@@ -181,6 +181,9 @@ def test_program_without_arguments_prints_its_help_as_an_error(
     [
         (["shwo", "x.ctl"], "there is no verb 'shwo'; did you mean `show`?"),
         (["x.ctl", "exprt-parameters"], "'exprt-parameters'; did you mean `export-parameters`?"),
+        (["resume", "x.ctl"], "there is no verb 'resume'; did you mean `run`?"),
+        (["x.ctl", "--jobs", "4"], "there is no option --jobs; did you mean --parallel?"),
+        (["x.ctl", "--concurrency", "4"], "not of run; did you mean --parallel?"),
         (["verfy"], "there is no verb 'verfy'; did you mean `verify`?"),
         (["x.ctl", "fly"], "there is no verb 'fly'; `ringmaster help` lists the verbs"),
         (["help", "rum"], "there is no verb 'rum'; did you mean `run`?"),

@@ -13,6 +13,7 @@ from typing import NamedTuple, NoReturn
 
 import ringmaster
 from ringmaster.commands.options import (
+    ELSEWHERE,
     OPTIONS,
     VERBS,
     Option,
@@ -183,9 +184,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def _similar(name: str, known: Iterable[str]) -> list[str]:
-    """Return the name that was meant: begun like that, or most like it."""
+    """Return the name that was meant: another program's, begun like that, or most like it."""
     names = list(known)
-    return [k for k in names if k.startswith(name)][:1] or similar(name, names, 1)
+    same = [k for k in names if k == ELSEWHERE.get(name) or k.startswith(name)]
+    return same[:1] or similar(name, names, 1)
 
 
 def _no_verb(word: str) -> str:
@@ -220,7 +222,12 @@ def _refuse_foreign(line: CommandLine, verb: Verb) -> None:
     """Raise UsageError for an option of other verbs."""
     for name in line.names:
         if not any(verb.key in option.verbs for option in _named(name)):
-            raise UsageError(f"{name} is an option of {_verbs_of(name)}, not of {verb.label}")
+            meant = "--" + ELSEWHERE.get(name.lstrip("-"), "")
+            fits = any(meant in option.names for option in verb.options())
+            raise UsageError(
+                f"{name} is an option of {_verbs_of(name)}, not of {verb.label}"
+                + (f"; did you mean {meant}?" if fits else "")
+            )
 
 
 def _verbs_of(name: str) -> str:

@@ -211,6 +211,15 @@ VERBS: dict[str, tuple[Verb, ...]] = {
 }
 
 
+#: Words of other programs, with the verb or option here.
+ELSEWHERE = {
+    **dict.fromkeys(("continue", "play", "resume", "start", "tune"), "run"),
+    **dict.fromkeys(("info", "results", "status"), "show"),
+    **dict.fromkeys(("clean", "delete"), "reset"),
+    **dict.fromkeys(("concurrency", "jobs", "threads", "workers"), "parallel"),
+}
+
+
 def verbs() -> list[Verb]:
     """Return all verbs; two of them have the name `positions`."""
     return [verb for group in VERBS.values() for verb in group]

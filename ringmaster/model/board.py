@@ -33,7 +33,6 @@ class BoardGame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     size, komi, setup  of Go: lines, points, vertices of handicap stones ("D4 Q16")
     first      index of the player that moves first from the start position
     moves      separated by spaces: SAN or UCI in chess, USI in shogi, GTP vertices in Go
-    positions  of variants with rules of their own: the FEN after each move
     book       number of moves from the opening book
     ms         milliseconds charged for each move
     clocks     milliseconds left after each move
@@ -65,7 +64,6 @@ class BoardGame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     setup: str = ""
     first: int = 0
     moves: str = ""
-    positions: tuple[str, ...] = ()
     book: int = 0
     ms: tuple[int | None, ...] = ()
     clocks: tuple[int | None, ...] = ()

@@ -243,7 +243,10 @@ class ReportedConditions:
         games = f"{parallel} {unit} at a time need" if parallel > 1 else f"a {unit[:-1]} needs"
         reasons = []
         if threads > 1:
-            reasons.append(f"player {first.code!r} has {threads} threads")
+            needy = {p.code: n for n, p in reversed(by_threads) if n > cpus} or {
+                first.code: threads
+            }
+            reasons += [f"player {code!r} has {n} threads" for code, n in needy.items()]
         if ponders:
             reasons.append("both sides think at the same time where one ponders")
         cause = f" ({' and '.join(reasons)})" if reasons else ""

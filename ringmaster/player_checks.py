@@ -13,13 +13,14 @@ import msgspec
 from ringmaster.engines.engine import start_timeout
 from ringmaster.execution.executor import Done, Executor, Signals
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.model.jobs import CheckJob, Job
+from ringmaster.model.jobs import CheckJob
 from ringmaster.model.results import SEARCH, TUNED_OPTIONS, CheckResult, Finding
 
 #: Seconds between two tests for an interruption.
 _PERIOD = 0.5
-#: Seconds without a check's result until the user is told of the wait.
-_SILENT = 10.0
+#: Seconds without a check's result until the user is told of the wait, unless its engine has
+#: been reported (`engine.SILENCE`).
+_SILENT = 12.0
 #: Arguments of Player(…) that define the engine's program.
 _PROGRAM = ("command", "cwd", "environ", "protocol")
 
@@ -140,8 +141,7 @@ def check_before_run(
         loaded.conditions.take_check(result)
 
 
-def _waiting(job: Job) -> str:
-    assert isinstance(job, CheckJob)
+def _waiting(job: CheckJob) -> str:
     # a check may also take long because its searches do
     seconds = start_timeout(job.settings, job.player)
     return (
@@ -191,14 +191,19 @@ def check_players(
     results: dict[str, CheckResult] = {}
     #: Times of the begin of checks, infinite after a message.
     begun: dict[str, float] = {}
+    #: Notices of engines that do not answer.
+    silent: list[str] = []
     while executor.running() and not interrupted():
+        for line, _ in executor.notices():
+            say(line)
+            silent.append(line)
         for running in executor.running()[: executor.slots]:
             now = time.monotonic()
             if now - begun.setdefault(running.id, now) > _SILENT:
                 begun[running.id] = math.inf
-                say(_waiting(running))
-        for line, _ in executor.notices():
-            say(line)
+                assert isinstance(running, CheckJob)
+                if not any(line.startswith(f"player {running.player.code!r} (") for line in silent):
+                    say(_waiting(running))
         for outcome in executor.wait(_PERIOD, wake):
             if isinstance(outcome, Done):
                 assert isinstance(outcome.result, CheckResult)

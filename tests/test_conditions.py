@@ -304,6 +304,17 @@ def test_threads_of_engines_count() -> None:
     assert "2 games at a time need 16 CPUs (player 'a' has 8 threads), but 8 CPUs" in line
     assert line.endswith("engines lose time and strength; use -j 1")
     assert crowding(1, 2, **threads).endswith("use at most 2 threads an engine")
+    assert "player 'a' has 4 threads" in crowding(1, 2, options={"USI_Threads": 4})
+
+
+def test_every_player_with_more_threads_than_cpus_is_named() -> None:
+    players = {"a": uci(), "b": uci(options={"Threads": 2}), "c": uci(options={"Threads": 16})}
+    matchups = [call("Matchup", "a", "b"), call("Matchup", "a", "c")]
+    playoff = make(
+        "playoff", game="chess", players=players, matchups=matchups, options={"Threads": 8}
+    )
+    line = ReportedConditions(playoff).crowding(1, 4)
+    assert "(player 'a' has 8 threads and player 'c' has 16 threads)" in line
 
 
 def test_both_sides_count_where_one_ponders() -> None:

@@ -167,9 +167,29 @@ def test_engine_that_is_silent_at_its_check_is_reported_once_while_the_run_waits
     monkeypatch.setattr("ringmaster.player_checks.time.monotonic", lambda: executor.now)
     assert run(control, max_games=1, executor=executor) == 0
     log = control.with_suffix(".log").read_text()
-    assert log.count("its check has taken 10 s so far") == 1
+    assert log.count("its check has taken 12 s so far") == 1
     assert "player 'b': " in log
     assert "an engine that does not answer is given 60 s" in log
+
+
+class Silent(Late):
+    """Report the engine that does not answer."""
+
+    def notices(self) -> list[tuple[str, bool]]:
+        line = "player 'b' (engine) has not answered 'uci' for 10 s; waiting up to 60 s"
+        return [(line, True)] if self.now == 6.0 else []
+
+
+def test_report_of_a_silent_engine_takes_the_place_of_the_check_s(
+    control: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control.write_text(PLAYOFF)
+    executor = Silent(Players())
+    monkeypatch.setattr("ringmaster.player_checks.time.monotonic", lambda: executor.now)
+    assert run(control, max_games=1, executor=executor) == 0
+    log = control.with_suffix(".log").read_text()
+    assert log.count("player 'b' (engine) has not answered 'uci' for 10 s") == 1
+    assert "its check has taken" not in log
 
 
 @pytest.mark.parametrize(

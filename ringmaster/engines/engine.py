@@ -14,7 +14,7 @@ from ringmaster.engines.channel import Channel, Exchange, Transcript
 from ringmaster.engines.process import EngineProcess, Surroundings
 from ringmaster.engines.uci_messages import read_info, read_pv, read_score, score_line
 from ringmaster.engines.usage import Usage
-from ringmaster.errors import EngineError, EngineNotStarted
+from ringmaster.errors import EngineError, EngineNotStarted, EngineTimeout
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import Player
 from ringmaster.model.results import Problem
@@ -24,6 +24,8 @@ from ringmaster.model.results import Problem
 START_TIMEOUT = 60.0
 #: The same over USI, where evaluation files of gigabytes are loaded at isready.
 USI_START_TIMEOUT: Final = 120.0
+#: Seconds until the user hears of an engine that does not answer at its start.
+SILENCE = 10.0
 #: Seconds for an engine to quit before it is killed.
 QUIT_PATIENCE: Final = 1.0
 #: The same for an engine that broke its protocol.
@@ -265,6 +267,31 @@ class Engine(ABC):
         self.end(patience=_RESTART_PATIENCE)
         self._channel = None
         self._start(transcript)
+
+    def _converse_at_start(self, exchange: Exchange) -> None:
+        """Carry out an exchange before the first move; tell the user of a silent engine.
+
+        Raises as `Channel.converse` does.
+        """
+        say, seconds = self._surroundings.say, self._timeout
+        if say is None or seconds <= SILENCE:
+            self.channel.converse(exchange, seconds)
+            return
+        request = exchange.describe()
+        try:
+            self.channel.converse(exchange, SILENCE)
+            return
+        except EngineTimeout:
+            say(
+                f"player {self.player.code!r} ({self.player.command[0]}) has not answered "
+                f"{request} for {SILENCE:g} s; waiting up to {seconds:g} s"
+            )
+        self.channel.has_failed = False
+        exchange.request = b""
+        try:
+            self.channel.converse(exchange, seconds - SILENCE)
+        except EngineTimeout:
+            raise EngineTimeout(f"no answer to {request} in {seconds:g} s") from None
 
     @abstractmethod
     def _shake_hands(self) -> None:

@@ -205,11 +205,11 @@ class GtpEngine(Engine):
         self._known: dict[str, bool | None] = {}
         self._has_known_command = True
         self._has_list = False
-        try:
-            version = self.command("protocol_version")
-        except EngineRefused:
-            # As in Gomill: an engine without the command speaks version 2.
-            version = "2"
+        first = self._make(("protocol_version",))
+        self._require_silence(first)
+        self._converse_at_start(first)
+        # As in Gomill: an engine without the command speaks version 2.
+        version = first.text if first.ok else "2"
         if not _is_two(version):
             raise EngineProtocolError(f"it speaks GTP version {version[:20]!r}, not 2")
         try:

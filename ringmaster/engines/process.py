@@ -45,12 +45,14 @@ class Surroundings:
     slot        the worker's number, for the reaper
     reaper_fd   write end of the reaper's pipe, or None
     echo        called with the player code and lines of standard error as they come, or None
+    say         called with a message for the user, or None
     """
 
     environ: Mapping[str, str]
     slot: int = 0
     reaper_fd: int | None = None
     echo: Callable[[str, bytes], None] | None = None
+    say: Callable[[str], None] | None = None
 
 
 class EngineProcess:

@@ -78,7 +78,7 @@ class UciOrUsiEngine(Engine):
 
     def _shake_hands(self) -> None:
         handshake = Handshake(self.protocol)
-        self.channel.converse(handshake, self._timeout)
+        self._converse_at_start(handshake)
         self.name = handshake.name[:MAX_NAME]
         self._reset(handshake.options)
 
@@ -187,7 +187,7 @@ class UciOrUsiEngine(Engine):
             return []
         lines = self._ready_lines(options)
         exchange = Ready("".join(f"{line}\n" for line in lines).encode())
-        self.channel.converse(exchange, self._timeout)
+        self._converse_at_start(exchange)
         return exchange.complaints
 
     @abstractmethod

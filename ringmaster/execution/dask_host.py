@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import logging
 import os
 import select
 import shutil
@@ -47,6 +48,8 @@ from ringmaster.execution.dask_protocol import (
 from ringmaster.execution.executor import Done, ErrorLines, JobEnd
 from ringmaster.execution.local import LocalExecutor
 from ringmaster.execution.shipping import Cache, ShippedFile, checksum
+
+_LOG = logging.getLogger("distributed.worker")
 
 #: Seconds without a game after which a host ends its engines, and forgets the run.
 IDLE, FORGET = 60.0, 600.0
@@ -323,6 +326,9 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
                 events = []
         with suppress(BlockingIOError):
             os.read(self._wake_read, 4096)
+        if self._executor is not None:
+            for line, _ in self._executor.notices():
+                _LOG.warning(line)
         self._deliver(events)
 
     def _obey(self) -> None:

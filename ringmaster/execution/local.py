@@ -121,6 +121,7 @@ class LocalExecutor(Executor):
         self._idle: deque[_Slot] = deque()
         self._events: list[tuple[int, JobEnd]] = []
         self._losses: dict[tuple[str, str], int] = {}
+        self._notices: list[tuple[str, bool]] = []
         self._failure: ExecutorError | None = None
         self._slots: list[_Slot] = []
         #: Slots whose first worker has not reported yet.  Jobs wait for all workers: games
@@ -202,7 +203,7 @@ class LocalExecutor(Executor):
                     else:
                         woken = True
                 self._dispatch()
-                if self._events or time.monotonic() >= deadline:
+                if self._events or self._notices or time.monotonic() >= deadline:
                     break
         finally:
             for fd in others:
@@ -211,6 +212,11 @@ class LocalExecutor(Executor):
         if self._failure and not self._events:
             raise self._failure
         return self._take_events()
+
+    def notices(self) -> list[tuple[str, bool]]:
+        """Return messages of workers since the last call (see `Executor.notices`)."""
+        notices, self._notices = self._notices, []
+        return notices
 
     def close(self, *, patience: float = 2.0) -> None:
         """End all workers and their engines; idempotent.
@@ -316,8 +322,12 @@ class LocalExecutor(Executor):
             self._replace(slot)
             return
         for message in messages:
-            if not self._handle(slot, message):
+            if message[:1] == worker.NOTICE:
+                self._notices.append((message[1:].decode("utf-8", "replace"), True))
+            elif not self._handle(slot, message):
                 return
+        if messages[-1][:1] == worker.NOTICE:
+            return
         now = time.monotonic()
         pace = max(now - slot.began, 1e-9) / len(messages)
         # Checks are quick and say nothing about the length of games.

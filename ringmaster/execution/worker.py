@@ -4,8 +4,9 @@ A work object runs the jobs.  The worker knows its factory by a dotted name only
 
 Parent and worker share one duplex connection (`connection`).  The parent sends the number
 of a job and the job as JSON.  The worker sends READY once, then RESULT with the job's
-number and its result for every job.  When the work raises, it sends FAULT with the
-traceback and exits.  A closed connection means: abandon the job, end the engines, exit.
+number and its result for every job.  During a job it may send NOTICE with a message for the
+user.  When the work raises, it sends FAULT with the traceback and exits.  A closed connection
+means: abandon the job, end the engines, exit.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ringmaster.model.results import JobResult
 
 READY = b"+"
 RESULT = b"="
+NOTICE = b"?"
 FAULT = b"!"
 
 #: The number of a job in messages.
@@ -53,12 +55,14 @@ class WorkerContext:
     setup       the executor's `setup`.  Always has "marker", the value of RINGMASTER_RUN
                 for every engine.  "cpus", if present, has the CPUs of each slot, and
                 "memory" the bytes of data that a process of a slot may have
+    say         sends the parent a message for the user
     """
 
     slot: int
     control_fd: int
     reaper_fd: int | None
     setup: Mapping[str, Any]
+    say: Callable[[str], None]
 
 
 class Work(Protocol):
@@ -114,7 +118,11 @@ def serve(
         if "memory" in setup:
             # Private data: files that are mapped, such as networks and tablebases, are free.
             resource.setrlimit(resource.RLIMIT_DATA, (setup["memory"], setup["memory"]))
-        worker = find_factory(work)(WorkerContext(slot, control_fd, reaper_fd, setup))
+
+        def say(text: str) -> None:
+            _send(connection, NOTICE + text.encode("utf-8", "backslashreplace"))
+
+        worker = find_factory(work)(WorkerContext(slot, control_fd, reaper_fd, setup, say))
         if _send(connection, READY):
             _run_jobs(connection, inbox, worker)
         return 0

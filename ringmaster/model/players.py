@@ -94,9 +94,8 @@ def describe_limits(player: Player) -> str:
     return ", ".join(parts)
 
 
-#: Case-folded options of UCI and USI engines: threads (Toga II has the second name), and
-#: megabytes of hash.
-THREADS = ("threads", "number of threads")
+#: Case-folded options of UCI and USI engines: threads, and megabytes of hash.
+THREADS = ("threads", "thread", "number of threads", "max cpus", "cores", "usi_threads")
 HASH = ("hash", "usi_hash")
 
 #: Threads on command lines and in startup commands, from the engines' documentation.

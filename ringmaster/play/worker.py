@@ -6,7 +6,7 @@ import dataclasses
 import os
 import select
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -49,6 +49,7 @@ class Context(Protocol):
     setup       JSON data: "marker" (environment marker of the run), "workers" (their
                 number), "error_lines" (descriptor for the engines' standard error), "live"
                 (folder for records of games in progress)
+    say         shows a message to the user
     """
 
     @property
@@ -59,6 +60,8 @@ class Context(Protocol):
     def reaper_fd(self) -> int | None: ...
     @property
     def setup(self) -> Mapping[str, Any]: ...
+    @property
+    def say(self) -> Callable[[str], None]: ...
 
 
 class Echo:
@@ -112,7 +115,9 @@ class Worker:
             variables["GOMILL_SLOT"] = variables["RINGMASTER_SLOT"] = str(context.slot)
         lines_fd = context.setup.get("error_lines")
         self._echo = None if lines_fd is None else Echo(lines_fd)
-        self._surroundings = Surroundings(variables, context.slot, context.reaper_fd, self._echo)
+        self._surroundings = Surroundings(
+            variables, context.slot, context.reaper_fd, self._echo, context.say
+        )
         live = context.setup.get("live")
         self._live = None if live is None else LiveRecord(live)
         self._pool = EnginePool(self._make)
@@ -131,7 +136,7 @@ class Worker:
             # As in Gomill, unset during checks.
             variables.pop("GOMILL_SLOT", None)
             variables.pop("RINGMASTER_SLOT", None)
-            return Surroundings(variables, self._surroundings.slot, self._surroundings.reaper_fd)
+            return dataclasses.replace(self._surroundings, environ=variables, echo=None)
         return dataclasses.replace(self._surroundings, environ=variables)
 
     def run(self, job: Job) -> JobResult:

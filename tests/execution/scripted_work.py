@@ -94,6 +94,7 @@ class InProcess(Scripted):
          any signal comes; "sleep": for some "seconds"; "fault": raises when it gets
          SIGUSR1; the others look at something
     engine  start a stubborn engine first: "plain" or "family", and keep it
+    notices messages for the user
     tell    path of a fifo: process ids of worker and engines are written there
     """
 
@@ -113,6 +114,8 @@ class InProcess(Scripted):
             pids += engine_pids
         if "say" in ticket:
             print(ticket["say"], file=sys.stderr, flush=True)
+        for text in ticket.get("notices", ()):
+            self.context.say(text)
         if ticket.get("do") == "fault":
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
         if "tell" in ticket:

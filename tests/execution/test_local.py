@@ -305,6 +305,21 @@ def test_a_worker_killed_while_idle_is_replaced_without_a_word(make: Maker) -> N
 
 
 @pytest.mark.process
+def test_messages_of_workers_are_notices_and_leave_results_alone(make: Maker) -> None:
+    executor = make(2)
+    jobs = [game(number, notices=["slow", "très slow"]) for number in range(3)]
+    for job in jobs:
+        executor.submit(job)
+    events = []
+    notices = []
+    while executor.running():
+        events += executor.wait(10)
+        notices += executor.notices()
+    assert {event.job.id for event in events} == {job.id for job in jobs}
+    assert sorted(notices) == sorted([("slow", True), ("très slow", True)] * 3)
+    assert executor.notices() == []
+
+
 def test_last_words_of_a_dead_worker_are_in_the_reason(make: Maker) -> None:
     executor = make(1)
     executor.submit(game(1, do="exit", say="no\x1b[31mmemory"))

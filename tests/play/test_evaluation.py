@@ -320,7 +320,9 @@ def test_missing_or_truncated_positions_are_a_message(worker: Worker, tmp_path: 
 
 def test_abandoned_job_leaves_at_once_and_no_engine_is_left(positions: Path) -> None:
     read_fd, write_fd = os.pipe()
-    new_worker = Worker(SimpleNamespace(slot=0, control_fd=read_fd, reaper_fd=None, setup={}))
+    new_worker = Worker(
+        SimpleNamespace(slot=0, control_fd=read_fd, reaper_fd=None, setup={}, say=print)
+    )
     try:
         os.write(write_fd, b"x")
         settings = GameSettings(game="chess", hang_timeout=60)

@@ -23,7 +23,9 @@ from tests.play.test_faults import command
 
 def make(**setup: Any) -> Iterator[Worker]:
     read_fd, write_fd = os.pipe()
-    new_worker = Worker(SimpleNamespace(slot=3, control_fd=read_fd, reaper_fd=None, setup=setup))
+    new_worker = Worker(
+        SimpleNamespace(slot=3, control_fd=read_fd, reaper_fd=None, setup=setup, say=print)
+    )
     yield new_worker
     new_worker.close()
     os.close(read_fd)

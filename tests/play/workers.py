@@ -19,7 +19,9 @@ def one_worker(engines: str) -> Iterator[Worker]:
     engines  a text in the command lines of its engines
     """
     read_fd, write_fd = os.pipe()
-    new_worker = Worker(SimpleNamespace(slot=0, control_fd=read_fd, reaper_fd=None, setup={}))
+    new_worker = Worker(
+        SimpleNamespace(slot=0, control_fd=read_fd, reaper_fd=None, setup={}, say=print)
+    )
     yield new_worker
     new_worker.close()
     os.close(read_fd)

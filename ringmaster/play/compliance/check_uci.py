@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from ringmaster.engines.uci_messages import LONG_MATE, OptionDeclaration
 from ringmaster.errors import EngineError, IllegalMove, OptionRefused
 from ringmaster.games.clean_text import one_line
+from ringmaster.model.players import THREADS
 from ringmaster.play.compliance.engine_check import Dialogue, EngineCheck, Fault, Info, Search
 from ringmaster.play.compliance.positions import CheckPosition
 
@@ -25,8 +26,6 @@ REPEATS, RACES = 3, 5  # repetitions of the same search, and of `go` followed at
 SLOW_STOP = 500  # a slower answer to `stop` in ms is a fault
 #: More growth of memory over new games, in bytes and as a factor, is a leak.
 LEAK_BYTES, LEAK_FACTOR = 64 << 20, 1.5
-#: Options for the number of threads.
-THREADS = ("threads", "thread", "number of threads", "max cpus", "cores")
 NONSENSE = "ringmaster-has-no-such-command"
 MOST_BREAKDOWNS = 3  # the number of crashes or hangs that ends the test of moves
 MATE_LIKE = 5000  # centipawns that only a mate is worth

@@ -11,7 +11,7 @@ from ringmaster.engines.channel import Transcript
 from ringmaster.engines.engine import Engine, start_timeout
 from ringmaster.errors import EngineError
 from ringmaster.model.jobs import GameSettings, OptionChange
-from ringmaster.model.players import Player
+from ringmaster.model.players import THREADS, Player
 from ringmaster.model.results import TUNED_OPTIONS, CheckResult, Problem, problems_of
 from ringmaster.model.time_control import TimeControl
 from ringmaster.play.compliance import check_gtp as gtp
@@ -191,7 +191,7 @@ def suggest(check: EngineCheck) -> Iterator[str]:
             continue
         if name == check.dialect.options[0].casefold():
             yield f"options={{{option.name!r}: …}}: not set, its default is {default} MB"
-        elif name in uci.THREADS and default not in ("0", "1"):
+        elif name in THREADS and default not in ("0", "1"):
             yield f"options={{{option.name!r}: 1}}: not set, it uses {default} threads"
         elif name in BOOKS and default == "true":
             yield f"options={{{option.name!r}: False}}: it plays from its own book"

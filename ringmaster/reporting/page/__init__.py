@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 #: Files of the page, in their order: uPlot, the boards, then the page's own.
 _SCRIPTS = (
     "uPlot.iife.min.js",
-    "boards.js",
+    "boards/vendor.js",
+    "boards/rules.js",
+    "boards/boards.js",
     "util.js",
     "tables.js",
     "charts.js",
@@ -35,7 +37,7 @@ _SCRIPTS = (
     "games.js",
     "page.js",
 )
-_STYLES = ("uPlot.min.css", "boards.css", "page.css")
+_STYLES = ("uPlot.min.css", "boards/vendor.css", "boards/boards.css", "page.css")
 _STATIC = Path(__file__).parent / "static"
 #: Characters that could end a script element, or a line of a script in older browsers.
 _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
 
 from ringmaster.errors import RingmasterError, UsageError
+from ringmaster.export.output import open_output
 from ringmaster.export.parameters import FORMATS, render
+from ringmaster.export.records import CollectedRecords
+from ringmaster.export.result_block import FORMATS as BLOCKS
+from ringmaster.export.result_block import result_blocks
 from ringmaster.export.tuned import tuned_values
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.report import Report
-from ringmaster.reporting.page import CopyText, GameRow, Page
-from ringmaster.results.games import Game, make_game
+from ringmaster.reporting.page import CopyText, GameRow, Page, render_page
+from ringmaster.results import load
+from ringmaster.results.boards import board_game
+from ringmaster.results.games import RECORD_SUFFIXES, Game, make_game
+from ringmaster.storage.entries import StoredGame
 from ringmaster.storage.lock import is_locked
 from ringmaster.storage.store import Store
 
-#: Rows of the table of games, and bytes of their data.
-MOST_GAMES, MOST_BYTES = 5000, 1_200_000
+#: Rows of the table of games, older games with faults among them, and bytes of all boards.
+MOST_GAMES, MOST_FAULTS, MOST_BYTES = 2000, 200, 900_000
+#: The share of the bytes for games with faults.
+_FAULTS_SHARE = 0.2
+#: Bytes at the end of a collected file of records that are searched.
+_TAIL = 8_000_000
+#: Most games whose result blocks are made: they read every game.
+_MOST_COUNTED = 20_000
 
 
 def make_page(
@@ -25,34 +41,45 @@ def make_page(
     *,
     charts: bool = True,
     most_games: int = MOST_GAMES,
+    boards: bool = True,
 ) -> Page:
     """Return the page of a restored competition.
 
     store       None before the first run
-    charts      whether to draw charts, which reads all results
+    charts      whether to draw charts and to make texts for the clipboard, which read all results
     most_games  rows of the table of games
+    boards      whether to read game records
 
     Raises StoreError.
     """
     competition = loaded.competition
     counts = (0, 0) if store is None else store.counts()
-    games = [] if store is None else list(_games(loaded, store, most_games))
-    history = () if store is None else ((g.ticket, g.result) for g in store.games())
-    total = sum(counts) if competition.unit == "games" else len(games)
+    games = [] if store is None else _games(loaded, store, most_games)
+    rows = _with_boards(loaded, games) if boards else [_row(game) for game in games]
+    history = () if store is None else store.history()
+    total = sum(counts) if competition.unit == "games" else len(rows)
     return Page(
         title=f"{competition.type_name}: {loaded.code}",
         verdict=competition.verdict(),
         description=(loaded.control_file.values["description"] or "").strip(),
         state=_state(loaded, store),
-        facts=tuple(_facts(loaded, store, counts)),
+        facts=tuple(_facts(loaded, counts[1], games)),
         report=competition.report(),
         conditions=Report(tuple(loaded.conditions.blocks())),
         groups=competition.charts(history) if charts else (),
-        games=games,
+        games=rows,
         games_total=total,
-        copies=tuple(_parameter_texts(loaded)),
-        generated=time.strftime("%Y-%m-%d %H:%M:%S"),
+        games_note=_games_note(loaded, len(rows), total),
+        copies=tuple(_copies(loaded, sum(counts))) if charts else (),
+        generated=time.strftime("%Y-%m-%d %H:%M"),
     )
+
+
+def write_page(loaded: LoadedCompetition, store: Store | None, target: Path) -> None:
+    """Write the page of a restored competition to a file.  Raises StoreError."""
+    text = render_page(make_page(loaded, store))
+    with open_output(target) as stream:
+        stream.write(text.encode("utf-8", "replace"))
 
 
 def _state(loaded: LoadedCompetition, store: Store | None) -> str:
@@ -64,29 +91,74 @@ def _state(loaded: LoadedCompetition, store: Store | None) -> str:
 
 
 def _facts(
-    loaded: LoadedCompetition, store: Store | None, counts: tuple[int, int]
+    loaded: LoadedCompetition, void: int, games: Sequence[Game]
 ) -> Iterator[tuple[str, str]]:
-    """Yield key figures."""
-    progress = loaded.competition.progress()
+    """Yield key figures; durations are those of the newest games."""
+    competition = loaded.competition
+    progress = competition.progress()
     done = f"{progress.completed:,}"
     if progress.total is not None:
         done += f" of {progress.total:,}"
     yield progress.label, done
     if progress.phase:
         yield "phase", progress.phase
-    if counts[1]:
-        yield f"void {loaded.competition.unit}", f"{counts[1]:,}"
+    if void:
+        yield f"void {competition.unit}", f"{void:,}"
+    newest = [game for game in games[:MOST_GAMES] if not game.is_void]
+    if newest:
+        seconds = sum(game.seconds for game in newest) / len(newest)
+        yield "a game takes", _duration(seconds)
+        yield "plies a game", f"{sum(game.plies for game in newest) / len(newest):.0f}"
+        if newest[0].finished is not None:
+            yield "last game", newest[0].finished.strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _games(loaded: LoadedCompetition, store: Store, most: int) -> Iterator[GameRow]:
-    """Yield the newest games, the newest first."""
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+# games
+
+
+def _games(loaded: LoadedCompetition, store: Store, most: int) -> list[Game]:
+    """Return the newest games and older ones with faults, the newest first."""
     newest = list(store.games(max(0, sum(store.counts()) - most)))
+    recorded: list[StoredGame] = newest
+    if newest:
+        recorded = [*store.faults(newest[0].seq, MOST_FAULTS), *newest]
     competition = loaded.competition
     kind = loaded.control_file.values["game"]
     folders = str(loaded.paths.games), str(loaded.paths.void)
-    for recorded in reversed(newest):
-        game = make_game(recorded, competition.describe(recorded.ticket), kind, *folders)
-        yield _row(game)
+    return [
+        make_game(each, competition.describe(each.ticket), kind, *folders)
+        for each in reversed(recorded)
+    ]
+
+
+def _with_boards(loaded: LoadedCompetition, games: Sequence[Game]) -> list[GameRow]:
+    """Return rows, with boards for the newest games and those with faults within the budget."""
+    if loaded.control_file.values["record_games"] == "collected":
+        suffixes = RECORD_SUFFIXES[loaded.control_file.values["game"]]
+        paths = {suffix: loaded.paths.collected(suffix) for suffix in suffixes}
+        collected = CollectedRecords(paths, tail=_TAIL)
+    else:
+        collected = None
+    budgets = {True: MOST_BYTES * _FAULTS_SHARE, False: MOST_BYTES * (1 - _FAULTS_SHARE)}
+    rows = []
+    for game in games:
+        fault = game.is_forfeit or game.is_void
+        board = None
+        if budgets[fault] > 0:
+            record = None if collected is None else collected.get(game.id)
+            board = board_game(game, record)
+            if board is not None:
+                budgets[fault] -= len(msgspec.json.encode(board))
+        row = _row(game)
+        rows.append(row if board is None else msgspec.structs.replace(row, board=board))
+    return rows
 
 
 def _row(game: Game) -> GameRow:
@@ -100,14 +172,39 @@ def _row(game: Game) -> GameRow:
         seconds=game.seconds,
         opening=game.opening,
         fault=game.is_forfeit or game.is_void,
+        detail=game.detail,
     )
 
 
-def _parameter_texts(loaded: LoadedCompetition) -> Iterator[CopyText]:
-    """Yield the tuned values in every format that applies."""
+def _games_note(loaded: LoadedCompetition, count: int, total: int) -> str:
+    if count >= total:
+        return ""
+    note = f"The newest {count:,} of {total:,} games"
+    values = loaded.control_file.values
+    if not values["record_games"]:
+        return f"{note}."
+    suffix = RECORD_SUFFIXES[values["game"]][0]
+    is_collected = values["record_games"] == "collected"
+    place = loaded.paths.collected(suffix) if is_collected else loaded.paths.games
+    return f"{note}; the others are in {place.name}."
+
+
+# the clipboard
+
+
+def _copies(loaded: LoadedCompetition, games: int) -> Iterator[CopyText]:
+    """Yield the result in every format that applies."""
+    if games <= _MOST_COUNTED and loaded.competition.matchup_infos():
+        try:
+            results = load(loaded.paths.control)
+            for format in BLOCKS:
+                text = result_blocks(results, format)
+                yield CopyText(format, text, f"show --format {format}")
+        except RingmasterError:  # no match yet
+            pass
     try:
         tuned = tuned_values(loaded)
-    except RingmasterError:
+    except RingmasterError:  # a function of the control file fails
         return
     for format in FORMATS if tuned else ():
         try:

@@ -10,7 +10,7 @@ from ringmaster.commands.loading import accepted, restore
 from ringmaster.errors import RingmasterError, UsageError
 from ringmaster.export.output import open_output
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.reporting.plots_page import render_page
+from ringmaster.page_data import write_page
 from ringmaster.reporting.plots_sheet import FORMATS as PICTURES
 from ringmaster.reporting.plots_sheet import write_sheets
 from ringmaster.storage.store import Store
@@ -21,15 +21,23 @@ _FORMATS = ("html", *PICTURES)
 
 def plot(arguments: argparse.Namespace) -> int:
     """Draw the results."""
+    warnings: list[str] = []
     with accepted(arguments) as (loaded, store):
         target = _target(loaded, Path(arguments.output) if arguments.output else None)
         restore(loaded, store)
-        warnings = _write(loaded, store, target)
+        if _suffix(target) == "html":
+            write_page(loaded, store, target)
+        else:
+            warnings = _write(loaded, store, target)
     for line in warnings:
         complain(line)
     if not arguments.quiet:
         say(f"{target}\n")
     return DONE
+
+
+def _suffix(target: Path) -> str:
+    return target.suffix.lower().removeprefix(".")
 
 
 def _target(loaded: LoadedCompetition, output: Path | None) -> Path:
@@ -39,7 +47,7 @@ def _target(loaded: LoadedCompetition, output: Path | None) -> Path:
     """
     page = loaded.paths.page
     target = page if output is None else output
-    suffix = target.suffix.lower().removeprefix(".")
+    suffix = _suffix(target)
     if suffix not in _FORMATS:
         problem = f"{target.suffix!r} is no kind of picture" if suffix else "its name has no suffix"
         choices = ", ".join(f".{format}" for format in _FORMATS)
@@ -56,22 +64,12 @@ def _write(loaded: LoadedCompetition, store: Store | None, target: Path) -> list
 
     Raises RingmasterError for an empty picture, StoreUnwritable.
     """
-    games = () if store is None else store.games()
-    groups = loaded.competition.charts((game.ticket, game.result) for game in games)
-    title = f"{loaded.competition.type_name}: {loaded.code}"
-    suffix = target.suffix.lower().removeprefix(".")
-    if suffix == "html":
-        description = loaded.control_file.values["description"] or ""
-        page, warnings = render_page(
-            loaded.competition.report(), groups, title=title, description=description
-        )
-        with open_output(target) as stream:
-            stream.write(page.encode("utf-8", "replace"))
-        return warnings
+    groups = loaded.competition.charts(() if store is None else store.history())
     if not groups:
         raise RingmasterError(
             f"there is nothing to draw of {loaded.code} "
             + ("yet" if store is None else f"({loaded.competition.type_name})")
         )
     with open_output(target) as stream:
-        return write_sheets(groups, title, suffix, stream)
+        title = f"{loaded.competition.type_name}: {loaded.code}"
+        return write_sheets(groups, title, _suffix(target), stream)

@@ -49,10 +49,14 @@ def _show_as(arguments: argparse.Namespace) -> int:
 
 
 def report(arguments: argparse.Namespace) -> int:
-    """Write the report file."""
+    """Write the report as text and as a page."""
+    from ringmaster.page_data import write_page
+
     with accepted(arguments) as (loaded, store):
         restore(loaded, store)
-    loaded.write_report()
+        loaded.paths.check([loaded.paths.page])
+        loaded.write_report()
+        write_page(loaded, store, loaded.paths.page)
     return DONE
 
 

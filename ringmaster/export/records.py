@@ -34,9 +34,14 @@ class CollectedRecords:
     with an id counts.
     """
 
-    def __init__(self, paths: dict[str, Path]) -> None:
-        """paths: the files by suffix, which may not exist"""
+    def __init__(self, paths: dict[str, Path], tail: int | None = None) -> None:
+        """Set the files.
+
+        paths  the files by suffix, which may not exist
+        tail   bytes at the end of each file that are read, None for all
+        """
         self._paths = paths
+        self._tail = tail
         self._places: dict[bytes, tuple[Path, int, int]] | None = None
 
     def existing(self) -> list[Path]:
@@ -48,7 +53,7 @@ class CollectedRecords:
         if self._places is None:
             self._places = {}
             for suffix, path in self._paths.items():
-                self._places.update(_places(path, suffix))
+                self._places.update(_places(path, suffix, self._tail))
         place = self._places.get(game_id.encode())
         if place is None:
             return None
@@ -60,10 +65,11 @@ class CollectedRecords:
             raise StoreError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _places(path: Path, suffix: str) -> dict[bytes, tuple[Path, int, int]]:
+def _places(path: Path, suffix: str, tail: int | None) -> dict[bytes, tuple[Path, int, int]]:
     try:
         with path.open("rb") as file:
-            places = _collected_places(file, suffix)
+            start = 0 if tail is None else max(0, os.fstat(file.fileno()).st_size - tail)
+            places = _collected_places(file, suffix, start)
             return {id: (path, start, end - start) for id, start, end in places}
     except FileNotFoundError:
         return {}
@@ -71,12 +77,18 @@ def _places(path: Path, suffix: str) -> dict[bytes, tuple[Path, int, int]]:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _collected_places(file: BinaryIO, suffix: str) -> Iterator[tuple[bytes, int, int]]:
-    """Yield the id, the beginning and the end of each record."""
+def _collected_places(
+    file: BinaryIO, suffix: str, start: int = 0
+) -> Iterator[tuple[bytes, int, int]]:
+    """Yield the id, the beginning and the end of each record.
+
+    start  where to begin; the first record may lack its beginning
+    """
     first, names = _COLLECTED_FORMS[suffix]
     separated = suffix == "csa"
     id: bytes | None = None
-    start = at = 0
+    file.seek(start)
+    at = start
     for line in file:
         after = at + len(line)
         if line.rstrip(b"\r\n") == first if separated else line.startswith(first):

@@ -339,6 +339,8 @@ class _Conditions:
 
 _Block = Callable[[_Conditions, _Counts, SprtReport | None], list[str]]
 _FORMATS: dict[str, _Block] = {"fastchess": _fastchess_pair, "openbench": _openbench}
+#: Names of the formats.
+FORMATS = tuple(_FORMATS)
 
 
 def result_blocks(results: Results, format: str) -> str:

@@ -86,7 +86,8 @@ class Watched:
                 now = time.monotonic()
                 self._charts_due = now + CHART_REST * (now - began)
             elif self._page is not None:
-                page = msgspec.structs.replace(page, groups=self._page.groups)
+                old = self._page
+                page = msgspec.structs.replace(page, groups=old.groups, copies=old.copies)
             self._charts_wait = not charts
             self._page, self._stamp = page, stamp
         assert self._page is not None
@@ -105,7 +106,7 @@ class Watched:
                 stack.callback(store.close)
                 loaded.check_changes(store)
                 loaded.restore(store)
-            return make_page(loaded, store, charts=charts, most_games=ROWS)
+            return make_page(loaded, store, charts=charts, most_games=ROWS, boards=False)
 
     def index_row(self) -> IndexRow:
         """Return the competition's row in an index."""

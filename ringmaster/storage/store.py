@@ -64,6 +64,13 @@ _INSERT_RESULT = (
 )
 
 
+_READ_RESULTS = (
+    "SELECT seq, ticket, finished, usage, evaluation, game_id, attempt, outcome, reason, detail, "
+    "seconds, winner, forfeit, score, faulty, plies, fingerprint, repeats, host, speed, load "
+    "FROM results"
+)
+
+
 class Store:
     """Everything recorded of one competition; made by `open` or `open_readonly`.
 
@@ -232,10 +239,7 @@ class Store:
             self._connection = self._view.connection
         while after < last:
             rows = self._rows(
-                "SELECT seq, ticket, finished, usage, evaluation, game_id, attempt, outcome, "
-                "reason, detail, seconds, winner, forfeit, score, faulty, plies, fingerprint, "
-                "repeats, host, speed, load FROM results WHERE seq > ? AND seq <= ? "
-                "ORDER BY seq LIMIT ?",
+                f"{_READ_RESULTS} WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
                 (after, last, _BATCH),
             )
             if not rows:
@@ -248,6 +252,24 @@ class Store:
     def games(self, after: int = 0) -> Iterator[StoredGame]:
         """Yield the results of games with seq > after, in order."""
         return (result for result in self.results(after) if isinstance(result, StoredGame))
+
+    def faults(self, before: int, most: int) -> list[StoredGame]:
+        """Return the last void games and forfeits with seq < before, in order.
+
+        Only the last 100,000 results are searched.
+        """
+        rows = self._rows(
+            f"{_READ_RESULTS} WHERE seq < ? AND seq > ? AND evaluation IS NULL "
+            "AND (forfeit OR outcome = 'void') ORDER BY seq DESC LIMIT ?",
+            (before, before - 100_000, most),
+        )
+        with decoding(self._path):
+            results = [self._recorded(row) for row in reversed(rows)]
+        return [result for result in results if isinstance(result, StoredGame)]
+
+    def history(self) -> Iterator[tuple[Ticket, GameResult]]:
+        """Yield the results of all games with their tickets, in order."""
+        return ((game.ticket, game.result) for game in self.games())
 
     def _recorded(self, row: tuple[Any, ...]) -> StoredGame | StoredShard:
         seq, ticket, finished, usage, evaluation, game_id, attempt, outcome, *rest = row

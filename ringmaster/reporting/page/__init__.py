@@ -59,7 +59,7 @@ class GameRow(msgspec.Struct, frozen=True, omit_defaults=True):
     result   the score, "1-0"
     why      the reason of its end, "mate"
     fault    whether it was lost by a fault, or is void
-    record   path of its record beside the control file, "" without
+    detail   explanation of its end, or ""
     board    the game for a board, a `BoardGame`; None without
     """
 
@@ -72,7 +72,7 @@ class GameRow(msgspec.Struct, frozen=True, omit_defaults=True):
     seconds: float
     opening: str = ""
     fault: bool = False
-    record: str = ""
+    detail: str = ""
     board: Any = None
 
 
@@ -260,7 +260,7 @@ def _cells(table: Table) -> Iterator[list[tuple[str, bool]]]:
 def _game_data(row: GameRow) -> dict[str, Any]:
     data: dict[str, Any] = msgspec.to_builtins(row)
     data["players"] = [_line(code) for code in row.players]
-    for name in ("result", "why", "opening"):
+    for name in ("result", "why", "opening", "detail"):
         if data.get(name):
             data[name] = _line(data[name])
     data["seconds"] = round(row.seconds, 3)

@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const { el, number } = page;
-  const STEP = 100;
+  const STEP = 50;
   const state = { column: 0, direction: -1, filter: "", shown: STEP };
   const COLUMNS = [
     ["No.", (game) => game.number, true],
@@ -42,7 +42,7 @@
     const table = el("table", { class: "games", "aria-labelledby": "games-title" }, el("thead", {}, header), body);
     page.sortableHeader(header, (column, direction) => { Object.assign(state, { column, direction }); refresh(); }, state);
     more = el("button", { type: "button", class: "quiet" });
-    more.addEventListener("click", () => { state.shown += 5 * STEP; refresh(); });
+    more.addEventListener("click", () => { state.shown += 10 * STEP; refresh(); });
     section.append(note, el("div", { class: "tools" }, input, el("label", { for: "faults" }, faults, " faults only"), count, copy),
       el("div", { class: "scroll" }, table), more);
     body.addEventListener("click", (event) => {
@@ -104,7 +104,7 @@
     }
     if (board && window.ringmasterBoards) handle = window.ringmasterBoards.mount(place, board);
     else if (board) place.append(el("p", { class: "moves" }, board.moves || "no moves"));
-    else place.append(el("p", {}, game.record ? `Its record is ${game.record}.` : "There is no record of its moves."));
+    else place.append(el("p", {}, "This page has no record of its moves."));
   }
 
   document.getElementById("game").addEventListener("close", () => { handle?.destroy?.(); handle = null; opened = null; });

@@ -42,7 +42,7 @@ def test_plot_writes_the_page_beside_the_control_file(played: Path, capsys: Scre
     text = played.with_suffix(".html").read_text(encoding="utf-8")
     assert "&lt;b&gt;weights&lt;/b&gt;" in text
     assert "iteration 10/50000" in text
-    assert 'aria-label="x: ' in text
+    assert '"key":"trajectory"' in text
     assert files(played) == {"event.html"}
     first = text
     assert run([str(played), "plot", "-q", "-o", str(played.with_suffix(".html"))]) == 0

@@ -47,6 +47,8 @@ _RINGMASTER: Final = re.compile(
     rb'|\{"games":'  # .tree.jsonl
     rb"|\(;FF\[4\][^\n]*\nAP\[ringmaster:"
     rb"| +\d+\.\d{4} \S+ [<>!] "
+    rb'|<!DOCTYPE html>\n(?s:.{,100})<meta name="generator" content="ringmaster">'
+    # before there were scripts
     rb"|<!DOCTYPE html>\n(?s:.{,200})default-src 'none'; style-src 'unsafe-inline'"
 )
 _LOG_LINE: Final = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S")

@@ -1,4 +1,4 @@
-"""Charts as pictures and as a page: in place, escaped, the same each time."""
+"""Charts as pictures: in place, the same each time."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import io
 import logging
 import re
 import sys
-from html.parser import HTMLParser
 from typing import Any
 
 import matplotlib
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.model.report import (
@@ -25,11 +24,8 @@ from ringmaster.model.report import (
     HeatMap,
     Interval,
     Level,
-    Report,
     Role,
     Series,
-    Table,
-    Text,
     Tree,
     TreeNode,
     Whiskers,
@@ -37,12 +33,10 @@ from ringmaster.model.report import (
 from ringmaster.reporting import plots_sheet
 from ringmaster.reporting.plots import frame, inches
 from ringmaster.reporting.plots_lines import x_limits, y_limits
-from ringmaster.reporting.plots_page import render_page
 from ringmaster.reporting.plots_shapes import _cell_texts
 from ringmaster.reporting.plots_sheet import HIGH, make_figure, write_sheets
 from ringmaster.reporting.plots_style import (
     MISSING_LETTERS,
-    PALETTE,
     drawing,
     new_figure,
     short_name,
@@ -133,48 +127,6 @@ def sheet(chart_groups: list[ChartGroup], format: str) -> bytes:
     stream = io.BytesIO()
     assert write_sheets(chart_groups, "spsa: tune", format, stream) == []
     return stream.getvalue()
-
-
-class Page(HTMLParser):
-    """What a browser would find in a page."""
-
-    VOID = ("meta", "br")
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: dict[str, int] = {}
-        self.attributes: list[tuple[str, str, str]] = []
-        self.text = ""
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags[tag] = self.tags.get(tag, 0) + 1
-        self.attributes += [(tag, name, value or "") for name, value in attrs]
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self.open.pop()
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def page(chart_groups: list[ChartGroup], **changes: Any) -> str:
-    report = Report(
-        (Table(("player", "points"), (("a", 1.5), ("b", None))), Text(("a line", "  another")))
-    )
-    arguments: dict[str, Any] = {"report": report, "title": "spsa: tune", **changes}
-    text, notes = render_page(arguments.pop("report"), chart_groups, **arguments)
-    assert notes == []
-    return text
 
 
 # pictures
@@ -359,107 +311,16 @@ def test_ticks_are_all_different(first: int, step: float, power: int, count: int
     assert len(set(texts)) == count
 
 
-# the page
-
-
-def test_page_has_no_external_files_and_no_scripts() -> None:
-    text = page(groups())
-    parsed = Page(text)
-    assert "script" not in parsed.tags
-    for tag, name, value in parsed.attributes:
-        assert not name.startswith("on"), (tag, name)
-        assert name not in ("src", "xmlns", "data"), (tag, value)
-        if name in ("href", "xlink:href"):
-            assert value.startswith("#")
-        assert not re.search(r"url\((?!#)", value)
-    style = text[text.index("<style>") : text.index("</style>")]
-    assert "url(" not in style
-    assert "@import" not in style
-    assert "default-src 'none'" in text
-    assert "http" not in text.replace("http-equiv", "")
-
-
-def test_page_has_report_and_pictures() -> None:
-    parsed = Page(page(groups(), description="What it is for."))
-    assert parsed.tags["h1"] == 1
-    assert parsed.tags["table"] == 1
-    assert parsed.tags["section"] == 3
-    # a picture a chart, and a sample a name in the legends
-    assert parsed.tags["svg"] == 11 + parsed.tags["li"]
-    for part in (
-        "spsa: tune",
-        "What it is for.",
-        "1.5",
-        "a line\n  another",
-        "How to read it.",
-        "p4",
-    ):
-        assert part in parsed.text
-    labels = [value for _, name, value in parsed.attributes if name == "aria-label"]
-    assert labels[0] == "p0: 10 → 60"
-
-
-def test_ids_of_a_page_are_its_own_and_references_find_them() -> None:
-    parsed = Page(page(groups()))
-    ids = [value for _, name, value in parsed.attributes if name == "id"]
-    assert len(ids) == len(set(ids))
-    references = [value for _, name, value in parsed.attributes if name == "href"]
-    references += [
-        f"#{match}"
-        for _, _, value in parsed.attributes
-        for match in re.findall(r"url\(#(.*?)\)", value)
-    ]
-    assert references
-    assert {reference.removeprefix("#") for reference in references} <= set(ids)
-
-
 @pytest.mark.slow
-def test_pictures_of_a_page_follow_its_colours() -> None:
-    text = page(groups())
-    body = text[text.index("<body>") :]
-    assert not [colour for colour in PALETTE.values() if colour in body]
-    for name in PALETTE:
-        assert f"--{name}: " in text
-    assert "var(--main)" in body
-    assert "prefers-color-scheme: dark" in text
-
-
-@pytest.mark.slow
-def test_page_is_the_same_each_time() -> None:
-    assert page(groups()) == page(groups())
-
-
-@pytest.mark.slow
-def test_hostile_text_stays_text() -> None:
-    report = Report(
-        (
-            Table((HOSTILE, "b"), ((HOSTILE, 1),), HOSTILE, (HOSTILE,)),
-            Table((), (), HOSTILE),
-            Text((HOSTILE, "two\nlines")),
-        )
-    )
+def test_hostile_text_in_pictures_is_drawn_as_text() -> None:
     chart = Chart(HOSTILE, (Series(HOSTILE, ((0, 1), (1, 2))),), HOSTILE, HOSTILE, HOSTILE)
     hostile = [
         ChartGroup(HOSTILE, (chart,), HOSTILE),
         ChartGroup(HOSTILE, (comparison(name=HOSTILE),)),
+        *shapes(name=HOSTILE),
     ]
-    text = page(hostile, report=report, title=HOSTILE, description=HOSTILE + "\n" + HOSTILE)
-    parsed = Page(text)
-    assert "script" not in parsed.tags
-    assert "img" not in parsed.tags
-    assert not [name for _, name, _ in parsed.attributes if name.startswith("on")]
-    assert "\x1b" not in text
-    assert parsed.text.count("alert(1)") > 8
     for format in ("png", "svg", "pdf"):
         sheet(hostile, format)
-
-
-@pytest.mark.slow
-@settings(deadline=None)
-@given(st.text(st.characters(), max_size=40))
-def test_page_with_any_name_is_well_formed(name: str) -> None:
-    chart = Chart(name, (Series("θ", ((0, 1), (1, 2))),), note=name)
-    Page(page([ChartGroup(name, (chart,), name)], title=name, description=name)).text.encode()
 
 
 def test_clipped_interval_ends_in_an_arrow() -> None:

@@ -39,8 +39,11 @@ _SCRIPTS = (
 )
 _STYLES = ("uPlot.min.css", "boards/vendor.css", "boards/boards.css", "page.css")
 _STATIC = Path(__file__).parent / "static"
-#: Characters that could end a script element, or a line of a script in older browsers.
-_UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+#: Characters that could end a script element or a line of a script, or turn text around.
+_UNSAFE = {
+    code: f"\\u{code:04x}"
+    for code in (*map(ord, "<>&"), 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+}
 
 
 class CopyText(msgspec.Struct, frozen=True):
@@ -159,7 +162,10 @@ def render_parts(page: Page) -> dict[str, Any]:
         "games": [_game_data(row) for row in page.games],
         "games_total": page.games_total,
         "games_note": _line(page.games_note),
-        "copies": [msgspec.to_builtins(copy) for copy in page.copies],
+        "copies": [
+            {"name": _line(copy.name), "text": copy.text, "command": _line(copy.command)}
+            for copy in page.copies
+        ],
     }
 
 
@@ -260,7 +266,7 @@ def _cells(table: Table) -> Iterator[list[tuple[str, bool]]]:
 def _game_data(row: GameRow) -> dict[str, Any]:
     data: dict[str, Any] = msgspec.to_builtins(row)
     data["players"] = [_line(code) for code in row.players]
-    for name in ("result", "why", "opening", "detail"):
+    for name in ("id", "result", "why", "opening", "detail"):
         if data.get(name):
             data[name] = _line(data[name])
     data["seconds"] = round(row.seconds, 3)

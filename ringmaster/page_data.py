@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from ringmaster.export.result_block import FORMATS as BLOCKS
 from ringmaster.export.result_block import result_blocks
 from ringmaster.export.tuned import tuned_values
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.model.report import Report
+from ringmaster.model.report import ChartGroup, Report
 from ringmaster.reporting.page import CopyText, GameRow, Page, render_page
 from ringmaster.results import load
 from ringmaster.results.boards import board_game
@@ -56,7 +57,6 @@ def make_page(
     counts = (0, 0) if store is None else store.counts()
     games = [] if store is None else _games(loaded, store, most_games)
     rows = _with_boards(loaded, games) if boards else [_row(game) for game in games]
-    history = () if store is None else store.history()
     total = sum(counts) if competition.unit == "games" else len(rows)
     return Page(
         title=f"{competition.type_name}: {loaded.code}",
@@ -66,13 +66,27 @@ def make_page(
         facts=tuple(_facts(loaded, counts[1], games)),
         report=competition.report(),
         conditions=Report(tuple(loaded.conditions.blocks())),
-        groups=competition.charts(history) if charts else (),
+        groups=_groups(loaded, store) if charts else (),
         games=rows,
         games_total=total,
         games_note=_games_note(loaded, len(rows), total),
         copies=tuple(_copies(loaded, sum(counts))) if charts else (),
         generated=time.strftime("%Y-%m-%d %H:%M"),
     )
+
+
+def _groups(loaded: LoadedCompetition, store: Store | None) -> list[ChartGroup]:
+    """Return the charts of a restored competition."""
+    if store is None:
+        return loaded.competition.charts(())
+    # a million results leave no cycles, and looking for them doubles the time
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return loaded.competition.charts(store.history())
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def write_page(loaded: LoadedCompetition, store: Store | None, target: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import msgspec
 
@@ -108,6 +108,17 @@ class Trajectory(msgspec.Struct, frozen=True):
     def _columns(self) -> tuple[str, ...]:
         groups = dict.fromkeys([self.codes, *(codes for _, codes, _ in self.points)])
         return tuple(dict.fromkeys(code for codes in groups for code in codes))
+
+
+@runtime_checkable
+class LongHistory(Protocol):
+    """All recorded results of games with their tickets, in order; each iteration reads them."""
+
+    def __iter__(self) -> Iterator[tuple[Ticket, GameResult]]: ...
+
+    def sample(self, share: float, key: str = "") -> LongHistory:
+        """Return a part of the games by chance, and all games whose tickets have a key."""
+        ...
 
 
 class MatchupInfo(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import msgspec
@@ -137,3 +138,17 @@ def _microseconds(seconds: float | None) -> float | None:
 def _clean(text: str) -> str:
     """Replace lone surrogates, which engines' text may hold and UTF-8 cannot."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def unpacked(game_id: str, attempt: int, folder: str, name: str, text: bytes) -> PendingRecord:
+    """Return a stored game record."""
+    whole = zlib.decompress(text).decode("utf-8", "surrogatepass")
+    return PendingRecord(game_id, attempt, folder, name, whole)
+
+
+def packed(text: bytes) -> bytes:
+    """Return a record's text as `zlib.decompress` reads it."""
+    # Not compressed: it is deleted within a second or so, and a page more in the WAL
+    # costs less.  zlib's usual 256 KiB of memory would cost most of all.
+    packer = zlib.compressobj(0, zlib.DEFLATED, wbits=9, memLevel=1)
+    return packer.compress(text) + packer.flush()

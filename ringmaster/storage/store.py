@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sqlite3
 import time
-import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -44,9 +43,12 @@ from ringmaster.storage.entries import (
     StoredShard,
     decode,
     encode,
+    packed,
     storable_evaluation,
     storable_game,
+    unpacked,
 )
+from ringmaster.storage.history import History
 
 #: Seconds between two commits that are forced to the disk.
 FULL_COMMIT_PERIOD = 1.0
@@ -267,9 +269,15 @@ class Store:
             results = [self._recorded(row) for row in reversed(rows)]
         return [result for result in results if isinstance(result, StoredGame)]
 
-    def history(self) -> Iterator[tuple[Ticket, GameResult]]:
-        """Yield the results of all games with their tickets, in order."""
-        return ((game.ticket, game.result) for game in self.games())
+    def history(self, *, usage: bool = True) -> History:
+        """Return the results of all games so far, for charts.
+
+        usage  whether they have times and memory
+        """
+        (last,) = self._one("SELECT coalesce(max(seq), 0) FROM results")
+        self._view.detach()
+        self._connection = self._view.connection
+        return History(self._rows, self._path, last, usage=usage)
 
     def _recorded(self, row: tuple[Any, ...]) -> StoredGame | StoredShard:
         seq, ticket, finished, usage, evaluation, game_id, attempt, outcome, *rest = row
@@ -335,7 +343,7 @@ class Store:
             (after,),
         ):
             with decoding(self._path):
-                batch = [_pending(*row) for _, *row in rows]
+                batch = [unpacked(*row) for _, *row in rows]
             yield from batch
             after = rows[-1][0]
 
@@ -364,7 +372,7 @@ class Store:
             pending = known.get((game_id, attempt))
             if pending is None:
                 with decoding(self._path):
-                    pending = _pending(*self._one(_READ_PENDING, (rowid,)))
+                    pending = unpacked(*self._one(_READ_PENDING, (rowid,)))
             records.append(PlacedRecord(place, pending))
         return records
 
@@ -403,19 +411,6 @@ def _lasting(path: Path) -> View:
         view.connection.close()
         raise
     return view
-
-
-def _pending(game_id: str, attempt: int, folder: str, name: str, text: bytes) -> PendingRecord:
-    whole = zlib.decompress(text).decode("utf-8", "surrogatepass")
-    return PendingRecord(game_id, attempt, folder, name, whole)
-
-
-def _packed(text: bytes) -> bytes:
-    """Return a record's text as `zlib.decompress` reads it."""
-    # Not compressed: it is deleted within a second or so, and a page more in the WAL
-    # costs less.  zlib's usual 256 KiB of memory would cost most of all.
-    packer = zlib.compressobj(0, zlib.DEFLATED, wbits=9, memLevel=1)
-    return packer.compress(text) + packer.flush()
 
 
 class Transaction:
@@ -568,7 +563,7 @@ class Transaction:
 
     def add_pending(self, pending: PendingRecord) -> None:
         """Store a game record that is to be written after the commit."""
-        text = _packed(pending.text.encode("utf-8", "surrogatepass"))
+        text = packed(pending.text.encode("utf-8", "surrogatepass"))
         self._execute(
             "INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?)",
             (pending.game_id, pending.attempt, pending.folder, pending.name, text),

@@ -46,8 +46,9 @@ class TuneCharts:
     """Sums the games of a tune for charts.
 
     parameters   the tuned parameters, in the order of the tuner's arrays
-    games        approximate number of games to be added
+    games        approximate number of games of the tune
     games_after  returns the number of games of a number of iterations
+    share        of the games that will be added, a sample by chance below 1
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class TuneCharts:
         tuner: Spsa,
         games: int,
         games_after: Callable[[int], int],
+        share: float = 1.0,
     ) -> None:
         self._parameters = tuple(parameters)
         self._tuner = tuner
@@ -63,7 +65,8 @@ class TuneCharts:
         self._course = thinned(
             [(float(games_after(k)), theta) for k, theta in tuner.trajectory.points()]
         )
-        self._window = max(1, math.ceil(games / MOST_POINTS))
+        self._share = share
+        self._window = max(1, math.ceil(games * share / MOST_POINTS))
         self._rows: list[tuple[Sequence[float], Sequence[float] | None, float]] = []
         self.games = 0
         n = len(self._parameters)
@@ -99,9 +102,14 @@ class TuneCharts:
             self._references.append(reference)
         self._rows.append((own, other, score))
         if self.games % self._window == 0:
-            self._results.append((float(self.games), self._sum, math.sqrt(self._squares)))
+            self._results.append((self._played, self._sum, math.sqrt(self._squares)))
         if len(self._rows) >= CHUNK:
             self._sum_rows()
+
+    @property
+    def _played(self) -> float:
+        """Games of the tune so far, about, where only a sample was added."""
+        return self.games / self._share
 
     def _sum_rows(self) -> None:
         """Add the buffered games to the sums."""
@@ -111,7 +119,7 @@ class TuneCharts:
         high = np.array([row[0] for row in self._rows])
         if self._references:
             # approximately θ when the game was recorded
-            m = self._theta_at(np.arange(first, self.games))
+            m = self._theta_at(np.arange(first, self.games) / self._share)
             d = high - m
         else:
             low = np.array([row[1] for row in self._rows])
@@ -135,11 +143,11 @@ class TuneCharts:
 
     def _close(self, games: int) -> None:
         """End a window after `games` games."""
-        middle = games - ((games - 1) % self._window + 1) / 2
+        middle = (games - ((games - 1) % self._window + 1) / 2) / self._share
         self._distances.append((middle, np.sqrt(self._open[0] / np.maximum(self._open[1], 1))))
         self._open = np.zeros_like(self._open)
 
-    def _theta_at(self, games: npt.NDArray[np.int64]) -> Array:
+    def _theta_at(self, games: npt.NDArray[np.float64]) -> Array:
         """Return θ after numbers of games, (games, n)."""
         x = [0.0, *(games for games, _ in self._course)]
         y = np.array([self._tuner.space.start.tolist(), *(theta for _, theta in self._course)])
@@ -180,7 +188,7 @@ class TuneCharts:
                     "Results by value",
                     tuple(regressions),
                     "Elo gain by a higher value, by the played value (95 % intervals). The line "
-                    "crosses zero at the optimum.",
+                    f"crosses zero at the optimum.{self._sampled()}",
                     "results",
                 )
             )
@@ -258,9 +266,11 @@ class TuneCharts:
         return Chart(parameter.code, tuple(pieces), "value", "Elo a unit", _summary(fit, interval))
 
     def _balance(self) -> ChartGroup:
-        course = thinned([*self._results, (float(self.games), self._sum, math.sqrt(self._squares))])
+        course = thinned([*self._results, (self._played, self._sum, math.sqrt(self._squares))])
         line = ((0.0, 0.0), *((games, balance) for games, balance, _ in course))
         note = f"{self._sum:+g} after {counted(self.games, 'game')}"
+        if self._share < 1:
+            note = f"{self._sum:+g} in a sample of {self.games:,} games"
         if self._references:
             title = f"W − L against {' and '.join(self._references)}"
             text = "Rises while the tuned values are stronger, falls while they are weaker."
@@ -275,7 +285,12 @@ class TuneCharts:
             band = Band("95 % by chance", ((0.0, 0.0, 0.0), *chance), "aside")
             pieces = (band, Level("even", 0.0), Series("W − L", line))
         chart = Chart(title, pieces, "games", "wins − losses", note)
-        return ChartGroup("Balance", (chart,), text, "balance")
+        return ChartGroup("Balance", (chart,), text + self._sampled(), "balance")
+
+    def _sampled(self) -> str:
+        if self._share == 1:
+            return ""
+        return f" From {self.games:,} games, a sample by chance of one in {1 / self._share:.0f}."
 
 
 def thinned(points: Sequence[T]) -> list[T]:

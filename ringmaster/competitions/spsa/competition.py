@@ -12,7 +12,13 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
-from ringmaster.competitions.competition import Played, Reaction, Trajectory, TunedOptions
+from ringmaster.competitions.competition import (
+    LongHistory,
+    Played,
+    Reaction,
+    Trajectory,
+    TunedOptions,
+)
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.result_lines import (
     repeats_line,
@@ -59,6 +65,8 @@ from ringmaster.model.report import ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Setting
 
+#: Games of a tune that are drawn; of more, a sample.
+MOST_DRAWN = 100_000
 #: Column of wins, draws and losses by points.
 _COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
 
@@ -449,11 +457,17 @@ class SpsaCompetition(GameTune):
         return trajectory(self._state, self.tuner, self._tickets, self._make, history)
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+        share = min(1.0, MOST_DRAWN / max(1, self._state.games))
+        if share < 1 and isinstance(history, LongHistory):
+            history = history.sample(share, "v")
+        else:
+            share = 1.0
         tune = TuneCharts(
             self.tuned,
             self.tuner,
             self._state.games,
             lambda iterations: self.tuner.counting.games_before(iterations + 1),
+            share,
         )
         matches = MatchupCourses(self.matchup_infos())
         codes = [p.code for p in self.tuned]

@@ -136,7 +136,7 @@ def test_verdict_of_a_texel_tune_is_a_sentence_at_every_stage(folder: Path) -> N
         check(verdict)
     assert seen[0] == "Tuning: 0 passes, probing the engine; gain not measured yet"
     assert re.match(r"Tuning: \d+ pass(es)?, pass \d+: \d/\d; gain not measured yet", seen[5])
-    before = r"Tuned: the validation error fell by .* \(95 %: .*\), in .* % of resampled games; "
+    before = r"Tuned: the validation error fell by \S+ \(95 %: \S+ to \S+\); "
     assert any(re.match(before + "no game of the closing match yet", verdict) for verdict in seen)
     assert seen[-1].startswith("Tuned")
 

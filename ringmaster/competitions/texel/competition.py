@@ -491,7 +491,7 @@ class TexelCompetition(PlayerTune):
     def _work_done(self) -> str:
         state = self._state
         if state.improvement is not None:
-            return improvement_line(state.improvement)
+            return improvement_line(state.improvement, brief=True)
         done = counted(state.passes, "pass")
         return done if self.is_tuned else f"{done}, {self._report().phase()}"
 

@@ -505,10 +505,10 @@ class Tuning:
         return Improvement(part, value, gain.low, gain.high, gain.share, gain.games)
 
 
-def improvement_line(gain: Improvement) -> str:
+def improvement_line(gain: Improvement, *, brief: bool = False) -> str:
     """Return the gain in words."""
-    return (
-        f"the {'validation' if gain.part == 'validation' else 'training'} error fell by "
-        f"{gain.value:.8f} (95 %: {gain.low:.8f} to {gain.high:.8f}), in "
-        f"{100 * gain.share:.4g} % of resampled games"
-    )
+    part = "validation" if gain.part == "validation" else "training"
+    form = "{:.3g}" if brief else "{:.8f}"
+    value, low, high = map(form.format, (gain.value, gain.low, gain.high))
+    text = f"the {part} error fell by {value} (95 %: {low} to {high})"
+    return text if brief else f"{text}, in {100 * gain.share:.4g} % of resampled games"

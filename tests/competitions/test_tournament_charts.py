@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ringmaster.competitions.competition import Competition
+from ringmaster.competitions.tournaments import game_charts
 from ringmaster.competitions.tournaments.game_charts import GameCharts
 from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.competitions.tournaments.matchup_charts import MOST_COURSES, MOST_POINTS
@@ -275,8 +276,8 @@ def test_many_matchups_are_left_to_ratings_and_cross_table(tmp_path: Path) -> No
 def test_lengths_are_counted_in_bars_by_winner() -> None:
     games = GameCharts("chess", ("a", "b"))
     for plies in (0, 9, 10, 59, 59, 800):
-        games.record_result(("a", "b"), "", won("x", 0, plies=plies))
-    games.record_result(("b", "a"), "", drawn("x", plies=12))
+        games.order(("a", "b")).record_result("", won("x", 0, plies=plies))
+    games.order(("b", "a")).record_result("", drawn("x", plies=12))
     lengths = bars(by_key(games.charts([]))["lengths"])
     assert lengths["White won"]["0-49"] == 3
     assert lengths["White won"]["50-99"] == 2
@@ -288,7 +289,7 @@ def test_lengths_are_counted_in_bars_by_winner() -> None:
 def test_a_few_long_games_share_the_last_bar() -> None:
     games = GameCharts("shogi", ("a", "b"))
     for i in range(1000):
-        games.record_result(("a", "b"), "", won("x", 1, plies=900 if i == 0 else 50 + i % 50))
+        games.order(("a", "b")).record_result("", won("x", 1, plies=900 if i == 0 else 50 + i % 50))
     lengths = bars(by_key(games.charts([]))["lengths"])["White won"]
     assert list(lengths)[-1] == "95+"
     assert lengths["95+"] == 101
@@ -297,9 +298,9 @@ def test_a_few_long_games_share_the_last_bar() -> None:
 def test_endings_of_two_players_are_by_winner_and_those_of_more_by_colour() -> None:
     two, three = GameCharts("chess", ("a", "b")), GameCharts("chess", ("a", "b", "c"))
     for games in (two, three):
-        games.record_result(("a", "b"), "", won("x", 0))
-        games.record_result(("b", "a"), "", won("x", 1, reason="time", forfeit=True))
-        games.record_result(("b", "a"), "", drawn("x"))
+        games.order(("a", "b")).record_result("", won("x", 0))
+        games.order(("b", "a")).record_result("", won("x", 1, reason="time", forfeit=True))
+        games.order(("b", "a")).record_result("", drawn("x"))
     endings = bars(by_key(two.charts([]))["endings"])
     assert endings["a won"] == {"mate": 1, "repetition": 0, "time": 1}
     assert endings["drawn"]["repetition"] == 1
@@ -319,7 +320,7 @@ def test_bars_of_a_player_add_up_to_its_games(tmp_path: Path) -> None:
 def test_score_by_colour_is_of_all_games_and_of_each_player() -> None:
     games = GameCharts("go", ("a", "b"))
     for codes, winner in ((("a", "b"), 0), (("b", "a"), 0), (("a", "b"), 1), (("b", "a"), 0)):
-        games.record_result(codes, "", won("x", winner))
+        games.order(codes).record_result("", won("x", winner))
     rows = comparison(by_key(games.charts([]))["colours"]).rows
     assert {row.name: row.value for row in rows} == {
         "Black, all games": 75,
@@ -334,9 +335,11 @@ def test_score_by_opening_is_of_the_first_mover_and_of_the_first_player() -> Non
     games = GameCharts("chess", ("a", "b"))
     for i in range(8):
         # White wins from opening 1, player a from opening 2
-        games.record_result(("a", "b") if i % 2 else ("b", "a"), "book:1", won("x", 0))
-        games.record_result(("a", "b") if i % 2 else ("b", "a"), "book:2", won("x", 1 - i % 2))
-    games.record_result(("a", "b"), "book:3", won("x", 1))
+        games.order(("a", "b") if i % 2 else ("b", "a")).record_result("book:1", won("x", 0))
+        games.order(("a", "b") if i % 2 else ("b", "a")).record_result(
+            "book:2", won("x", 1 - i % 2)
+        )
+    games.order(("a", "b")).record_result("book:3", won("x", 1))
     group = by_key(games.charts([]))["openings"]
     white, own = comparison(group), comparison(group, 1)
     assert (white.title, own.title) == ("White's score", "a's score")
@@ -348,7 +351,9 @@ def test_openings_with_the_most_extreme_scores_are_shown_of_many() -> None:
     games = GameCharts("chess", ("a", "b"))
     for opening in range(100):
         for i in range(4):
-            games.record_result(("a", "b"), f"book:{opening:02}", won("x", int(25 * i > opening)))
+            games.order(("a", "b")).record_result(
+                f"book:{opening:02}", won("x", int(25 * i > opening))
+            )
     chart = comparison(by_key(games.charts([]))["openings"])
     assert len(chart.rows) == 20
     assert chart.rows[0].value == 100
@@ -358,11 +363,21 @@ def test_openings_with_the_most_extreme_scores_are_shown_of_many() -> None:
     )
 
 
+def test_openings_beyond_a_limit_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(game_charts, "MOST_OPENINGS", 2)
+    games = GameCharts("chess", ("a", "b"))
+    for i in range(12):
+        games.order(("a", "b")).record_result(f"book:{i % 3}", won("x", 0))
+    chart = comparison(by_key(games.charts([]))["openings"])
+    assert {row.name for row in chart.rows} == {"book:0", "book:1"}
+    assert chart.note == "openings with 4 games or more, among the first 2 played"
+
+
 def test_resources_are_by_player_in_fitting_units() -> None:
     games = GameCharts("chess", ("a", "b"))
     fast, slow = EngineUsage("", 1.0, 5_000_000, 0.4, 0.02), EngineUsage("", 9.0, None, 40.0, 2.5)
     for _ in range(2):
-        games.record_result(("a", "b"), "", won("x", 0, plies=40, usage=(fast, slow)))
+        games.order(("a", "b")).record_result("", won("x", 0, plies=40, usage=(fast, slow)))
     tally = Tally(("a", "b"), cpu=[3.0, 0.0], timed=[2, 0])
     group = by_key(games.charts([tally]))["time"]
     units = {chart.title: chart.y_label for chart in group.charts if isinstance(chart, Bars)}
@@ -379,7 +394,7 @@ def test_resources_are_by_player_in_fitting_units() -> None:
 
 def test_faults_are_by_player_and_kind_and_absent_without_any() -> None:
     games = GameCharts("chess", ("a", "b"))
-    games.record_result(("a", "b"), "", won("x", 0))
+    games.order(("a", "b")).record_result("", won("x", 0))
     assert "faults" not in by_key(games.charts([Tally(("a", "b"))]))
     tally = Tally(
         ("a", "b"),

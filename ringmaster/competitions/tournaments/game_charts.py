@@ -1,16 +1,24 @@
-"""Charts of all games of a tournament: colours, openings, lengths, endings, resources, faults."""
+"""Charts of a tournament, from one pass over its games.
+
+This module counts colours, openings, lengths, endings, resources and faults; `matchup_charts` and
+`standings` have charts of matchups and players.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.result_lines import sum_void_kinds
 from ringmaster.competitions.tournaments.matchup import Tally
+from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
+from ringmaster.competitions.tournaments.standings import Standings, standing_charts
 from ringmaster.errors import counted
+from ringmaster.model.jobs import Ticket
 from ringmaster.model.players import GameName
 from ringmaster.model.report import Bars, BarSeries, ChartGroup, Compared, Comparison, Role
-from ringmaster.model.results import GameResult
+from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.stats.elo import wilson
 
 #: Most openings that are counted, and that are shown; the fewest games of a shown one.
@@ -23,15 +31,25 @@ _FIRST, _SECOND, _DRAWN, _UNKNOWN = range(4)
 
 
 class _Used:
-    """Resources of one player: moves, seconds and bytes."""
+    """Resources of one player: seconds and bytes, and the moves of its games."""
 
-    __slots__ = ("memory", "moves", "slowest", "thinking")
+    __slots__ = ("memory", "plies", "slowest", "thinking")
 
     def __init__(self) -> None:
-        self.moves = 0.0
+        self.plies = 0
         self.thinking = 0.0
         self.slowest = 0.0
         self.memory = 0
+
+    def add(self, usage: EngineUsage, plies: int) -> None:
+        """Count a game's resources."""
+        self.plies += plies
+        self.thinking += usage.thinking
+        if usage.slowest > self.slowest:
+            self.slowest = usage.slowest
+        memory = usage.peak_memory
+        if memory is not None and memory > self.memory:
+            self.memory = memory
 
 
 class GameCharts:
@@ -43,45 +61,32 @@ class GameCharts:
     def __init__(self, game: GameName, players: Sequence[str]) -> None:
         self._colours = ("White", "Black") if game == "chess" else ("Black", "White")
         self._players = tuple(players)
-        #: By players in move order, outcome and ending.
-        self._results: defaultdict[tuple[tuple[str, str], int, str], int] = defaultdict(int)
+        self._orders: dict[tuple[str, str], GameCounts] = {}
         #: By outcome, then by moves.
         self._lengths: list[Counter[int]] = [Counter() for _ in range(4)]
         #: By opening: the outcomes where the first player moved second, and where it moved first.
         self._openings: dict[str, list[int]] = {}
-        self._used: defaultdict[str, _Used] = defaultdict(_Used)
+        self._used: dict[str, _Used] = {}
 
-    def record_result(self, codes: tuple[str, str], opening: str, result: GameResult) -> None:
-        """Count a game that is not void.
+    def order(self, codes: tuple[str, str]) -> GameCounts:
+        """Return the counts of the games of players in move order."""
+        if codes not in self._orders:
+            used = [self._used.setdefault(code, _Used()) for code in codes]
+            self._orders[codes] = GameCounts(
+                self._lengths, self._openings, (used[0], used[1]), codes[0] == self._players[0]
+            )
+        return self._orders[codes]
 
-        codes    players in move order
-        opening  source of its start position, "" for the usual one
-        """
-        # this runs for every game
-        outcome = result.outcome
-        column = result.winner if outcome == "win" else _DRAWN if outcome == "draw" else _UNKNOWN
-        assert column is not None
-        plies = result.plies
-        self._results[codes, column, result.reason] += 1
-        self._lengths[column][plies] += 1
-        if opening:
-            counts = self._openings.get(opening)
-            if counts is None and len(self._openings) < MOST_OPENINGS:
-                counts = self._openings[opening] = [0] * 8
-            if counts is not None:
-                counts[column + 4 * (codes[0] == self._players[0])] += 1
-        for code, usage in zip(codes, result.usage, strict=True):
-            used = self._used[code]
-            used.moves += plies / 2
-            used.thinking += usage.thinking
-            if usage.slowest > used.slowest:
-                used.slowest = usage.slowest
-            if usage.peak_memory is not None and usage.peak_memory > used.memory:
-                used.memory = usage.peak_memory
+    def _results(self) -> Iterator[tuple[tuple[str, str], int, str, int]]:
+        """Yield players in move order, outcome, reason and number of games."""
+        for codes, counts in self._orders.items():
+            for column, endings in enumerate(counts.endings):
+                for reason, count in endings.items():
+                    yield codes, column, reason, count
 
     def charts(self, tallies: Iterable[Tally]) -> list[ChartGroup]:
         """Return the charts; `tallies` have the counts that need no history."""
-        if not self._results:
+        if not any(self._lengths):
             return []
         tallies = list(tallies)
         groups = (
@@ -98,7 +103,7 @@ class GameCharts:
         first, second = self._colours
         outcomes: dict[tuple[str, int], list[int]] = {}
         total = [0, 0, 0, 0]
-        for (codes, column, _), count in self._results.items():
+        for codes, column, _, count in self._results():
             total[column] += count
             for seat in (0, 1):
                 outcomes.setdefault((codes[seat], seat), [0, 0, 0, 0])[column] += count
@@ -185,7 +190,7 @@ class GameCharts:
     def _by_ending(self, tallies: Sequence[Tally]) -> ChartGroup:
         counts: dict[str, list[int]] = {}
         two = len(self._players) == 2
-        for (codes, column, reason), count in self._results.items():
+        for codes, column, reason, count in self._results():
             # by player where there are two, else by colour
             swapped = two and column < _DRAWN and codes[0] != self._players[0]
             name = reason or "other"
@@ -242,14 +247,11 @@ class GameCharts:
             for code, seconds, games in zip(tally.players, tally.cpu, tally.timed, strict=True):
                 cpu[code] += seconds
                 timed[code] += games
-        codes = [code for code in self._players if code in self._used]
+        codes = [c for c in self._players if c in self._used and self._used[c].plies]
         used = [self._used[code] for code in codes]
         charts = [
-            _seconds(
-                "Thinking per move",
-                codes,
-                [u.thinking / u.moves if u.moves else None for u in used],
-            ),
+            # half of a game's moves are a player's own
+            _seconds("Thinking per move", codes, [2 * u.thinking / u.plies for u in used]),
             _seconds("Slowest move", codes, [u.slowest or None for u in used]),
             _seconds(
                 "CPU per game", codes, [cpu[c] / timed[c] if timed[c] else None for c in codes]
@@ -258,6 +260,51 @@ class GameCharts:
         ]
         known = tuple(chart for chart in charts if any(chart.series[0].values))
         return ChartGroup("Time and memory by player", known, key="time")
+
+
+class GameCounts:
+    """Counts of the games of two players in move order, shared in part with other players.
+
+    endings  games by outcome, then by reason
+    """
+
+    __slots__ = ("_first", "_lengths", "_openings", "_second", "_shift", "endings")
+
+    def __init__(
+        self,
+        lengths: list[Counter[int]],
+        openings: dict[str, list[int]],
+        used: tuple[_Used, _Used],
+        is_first: bool,
+    ) -> None:
+        self.endings: tuple[defaultdict[str, int], ...] = tuple(defaultdict(int) for _ in range(4))
+        self._lengths = lengths
+        self._openings = openings
+        self._first, self._second = used
+        self._shift = 4 * is_first
+
+    def record_result(self, opening: str, result: GameResult) -> None:
+        """Count a game that is not void.
+
+        opening  source of its start position, "" for the usual one
+        """
+        # this runs for every game
+        outcome = result.outcome
+        column = result.winner if outcome == "win" else _DRAWN if outcome == "draw" else _UNKNOWN
+        assert column is not None
+        plies = result.plies
+        self.endings[column][result.reason] += 1
+        self._lengths[column][plies] += 1
+        if opening:
+            openings = self._openings
+            counts = openings.get(opening)
+            if counts is None and len(openings) < MOST_OPENINGS:
+                counts = openings[opening] = [0] * 8
+            if counts is not None:
+                counts[column + self._shift] += 1
+        first, second = result.usage
+        self._first.add(first, plies)
+        self._second.add(second, plies)
 
 
 _ERROR_BARS = "Error bars are 95 % intervals (Wilson)."
@@ -315,3 +362,38 @@ def _faults(players: Sequence[str], tallies: Sequence[Tally]) -> ChartGroup:
     bars = Bars("", tuple(names), series, y_label="games", stacked=True)
     text = "Lost and void games by the player at fault."
     return ChartGroup("Faults", (bars,) if names else (), text, "faults")
+
+
+def tournament_charts(
+    game: GameName,
+    tallies: Mapping[str, Tally],
+    infos: Iterable[MatchupInfo],
+    standings: Standings | None,
+    history: Iterable[tuple[Ticket, GameResult]],
+) -> list[ChartGroup]:
+    """Return all charts of a tournament.
+
+    tallies    by matchup
+    standings  None where they are meaningless
+    history    as in `Competition.charts`
+    """
+    courses = MatchupCourses(infos)
+    codes = dict.fromkeys(code for tally in tallies.values() for code in tally.players)
+    games = GameCharts(game, tuple(codes))
+    # a look-up takes less time than `Competition.describe` for each of a million games
+    seats = {
+        id: [
+            (courses.course(id), order[0], games.order(order))
+            for order in (tally.players, tally.players[::-1])
+        ]
+        for id, tally in tallies.items()
+    }
+    for ticket, result in history:
+        if result.outcome != "void":
+            course, first_mover, counts = seats[ticket["m"]][ticket["b"]]
+            course.record_result(result, first_mover, ticket.get("p"))
+            counts.record_result(ticket.get("o", ""), result)
+    summary = standing_charts(standings)
+    # ratings summarise many matchups
+    matchups = courses.charts("Matchups", rated=bool(summary))
+    return [*summary, *matchups, *games.charts(tallies.values())]

@@ -92,18 +92,19 @@ class MatchupCourses:
     def __init__(self, infos: Iterable[MatchupInfo]) -> None:
         self._infos = {info.id: info for info in infos}
         most = MOST_POINTS if len(self._infos) <= MOST_COURSES else 0
-        self._courses = {id: _Course(info.players, most) for id, info in self._infos.items()}
+        self._courses = {id: Course(info.players, most) for id, info in self._infos.items()}
 
     def record_result(self, played: Played, result: GameResult) -> None:
         """Count a result; ignore void games and other matchups."""
-        if played.matchup in self._courses and result.outcome != "void":
-            self.count(played.matchup, played.players[0], played.pair, result)
+        course = self._courses.get(played.matchup)
+        if course is None or result.outcome == "void":
+            return
+        if played.players[0] in course.players:
+            course.record_result(result, played.players[0], played.pair)
 
-    def count(self, id: str, first_mover: str, pair: int | None, result: GameResult) -> None:
-        """Count a game that is not void."""
-        course = self._courses[id]
-        if first_mover in course.players:
-            course.record_result(result, first_mover == course.players[0], pair)
+    def course(self, id: str) -> Course:
+        """Return the course of a matchup."""
+        return self._courses[id]
 
     def charts(self, title: str, *, rated: bool = False) -> list[ChartGroup]:
         """Return charts of all matchups, and of the course of a few.
@@ -119,7 +120,7 @@ class MatchupCourses:
         return groups
 
     def _few(self, title: str, played: dict[str, _Counts]) -> Iterator[ChartGroup]:
-        courses = tuple(chart for id in played if (chart := self._course(id)) is not None)
+        courses = tuple(chart for id in played if (chart := self._course_chart(id)) is not None)
         if courses:
             text = "The estimate from the games so far, with its 95 % interval."
             yield ChartGroup(f"{title}: in the course of the games", courses, text, "course")
@@ -169,7 +170,7 @@ class MatchupCourses:
         same = [info for info in self._infos.values() if info.name == name]
         return name if len(same) == 1 else f"{name} [{id}]"
 
-    def _course(self, id: str) -> Chart | None:
+    def _course_chart(self, id: str) -> Chart | None:
         """Return the course of the Elo, or of the score where there is no Elo."""
         points = [
             (counts, counts.estimate()) for counts in self._courses[id].points() if counts.known
@@ -245,7 +246,7 @@ class MatchupCourses:
         )
 
 
-class _Course:
+class Course:
     """Results at equally spaced numbers of games; the spacing is a power of two.
 
     players  the first and the second
@@ -262,14 +263,16 @@ class _Course:
         self._single = 0
         self._games = 0
         self._stride = 1
+        #: Number of games of the next point.
+        self._next = 1 if most else 0
         self._points: list[_Counts] = []
 
-    def record_result(self, result: GameResult, first_moved_first: bool, pair: int | None) -> None:
+    def record_result(self, result: GameResult, first_mover: str, pair: int | None) -> None:
         """Count a game that is not void."""
         # this runs for every game
         outcome = result.outcome
         if outcome == "win":
-            column = 0 if (result.winner == 0) is first_moved_first else 1
+            column = 0 if (result.winner == 0) is (first_mover == self.players[0]) else 1
             doubled = 2 - 2 * column
         else:
             column = 2 if outcome == "draw" else 3
@@ -284,11 +287,12 @@ class _Course:
             else:
                 self._pairs[before + doubled] += 1
         self._games += 1
-        if self._most and self._games % self._stride == 0:
+        if self._games == self._next:
             self._points.append(self.counts)
             if len(self._points) > self._most:
                 self._stride *= 2
                 self._points = self._points[1::2]
+            self._next += self._stride - self._next % self._stride
 
     @property
     def counts(self) -> _Counts:

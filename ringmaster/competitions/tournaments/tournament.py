@@ -16,10 +16,9 @@ from ringmaster.competitions.ending import endless_warning
 from ringmaster.competitions.matchup_sprt import SprtReport, sequential_warnings
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.result_lines import VoidKinds, result_line, sum_void_kinds, void_line
-from ringmaster.competitions.tournaments.game_charts import GameCharts
+from ringmaster.competitions.tournaments.game_charts import tournament_charts
 from ringmaster.competitions.tournaments.made_players import MadePlayers
 from ringmaster.competitions.tournaments.matchup import GameSeries, Matchup, Tally, base_code
-from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import (
     describe_settings,
     matchup_data,
@@ -32,7 +31,7 @@ from ringmaster.competitions.tournaments.scheduling import (
     remedy,
     unit_of,
 )
-from ringmaster.competitions.tournaments.standings import Standings, standing_charts
+from ringmaster.competitions.tournaments.standings import Standings
 from ringmaster.competitions.verdicts import MatchResult, matches_verdict
 from ringmaster.errors import StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
@@ -552,21 +551,8 @@ class Tournament(Competition):
         return None
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
-        courses = MatchupCourses(self.matchup_infos())
-        codes = dict.fromkeys(code for tally in self.tallies.values() for code in tally.players)
-        games = GameCharts(self._game, tuple(codes))
-        # a look-up takes less time than `describe` for each of a million games
-        orders = {id: (t.players, t.players[::-1]) for id, t in self.tallies.items()}
-        for ticket, result in history:
-            if result.outcome != "void":
-                id = ticket["m"]
-                order = orders[id][ticket["b"]]
-                courses.count(id, order[0], ticket.get("p"), result)
-                games.record_result(order, ticket.get("o", ""), result)
-        standings = standing_charts(self._standings())
-        # ratings summarise many matchups
-        matchups = courses.charts("Matchups", rated=bool(standings))
-        return [*standings, *matchups, *games.charts(self.tallies.values())]
+        infos, standings = self.matchup_infos(), self._standings()
+        return tournament_charts(self._game, self.tallies, infos, standings, history)
 
     def summary(self) -> dict[str, Any]:
         standings = self._standings()

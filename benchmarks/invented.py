@@ -29,7 +29,8 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import GameJob, Job, Task
 from ringmaster.model.results import EngineUsage, GameResult, Result
 from ringmaster.reporting.live import QuietDisplay
-from ringmaster.ringmaster import Ringmaster, RunOptions
+from ringmaster.ringmaster import Ringmaster
+from ringmaster.run_control import RunOptions
 from ringmaster.storage.entries import IssuedJob, RunEntry
 from ringmaster.storage.journal import Journal
 from ringmaster.storage.store import Store

@@ -12,7 +12,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
@@ -22,40 +21,23 @@ from ringmaster.competitions.competition import Reaction
 from ringmaster.conditions import NOTE
 from ringmaster.control.changes import MOST, Comparison
 from ringmaster.errors import CompetitionHalted, ControlFileError, SettingError, counted
-from ringmaster.execution.executor import Done, ErrorLines, Executor, Signals
+from ringmaster.execution.executor import Done, ErrorLines, Executor
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import CheckJob, GameJob, Task
 from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, Result
 from ringmaster.player_checks import FirstTests, check_before_run
 from ringmaster.reporting.live import Display, DisplayView
+from ringmaster.run_control import COMMAND_PERIOD, Keys, NoKeys, RunControl, RunOptions
 from ringmaster.run_log import RunLog
 from ringmaster.storage.entries import IssuedJob, PendingRecord, RunEntry
 from ringmaster.storage.journal import Journal
 from ringmaster.storage.records import GameRecords
 from ringmaster.storage.store import Store, Transaction
 
-#: Seconds between two checks for a `stop` command.
-COMMAND_PERIOD = 0.5
 #: A state of more bytes than SMALL_STATE is stored once per BYTES_A_RESULT x results.
 SMALL_STATE, BYTES_A_RESULT = 4096, 1024
 #: Least number of seconds between two commits.
 COMMIT_PERIOD = 0.02
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """Options of a run from the command line.
-
-    max_games   games to start in this run, None for no limit
-    log_gtp     write a transcript of each game
-    log_faults  write transcripts of void games and forfeits
-    cpus        number of CPUs available to the run, None if unknown
-    """
-
-    max_games: int | None = None
-    log_gtp: bool = False
-    log_faults: bool = False
-    cpus: int | None = None
 
 
 class _StoredResult(NamedTuple):
@@ -69,12 +51,11 @@ class _StoredResult(NamedTuple):
 class Ringmaster:
     """One run of a competition.
 
-    executor        makes the executor
-    stop_fd         returns a descriptor that ends a wait when the user presses a key
-    stop_requested  whether the user pressed Ctrl-X
-    error_lines     lines of the engines' standard error for the terminal
-    clock           returns seconds since the epoch
-    period          least seconds between two commits
+    executor     makes the executor
+    keys         reads the user's keys
+    error_lines  lines of the engines' standard error for the terminal
+    clock        returns seconds since the epoch
+    period       least seconds between two commits
     """
 
     def __init__(
@@ -84,8 +65,7 @@ class Ringmaster:
         *,
         executor: Callable[[], Executor],
         display: Display,
-        stop_fd: Callable[[], int | None] = lambda: None,
-        stop_requested: Callable[[], bool] = lambda: False,
+        keys: Keys | None = None,
         error_lines: ErrorLines | None = None,
         clock: Callable[[], float] = time.time,
         period: float = COMMIT_PERIOD,
@@ -95,11 +75,11 @@ class Ringmaster:
         self._options = options
         self._make_executor = executor
         self._display = display
-        self._stop_fd = stop_fd
-        self._stop_requested = stop_requested
+        self._control = RunControl(
+            keys or NoKeys(), error_lines, loaded.paths.take_stop, loaded.competition.unit
+        )
         self._error_lines = error_lines
         self._clock = clock
-        self._signals = Signals()
         self._started = 0
         #: The executor's slots when jobs were last made.
         self._slots = 0
@@ -109,7 +89,6 @@ class Ringmaster:
         self._halt = ""
         #: The failure of a function of the control file: no job can be made any more.
         self._failure: SettingError | None = None
-        self._stopping = ""
         self._backlog: list[IssuedJob] = []
         #: Whether the stored issues belong to other settings, without any result.
         self._starts_over = False
@@ -119,7 +98,6 @@ class Ringmaster:
         self._tests: dict[str, list[str]] | None = None
         #: Whether a transaction failed, so that the competition's state must not be stored.
         self._inconsistent = False
-        self._next_stop_check = 0.0
         self._period = period
         #: Earliest time of the next commit (monotonic clock).
         self._next_commit = 0.0
@@ -136,7 +114,7 @@ class Ringmaster:
         if not paths.log.stat().st_size:
             # this line identifies the log in later runs
             self._journal.log(f"log of {loaded.code}, by ringmaster {ringmaster.__version__}")
-        with self._signals:
+        with self._control.signals:
             self._display.start()
             try:
                 self._competition.say = self._run_log.say
@@ -148,10 +126,11 @@ class Ringmaster:
                 for line in self._loaded.warnings():
                     self._run_log.warn(line)
                 self._executor = self._make_executor()
+                self._control.attach(self._executor, self._run_log.say)
                 try:
                     self._check_players()
                     self._warn_of_crowding()
-                    if self._signals.received is None:
+                    if self._control.signals.received is None:
                         self._play()
                 finally:
                     self._executor.close()
@@ -167,9 +146,9 @@ class Ringmaster:
             raise self._loaded.control_file.error([self._failure])
         if self._halt:
             raise CompetitionHalted(f"the run was ended early: {self._halt}")
-        if self._signals.received is not None:
+        if self._control.signals.received is not None:
             return 3
-        if not self._stopping and not self._competition.finished():
+        if not self._control.stopping and not self._competition.finished():
             blocked = self._competition.blocked()
             if blocked:
                 raise CompetitionHalted("\n".join(["the run is not complete:", *blocked]))
@@ -198,7 +177,9 @@ class Ringmaster:
         known = None if self._store is None else self._store.read_value("tests")
         tests = FirstTests(self._loaded, known)
         try:
-            check_before_run(self._loaded, self._executor, self._signals, tests, self._run_log.say)
+            check_before_run(
+                self._loaded, self._executor, self._control.signals, tests, self._run_log.say
+            )
         except ControlFileError as error:
             self._journal.log(f"startup check failed: {error}")
             raise
@@ -214,11 +195,6 @@ class Ringmaster:
         line = cpus and self._loaded.conditions.crowding(self._executor.slots, cpus)
         if line:
             self._run_log.warn(f"warning: {line}")
-
-    def _wake_fds(self) -> list[int]:
-        """Return the descriptors that end a wait for results."""
-        lines_fd = None if self._error_lines is None else self._error_lines.fileno()
-        return [fd for fd in (self._signals.fd, self._stop_fd(), lines_fd) if fd is not None]
 
     def _play(self) -> None:
         loaded = self._loaded
@@ -296,16 +272,16 @@ class Ringmaster:
             self._journal.snapshot(snapshot, unless_last=True)
 
     def _reason(self) -> str:
-        if self._signals.received is not None:
-            return f"interrupted by {self._signals.received.name}"
+        if self._control.signals.received is not None:
+            return f"interrupted by {self._control.signals.received.name}"
         if self._failure is not None:
             return f"an error in the control file: {self._failure}"
         if self._halt:
             return f"halted: {self._halt}"
         if self._competition.finished():
             return self._competition.ending
-        if self._stopping:
-            return self._stopping
+        if self._control.stopping:
+            return self._control.stopping
         blocked = self._competition.blocked()
         return f"halted: {'; '.join(blocked[:-1])}" if blocked else "nothing left to issue"
 
@@ -358,7 +334,7 @@ class Ringmaster:
 
     def _next_jobs(self, transaction: Transaction) -> list[Task]:
         """Return a job for each free slot of the executor."""
-        self._slots = self._executor.slots
+        self._slots = 0 if self._control.paused else self._executor.slots
         jobs: list[Task] = []
         ahead = self._competition.may_run_ahead(self._executor.slots)
         for _ in range(self._executor.room(ahead=ahead)):
@@ -370,12 +346,14 @@ class Ringmaster:
 
     def _next_job(self, transaction: Transaction) -> Task | None:
         """Issue and return the next job, None if this run starts no more."""
-        if self._halt or self._stopping or self._failure or self._signals.received is not None:
+        if self._is_ending():
             return None
         limit = self._options.max_games
         if limit is not None and self._started >= limit:
             jobs = counted(limit, self._competition.unit.removesuffix("s"))
-            self._stopping = f"stopped after {jobs}, the limit of --max-games"
+            self._control.stopping = f"stopped after {jobs}, the limit of --max-games"
+            return None
+        if self._control.paused:
             return None
         try:
             job = self._next_replay() or self._make_next(transaction)
@@ -388,6 +366,11 @@ class Ringmaster:
             if isinstance(job, GameJob):
                 self._game_records.place(transaction, job.id)
         return job
+
+    def _is_ending(self) -> bool:
+        """Return whether this run starts no more jobs, whatever the user wants."""
+        interrupted = self._control.signals.received is not None
+        return bool(self._halt or self._control.stopping or self._failure or interrupted)
 
     def _next_replay(self) -> Task | None:
         """Return the next void job to repeat; a job on hold stays issued for a later run."""
@@ -428,19 +411,29 @@ class Ringmaster:
     # recording
 
     def _loop(self) -> None:
-        while self._executor.running():
-            self._check_stop()
-            if self._signals.received is not None:
+        while self._executor.running() or self._is_waiting():
+            self._control.check()
+            if self._control.signals.received is not None:
                 return
             self._display.update(self._view)
             due = self._display.next_update()
-            if self._executor.slots > self._slots:
-                self._commit(deque())
+            if self._executor.slots > self._slots and not self._control.paused:
+                self._change_slots()
             results = deque(self._wait(COMMAND_PERIOD if due is None else min(due, COMMAND_PERIOD)))
             while results:
                 self._commit(results)
-            self._signals.drain()
+            self._control.signals.drain()
         self._display.update(self._view)
+
+    def _is_waiting(self) -> bool:
+        """Return whether the user has paused a run that can go on."""
+        return self._control.paused and not (self._is_ending() or self._competition.finished())
+
+    def _change_slots(self) -> None:
+        """Start games in new slots: a host has joined, or the user wants more."""
+        if self._slots:
+            self._warn_of_crowding()
+        self._commit(deque())
 
     def _wait(self, timeout: float) -> list[tuple[Task, Result]]:
         """Return the results that arrive; submit the job of a dead worker again.
@@ -448,9 +441,9 @@ class Ringmaster:
         timeout  seconds
         """
         results: list[tuple[Task, Result]] = []
-        events = self._executor.wait(timeout, self._wake_fds())
+        events = self._executor.wait(timeout, self._control.wake_fds())
         self._show_error_lines()
-        self._tell_notices()
+        self._run_log.notices(self._executor.notices())
         for event in events:
             if isinstance(event, Done):
                 assert not isinstance(event.job, CheckJob)
@@ -470,31 +463,9 @@ class Ringmaster:
                 self._executor.submit(event.job)
         return results
 
-    def _tell_notices(self) -> None:
-        """Log news of hosts; show those that matter."""
-        for line, is_urgent in self._executor.notices():
-            if is_urgent:
-                self._run_log.warn(f"warning: {line}")
-            else:
-                self._run_log.say(line)
-
     def _show_error_lines(self) -> None:
         if self._error_lines is not None:
             self._display.engine_errors(self._error_lines.take())
-
-    def _check_stop(self) -> None:
-        """Look for Ctrl-X and the `stop` command, at most every COMMAND_PERIOD."""
-        if self._stopping or time.monotonic() < self._next_stop_check:
-            return
-        self._next_stop_check = time.monotonic() + COMMAND_PERIOD
-        if self._stop_requested():
-            self._stopping = "stopped by Ctrl-X"
-        elif self._loaded.paths.take_stop():
-            self._stopping = "stopped by command"
-        if self._stopping:
-            self._display.message(
-                f"{self._stopping}: waiting for {self._competition.unit} in progress"
-            )
 
     def _commit(self, results: deque[tuple[Task, Result]]) -> None:
         """Store results and issue the next jobs in one transaction, then write files and log.
@@ -516,7 +487,7 @@ class Ringmaster:
                             full = bool(stored.reaction.snapshot)
                     started += self._submit(self._next_jobs(transaction))
                     remaining = self._next_commit - time.monotonic()
-                    ending = self._halt or self._signals.received is not None
+                    ending = self._halt or self._control.signals.received is not None
                     if full or ending or remaining <= 0 or not self._executor.running():
                         break
                     results.extend(self._wait(remaining))
@@ -588,5 +559,5 @@ class Ringmaster:
             self._unsaved = 0
 
     def _view(self) -> DisplayView:
-        slots = self._executor.slots
-        return self._run_log.view(self._executor.running()[:slots], self._play_began, slots)
+        limit = self._options.max_games
+        return self._run_log.view(self._executor, self._play_began, limit, self._control)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from ringmaster.competitions.competition import Reaction
+from ringmaster.execution.executor import Executor
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.model.jobs import CheckJob, Job
+from ringmaster.model.jobs import CheckJob
 from ringmaster.model.results import EvaluationResult, Result
 from ringmaster.reporting.live import Display, DisplayView, RunningGame
+from ringmaster.run_control import HINT, RunControl
 from ringmaster.storage.journal import Journal
 
 #: Numbers of results and of warnings on the display.
@@ -49,12 +51,21 @@ class RunLog:
         self._display.message(line)
         self._journal.log(line)
 
+    def notices(self, notices: Iterable[tuple[str, bool]]) -> None:
+        """Log and show news of hosts, each with whether it is urgent."""
+        for line, is_urgent in notices:
+            if is_urgent:
+                self.warn(f"warning: {line}")
+            else:
+                self.say(line)
+
     def results(self, committed: Iterable[tuple[Result, Reaction]], *, halted: bool) -> None:
         """Log and show stored results with the competition's reactions.
 
         halted  whether the run ends after the games in progress
         """
         shown: list[str] = []
+        milestones: list[str] = []
         for result, reaction in committed:
             if reaction.snapshot:
                 self._journal.snapshot(reaction.snapshot)
@@ -74,11 +85,15 @@ class RunLog:
                     self._journal.log(f"{result.id}: {result.detail}")
                 if reaction.line:
                     shown.append(reaction.line)
+                if reaction.milestone:
+                    milestones.append(reaction.milestone)
             for code, line in result.stderr:
                 self._journal.log(f"{result.id} {code} stderr: {line}")
             if reaction.line:
                 self.recent.append(reaction.line)
         self._display.results(shown)
+        for line in milestones:
+            self.say(line)
         del self.recent[:-RECENT]
 
     def _latest_verdict(self) -> str:
@@ -90,12 +105,17 @@ class RunLog:
             self._verdict_due = done + VERDICT_PAUSE * (done - now)
         return self._verdict
 
-    def view(self, in_progress: Sequence[Job], started: float, parallel: int) -> DisplayView:
+    def view(
+        self,
+        executor: Executor,
+        started: float,
+        limit: int | None,
+        control: RunControl,
+    ) -> DisplayView:
         """Return the contents of the display.
 
-        in_progress  jobs of busy workers
-        started      start of the run, in seconds of the monotonic clock
-        parallel     games at a time
+        started  start of the run, in seconds of the monotonic clock
+        limit    games of this run, None without a limit
         """
         competition = self._loaded.competition
         description = self._loaded.control_file.values["description"]
@@ -105,13 +125,18 @@ class RunLog:
             started=started,
             progress=competition.progress(),
             completed_this_run=self.completed,
+            limit=limit,
             running=[
-                RunningGame(job.id, job.who) for job in in_progress if not isinstance(job, CheckJob)
+                RunningGame(job.id, job.who)
+                for job in executor.running()[: executor.slots]
+                if not isinstance(job, CheckJob)
             ],
             report=competition.live_report(),
             results=list(self.recent),
             warnings=list(self.warnings),
-            parallel=parallel,
+            parallel=executor.slots,
             verdict=self._latest_verdict(),
-            hint=f"Ctrl-X to stop after these {self._unit}, Ctrl-C to stop at once",
+            state=control.state(),
+            hint="Ctrl-C to stop at once" if control.stopping else HINT,
+            help=control.help(),
         )

@@ -15,7 +15,8 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import GameJob, Job
 from ringmaster.model.results import CheckResult, GameResult, JobResult
 from ringmaster.reporting.live import QuietDisplay
-from ringmaster.ringmaster import Ringmaster, RunOptions
+from ringmaster.ringmaster import Ringmaster
+from ringmaster.run_control import RunOptions
 from ringmaster.storage.store import Store
 from tests.execution.inline import InlineExecutor
 

@@ -17,6 +17,7 @@ LAYERS = [
     {"control", "storage", "execution", "reporting"},
     {"conditions"},
     {"loaded_competition"},
+    {"run_control"},
     {"results", "player_checks", "run_log"},
     {"ringmaster", "export", "scaffold", "forecast"},
     {"page_data"},

@@ -16,7 +16,8 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import GameJob, Job, Ticket
 from ringmaster.model.results import CheckResult, GameResult, JobResult, Result
 from ringmaster.reporting.live import QuietDisplay
-from ringmaster.ringmaster import Ringmaster, RunOptions
+from ringmaster.ringmaster import Ringmaster
+from ringmaster.run_control import RunOptions
 from ringmaster.storage.journal import Journal
 from ringmaster.storage.store import Store, Transaction
 from tests.execution.inline import InlineExecutor

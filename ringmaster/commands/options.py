@@ -303,6 +303,7 @@ OPTIONS: tuple[Option, ...] = (
             "print nothing but warnings and errors",
             verbs=(*_PLAYING_OR_CHECK, "plot", "positions", "simulate"),
         ),
+        Option("--log-games", "without a terminal: print a line for each game"),
         Option("--log-gtp", "write a transcript of every game's protocol traffic"),
         Option("--log-faults", "write transcripts of void games and forfeits only"),
         Option(

@@ -19,9 +19,10 @@ from ringmaster.execution.executor import ErrorLines, Executor
 from ringmaster.execution.local import LocalExecutor
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.cluster import Cluster
-from ringmaster.reporting.keys import KeyWatcher
+from ringmaster.reporting.keys import KeyReader
 from ringmaster.reporting.terminal import make_display
-from ringmaster.ringmaster import Ringmaster, RunOptions
+from ringmaster.ringmaster import Ringmaster
+from ringmaster.run_control import RunOptions
 from ringmaster.storage.lock import CompetitionLock
 
 _WORK = "ringmaster.play.worker:Worker"
@@ -42,7 +43,9 @@ def verify(arguments: argparse.Namespace) -> int:
 def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
     loaded.paths.check_first_run()
     cluster = chosen_cluster(arguments, loaded)
-    display = make_display(sys.stdout, arguments.quiet, errors=sys.stderr)
+    display = make_display(
+        sys.stdout, arguments.quiet, errors=sys.stderr, log_games=arguments.log_games
+    )
     with ExitStack() as stack:
         error_lines = None
         if not loaded.control_file.values["stderr_to_log"]:
@@ -52,7 +55,7 @@ def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
         # those of a killed run, and at the end those of killed workers
         loaded.paths.clear_live()
         stack.callback(loaded.paths.clear_live)
-        keys = stack.enter_context(KeyWatcher(display.suspend, display.resume))
+        keys = stack.enter_context(KeyReader(display.suspend, display.resume))
         loaded.paths.take_stop()
         options = RunOptions(
             arguments.max_games,
@@ -65,8 +68,7 @@ def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
             options,
             executor=executor,
             display=display,
-            stop_fd=keys.fileno,
-            stop_requested=keys.stop_requested,
+            keys=keys,
             error_lines=error_lines,
         ).run()
     if not arguments.quiet:

@@ -45,6 +45,7 @@ class Reaction(msgspec.Struct, frozen=True):
     forget    numbers of passes with obsolete scores
     log       line for the log alone, else ""
     warning   warning for the user, else ""
+    milestone  message for the user: a test is decided, a match is complete; else ""
     """
 
     line: str
@@ -56,6 +57,7 @@ class Reaction(msgspec.Struct, frozen=True):
     forget: tuple[int, ...] = ()
     log: str = ""
     warning: str = ""
+    milestone: str = ""
 
 
 class Played(msgspec.Struct, frozen=True):

@@ -128,6 +128,14 @@ class DaskExecutor(Executor):
             count += sum(host.ahead() for host in hosts)
         return max(0, count - len(self._jobs))
 
+    def resize(self, slots: int) -> None:
+        """Change the number of jobs at a time (see `Executor.resize`).
+
+        Without a limit so far, hosts that join later are used whatever they offer.
+        """
+        if self._most is not None or slots < self.slots:
+            self._most = slots
+
     def submit(self, job: Job) -> None:
         """Take a job; it is sent with the next `wait`.
 

@@ -64,6 +64,14 @@ class Executor(ABC):
         return max(0, self.slots - len(self.running()))
 
     @abstractmethod
+    def resize(self, slots: int) -> None:
+        """Change the number of jobs at a time; no job in progress is disturbed.
+
+        `slots` may stay below this number where there are no workers for it.
+        Raises ExecutorError, and changes nothing, when this machine cannot run as many.
+        """
+
+    @abstractmethod
     def submit(self, job: Job) -> None:
         """Take a job; jobs beyond `slots` wait in order."""
 

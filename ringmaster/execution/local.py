@@ -51,6 +51,7 @@ LATE = 0.05
 _TERM_GRACE = 1.0  # seconds between SIGTERM and SIGKILL
 _KILL_GRACE = 5.0  # seconds for the kernel to end a killed process
 _EXIT_GRACE = 0.5  # seconds between a worker's end of file and its end
+_LEAVE_GRACE = 10.0  # seconds for a worker that is not needed to end its engines
 _FAULT_GRACE = 2.0  # seconds for a worker to end its engines after a fault
 _MAX_POLL = 2**31 - 1  # milliseconds
 
@@ -71,6 +72,8 @@ class _Slot:
         self.depth = 0
         #: Whether the last result was of a game or a shard.
         self.has_played = False
+        #: Whether the worker ends after its job in progress.
+        self.is_leaving = False
 
 
 class LocalExecutor(Executor):
@@ -114,6 +117,9 @@ class LocalExecutor(Executor):
 
         self._closed = False
         self._size = slots
+        cpus = setup.get("cpus")
+        #: Slots for which CPUs are planned, None without a plan.
+        self._planned = None if cpus is None else len(cpus)
         self._jobs: dict[int, Job] = {}  # by number, in order of submission
         self._last_number = 0
         #: Encoded jobs that no worker has yet.
@@ -124,6 +130,8 @@ class LocalExecutor(Executor):
         self._notices: list[tuple[str, bool]] = []
         self._failure: ExecutorError | None = None
         self._slots: list[_Slot] = []
+        #: Workers that were told to end, with the time at which they are killed.
+        self._leaving: list[tuple[WorkerProcess, float]] = []
         #: Slots whose first worker has not reported yet.  Jobs wait for all workers: games
         #: in progress would slow down the start of the others.
         self._starting = set(range(slots))
@@ -143,9 +151,7 @@ class LocalExecutor(Executor):
         )
         try:
             for number in range(slots):
-                slot = _Slot(number, self._fork_server.start_worker(number))
-                self._slots.append(slot)
-                self._listen_to(slot)
+                self._add_slot(number)
         except BaseException:
             self.close(patience=0.0)
             raise
@@ -159,6 +165,33 @@ class LocalExecutor(Executor):
         """Return how many more jobs are worth submitting now (see `Executor.room`)."""
         depth = sum(slot.depth for slot in self._slots) if ahead else 0
         return max(0, self._size + depth - len(self._jobs))
+
+    def resize(self, slots: int) -> None:
+        """Change the number of workers (see `Executor.resize`); a worker that is not needed
+        ends after its job."""
+        if self._planned is not None and slots > self._planned:
+            raise ExecutorError(
+                f"with --affinity, CPUs are planned for {self._planned} games at a time; start "
+                f"the run with -j {slots} for more"
+            )
+        raise_file_limit(slots)
+        staying = [slot for slot in self._slots if not slot.is_leaving]
+        # idle workers go first, then the newest
+        staying.sort(key=lambda slot: (bool(slot.jobs), -slot.number))
+        for slot in staying[: max(0, len(staying) - slots)]:
+            slot.is_leaving = True
+            self._take_back(slot)
+            if not slot.jobs:
+                self._end_slot(slot)
+        missing = slots - len(staying)
+        for slot in [slot for slot in self._slots if slot.is_leaving][: max(0, missing)]:
+            slot.is_leaving = False
+            missing -= 1
+        numbers = set(range(slots)) - {slot.number for slot in self._slots}
+        for number in sorted(numbers)[: max(0, missing)]:
+            self._add_slot(number)
+        self._size = slots
+        self._dispatch()
 
     def submit(self, job: Job) -> None:
         """Take a job; an idle worker gets it at once.
@@ -187,6 +220,7 @@ class LocalExecutor(Executor):
         """
         if self._closed or (timeout is None and not wake and not self._jobs):
             return []
+        self._see_off()
         deadline = math.inf if timeout is None else time.monotonic() + timeout
         others = set(wake)
         for fd in others:
@@ -229,6 +263,7 @@ class LocalExecutor(Executor):
         workers = [slot.process for slot in self._slots]
         for process in workers:
             process.hang_up()
+        workers += [process for process, _ in self._leaving]
         alive = wait_for(workers, patience)
         for number, grace in ((signal.SIGTERM, _TERM_GRACE), (signal.SIGKILL, _KILL_GRACE)):
             for process in alive:
@@ -245,6 +280,34 @@ class LocalExecutor(Executor):
         self._events.clear()
         self._by_fd.clear()
         self._slots.clear()
+        self._leaving.clear()
+
+    def _add_slot(self, number: int) -> None:
+        slot = _Slot(number, self._fork_server.start_worker(number))
+        self._slots.append(slot)
+        self._listen_to(slot)
+
+    def _end_slot(self, slot: _Slot) -> None:
+        """Let an idle worker end its engines and exit, without waiting for it."""
+        fd = slot.process.connection.fileno()
+        self._poll.unregister(fd)
+        del self._by_fd[fd]
+        slot.process.hang_up()
+        self._leaving.append((slot.process, time.monotonic() + _LEAVE_GRACE))
+        self._slots.remove(slot)
+        self._starting.discard(slot.number)
+        if slot in self._idle:
+            self._idle.remove(slot)
+
+    def _see_off(self) -> None:
+        """Release workers that have ended; kill a worker that does not end in time."""
+        for entry in list(self._leaving):
+            process, deadline = entry
+            if process.has_ended():
+                process.close()
+                self._leaving.remove(entry)
+            elif time.monotonic() > deadline:
+                process.signal(signal.SIGKILL)
 
     def _listen_to(self, slot: _Slot) -> None:
         fd = slot.process.connection.fileno()
@@ -331,7 +394,7 @@ class LocalExecutor(Executor):
         now = time.monotonic()
         pace = max(now - slot.began, 1e-9) / len(messages)
         # Checks are quick and say nothing about the length of games.
-        is_steady = slot.has_played and slot.process.queue is not None
+        is_steady = slot.has_played and slot.process.queue is not None and not slot.is_leaving
         slot.depth = min(AHEAD_JOBS, int(AHEAD_SECONDS / pace)) if is_steady else 0
         slot.began = now
 
@@ -354,9 +417,12 @@ class LocalExecutor(Executor):
         elif tag != worker.READY:
             self._replace(slot, body.decode("utf-8", "replace"))
             return False
+        self._starting.discard(slot.number)
+        if slot.is_leaving and not slot.jobs:
+            self._end_slot(slot)
+            return False
         if not slot.jobs:
             self._idle.append(slot)
-        self._starting.discard(slot.number)
         return True
 
     def _replace(self, slot: _Slot, fault: str = "") -> None:
@@ -386,6 +452,9 @@ class LocalExecutor(Executor):
                 f"finishing a job; the last time: {reason}"
             )
         if self._failure:
+            return
+        if slot.is_leaving:
+            self._slots.remove(slot)
             return
         try:
             slot.process = self._fork_server.start_worker(slot.number)

@@ -1,4 +1,4 @@
-"""Watch for Ctrl-X on the controlling terminal, whatever standard input and output are.
+"""Read keys from the controlling terminal, whatever standard input and output are.
 
 While the process is in the foreground, line editing and echo are off: a key arrives at once and
 prints nothing.  Ctrl-C and Ctrl-Z work as usual.  The terminal's mode is restored at the end, on
@@ -8,6 +8,7 @@ Ctrl-Z and on any exception.  After SIGKILL, an interactive shell restores it.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -20,12 +21,14 @@ try:
 except ImportError:  # not a POSIX system
     termios = None  # type: ignore[assignment]  # mypy has it as a module
 
-CTRL_X = b"\x18"
+CTRL_X = "\x18"
 _TERMINAL = "/dev/tty"
+# Arrow keys and the like send an escape sequence, whose letters are no keys.
+_SEQUENCE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|O.|.)", re.DOTALL)
 
 
-class KeyWatcher:
-    """Watch for Ctrl-X; a context manager for the main thread.
+class KeyReader:
+    """Reads keys; a context manager for the main thread.
 
     on_suspend  called before the process stops for Ctrl-Z
     on_resume   called when it continues, in the foreground or not
@@ -44,9 +47,8 @@ class KeyWatcher:
         self._saved: list[Any] | None = None
         self._handlers: dict[int, Any] = {}
         self._suspended = False
-        self._stop = False
 
-    def __enter__(self) -> KeyWatcher:
+    def __enter__(self) -> KeyReader:
         if termios is None or threading.current_thread() is not threading.main_thread():
             return self
         try:
@@ -57,6 +59,8 @@ class KeyWatcher:
         try:
             self._handle(signal.SIGTSTP, self._stopped)
             self._handle(signal.SIGCONT, self._continued)
+            # a handler of its own, so that a resize ends the wait for results
+            self._handle(signal.SIGWINCH, lambda number, frame: None)
             self._take_terminal()
         except BaseException:
             self.close()
@@ -92,28 +96,27 @@ class KeyWatcher:
             self._take_terminal()
         return None if self._saved is None else self._fd
 
-    def stop_requested(self) -> bool:
-        """Return whether Ctrl-X has been pressed; never blocks."""
+    def read(self) -> str:
+        """Return the keys pressed since the last call; never blocks."""
         fd = self.fileno()
-        if fd is not None:
-            with _without_job_control():
-                self._read(fd)
-        return self._stop
+        if fd is None:
+            return ""
+        with _without_job_control():
+            return self._read(fd)
 
-    def _read(self, fd: int) -> None:
+    def _read(self, fd: int) -> str:
         try:
             keys = os.read(fd, 1024)
         except (BlockingIOError, InterruptedError):
-            return
+            return ""
         except OSError:
             # EIO: the terminal hung up, or the process has just left the foreground
             if self._in_foreground():
                 self._hang_up()
-            return
+            return ""
         if not keys:
             self._hang_up()
-        elif CTRL_X in keys:
-            self._stop = True
+        return _SEQUENCE.sub("", keys.decode("ascii", "replace"))
 
     def _in_foreground(self) -> bool:
         if self._fd is None:

@@ -2,215 +2,167 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby, islice
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Literal
 
 import msgspec
 
-from ringmaster.model.report import Cell, Progress, Report, Table, Text
+from ringmaster.model.report import Cell, Report, Table, Text
+from ringmaster.reporting.progress import (
+    DisplayView,
+    RateEstimate,
+    RunningGame,
+    describe_progress,
+    format_duration,
+    share_done,
+)
 from ringmaster.reporting.tables import cell_text, render_report, render_table
 from ringmaster.reporting.text import ELLIPSIS, cut, pad, sanitise, width
 
-#: Seconds before now that a rate covers.
-WINDOW = 60.0
-#: The least number of games that a rate covers, however long they took.
-LEAST_GAMES = 10
-# Seconds between two samples.
-_SPACING = 0.25
-
-
-@dataclass(frozen=True)
-class RateEstimate:
-    """Games a second, and seconds until the last game; None when unknown."""
-
-    rate: float | None = None
-    left: float | None = None
-
-
-class RateMeter:
-    """Measure games a second over the last WINDOW seconds.
-
-    Where LEAST_GAMES games took longer, measure over their time: long games have a rate, too.
-    """
-
-    def __init__(self) -> None:
-        self._samples: deque[tuple[float, int]] = deque()
-
-    def measure(self, view: DisplayView, now: float) -> RateEstimate:
-        """Record the progress of a view and return the estimate for it."""
-        progress, count = view.progress, view.completed_this_run
-        if not self._samples:
-            self._samples.append((view.started, 0))
-        self._sample(now, count)
-        remaining = None if progress.total is None else progress.total - progress.completed
-        return self._estimate(now, count, remaining)
-
-    def _sample(self, now: float, count: int) -> None:
-        samples = self._samples
-        last_time, last_count = samples[-1]
-        if count != last_count and now - last_time >= _SPACING:
-            samples.append((now, count))
-        while len(samples) > 2:
-            time, earlier = samples[1]
-            if now - time < WINDOW or count - earlier < LEAST_GAMES:
-                break
-            samples.popleft()
-
-    def _estimate(self, now: float, count: int, remaining: int | None) -> RateEstimate:
-        time, earlier = self._samples[0]
-        rate = (count - earlier) / (now - time) if now > time and count > earlier else None
-        if remaining is not None and remaining <= 0:
-            return RateEstimate(rate, 0.0)
-        return RateEstimate(rate, None if rate is None or remaining is None else remaining / rate)
-
-
-def format_rate(rate: float | None, label: str = "games") -> str:
-    """Return a rate such as "12.3 games/s", "4.5 games/min", "2.1 games/h"; "–" when unknown.
-
-    The unit is the first one that gives a number above 1.
-    """
-    if rate is None:
-        return "–"
-    for unit, seconds in (("s", 1), ("min", 60), ("h", 3600)):
-        value = rate * seconds
-        if value >= 0.95 or unit == "h":
-            break
-    return f"{value:.0f} {label}/{unit}" if value >= 99.5 else f"{value:.1f} {label}/{unit}"
-
-
-def format_duration(seconds: float | None) -> str:
-    """Return a duration: "45 s", "3 min 05 s", "2 h 07 min", "3 d 04 h"; "–" when unknown."""
-    if seconds is None:
-        return "–"
-    # at most 1000 years: a rate near zero gives any number
-    whole = min(int(max(seconds, 0.0) + 0.5), 1000 * 365 * 86400)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    if whole < 86400:
-        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-    return f"{whole // 86400} d {whole % 86400 // 3600:02d} h"
-
-
-Style = Literal["", "heading", "bar", "dim", "warning"]
-
-
-@dataclass(frozen=True)
-class RunningGame:
-    """A game, or another job, in progress.
-
-    players  in move order
-    seconds  since the game began; None: unknown
-    plies    played; None: unknown
-    """
-
-    id: str
-    players: tuple[str, ...]
-    seconds: float | None = None
-    plies: int | None = None
-
-
-@dataclass(frozen=True)
-class DisplayView:
-    """The contents of a display.
-
-    started             the start of this run, on the display's clock
-    completed_this_run  games, or other units of `progress`, since then
-    running             games in progress, oldest first
-    results             the latest result lines, newest last
-    parallel            games at a time
-    hint                keys to press, e.g. "Ctrl-X to stop after the current games"
-    verdict             the result so far in one sentence, "" for none
-    """
-
-    heading: str
-    progress: Progress
-    started: float
-    completed_this_run: int = 0
-    description: str = ""
-    report: Report = field(default_factory=Report)
-    running: Sequence[RunningGame | str] = ()
-    results: Sequence[str] = ()
-    warnings: Sequence[str] = ()
-    parallel: int = 1
-    hint: str = ""
-    verdict: str = ""
+Style = Literal["", "verdict", "bar", "dim", "warning"]
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the display; a bar has `filled` lit columns."""
+    """One line of the display; a bar has `filled` lit columns.
+
+    beside  the rest of the line in another style: a second column
+    """
 
     text: str
     style: Style = ""
     filled: int = 0
+    beside: Line | None = None
+
+    @property
+    def whole(self) -> str:
+        """The text with that of the second column."""
+        return self.text if self.beside is None else self.text + self.beside.text
 
 
 # Steps that shorten the display, in this order, until it fits: cut a section down
 # to a number of lines, use the next shorter form of the report (see `_forms`), or
-# drop blank lines.  A user watches games in progress and the last results, so the
-# report is shortened first.
+# drop blank lines.  The report has the answer, so it is cut last.
 _DENSER, _BLANKS = "denser", "blanks"
 _STEPS = (
     ("description", 0),
     ("results", 3),
     ("running", 3),
+    ("warnings", 3),
+    (_BLANKS, 0),
     (_DENSER, 1),
     (_DENSER, 2),
-    (_DENSER, 3),
     ("running", 2),
+    ("results", 1),
     ("warnings", 1),
-    (_BLANKS, 0),
-    (_DENSER, 4),
     ("report", 8),
     ("running", 1),
+    ("report", 3),
+    ("running", 0),
+    ("results", 0),
     ("report", 1),
     ("warnings", 0),
-    ("running", 0),
-    ("results", 1),
     ("report", 0),
-    ("results", 0),
 )
 _BAR_WIDTH = 40
 _LEAST_BAR = 10
 # The width of a bar is a multiple of this, so that it rarely changes.
 _BAR_STEP = 5
+#: Lines of a verdict.
+_VERDICT_LINES = 2
+#: Results on a screen of fewer rows than TALL.
+_FEW_RESULTS, _TALL = 3, 30
+#: Columns from which there is a second column, its least width, and the gap before it.
+_WIDE, _SECOND, _GAP = 140, 60, 3
 
 
 def compose(
-    view: DisplayView, estimate: RateEstimate, now: float, columns: int, rows: int
+    view: DisplayView,
+    estimate: RateEstimate,
+    now: float,
+    columns: int,
+    rows: int,
+    messages: Sequence[str] = (),
 ) -> list[Line]:
     """Return the lines of a display at most `columns` wide and `rows` high.
 
-    now  the time on the clock of `view.started`
+    From the top: verdict, progress, report, last results, games in progress, warnings, and a
+    line with the run's name and keys.  A wide screen has the report on the left.
+
+    now       the time on the clock of `view.started`
+    messages  recent messages, in addition to the view's warnings
     """
-    top = [_heading(view, now, columns), _progress(view.progress, estimate, columns)]
-    sections = {
-        "description": _description(view.description),
-        "report": [],
-        "running": _running(view, columns),
+    top = [*_verdict(view.verdict, columns), _progress(view, estimate, columns)]
+    bottom = [_status(view, now, columns)]
+    room = rows - len(top) - len(bottom)
+    if view.help:
+        middle = [Line(""), *(Line(sanitise(line, columns)) for line in view.help)][: max(0, room)]
+    elif columns >= _WIDE:
+        middle = _two_columns(view, columns, room, messages)
+    else:
+        sections = {
+            "description": _description(view.description),
+            "report": [],
+            **_events(view, columns, messages),
+        }
+        page = _Page(sections, _forms(view.report, columns), columns, _jobs(view))
+        page.fit(room, results=_FEW_RESULTS if rows < _TALL else room)
+        middle = page.lines()
+    lines = [*top, *middle]
+    if room > len(middle):
+        lines += [Line("")] * (room - len(middle))
+    lines = (lines + bottom)[: max(rows, 1)]
+    return [_cut_line(line, columns) for line in lines]
+
+
+def _cut_line(line: Line, columns: int) -> Line:
+    if line.beside is not None:
+        return line
+    return Line(cut(line.text, columns), line.style, line.filled)
+
+
+def _events(view: DisplayView, columns: int, messages: Sequence[str]) -> dict[str, list[Line]]:
+    """Return the sections besides the report."""
+    return {
         "results": [Line(sanitise(line, columns)) for line in view.results],
+        "running": _running(view, columns),
         "warnings": [
-            Line(sanitise(line, columns), "warning")
-            for text in (*view.progress.warnings, *view.warnings)
-            for line in text.splitlines()
+            *(
+                Line(sanitise(line, columns), "warning")
+                for text in (*view.progress.warnings, *view.warnings)
+                for line in text.splitlines()
+            ),
+            *(Line(sanitise(line, columns)) for text in messages for line in text.splitlines()),
         ],
-        "hint": [Line(_shorten_hint(sanitise(view.hint), columns), "dim")] if view.hint else [],
     }
-    page = _Page(sections, _forms(view.report, columns), columns, _jobs(view))
-    page.fit(rows - len(top))
-    lines = top + page.lines()
+
+
+def _two_columns(view: DisplayView, columns: int, room: int, messages: Sequence[str]) -> list[Line]:
+    """Return the report with the other sections to its right."""
+    most = columns - _SECOND - _GAP
+    left = _Page(
+        {"description": _description(view.description), "report": []},
+        _forms(view.report, most),
+        most,
+        _jobs(view),
+    )
+    left.fit(room)
+    first = [Line(cut(line.text, most), line.style) for line in left.lines()]
+    margin = max([columns // 2, *(width(line.text) for line in first)]) + _GAP
+    second_columns = columns - margin
+    right = _Page(_events(view, second_columns, messages), iter(()), second_columns, _jobs(view))
+    right.fit(room, results=room)
+    second = [Line(cut(line.text, second_columns), line.style) for line in right.lines()]
     return [
-        Line(cut(line.text, columns), line.style, line.filled) for line in lines[: max(rows, 1)]
+        Line(pad(one.text, margin), one.style, beside=other) if other.text else one
+        for one, other in zip_longest(first, second, fillvalue=Line(""))
     ]
 
 
 class _Page:
-    """The sections from top to bottom, with the number of lines shown and blank lines above."""
+    """Sections from top to bottom, with the number of lines shown and blank lines above."""
 
     def __init__(
         self, sections: dict[str, list[Line]], forms: Iterator[list[str]], columns: int, jobs: str
@@ -225,19 +177,26 @@ class _Page:
         self._blanks = set(sections)
         self._next_form()
 
-    def fit(self, room: int) -> None:
-        """Shorten the page to `room` lines, if possible."""
+    def fit(self, room: int, results: int = 0) -> None:
+        """Shorten the page to `room` lines, if possible.
+
+        results  most results
+        """
+        if "results" in self._count:
+            self._count["results"] = min(self._count["results"], results)
+        whole = dict(self._count)
         for name, least in _STEPS:
             excess = self._height() - room
             if excess <= 0:
                 break
             if name == _DENSER:
                 self._next_form()
+                whole = {**whole, "report": self._count.get("report", 0)}
             elif name == _BLANKS:
                 self._drop_blanks(excess)
-            elif self._count[name] > least:
+            elif self._count.get(name, 0) > least:
                 self._count[name] = max(least, self._count[name] - excess)
-        self._use_up(room)
+        self._use_up(room, whole)
 
     def lines(self) -> list[Line]:
         """Return the lines of all sections."""
@@ -260,28 +219,27 @@ class _Page:
         )
 
     def _next_form(self) -> None:
-        self._whole["report"] = [Line(line) for line in next(self._forms)]
-        self._count["report"] = len(self._whole["report"])
+        if "report" in self._whole:
+            self._whole["report"] = [Line(line) for line in next(self._forms)]
+            self._count["report"] = len(self._whole["report"])
 
     def _drop_blanks(self, excess: int) -> None:
-        # from the top, because the bar and the titles divide the page there
+        # from the bottom, where titles divide the page
         shown = [name for name, count in self._count.items() if count]
-        self._blanks.difference_update(shown[:excess])
+        self._blanks.difference_update(shown[::-1][:excess])
 
-    def _use_up(self, room: int) -> None:
-        """Give lines back where the last step freed more than necessary."""
-        for name in ("report", "warnings"):
-            self._lengthen(name, room)
-        for name in reversed(self._whole):
+    def _use_up(self, room: int, whole: dict[str, int]) -> None:
+        """Give lines back where the last step freed more than necessary.
+
+        whole  most lines of each section
+        """
+        for name in self._whole:
             if self._count[name] and name not in self._blanks and self._height() < room:
                 self._blanks.add(name)
-        for name in ("running", "results"):
-            self._lengthen(name, room)
-
-    def _lengthen(self, name: str, room: int) -> None:
-        if self._count[name]:
-            spare = max(0, room - self._height())
-            self._count[name] = min(self._count[name] + spare, len(self._whole[name]))
+        for name in ("report", "warnings", "running", "results"):
+            if self._count.get(name):
+                spare = max(0, room - self._height())
+                self._count[name] = min(self._count[name] + spare, whole[name])
 
 
 def _shorten(name: str, lines: list[Line], count: int, columns: int) -> list[Line]:
@@ -297,46 +255,74 @@ def _shorten(name: str, lines: list[Line], count: int, columns: int) -> list[Lin
     return [Line(f"{cut(lines[0].text.rstrip(), columns - width(more) - 2)}  {more}")]
 
 
-def _shorten_hint(text: str, columns: int) -> str:
-    """Return the first clauses of a hint that fit, or its first words."""
-    if width(text) <= columns:
-        return text
-    clauses = text.split(", ")
-    for count in range(len(clauses) - 1, 0, -1):
-        shorter = ", ".join(clauses[:count])
-        if width(shorter) <= columns:
-            return shorter
-    words = cut(clauses[0], columns).rpartition(" ")[0]
-    return words + ELLIPSIS if words else cut(clauses[0], columns)
-
-
 def _forms(report: Report, columns: int) -> Iterator[list[str]]:
     """Yield ever shorter forms of a report.
 
     1. The whole report.
     2. Without notes.
-    3. Without blank lines and totals; titles of one line.
-    4. Without repeated headers.
-    5. One line a match.
+    3. Without blank lines; titles of one line.
     """
-    yield render_report(report).splitlines()
+    yield _render(report.blocks, columns)
     blocks = [
         msgspec.structs.replace(b, notes=()) if isinstance(b, Table) else b for b in report.blocks
     ]
-    yield render_report(Report(tuple(blocks))).splitlines()
+    yield _render(blocks, columns)
     blocks = [
-        msgspec.structs.replace(b, title=_first_line(b), rows=_without_totals(b))
-        if isinstance(b, Table)
-        else b
+        msgspec.structs.replace(b, title=_first_line(b)) if isinstance(b, Table) else b
         for b in blocks
     ]
-    yield _without_blanks(render_report(Report(tuple(blocks))).splitlines())
-    yield _without_blanks(_with_headers_once(blocks))
-    yield _without_blanks(_with_one_line_a_table(blocks, columns))
+    yield [line for line in _render(blocks, columns) if line]
 
 
-def _without_blanks(lines: list[str]) -> list[str]:
-    return [line for line in lines if line]
+def _render(blocks: Iterable[Table | Text], columns: int) -> list[str]:
+    return render_report(
+        Report(tuple(_folded(b, columns) if isinstance(b, Table) else b for b in blocks))
+    ).splitlines()
+
+
+#: Most columns of a table that move to a second line of each row.
+_MOST_FOLDED = 5
+
+
+def _folded(table: Table, columns: int) -> Table | Text:
+    """Return a table that is too wide with two lines a row: the last columns move to the
+    second line, each with its header.  A cross table stays as it is."""
+
+    def first_columns(count: int) -> Table:
+        return msgspec.structs.replace(
+            table,
+            headers=table.headers[:count],
+            rows=tuple(row[:count] for row in table.rows),
+            title="",
+            notes=(),
+        )
+
+    def is_too_wide(part: Table) -> bool:
+        return max(map(width, render_table(part).splitlines()), default=0) > columns
+
+    number = len(table.headers)
+    if not is_too_wide(first_columns(number)):
+        return table
+    for count in range(number - 1, max(0, number - 1 - _MOST_FOLDED), -1):
+        if not all(table.headers[count:]):
+            break
+        part = first_columns(count)
+        if is_too_wide(part):
+            continue
+        header, *lines = render_table(part).splitlines()
+        pairs = zip(lines, table.rows, strict=True)
+        rows = [text for line, row in pairs for text in (line, _second_line(table, row, count))]
+        return Text(
+            (*table.title.splitlines(), header, *(row for row in rows if row), *table.notes)
+        )
+    return table
+
+
+def _second_line(table: Table, row: tuple[Cell, ...], first: int) -> str:
+    """Return the cells of a row from column `first` on, with their headers; "" for none."""
+    cells = zip(table.headers[first:], map(cell_text, row[first:]), strict=False)
+    text = "   ".join(f"{header} {cell}" for header, cell in cells if cell)
+    return text and "    " + text
 
 
 def _first_line(table: Table) -> str:
@@ -344,103 +330,70 @@ def _first_line(table: Table) -> str:
     return next((line for line in lines if line), "")
 
 
-def _without_totals(table: Table) -> tuple[tuple[Cell, ...], ...]:
-    """Return the rows without a last row of totals: the only row without a name."""
-    named = [row[:1] not in ((), ("",), (None,)) for row in table.rows]
-    return table.rows[:-1] if named and all(named[:-1]) and not named[-1] else table.rows
-
-
-def _with_headers_once(blocks: list[Table | Text]) -> list[str]:
+def _verdict(text: str, columns: int) -> list[Line]:
+    """Return a verdict in at most two lines."""
+    words = sanitise(text).strip()
     lines: list[str] = []
-    for _, group in groupby(blocks, _columns_of):
-        tables = list(group)
-        first = tables[0]
-        if isinstance(first, Text) or not any(first.headers):
-            lines += render_report(Report(tuple(tables))).splitlines()
-            continue
-        # laid out as one table, so that all columns stand under one header
-        rows = [row for table in tables if isinstance(table, Table) for row in table.rows]
-        text = render_table(msgspec.structs.replace(first, rows=tuple(rows), title=""))
-        table_lines = iter(text.splitlines())
-        header = [next(table_lines)]
-        for table in tables:
-            if isinstance(table, Table):
-                lines += [table.title, *header, *islice(table_lines, len(table.rows))]
-                header = []
-    return lines
+    while words and len(lines) < _VERDICT_LINES:
+        if width(words) <= columns or len(lines) == _VERDICT_LINES - 1:
+            lines.append(cut(words, columns))
+            break
+        start = cut(words, columns + 1)[:-1].rpartition(" ")[0] or cut(words, columns)[:-1]
+        lines.append(start)
+        words = words[len(start) :].strip()
+    return [Line(line, "verdict") for line in lines]
 
 
-def _columns_of(block: Table | Text) -> object:
-    return (block.headers, block.align) if isinstance(block, Table) else None
-
-
-def _with_one_line_a_table(blocks: list[Table | Text], columns: int) -> list[str]:
-    scores = [_scores(b) if isinstance(b, Table) else "" for b in blocks]
-    # a title is cut to make room for the scores, but keeps a quarter of the line
-    rooms = [max(columns - 3 - width(score), columns // 4) for score in scores]
-    titles = [
-        cut(block.title, room) if score and isinstance(block, Table) else ""
-        for block, score, room in zip(blocks, scores, rooms, strict=True)
-    ]
-    longest = max(map(width, titles), default=0)
-    lines = []
-    for block, title, score, room in zip(blocks, titles, scores, rooms, strict=True):
-        if score:
-            lines.append(f"{pad(title, min(longest, room))}   {score}" if longest else score)
-        else:
-            lines += _with_headers_once([block])
-    return lines
-
-
-def _scores(table: Table) -> str:
-    """Return "a 7.5  b 4.5" from the first two columns of a match.
-
-    Return "" for other tables: they have a header above their first column.
-    """
-    if any(table.headers[:1]):
-        return ""
-    return "  ".join(" ".join(map(cell_text, row[:2])) for row in table.rows)
-
-
-def _heading(view: DisplayView, now: float, columns: int) -> Line:
-    left = sanitise(view.heading)
+def _status(view: DisplayView, now: float, columns: int) -> Line:
+    """Return the last line: keys, and as much as fits of the run's name, games at a time and
+    time."""
     jobs = _jobs(view)
     jobs = jobs.removesuffix("s") if view.parallel == 1 else jobs
-    right = f"{view.parallel} {jobs} at a time, {format_duration(now - view.started)}"
-    if width(left) + 2 + width(right) <= columns:
-        return Line(pad(left, columns - width(right)) + right, "heading")
-    return Line(cut(left, columns), "heading")
+    right = sanitise(view.hint)
+    if width(right) > columns:
+        return Line(_shorten_hint(right, columns), "dim")
+    parts = [
+        sanitise(view.heading),
+        f"{view.parallel} {jobs} at a time",
+        format_duration(now - view.started),
+    ]
+    room = columns - width(right) - 2
+    left = ", ".join(parts)
+    while width(left) > room and len(parts) > 1:
+        parts.pop()
+        left = ", ".join(parts)
+    if width(left) > room:
+        left = cut(left, room) if room >= _LEAST_NAME else ""
+    gap = columns - width(right)
+    return Line(pad(left, gap) + right if left else right, "dim")
+
+
+#: Columns below which a cut name of the run says nothing.
+_LEAST_NAME = 8
+
+
+def _shorten_hint(text: str, columns: int) -> str:
+    """Return the first keys of a hint that fit."""
+    keys = text.split("  ")
+    for count in range(len(keys) - 1, 0, -1):
+        shorter = "  ".join(keys[:count])
+        if width(shorter) <= columns:
+            return shorter
+    return cut(text, columns)
 
 
 def _jobs(view: DisplayView) -> str:
     return sanitise(view.progress.label)
 
 
-def describe_progress(progress: Progress, estimate: RateEstimate) -> str:
-    """Return "120/4000 games  3%  12.3 games/s  5 min 15 s left"."""
-    label = sanitise(progress.label)
-    if progress.total is None:
-        parts = [f"{progress.completed} {label}", format_rate(estimate.rate, label)]
-    else:
-        parts = [f"{progress.completed}/{progress.total} {label}"]
-        if progress.total > 0:
-            # rounded down: 100 % only after the last game
-            parts.append(f"{100 * min(progress.completed, progress.total) // progress.total}%")
-        parts.append(format_rate(estimate.rate, label))
-        parts.append(f"{format_duration(estimate.left)} left")
-    if progress.phase:
-        parts.append(sanitise(progress.phase))
-    return "  ".join(parts)
-
-
-def _progress(progress: Progress, estimate: RateEstimate, columns: int) -> Line:
-    text = describe_progress(progress, estimate)
+def _progress(view: DisplayView, estimate: RateEstimate, columns: int) -> Line:
+    text = describe_progress(view, estimate)
     length = min(_BAR_WIDTH, columns - width(text) - 2)
     length -= length % _BAR_STEP
-    if not progress.total or length < _LEAST_BAR:
+    share = share_done(view)
+    if share is None or length < _LEAST_BAR:
         return Line(text)
-    filled = length * min(progress.completed, progress.total) // progress.total
-    return Line("━" * length + "  " + text, "bar", filled)
+    return Line("━" * length + "  " + text, "bar", int(length * share))
 
 
 def _description(text: str) -> list[Line]:

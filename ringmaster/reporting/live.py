@@ -11,15 +11,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from ringmaster.reporting.layout import DisplayView, RateMeter, RunningGame, describe_progress
+from ringmaster.reporting.progress import (
+    DisplayView,
+    RateMeter,
+    RunningGame,
+    describe_progress,
+    share_done,
+)
 from ringmaster.reporting.text import printable, sanitise
 
 __all__ = ["Display", "DisplayView", "PlainDisplay", "QuietDisplay", "RunningGame"]
 
 Clock = Callable[[], float]
 
-#: Seconds between progress lines where nothing is redrawn.
-PROGRESS_INTERVAL = 30.0
+#: Seconds between progress lines where nothing is redrawn, and between two looks for a milestone.
+PROGRESS_INTERVAL, LOOK = 60.0, 5.0
+#: Shares of a run's games with a progress line of their own.
+MILESTONES = (0.1, 0.25, 0.5, 0.75, 1.0)
 #: The longest line that a display prints, in columns.
 LINE_LIMIT = 400
 
@@ -113,43 +121,62 @@ class QuietDisplay(Display):
 
 
 class PlainDisplay(Display):
-    """Print one line a result, and a progress line now and then, without control codes."""
+    """Print a progress line now and then, without control codes.
+
+    A line comes once an interval, at each of MILESTONES, and when a closing match begins.
+
+    log_games  whether to print a line for each result, too
+    """
 
     def __init__(
         self,
         stream: TextIO,
         errors: TextIO,
         *,
+        log_games: bool = False,
         interval: float = PROGRESS_INTERVAL,
         clock: Clock = time.monotonic,
     ) -> None:
         self._output = LineWriter(stream)
         self._errors = LineWriter(errors)
+        self._log_games = log_games
         self._interval = interval
         self._clock = clock
         self._due = clock() + interval
+        self._next_look = 0.0
         self._meter = RateMeter()
         self._shown = -1
+        #: Milestones passed, and whether the closing match is played.
+        self._stage: tuple[int, bool] | None = None
 
     def start(self) -> None:
         self._due = self._clock() + self._interval
 
     def update(self, build: Callable[[], DisplayView]) -> None:
         now = self._clock()
-        if now < self._due:
+        if now < self._next_look:
             return
-        self._due = now + self._interval
+        self._next_look = now + min(LOOK, self._interval)
         view = build()
         estimate = self._meter.measure(view, now)
+        share = share_done(view) or 0.0
+        is_closing = view.progress.phase == "closing match"
+        stage = (sum(share >= m for m in MILESTONES), is_closing)
+        is_new_stage = self._stage is not None and stage != self._stage
+        self._stage = stage
+        if now < self._due and not is_new_stage:
+            return
+        self._due = now + self._interval
         if view.progress.completed != self._shown:
             self._shown = view.progress.completed
-            self._output.write(describe_progress(view.progress, estimate))
+            parts = filter(None, (describe_progress(view, estimate), view.verdict))
+            self._output.write("  ".join(parts))
 
     def next_update(self) -> float | None:
-        return max(0.0, self._due - self._clock())
+        return max(0.0, self._next_look - self._clock())
 
     def results(self, lines: Sequence[str]) -> None:
-        if lines:
+        if lines and self._log_games:
             self._output.write("\n".join(lines))
 
     def message(self, line: str) -> None:

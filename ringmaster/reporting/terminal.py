@@ -1,15 +1,17 @@
-"""Show a run on a terminal, redrawn in place by rich; `make_display` chooses the display."""
+"""Show a run on a terminal, redrawn in place; `make_display` chooses the display."""
 
 from __future__ import annotations
 
-import io
 import os
+import select
+import signal
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from typing import IO, TYPE_CHECKING, TextIO, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TextIO
 
-from ringmaster.reporting.layout import DisplayView, Line, RateMeter, compose
+from ringmaster.reporting.layout import Line, compose
 from ringmaster.reporting.live import (
     LINE_LIMIT,
     Clock,
@@ -18,29 +20,37 @@ from ringmaster.reporting.live import (
     PlainDisplay,
     QuietDisplay,
 )
+from ringmaster.reporting.progress import DisplayView, RateEstimate, RateMeter, describe_progress
 from ringmaster.reporting.text import printable, sanitise
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
 
 #: The least number of seconds between two drawings.
 INTERVAL = 0.125
 #: The greatest number of seconds: durations change while no game ends.
 LONGEST = 1.0
-# Messages stored while the process is in the background.
+#: Messages among the last RECENT are shown for SHOWN seconds.
+RECENT, SHOWN = 3, 60.0
+# Messages stored for the normal screen.
 _MESSAGES = 1000
 # A smaller size that a terminal reports is wrong or useless.
 _LEAST_COLUMNS, _LEAST_ROWS = 10, 2
+# Seconds that the last words wait for a terminal that does not read.
+_PATIENCE = 1.0
 
-_STYLES = {"": "", "heading": "bold", "bar": "", "dim": "dim", "warning": "yellow"}
+# DEC private modes: synchronised update (2026), alternate screen (1049), cursor (25),
+# automatic wrap (7).  Terminals without a mode ignore it.
+_BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
+_ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
+_LEAVE = "\x1b[?7h\x1b[?25h\x1b[?1049l"
+_RESET = "\x1b[0m"
+_STYLES = {"verdict": "\x1b[1m", "dim": "\x1b[2m", "warning": "\x1b[33m"}
+_LIT, _UNLIT = "\x1b[32m", "\x1b[90m"
 
 
 class TerminalDisplay(Display):
-    """Redraw a screenful in place; messages scroll away above it.
+    """Redraw the alternate screen; leave the messages on the normal one.
 
-    A process in the background draws nothing.  `close` removes the screenful.
+    A process in the background draws nothing, and a terminal that does not read (Ctrl-S)
+    misses drawings: the games do not wait.
     """
 
     def __init__(
@@ -50,22 +60,26 @@ class TerminalDisplay(Display):
         clock: Clock = time.monotonic,
         size: Callable[[], tuple[int, int]] | None = None,
         errors: TextIO | None = None,
+        colours: bool = True,
     ) -> None:
         """size    returns (columns, rows); None: the size of the stream's terminal
         errors  receives the engines' standard error; None: the terminal"""
         self._screen = Screen(stream)
         self._errors = None if errors is None else LineWriter(errors)
         self._clock = clock
-        self._size = size or self._terminal_size
+        self._size = size or self._screen.size
+        self._colours = colours
         self._due = 0.0
         self._drawn = 0.0
         self._wanted = False
-        self._busy = False
-        self._messages: deque[tuple[str, str]] = deque(maxlen=_MESSAGES)
-        self._meter = RateMeter()
-        self._console: Console | None = None
-        self._live: Live | None = None
+        self._is_active = False
         self._last_size = (0, 0)
+        self._last: tuple[DisplayView, RateEstimate] | None = None
+        #: Messages that the normal screen lacks.
+        self._unprinted: deque[tuple[str, str]] = deque(maxlen=_MESSAGES)
+        #: Messages on the display, with their times.
+        self._recent: deque[tuple[float, str]] = deque(maxlen=RECENT)
+        self._meter = RateMeter()
 
     def update(self, build: Callable[[], DisplayView]) -> None:
         now = self._clock()
@@ -75,161 +89,170 @@ class TerminalDisplay(Display):
         self._due = now + INTERVAL
         self._drawn = now
         self._wanted = False
-        if not self._screen.is_ours():
+        if not self._screen.is_ours() or not self._screen.is_ready():
             return
         view = build()
-        estimate = self._meter.measure(view, now)
+        self._last = view, self._meter.measure(view, now)
+        while self._recent and now - self._recent[0][0] > SHOWN:
+            self._recent.popleft()
         columns, rows = self._size()
         columns, rows = max(columns, _LEAST_COLUMNS), max(rows, _LEAST_ROWS)
-        # the last row stays free: a full one scrolls some terminals
-        lines = compose(view, estimate, now, columns, rows - 1)
-        self._busy = True
-        try:
+        messages = [text for _, text in self._recent]
+        lines = compose(*self._last, now, columns, rows, messages)
+        with _without_suspension():
             self._draw(lines, columns, rows)
-        finally:
-            self._busy = False
 
     def next_update(self) -> float | None:
-        due = self._due if self._wanted or self._messages else self._drawn + LONGEST
+        due = self._due if self._wanted else self._drawn + LONGEST
         return max(0.0, due - self._clock())
 
     def results(self, lines: Sequence[str]) -> None:
         pass
 
     def message(self, line: str) -> None:
-        self._messages.append((line, ""))
+        self._add(line, "")
+        self._recent.append((self._clock(), line))
+        self._wanted = True
 
     def warning(self, line: str) -> None:
-        self._messages.append((line, "warning"))
+        self._add(line, "warning")
+        self._wanted = True
 
     def engine_errors(self, lines: Sequence[str]) -> None:
         if self._errors is None:
-            self._messages.extend((line, "dim") for line in lines)
+            for line in lines:
+                self._add(line, "dim")
+                self._recent.append((self._clock(), line))
+                self._wanted = True
         elif lines:
             self._errors.write("\n".join(lines))
 
+    def _add(self, text: str, style: str) -> None:
+        self._unprinted.append((text, style))
+        if not self._is_active and self._screen.is_ours():
+            self._print("")
+
     def suspend(self) -> None:
-        if self._live is not None and not self._busy:
-            self._live.stop()
-            self._live = None
-        else:
-            # a signal interrupted a drawing, which continues afterwards
-            self._screen.show_cursor()
+        if self._is_active:
+            assert self._last is not None
+            view, estimate = self._last
+            texts = filter(None, (describe_progress(view, estimate), view.verdict))
+            self._unprinted.append(("\n".join(texts), ""))
+            self._leave()
 
     def resume(self) -> None:
         self._due = 0.0
 
     def close(self) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
-        if self._messages:
-            self._print_messages(self._get_console())
+        if self._is_active:
+            self._leave()
+        elif self._unprinted:
+            self._print("")
 
-    def _get_console(self) -> Console:
-        if self._console is None:
-            from rich.console import Console
+    def _leave(self) -> None:
+        """Show the normal screen, with the messages it lacks."""
+        self._is_active = False
+        self._print(_LEAVE)
 
-            self._console = Console(
-                file=cast(IO[str], self._screen),
-                force_terminal=True,
-                highlight=False,
-                markup=False,
-                emoji=False,
-                legacy_windows=False,
-            )
-        return self._console
+    def _print(self, control: str) -> None:
+        """Print all messages on the normal screen after a control sequence."""
+        lines = []
+        while self._unprinted:
+            text, style = self._unprinted.popleft()
+            lines += [
+                self._styled(sanitise(line, LINE_LIMIT), style) + "\r\n"
+                for line in text.splitlines()
+            ]
+        self._screen.write(control + "".join(lines), patience=_PATIENCE)
 
     def _draw(self, lines: list[Line], columns: int, rows: int) -> None:
-        from rich.console import Group
-        from rich.live import Live
+        parts = [_BEGIN]
+        if not self._is_active:
+            parts.append(_ENTER)
+        elif self._last_size != (columns, rows):
+            # the terminal may have moved the old lines
+            parts.append("\x1b[2J")
+        self._is_active = True
+        self._last_size = (columns, rows)
+        parts.append("\x1b[H")
+        # each line is erased before it is written: the cursor may stay on its last character
+        parts.append("\r\n".join("\x1b[2K" + self._render(line) for line in lines))
+        if len(lines) < rows:
+            parts.append("\r\n\x1b[J")
+        self._screen.write("".join([*parts, _END]))
 
-        console = self._get_console()
-        # one write for everything, or the screen would flicker
-        with console:
-            if self._live is not None and self._last_size != (columns, rows):
-                # the terminal may have wrapped the old lines: their height is unknown
-                self._live.stop()
-                self._live = None
-                console.clear()
-            self._last_size = (columns, rows)
-            console.size = (columns, rows)
-            group = Group(*map(_render, lines))
-            if self._live is None:
-                self._live = Live(
-                    group,
-                    console=console,
-                    auto_refresh=False,
-                    redirect_stdout=False,
-                    redirect_stderr=False,
-                    transient=True,
-                    vertical_overflow="crop",
-                )
-                self._live.start()
-            self._print_messages(console)
-            self._live.update(group, refresh=True)
+    def _render(self, line: Line) -> str:
+        if line.style == "bar" and self._colours:
+            length = len(line.text) - len(line.text.lstrip("━"))
+            lit, unlit = line.text[: line.filled], line.text[line.filled : length]
+            text = f"{_LIT}{lit}{_UNLIT}{unlit}{_RESET}{line.text[length:]}"
+        elif line.style == "bar":
+            text = line.text.replace("━", "─").replace("─", "━", line.filled)
+        else:
+            text = self._styled(line.text, line.style)
+        return text if line.beside is None else text + self._render(line.beside)
 
-    def _print_messages(self, console: Console) -> None:
-        from rich.text import Text
-
-        while self._messages:
-            text, style = self._messages.popleft()
-            for line in text.splitlines():
-                console.print(Text(sanitise(line, LINE_LIMIT), style=_STYLES[style]))
-
-    def _terminal_size(self) -> tuple[int, int]:
-        return self._screen.size()
+    def _styled(self, text: str, style: str) -> str:
+        code = _STYLES.get(style, "")
+        if not code or (style == "warning" and not self._colours):
+            return text
+        return f"{code}{text}{_RESET}"
 
 
-def _render(line: Line) -> Text:
-    from rich.text import Text
-
-    text = Text(line.text, style=_STYLES[line.style], no_wrap=True, overflow="crop")
-    if line.style == "bar":
-        length = len(line.text) - len(line.text.lstrip("━"))
-        text.stylize("green", 0, line.filled)
-        text.stylize("bright_black", line.filled, length)
-    return text
-
-
-class Screen(io.TextIOBase):
-    """Wrap a terminal's stream for rich.
-
-    Each write is one synchronised update.  A closed terminal is no error.
-    """
-
-    # DEC private mode 2026; terminals without it ignore it
-    _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
+class Screen:
+    """A terminal's output that never blocks for long.  A closed terminal is no error."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._broken = False
+        self._encoding = getattr(stream, "encoding", None) or "utf-8"
+        self._pending = b""
+        self._is_broken = False
+        self._fd: int | None = None
+        with suppress(OSError, ValueError, AttributeError):
+            # a separate open file description: O_NONBLOCK must not affect the shell
+            flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+            self._fd = os.open(os.ttyname(stream.fileno()), flags)
 
-    @property
-    def encoding(self) -> str:  # type: ignore[override]  # an attribute in TextIO
-        return getattr(self._stream, "encoding", None) or "utf-8"
+    def write(self, text: str, *, patience: float = 0.0) -> None:
+        """Write text; the rest of it that the terminal does not read is written later.
 
-    def isatty(self) -> bool:
+        patience  seconds to wait for the terminal
+        """
+        text = printable(text, self._encoding)
+        if self._is_broken:
+            return
+        try:
+            if self._fd is None:
+                self._stream.write(text)
+                self._stream.flush()
+                return
+            self._pending += text.encode(self._encoding)
+            deadline = time.monotonic() + patience
+            while not self._flush() and (left := deadline - time.monotonic()) > 0:
+                select.select([], [self._fd], [], left)
+        except (OSError, ValueError):
+            self._is_broken = True
+
+    def is_ready(self) -> bool:
+        """Return whether everything has been written."""
+        try:
+            return not self._is_broken and self._flush()
+        except OSError:
+            self._is_broken = True
+            return False
+
+    def _flush(self) -> bool:
+        while self._pending:
+            assert self._fd is not None
+            try:
+                self._pending = self._pending[os.write(self._fd, self._pending) :]
+            except BlockingIOError:
+                return False
         return True
-
-    def fileno(self) -> int:
-        return self._stream.fileno()
-
-    def write(self, text: str) -> int:
-        if text:
-            self._put(f"{self._BEGIN}{printable(text, self.encoding)}{self._END}")
-        return len(text)
-
-    def flush(self) -> None:
-        pass
-
-    def show_cursor(self) -> None:
-        """Make the cursor visible."""
-        self._put("\x1b[?25h")
 
     def is_ours(self) -> bool:
         """Return whether the process is in the foreground of an open terminal."""
-        if self._broken:
+        if self._is_broken:
             return False
         try:
             return os.tcgetpgrp(self._stream.fileno()) == os.getpgrp()
@@ -246,14 +269,15 @@ class Screen(io.TextIOBase):
         # a new pseudo-terminal may report 0 x 0
         return size.columns or 80, size.lines or 24
 
-    def _put(self, text: str) -> None:
-        if self._broken:
-            return
-        try:
-            self._stream.write(text)
-            self._stream.flush()
-        except (OSError, ValueError):
-            self._broken = True
+
+@contextmanager
+def _without_suspension() -> Iterator[None]:
+    """Block Ctrl-Z, which would leave the alternate screen between its two halves."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def make_display(
@@ -261,16 +285,25 @@ def make_display(
     quiet: bool,
     *,
     errors: TextIO,
+    log_games: bool = False,
     clock: Clock = time.monotonic,
     environ: Mapping[str, str] = os.environ,
 ) -> Display:
-    """Return a quiet display, one that redraws a terminal, or one that prints plain lines."""
+    """Return a quiet display, one that redraws a terminal, or one that prints plain lines.
+
+    log_games  whether plain lines include one for each game
+    """
     if quiet:
         return QuietDisplay(errors)
     if _is_screen(stream) and environ.get("TERM", "") not in ("", "dumb", "unknown"):
-        # a line of an engine would spoil the drawing
-        return TerminalDisplay(stream, clock=clock, errors=None if _is_screen(errors) else errors)
-    return PlainDisplay(stream, errors, clock=clock)
+        return TerminalDisplay(
+            stream,
+            clock=clock,
+            # a line of an engine would spoil the drawing
+            errors=None if _is_screen(errors) else errors,
+            colours=not environ.get("NO_COLOR"),
+        )
+    return PlainDisplay(stream, errors, log_games=log_games, clock=clock)
 
 
 def _is_screen(stream: TextIO) -> bool:

@@ -44,6 +44,10 @@ class InlineExecutor(Executor):
         """How many jobs the caller should keep submitted."""
         return self._slots
 
+    def resize(self, slots: int) -> None:
+        """Change the number of slots."""
+        self._slots = slots
+
     def submit(self, job: Job) -> None:
         """Take a job.  Raises ExecutorError after `close`."""
         if self._closed:

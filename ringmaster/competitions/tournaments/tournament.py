@@ -360,6 +360,7 @@ class Tournament(Competition):
                 del self._open[id]
         matchup = self.matchups.get(id)
         notes: tuple[str, ...] = ()
+        milestone = ""
         if (
             matchup is not None
             and self._series(matchup).present_sprt_progress() is tally.trial
@@ -368,9 +369,15 @@ class Tournament(Competition):
             report = self._sprt_report(matchup)
             assert report is not None
             notes = tuple(f"matchup {id}: {line}" for line in report.lines())
+            milestone = f"{matchup.name}: {report.conclusion}"
         # a decision is saved: other settings must not repeat it on fewer results
         return Reaction(
-            result_line(result, codes), replay=void, notes=notes, save=bool(notes), warning=warning
+            result_line(result, codes),
+            replay=void,
+            notes=notes,
+            save=bool(notes),
+            warning=warning,
+            milestone=milestone,
         )
 
     def finished(self) -> bool:

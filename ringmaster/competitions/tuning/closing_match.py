@@ -317,7 +317,7 @@ class ClosingMatches:
             notes.append(f"complete, {tally.estimate()}")
         lines = tuple(f"{match_id(ticket['v'])}: {note}" for note in notes)
         # a decision is saved: other settings must not repeat it on fewer results
-        return Reaction(line, notes=lines, save=bool(lines))
+        return Reaction(line, notes=lines, save=bool(lines), milestone="; ".join(lines[-1:]))
 
     def complete(self, standing: Standing) -> bool:
         """Whether every game of the present match has been played."""

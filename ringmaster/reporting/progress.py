@@ -1,0 +1,195 @@
+"""The contents of a live display, and its progress: rate, time left, share of this run."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ringmaster.model.report import Progress, Report
+from ringmaster.reporting.text import sanitise
+
+#: Seconds before now that a rate covers.
+WINDOW = 60.0
+#: The least number of games that a rate covers, however long they took.
+LEAST_GAMES = 10
+# Seconds between two samples.
+_SPACING = 0.25
+
+
+@dataclass(frozen=True)
+class RateEstimate:
+    """Games a second, and seconds until the last game; None when unknown."""
+
+    rate: float | None = None
+    left: float | None = None
+
+
+class RateMeter:
+    """Measure games a second over the last WINDOW seconds.
+
+    Where LEAST_GAMES games took longer, measure over their time: long games have a rate, too.
+    """
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[float, int]] = deque()
+
+    def measure(self, view: DisplayView, now: float) -> RateEstimate:
+        """Record the progress of a view and return the estimate for it."""
+        count = view.completed_this_run
+        if not self._samples:
+            self._samples.append((view.started, 0))
+        self._sample(now, count)
+        return self._estimate(now, count, remaining_games(view))
+
+    def _sample(self, now: float, count: int) -> None:
+        samples = self._samples
+        last_time, last_count = samples[-1]
+        if count != last_count and now - last_time >= _SPACING:
+            samples.append((now, count))
+        while len(samples) > 2:
+            time, earlier = samples[1]
+            if now - time < WINDOW or count - earlier < LEAST_GAMES:
+                break
+            samples.popleft()
+
+    def _estimate(self, now: float, count: int, remaining: int | None) -> RateEstimate:
+        time, earlier = self._samples[0]
+        rate = (count - earlier) / (now - time) if now > time and count > earlier else None
+        if remaining is not None and remaining <= 0:
+            return RateEstimate(rate, 0.0)
+        return RateEstimate(rate, None if rate is None or remaining is None else remaining / rate)
+
+
+def format_rate(rate: float | None, label: str = "games") -> str:
+    """Return a rate such as "12.3 games/s", "4.5 games/min", "2.1 games/h"; "–" when unknown.
+
+    The unit is the first one that gives a number above 1.
+    """
+    if rate is None:
+        return "–"
+    for unit, seconds in (("s", 1), ("min", 60), ("h", 3600)):
+        value = rate * seconds
+        if value >= 0.95 or unit == "h":
+            break
+    return f"{value:.0f} {label}/{unit}" if value >= 99.5 else f"{value:.1f} {label}/{unit}"
+
+
+def format_duration(seconds: float | None) -> str:
+    """Return a duration: "45 s", "3 min 05 s", "2 h 07 min", "3 d 04 h"; "–" when unknown."""
+    if seconds is None:
+        return "–"
+    # at most 1000 years: a rate near zero gives any number
+    whole = min(int(max(seconds, 0.0) + 0.5), 1000 * 365 * 86400)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600:02d} h"
+
+
+@dataclass(frozen=True)
+class RunningGame:
+    """A game, or another job, in progress.
+
+    players  in move order
+    seconds  since the game began; None: unknown
+    plies    played; None: unknown
+    """
+
+    id: str
+    players: tuple[str, ...]
+    seconds: float | None = None
+    plies: int | None = None
+
+
+@dataclass(frozen=True)
+class DisplayView:
+    """The contents of a display.
+
+    started             the start of this run, on the display's clock
+    completed_this_run  games, or other units of `progress`, since then
+    limit               games of this run, None without a limit
+    running             games in progress, oldest first
+    results             the latest result lines, newest last
+    parallel            games at a time
+    state               "paused; p to go on", …; "" while games start
+    hint                keys to press, e.g. "? keys  q stop"
+    help                lines about the keys, shown in place of everything but verdict and
+                        progress; () for none
+    verdict             the result so far in one sentence, "" for none
+    """
+
+    heading: str
+    progress: Progress
+    started: float
+    completed_this_run: int = 0
+    limit: int | None = None
+    description: str = ""
+    report: Report = field(default_factory=Report)
+    running: Sequence[RunningGame | str] = ()
+    results: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    parallel: int = 1
+    state: str = ""
+    hint: str = ""
+    help: Sequence[str] = ()
+    verdict: str = ""
+
+
+def describe_progress(view: DisplayView, estimate: RateEstimate) -> str:
+    """Return "120/4000 games  3%  12.3 games/s  5 min 15 s left".
+
+    With a limit for this run: "37 of 50 games of this run  74%  …  (137/4000 in all)".
+    """
+    progress = view.progress
+    label = sanitise(progress.label)
+    done, total = progress.completed, progress.total
+    in_all = f"{done}" if total is None else f"{done}/{total}"
+    parts = [f"{in_all} {label}"]
+    if is_limited(view):
+        assert view.limit is not None
+        parts = [f"{view.completed_this_run} of {view.limit} {label} of this run"]
+        done, total = view.completed_this_run, view.limit
+    if total:
+        # rounded down: 100 % only after the last game
+        parts.append(f"{100 * min(done, total) // total}%")
+    if view.state:
+        parts.append(sanitise(view.state))
+    else:
+        parts.append(format_rate(estimate.rate, label))
+        if total is not None:
+            parts.append(f"{format_duration(estimate.left)} left")
+    if is_limited(view):
+        parts.append(f"({in_all} in all)")
+    if progress.phase:
+        parts.append(sanitise(progress.phase))
+    return "  ".join(parts)
+
+
+def is_limited(view: DisplayView) -> bool:
+    """Return whether this run ends before the competition."""
+    total = view.progress.total
+    if view.limit is None or total is None:
+        return view.limit is not None
+    return view.limit - view.completed_this_run < total - view.progress.completed
+
+
+def remaining_games(view: DisplayView) -> int | None:
+    """Return the number of games left in this run, None without an end."""
+    if is_limited(view):
+        assert view.limit is not None
+        return view.limit - view.completed_this_run
+    total = view.progress.total
+    return None if total is None else total - view.progress.completed
+
+
+def share_done(view: DisplayView) -> float | None:
+    """Return the part of this run's games that has been played (0 to 1); None without an end."""
+    if is_limited(view):
+        assert view.limit is not None
+        return view.completed_this_run / view.limit if view.limit else 1.0
+    total = view.progress.total
+    return min(1.0, view.progress.completed / total) if total else None

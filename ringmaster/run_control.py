@@ -1,0 +1,173 @@
+"""The user's control of a run: options, signals, keys, the `stop` command, pause, and games
+at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from ringmaster.errors import ExecutorError
+from ringmaster.execution.executor import ErrorLines, Executor, Signals
+
+#: Seconds between two looks for a `stop` command.
+COMMAND_PERIOD = 0.5
+#: Keys as the display names them.
+HINT = "? keys  q stop  p pause"
+_STOPS = {"q": "q", "Q": "q", "\x18": "Ctrl-X"}
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Options of a run from the command line.
+
+    max_games   games to start in this run, None for no limit
+    log_gtp     write a transcript of each game
+    log_faults  write transcripts of void games and forfeits
+    cpus        number of CPUs available to the run, None if unknown
+    """
+
+    max_games: int | None = None
+    log_gtp: bool = False
+    log_faults: bool = False
+    cpus: int | None = None
+
+
+class Keys(Protocol):
+    """A reader of keys, such as `reporting.keys.KeyReader`."""
+
+    def fileno(self) -> int | None:
+        """Return a descriptor that is readable after a key, None without a terminal."""
+
+    def read(self) -> str:
+        """Return the keys pressed since the last call; never blocks."""
+
+
+class NoKeys:
+    """Keys of a run without a terminal."""
+
+    def fileno(self) -> int | None:
+        """Return None."""
+        return None
+
+    def read(self) -> str:
+        """Return no keys."""
+        return ""
+
+
+class RunControl:
+    """Obeys the user during one run.
+
+    keys         reads keys
+    error_lines  lines of the engines' standard error, None without
+    take_stop    returns whether the `stop` command was given since the last call
+    unit         unit of the jobs: "games"
+
+    signals    interrupt signals
+    stopping   why no more games start in this run: "stopped by q"; "" while they may
+    paused     whether new games wait until the user continues
+    has_help   whether the display explains the keys
+    """
+
+    def __init__(
+        self,
+        keys: Keys,
+        error_lines: ErrorLines | None,
+        take_stop: Callable[[], bool],
+        unit: str,
+    ) -> None:
+        self._keys = keys
+        self._error_lines = error_lines
+        self._take_stop = take_stop
+        self.signals = Signals()
+        self._unit = unit
+        self._next_look = 0.0
+        self.stopping = ""
+        self.paused = False
+        self.has_help = False
+
+    def attach(self, executor: Executor, say: Callable[[str], None]) -> None:
+        """Set the executor and the function that shows and logs a message."""
+        self._executor = executor
+        self._say = say
+
+    def wake_fds(self) -> list[int]:
+        """Return the descriptors that end a wait for results."""
+        lines_fd = None if self._error_lines is None else self._error_lines.fileno()
+        fds = (self.signals.fd, self._keys.fileno(), lines_fd)
+        return [fd for fd in fds if fd is not None]
+
+    def check(self) -> None:
+        """Obey new keys, and every COMMAND_PERIOD the `stop` command."""
+        for key in self._keys.read():
+            self._obey(key)
+        if not self.stopping and time.monotonic() >= self._next_look:
+            self._next_look = time.monotonic() + COMMAND_PERIOD
+            if self._take_stop():
+                self.stop("stopped by command")
+
+    def _obey(self, key: str) -> None:
+        if key in _STOPS:
+            self.stop(f"stopped by {_STOPS[key]}")
+        elif key in "pP":
+            self.pause(not self.paused)
+        elif key in "+=":
+            self.change_parallel(1)
+        elif key in "-_":
+            self.change_parallel(-1)
+        elif key == "?":
+            self.has_help = not self.has_help
+            return
+        self.has_help = False
+
+    def stop(self, reason: str) -> None:
+        """Start no more games in this run."""
+        if not self.stopping:
+            self.stopping = reason
+            self._say(f"{reason}: waiting for {self._unit} in progress")
+
+    def pause(self, paused: bool) -> None:
+        """Start no more games until the user continues, or start games again."""
+        if paused == self.paused or self.stopping:
+            return
+        self.paused = paused
+        self._say(f"paused: no {self._unit} start until p is pressed" if paused else "continued")
+
+    def change_parallel(self, step: int) -> None:
+        """Change the number of games at a time."""
+        before = self._executor.slots
+        try:
+            self._executor.resize(max(1, before + step))
+        except ExecutorError as error:
+            self._say(f"still {before} at a time: {error}")
+            return
+        count = self._executor.slots
+        unit = self._unit.removesuffix("s") if count == 1 else self._unit
+        if count != before:
+            self._say(f"{count} {unit} at a time")
+        else:
+            self._say(
+                f"still {count} {unit} at a time: there is no room for more"
+                if step > 0
+                else f"still {count} {unit} at a time, the least number"
+            )
+
+    def state(self) -> str:
+        """Return the reason why no games start, for the display; "" while they start."""
+        if self.stopping:
+            return f"stopping after these {self._unit}"
+        return "paused; p to go on" if self.paused else ""
+
+    def help(self) -> list[str]:
+        """Return the meanings of the keys, if the user wants to see them."""
+        if not self.has_help:
+            return []
+        return [
+            "?        show or hide this help",
+            f"q        stop after the {self._unit} in progress (also Ctrl-X)",
+            f"p        pause: {self._unit} in progress finish, no others start; p again goes on",
+            f"+ -      more or fewer {self._unit} at a time",
+            f"Ctrl-C   stop at once: {self._unit} in progress are played again in the next run",
+            "Ctrl-Z   suspend; fg goes on",
+        ]

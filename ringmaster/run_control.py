@@ -10,12 +10,13 @@ from typing import Protocol
 
 from ringmaster.errors import ExecutorError
 from ringmaster.execution.executor import ErrorLines, Executor, Signals
+from ringmaster.reporting.keys import CTRL_X
 
 #: Seconds between two looks for a `stop` command.
 COMMAND_PERIOD = 0.5
 #: Keys as the display names them.
 HINT = "? keys  q stop  p pause"
-_STOPS = {"q": "q", "Q": "q", "\x18": "Ctrl-X"}
+_STOPS = {"q": "q", "Q": "q", CTRL_X: "Ctrl-X"}
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ def test_engines_standard_error_is_shown_while_the_game_is_played(folder: Path) 
 def test_run_plays_everything_and_prints_the_report(folder: Path) -> None:
     done = ringmaster(folder / "event.ctl")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "game 0_0: " in done.stdout
+    assert "game 0_0: " not in done.stdout
     assert "a v b (4/4 games)" in done.stdout
     written = ("status", "log", "hist", "report", "games", "games.pgn")
     assert outputs(folder) == {f"event.{x}" for x in written}

@@ -240,6 +240,87 @@ def test_new_hosts_get_games_before_the_next_result(control: Path) -> None:
     assert "host 3 joins" in control.with_suffix(".log").read_text()
 
 
+class Pressing(AtOnce):
+    """Press keys at given waits for results."""
+
+    def __init__(self, keys: dict[int, str], slots: int = 1) -> None:
+        super().__init__(Players(), slots)
+        self._keys = keys
+        self._waits = 0
+        self._pressed = ""
+        self.running_at: list[int] = []
+
+    def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[ExecutorEvent]:
+        if not all(isinstance(job, GameJob) for job in self.running()):
+            return super().wait(timeout, wake)
+        self._waits += 1
+        assert self._waits < 100, "the run does not end"
+        self._pressed += self._keys.get(self._waits, "")
+        self.running_at.append(len(self.running()))
+        return super().wait(0 if timeout is None else min(timeout, 0.001), wake)
+
+    def fileno(self) -> None:
+        return None
+
+    def read(self) -> str:
+        keys, self._pressed = self._pressed, ""
+        return keys
+
+
+def run_pressing(control: Path, keys: dict[int, str], slots: int = 1) -> tuple[int, Pressing]:
+    control.write_text(PLAYOFF)
+    executor = Pressing(keys, slots)
+    status = Ringmaster(
+        LoadedCompetition(control),
+        RunOptions(),
+        executor=lambda: executor,
+        display=QuietDisplay(sys.stderr),
+        keys=executor,
+        period=0.0,
+    ).run()
+    return status, executor
+
+
+def log(control: Path) -> str:
+    return control.with_suffix(".log").read_text()
+
+
+def test_paused_run_starts_no_games_until_it_goes_on(control: Path) -> None:
+    status, executor = run_pressing(control, {3: "p", 9: "p"})
+    assert status == 0
+    assert executor.running_at[:10] == [1, 1, 1, 1, 0, 0, 0, 0, 0, 1]
+    assert len(history(control)) == 12
+    assert "paused: no games start until p is pressed" in log(control)
+    assert "continued" in log(control)
+
+
+@pytest.mark.parametrize(("key", "name"), [("q", "q"), ("\x18", "Ctrl-X")])
+@pytest.mark.parametrize("pause", ["", "p"])
+def test_key_stops_the_run_after_games_in_progress_even_while_it_is_paused(
+    control: Path, key: str, name: str, pause: str
+) -> None:
+    status, executor = run_pressing(control, {2: pause, 4: key}, 2)
+    assert status == 0
+    assert executor.running_at[-1] == (0 if pause else 2)
+    assert 2 <= len(history(control)) < 12
+    assert f"stopped by {name}" in log(control)
+
+
+def test_pause_before_the_last_result_ends_with_the_competition(control: Path) -> None:
+    assert run_pressing(control, {12: "p"})[0] == 0
+    assert len(history(control)) == 12
+
+
+def test_keys_change_the_number_of_games_at_a_time(control: Path) -> None:
+    status, executor = run_pressing(control, {1: "++", 2: "---"})
+    assert status == 0
+    assert max(executor.running_at) == 3
+    assert executor.running_at[-1] == 1
+    assert "3 games at a time" in log(control)
+    assert "still 1 game at a time, the least number" in log(control)
+    assert len(history(control)) == 12
+
+
 def recorded(control: Path) -> tuple[list[str], int]:
     """Return the ids of recorded games, and the number of games in the state."""
     store = Store.open_readonly(control.with_suffix(".status"))
@@ -410,7 +491,7 @@ def interrupted_before_a_result(control: Path, monkeypatch: pytest.MonkeyPatch) 
     with monkeypatch.context() as patch:
 
         def no_loop(self: Ringmaster) -> None:
-            self._signals.received = signal.SIGINT
+            self._control.signals.received = signal.SIGINT
 
         patch.setattr(Ringmaster, "_loop", no_loop)
         assert run(control) == 3

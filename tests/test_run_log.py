@@ -23,7 +23,7 @@ class Run:
         self._folder = folder
         self._out, self._errors = io.StringIO(), io.StringIO()
         self.journal = Journal(folder / "log", folder / "hist", tree=folder / "tree")
-        display = PlainDisplay(self._out, self._errors)
+        display = PlainDisplay(self._out, self._errors, log_games=True)
         event: Any = SimpleNamespace(competition=SimpleNamespace(unit="games"))
         self.run_log = RunLog(self.journal, display, event)
 

@@ -59,7 +59,7 @@ _STEPS = (
     ("warnings", 1),
     ("report", 8),
     ("running", 1),
-    ("report", 3),
+    ("report", 6),
     ("running", 0),
     ("results", 0),
     ("report", 1),
@@ -282,6 +282,7 @@ def _render(blocks: Iterable[Table | Text], columns: int) -> list[str]:
 
 #: Most columns of a table that move to a second line of each row.
 _MOST_FOLDED = 5
+_LEAST_HEADER = 3
 
 
 def _folded(table: Table, columns: int) -> Table | Text:
@@ -304,12 +305,13 @@ def _folded(table: Table, columns: int) -> Table | Text:
     if not is_too_wide(first_columns(number)):
         return table
     for count in range(number - 1, max(0, number - 1 - _MOST_FOLDED), -1):
-        if not all(table.headers[count:]):
+        # the short headers of a cross table mean nothing away from their columns
+        if min(map(len, table.headers[count:])) < _LEAST_HEADER:
             break
         part = first_columns(count)
         if is_too_wide(part):
             continue
-        header, *lines = render_table(part).splitlines()
+        header, *lines = render_table(part).split("\n")
         pairs = zip(lines, table.rows, strict=True)
         rows = [text for line, row in pairs for text in (line, _second_line(table, row, count))]
         return Text(

@@ -75,6 +75,29 @@ class ExecutorContract:
         assert executor.room() == 3
         assert executor.room(ahead=True) >= 3
 
+    def test_new_slots_take_jobs_at_once(self, make: Make) -> None:
+        executor = make(3)
+        executor.resize(1)
+        assert (executor.slots, executor.room()) == (1, 1)
+        executor.submit(game(0))
+        executor.resize(3)
+        assert (executor.slots, executor.room()) == (3, 2)
+        events = run_all(executor, [game(n) for n in range(1, 20)])
+        assert all(isinstance(event, Done) for event in events)
+        assert len(events) == 20
+
+    def test_fewer_slots_cost_no_job(self, make: Make) -> None:
+        executor = make(3)
+        for n in range(9):
+            executor.submit(game(n))
+        executor.resize(1)
+        events = run_all(executor, [])
+        assert all(isinstance(event, Done) for event in events)
+        assert sorted(event.job.id for event in events) == [f"0_{n}" for n in range(9)]
+        assert (executor.slots, executor.room()) == (1, 1)
+        later = run_all(executor, [game(n) for n in range(9, 15)])
+        assert [event.job.id for event in later] == [f"0_{n}" for n in range(9, 15)]
+
     def test_equal_jobs_are_different_jobs(self, make: Make) -> None:
         executor = make(2)
         assert len(run_all(executor, [game(1)] * 5)) == 5

@@ -473,6 +473,71 @@ def test_no_job_starts_before_every_worker_is_ready(tmp_path: Path) -> None:
         executor.close()
 
 
+# More and fewer workers
+
+
+def test_game_in_progress_survives_its_worker_not_being_needed(
+    make: Maker, fifos: list[Fifo], tmp_path: Path
+) -> None:
+    executor = make(2)
+    jobs = [game(n, do="block", tell=fifo.path) for n, fifo in enumerate(fifos[:2])]
+    pids = []
+    for job, fifo in zip(jobs, fifos, strict=False):
+        executor.submit(job)
+        pids += fifo.pids(executor)
+    executor.resize(1)
+    assert list(executor.running()) == jobs
+    assert executor.wait(0) == []
+    # the newest worker leaves; without its job it has no replacement
+    os.kill(pids[1], signal.SIGKILL)
+    assert isinstance(one_event(executor), Lost)
+    executor.submit(game(3))
+    assert executor.wait(0.05) == []
+    executor.resize(2)
+    assert isinstance(one_event(executor), Done)
+    assert list(executor.running()) == jobs[:1]
+
+
+def test_worker_that_is_needed_again_before_its_game_ends_stays(
+    make: Maker, fifos: list[Fifo]
+) -> None:
+    executor = make(2)
+    pids = []
+    for n, fifo in enumerate(fifos[:2]):
+        executor.submit(game(n, do="block", tell=fifo.path))
+        pids += fifo.pids(executor)
+    executor.resize(1)
+    executor.resize(2)
+    os.kill(pids[1], signal.SIGKILL)
+    assert isinstance(one_event(executor), Lost)
+    executor.submit(game(3))
+    assert isinstance(one_event(executor), Done), "the dead worker has a replacement"
+
+
+@pytest.mark.process
+def test_idle_workers_that_are_not_needed_end(make: Maker) -> None:
+    executor = make(3)
+    assert all_work(executor)
+    before = set(everything())
+    executor.resize(1)
+    deadline = time.monotonic() + LONG
+    while len(before - set(everything())) < 2:
+        assert time.monotonic() < deadline
+        executor.wait(0.01)
+    assert all_work(executor)
+
+
+def test_workers_without_planned_cpus_are_refused(make: Maker) -> None:
+    executor = LocalExecutor(WORK, 1, setup={"cpus": [[0]]})
+    try:
+        with pytest.raises(ExecutorError, match=r"CPUs are planned for 1 .* -j 2 for more"):
+            executor.resize(2)
+        assert executor.slots == 1
+        assert all_work(executor)
+    finally:
+        executor.close()
+
+
 # The end
 
 

@@ -1,6 +1,6 @@
 """Watches for keys and tells what happens; run by test_keys.py in a terminal.
 
-usage: key_script.py MODE [FILE], MODE one of: watch, hangup, raise, once.  Lines go to FILE,
+usage: key_script.py MODE [FILE], MODE one of: watch, keys, hangup, raise, once.  Lines go to FILE,
 or to standard output.
 """
 
@@ -12,7 +12,7 @@ import signal
 import sys
 import termios
 
-from ringmaster.reporting.keys import KeyWatcher
+from ringmaster.reporting.keys import CTRL_X, KeyReader
 
 # tests that a shell runs in the background inherit an ignored SIGINT
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -31,22 +31,26 @@ def terminal_mode() -> str:
     return "cooked" if flags & termios.ICANON and flags & termios.ECHO else "raw"
 
 
-def watch(keys: KeyWatcher) -> None:
+def watch(keys: KeyReader) -> None:
     say("ready " + ("watching" if keys.fileno() is not None else "blind"))
-    while not keys.stop_requested():
+    pressed = ""
+    while CTRL_X not in pressed:
+        pressed += keys.read()
         fd = keys.fileno()
         if fd is None and mode == "hangup":
             say("gone")
             return
         # a short wait as in a main loop: `fg` need not come with a signal
         select.select([] if fd is None else [fd], [], [], 0.02)
+    if mode == "keys":
+        say("keys " + pressed.rstrip(CTRL_X))
     say("stop")
 
 
 if mode == "hangup":
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 try:
-    with KeyWatcher(lambda: say("suspending"), lambda: say("resuming")) as keys:
+    with KeyReader(lambda: say("suspending"), lambda: say("resuming")) as keys:
         if mode == "raise":
             say("inside " + terminal_mode())
             raise RuntimeError

@@ -10,8 +10,8 @@ _TOKEN = re.compile(r"\x1b\[(\??[0-9;]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+)")
 class FakeScreen:
     """Obeys cursor movement, erasing and cursor visibility; wraps and scrolls.
 
-    `history` has the lines that went out at the top.  Raises ValueError for
-    any other escape sequence.
+    `history` has the lines that went out at the top; the alternate screen has none.
+    Raises ValueError for any other escape sequence.
     """
 
     encoding = "utf-8"
@@ -23,6 +23,13 @@ class FakeScreen:
         self.cursor_visible = True
         self.writes: list[str] = []
         self._x = self._y = 0
+        #: Cells and cursor of the normal screen while the alternate one is shown.
+        self._normal: tuple[list[list[str]], int, int] | None = None
+        self._wraps = True
+
+    @property
+    def is_alternate(self) -> bool:
+        return self._normal is not None
 
     def isatty(self) -> bool:
         return True
@@ -42,10 +49,18 @@ class FakeScreen:
 
     def resize(self, columns: int, rows: int) -> None:
         """Change the size; what was there stays where it fits."""
-        self.cells = [(row + [" "] * columns)[:columns] for row in self.cells[:rows]]
-        self.cells += [[" "] * columns for _ in range(rows - len(self.cells))]
+        self.cells = self._fitted(self.cells, columns, rows)
+        if self._normal is not None:
+            cells, x, y = self._normal
+            cells = self._fitted(cells, columns, rows)
+            self._normal = cells, min(x, columns - 1), min(y, rows - 1)
         self.columns, self.rows = columns, rows
         self._x, self._y = min(self._x, columns - 1), min(self._y, rows - 1)
+
+    @staticmethod
+    def _fitted(cells: list[list[str]], columns: int, rows: int) -> list[list[str]]:
+        fitted = [(row + [" "] * columns)[:columns] for row in cells[:rows]]
+        return fitted + [[" "] * columns for _ in range(rows - len(fitted))]
 
     def write(self, text: str) -> int:
         self.writes.append(text)
@@ -68,9 +83,10 @@ class FakeScreen:
         return len(text)
 
     def _put(self, char: str) -> None:
-        if self._x == self.columns:
+        if self._x == self.columns and self._wraps:
             self._x = 0
             self._down()
+        self._x = min(self._x, self.columns - 1)
         self.cells[self._y][self._x] = char
         self._x += 1
 
@@ -78,7 +94,9 @@ class FakeScreen:
         if self._y < self.rows - 1:
             self._y += 1
             return
-        self.history.append("".join(self.cells.pop(0)).rstrip())
+        line = "".join(self.cells.pop(0)).rstrip()
+        if not self.is_alternate:
+            self.history.append(line)
         self.cells.append([" "] * self.columns)
 
     def _control(self, arguments: str, command: str) -> None:
@@ -86,8 +104,14 @@ class FakeScreen:
             return
         if arguments == "?25":
             self.cursor_visible = command == "h"
-        elif command == "A":
-            self._y = max(0, self._y - int(arguments or 1))
+        elif arguments == "?7":
+            self._wraps = command == "h"
+        elif arguments == "?1049":
+            self._switch(to_alternate=command == "h")
+        elif command == "J" and not arguments:
+            self.cells[self._y][self._x :] = [" "] * (self.columns - self._x)
+            for y in range(self._y + 1, self.rows):
+                self.cells[y] = [" "] * self.columns
         elif command == "K" and arguments == "2":
             self.cells[self._y] = [" "] * self.columns
         elif command == "J" and arguments == "2":
@@ -96,3 +120,13 @@ class FakeScreen:
             self._x = self._y = 0
         else:
             raise ValueError(f"unknown sequence CSI {arguments}{command}")
+
+    def _switch(self, *, to_alternate: bool) -> None:
+        if to_alternate == self.is_alternate:
+            return
+        if self._normal is None:
+            self._normal = self.cells, self._x, self._y
+            self.cells = [[" "] * self.columns for _ in range(self.rows)]
+        else:
+            self.cells, self._x, self._y = self._normal
+            self._normal = None

@@ -1,4 +1,4 @@
-"""Ctrl-X, in real pseudo-terminals and under a real shell's job control."""
+"""Keys, in real pseudo-terminals and under a real shell's job control."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from ringmaster.reporting.keys import KeyWatcher
+from ringmaster.reporting.keys import KeyReader
 
 pexpect = pytest.importorskip("pexpect")
 
@@ -70,6 +70,14 @@ def test_ctrl_x_is_seen_at_once_and_no_key_is_echoed(spawn: list[Any]) -> None:
     assert "^X" not in terminal.before
     terminal.expect_exact("after cooked")
     terminal.expect(pexpect.EOF)
+
+
+def test_all_keys_are_read_in_order_but_those_of_escape_sequences(spawn: list[Any]) -> None:
+    terminal = start(spawn, *command("keys"))
+    terminal.expect_exact("ready watching")
+    terminal.send("p+\x1b[A\x1bOq-\x1b[15~?\u00e9.\x18")
+    terminal.expect_exact("keys p+-?\ufffd\ufffd.")
+    terminal.expect_exact("stop")
 
 
 def test_ctrl_c_interrupts_and_the_terminal_is_restored(
@@ -206,9 +214,9 @@ def test_another_thread_watches_nothing() -> None:
     seen: list[int | None] = []
 
     def watch() -> None:
-        with KeyWatcher() as keys:
+        with KeyReader() as keys:
             seen.append(keys.fileno())
-            assert not keys.stop_requested()
+            assert keys.read() == ""
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -218,6 +226,6 @@ def test_another_thread_watches_nothing() -> None:
 
 def test_signal_handlers_are_restored() -> None:
     before = [signal.getsignal(number) for number in (signal.SIGTSTP, signal.SIGCONT)]
-    with KeyWatcher():
+    with KeyReader():
         pass
     assert [signal.getsignal(number) for number in (signal.SIGTSTP, signal.SIGCONT)] == before

@@ -45,49 +45,80 @@ def never() -> DisplayView:
     raise AssertionError("a view was built though nothing was due")
 
 
-def view(completed: int, total: int | None = 100) -> DisplayView:
-    return DisplayView("tune", Progress(completed, total), 1000.0, completed)
+def view(completed: int, total: int | None = 100, verdict: str = "") -> DisplayView:
+    return DisplayView("tune", Progress(completed, total), 1000.0, completed, verdict=verdict)
 
 
-def test_plain_display_prints_a_line_for_each_result() -> None:
+@pytest.mark.parametrize("log_games", [False, True])
+def test_plain_display_prints_a_line_for_each_result_on_request(log_games: bool) -> None:
     stream, errors = io.StringIO(), io.StringIO()
-    display = PlainDisplay(stream, errors, clock=Clock())
+    display = PlainDisplay(stream, errors, log_games=log_games, clock=Clock())
     display.start()
     display.results(["game 0_1: a beat b"])
     display.message("stopping after the current games")
     display.warning("beware")
     display.close()
-    assert stream.getvalue() == "game 0_1: a beat b\nstopping after the current games\n"
+    game = "game 0_1: a beat b\n" * log_games
+    assert stream.getvalue() == game + "stopping after the current games\n"
     assert errors.getvalue() == "beware\n"
 
 
-def test_plain_display_reports_progress_once_an_interval() -> None:
+def test_plain_display_reports_progress_and_verdict_once_a_minute() -> None:
     clock, stream = Clock(), io.StringIO()
-    display = PlainDisplay(stream, io.StringIO(), interval=30.0, clock=clock)
+    display = PlainDisplay(stream, io.StringIO(), clock=clock)
     display.start()
+    display.update(lambda: view(0, None))
     display.update(never)
-    assert display.next_update() == 30.0
-    clock.now += 29.0
-    display.update(never)
-    clock.now += 1.0
+    assert display.next_update() == 5.0
+    for _ in range(11):
+        clock.now += 5.0
+        display.update(lambda: view(60, None, verdict="a is better"))
+    assert stream.getvalue() == ""
+    clock.now += 5.0
     assert display.next_update() == 0.0
-    display.update(lambda: view(60))
+    display.update(lambda: view(60, 6000, verdict="a is better"))
     display.update(never)
-    assert stream.getvalue() == "60/100 games  60%  2.0 games/s  20 s left\n"
+    assert stream.getvalue() == ("60/6000 games  1%  1.0 games/s  1 h 39 min left  a is better\n")
+
+
+def test_plain_display_reports_milestones_at_once() -> None:
+    clock, stream = Clock(), io.StringIO()
+    display = PlainDisplay(stream, io.StringIO(), clock=clock)
+    display.start()
+    for completed in (0, 9, 10, 11, 24, 26, 50, 70, 75, 99, 100):
+        display.update(lambda count=completed: view(count))
+        clock.now += 5.0
+    lines = stream.getvalue().splitlines()
+    assert [line.split("/")[0] for line in lines] == ["10", "26", "50", "75", "100"]
+
+
+def test_plain_display_reports_the_beginning_of_a_closing_match() -> None:
+    clock, stream = Clock(), io.StringIO()
+    display = PlainDisplay(stream, io.StringIO(), clock=clock)
+    for completed, phase in ((10, "tuning"), (11, "tuning"), (12, "closing match")):
+        clock.now += 5.0
+        display.update(
+            lambda count=completed, name=phase: DisplayView(
+                "tune", Progress(count, 1000, phase=name), 1000.0, count
+            )
+        )
+    (line,) = stream.getvalue().splitlines()
+    assert line.startswith("12/1000 games")
+    assert line.endswith("closing match")
 
 
 def test_plain_display_prints_no_unchanged_progress() -> None:
     clock, stream = Clock(), io.StringIO()
     display = PlainDisplay(stream, io.StringIO(), clock=clock)
     for _ in range(5):
-        clock.now += 30.0
+        clock.now += 60.0
         display.update(lambda: view(60, None))
     assert len(stream.getvalue().splitlines()) == 1
 
 
 def test_plain_output_never_has_control_codes() -> None:
     stream, errors = io.StringIO(), io.StringIO()
-    display = PlainDisplay(stream, errors, clock=Clock())
+    display = PlainDisplay(stream, errors, log_games=True, clock=Clock())
     display.results(["evil \x1b[2J\x07\u202e name"])
     display.warning("first\nsecond\x1b]0;title\x07")
     assert stream.getvalue() == "evil \ufffd\ufffd name\n"
@@ -122,7 +153,7 @@ def test_a_closed_pipe_is_no_error(closed: bool) -> None:
     stream: io.StringIO = io.StringIO() if closed else BrokenStream()
     if closed:
         stream.close()
-    display = PlainDisplay(stream, stream, clock=Clock())
+    display = PlainDisplay(stream, stream, log_games=True, clock=Clock())
     for _ in range(3):
         display.results(["game 0_1: a beat b"])
         display.warning("beware")
@@ -132,7 +163,7 @@ def test_a_closed_pipe_is_no_error(closed: bool) -> None:
 def test_an_ascii_stream_gets_ascii() -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii")
-    display = PlainDisplay(stream, stream, clock=Clock())
+    display = PlainDisplay(stream, stream, log_games=True, clock=Clock())
     display.results(["θ+ beat θ- by ±3 …"])
     assert raw.getvalue() == b"?+ beat ?- by +/-3 ...\n"
     stream.close()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import os
+import re
+import select
+import signal
 from typing import TextIO, cast
 
 import pytest
 
 from ringmaster.model.report import Progress, Report, Text
-from ringmaster.reporting.layout import DisplayView
+from ringmaster.reporting.progress import DisplayView
 from ringmaster.reporting.terminal import Screen, TerminalDisplay
 from tests.reporting.screen import FakeScreen
 
@@ -17,13 +20,14 @@ from tests.reporting.screen import FakeScreen
 class Stage:
     """A display with its screen and its clock."""
 
-    def __init__(self, columns: int = 60, rows: int = 12) -> None:
+    def __init__(self, columns: int = 60, rows: int = 12, *, colours: bool = True) -> None:
         self.now = 1000.0
         self.screen = FakeScreen(columns, rows)
         self.display = TerminalDisplay(
             cast(TextIO, self.screen),
             clock=lambda: self.now,
             size=lambda: (self.screen.columns, self.screen.rows),
+            colours=colours,
         )
         self.built = 0
         self.completed = 0
@@ -38,7 +42,8 @@ class Stage:
             completed_this_run=self.completed,
             report=Report((Text(("parameters",)),)),
             results=self.results,
-            hint="Ctrl-X to stop",
+            hint="? keys",
+            verdict="a is better",
         )
 
     def draw(self, seconds: float = 1.0) -> list[str]:
@@ -49,25 +54,25 @@ class Stage:
 
 
 @pytest.fixture
-def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.delenv("NO_COLOR", raising=False)
+def stage() -> Stage:
     return Stage()
 
 
-def test_the_screenful_is_drawn_and_redrawn_in_place(stage: Stage) -> None:
+def test_the_alternate_screen_is_drawn_and_redrawn_in_place(stage: Stage) -> None:
     stage.display.start()
+    stage.screen.write("$ ringmaster x.ctl\n")
     first = stage.draw()
-    assert first[0].startswith("tune: spsa")
-    assert first[-1] == "Ctrl-X to stop"
+    assert stage.screen.is_alternate
+    assert first[0] == "a is better"
+    assert first[-1].startswith("tune: spsa")
     stage.completed = 50
     stage.results = ["a beat b", "b beat a"]
     second = stage.draw()
-    assert second[0].startswith("tune: spsa")
     assert "50/100 games" in second[1]
     assert [line for line in second if "beat" in line] == ["a beat b", "b beat a"]
     stage.results = []
-    assert len(stage.draw()) == len(first)
+    assert len(stage.draw()) == len(first) == 12
+    assert not any("beat" in line for line in stage.screen.lines())
     assert stage.screen.history == []
 
 
@@ -97,26 +102,41 @@ def test_next_update_is_soon_when_a_message_waits(stage: Stage) -> None:
     stage.display.update(stage.view)
     assert stage.display.next_update() == pytest.approx(0.115)
     stage.draw()
-    stage.display.warning("beware")
+    stage.display.message("beware")
     assert stage.display.next_update() == pytest.approx(0.125)
 
 
-def test_messages_stay_above_the_display(stage: Stage) -> None:
+def test_messages_before_the_first_drawing_are_printed_at_once(stage: Stage) -> None:
+    stage.display.start()
+    stage.display.warning("player 'b': its check has taken 10 s so far")
+    assert stage.screen.lines() == ["player 'b': its check has taken 10 s so far"]
+    stage.draw()
+    stage.display.close()
+    assert stage.screen.lines() == ["player 'b': its check has taken 10 s so far"]
+
+
+def test_messages_are_shown_for_a_minute_and_printed_on_the_normal_screen(stage: Stage) -> None:
     stage.draw()
     stage.display.message("first\nsecond \x1b[2J")
-    stage.display.warning("third")
     lines = stage.draw()
-    assert lines[:3] == ["first", "second \ufffd", "third"]
-    assert lines[3].startswith("tune: spsa")
-    assert stage.draw()[3].startswith("tune: spsa")
+    assert [line for line in lines if line in ("first", "second \ufffd")] == [
+        "first",
+        "second \ufffd",
+    ]
+    assert "first" not in stage.draw(61.0)
+    stage.display.warning("third")
+    stage.display.close()
+    assert stage.screen.lines() == ["first", "second \ufffd", "third"]
+    assert not stage.screen.is_alternate
+    assert stage.screen.cursor_visible
 
 
-def test_engines_standard_error_stays_above_the_display(stage: Stage) -> None:
+def test_engines_standard_error_is_shown_and_printed_in_the_end(stage: Stage) -> None:
     stage.draw()
     stage.display.engine_errors(["0_0 a stderr: one \x1b[2J", "0_1 b stderr: two"])
-    lines = stage.draw()
-    assert lines[:2] == ["0_0 a stderr: one \ufffd", "0_1 b stderr: two"]
-    assert lines[2].startswith("tune: spsa")
+    assert "0_0 a stderr: one \ufffd" in stage.draw()
+    stage.display.close()
+    assert stage.screen.lines() == ["0_0 a stderr: one \ufffd", "0_1 b stderr: two"]
 
 
 def test_engines_standard_error_goes_where_standard_error_was_redirected(stage: Stage) -> None:
@@ -129,67 +149,65 @@ def test_engines_standard_error_goes_where_standard_error_was_redirected(stage: 
     assert "one" not in "".join(stage.screen.lines())
 
 
-def test_many_messages_scroll_away_and_leave_one_display(stage: Stage) -> None:
+def test_messages_stay_in_order_however_many(stage: Stage) -> None:
+    stage.draw()
     for number in range(40):
         stage.display.message(f"message {number}")
     stage.draw()
-    lines = stage.draw()
-    everything = stage.screen.history + lines
-    assert [line for line in everything if line.startswith("message")] == [
-        f"message {number}" for number in range(40)
-    ]
-    assert sum(line.startswith("tune: spsa") for line in everything) == 1
-
-
-def test_closing_leaves_only_the_messages(stage: Stage) -> None:
-    stage.draw()
-    assert not stage.screen.cursor_visible
-    stage.display.message("last words")
     stage.display.close()
     stage.display.close()
-    assert stage.screen.lines() == ["last words"]
-    assert stage.screen.cursor_visible
+    everything = stage.screen.history + stage.screen.lines()
+    assert everything == [f"message {number}" for number in range(40)]
 
 
-def test_messages_before_the_first_drawing_are_not_lost(stage: Stage) -> None:
-    stage.display.start()
-    stage.display.warning("engine not found")
-    stage.display.close()
-    assert stage.screen.lines() == ["engine not found"]
-
-
-@pytest.mark.parametrize(("columns", "rows"), [(30, 12), (60, 6), (120, 40), (12, 3)])
+@pytest.mark.parametrize(
+    ("columns", "rows"), [(30, 12), (40, 10), (60, 6), (80, 24), (120, 40), (200, 60), (12, 3)]
+)
 def test_a_resized_terminal_gets_one_clean_display(stage: Stage, columns: int, rows: int) -> None:
     stage.results = ["a beat b"] * 30
     stage.draw()
     stage.screen.resize(columns, rows)
     lines = stage.draw()
-    assert lines[0].startswith("tune: spsa"[: columns - 3])
-    assert sum(line.startswith("tune:") for line in lines) == 1
-    assert len(lines) < rows
+    assert sum("a is better" in line for line in lines) == 1
+    assert sum("? keys" in line for line in lines) == 1
+    assert len(lines) == rows
     assert stage.draw(0.2) == lines
-
-
-def test_suspending_clears_the_display_and_resuming_draws_it_again(stage: Stage) -> None:
-    before = stage.draw()
-    stage.display.suspend()
+    stage.display.close()
     assert stage.screen.lines() == []
+
+
+def test_suspending_shows_the_normal_screen_and_resuming_draws_again(stage: Stage) -> None:
+    before = stage.draw()
+    stage.display.warning("beware")
+    stage.display.suspend()
+    lines = stage.screen.lines()
+    assert lines[0] == "beware"
+    assert lines[1].startswith("0/100 games")
+    assert lines[2] == "a is better"
     assert stage.screen.cursor_visible
     stage.screen.write("$ fg\n")
     stage.display.resume()
-    lines = stage.draw(0.001)
-    assert lines[0] == "$ fg"
-    assert len(lines) == 1 + len(before)
+    assert stage.draw(0.001) == before
     assert not stage.screen.cursor_visible
+    stage.display.close()
+    assert stage.screen.lines()[3:] == ["$ fg"]
 
 
-def test_suspending_in_the_middle_of_a_drawing_shows_the_cursor(stage: Stage) -> None:
-    stage.draw()
-    stage.display._busy = True
-    stage.display.suspend()
-    assert stage.screen.cursor_visible
-    stage.display._busy = False
-    assert stage.draw()[0].startswith("tune: spsa")
+def test_ctrl_z_waits_for_the_end_of_a_drawing(stage: Stage) -> None:
+    stopped: list[bool] = []
+    handler = signal.signal(signal.SIGTSTP, lambda *_: stopped.append(stage.screen.is_alternate))
+    write = stage.screen.write
+
+    def interrupted(text: str) -> int:
+        os.kill(os.getpid(), signal.SIGTSTP)
+        return write(text)
+
+    try:
+        stage.screen.write = interrupted  # type: ignore[method-assign]  # a signal in between
+        stage.draw()
+    finally:
+        signal.signal(signal.SIGTSTP, handler)
+    assert stopped == [True]
 
 
 def test_a_terminal_that_hangs_up_is_no_error(
@@ -214,17 +232,64 @@ def test_nothing_is_drawn_in_the_background(stage: Stage, monkeypatch: pytest.Mo
     stage.draw()
     assert stage.screen.writes == []
     monkeypatch.setattr(os, "tcgetpgrp", lambda fd: os.getpgrp())
-    assert stage.draw()[0] == "while away"
+    assert "while away" in stage.draw()
 
 
 def test_a_terminal_without_a_size_is_80_by_24() -> None:
     assert Screen(cast(TextIO, FakeScreen(10, 10))).size() == (80, 24)
 
 
-def test_an_ascii_terminal_gets_an_ascii_bar(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage.screen, "encoding", "ascii")
+def test_an_ascii_terminal_gets_an_ascii_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeScreen, "encoding", "ascii")
+    stage = Stage(100)
     stage.completed = 50
-    stage.screen.resize(100, 12)
     line = stage.draw()[1]
     assert line.startswith("####")
     assert line.isascii()
+
+
+def test_without_colours_only_bold_and_dim_are_used() -> None:
+    stage = Stage(100, colours=False)
+    stage.completed = 50
+    stage.display.warning("beware")
+    stage.draw()
+    codes = set(re.findall(r"\x1b\[([0-9;]*)m", "".join(stage.screen.writes)))
+    assert codes == {"1", "2", "0"}
+    assert stage.screen.lines()[1].startswith("━" * 20 + "─" * 20)
+
+
+def read_everything(fd: int) -> bytes:
+    data = b""
+    while select.select([fd], [], [], 0)[0]:
+        data += os.read(fd, 1 << 16)
+    return data
+
+
+def test_a_terminal_that_nobody_reads_misses_drawings_and_stops_nothing() -> None:
+    controller, terminal = os.openpty()
+    now = 0.0
+    with open(terminal, "w", encoding="utf-8") as stream, open(controller, "rb") as reader:
+        display = TerminalDisplay(stream, clock=lambda: now, size=lambda: (200, 60))
+
+        def view() -> DisplayView:
+            return DisplayView("x", Progress(1, 2), 0.0, results=["result" * 30] * 60)
+
+        built = 0
+        for _ in range(100):
+            now += 1.0
+            before = built
+
+            def counted() -> DisplayView:
+                nonlocal built
+                built += 1
+                return view()
+
+            display.update(counted)
+        assert before == built < 100
+        read_everything(reader.fileno())
+        now += 1.0
+        display.update(counted)
+        assert built == before + 1
+        read_everything(reader.fileno())
+        display.close()
+        assert read_everything(reader.fileno()).endswith(b"\x1b[?1049l")

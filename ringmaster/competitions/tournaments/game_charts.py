@@ -93,7 +93,8 @@ class GameCharts:
             self._by_colour(),
             self._by_opening(),
             self._by_length(),
-            self._by_ending(tallies),
+            self._by_ending(),
+            self._by_player(tallies),
             self._resources(tallies),
             _faults(self._players, tallies),
         )
@@ -187,7 +188,7 @@ class GameCharts:
             ("no result", "aside", _UNKNOWN),
         ]
 
-    def _by_ending(self, tallies: Sequence[Tally]) -> ChartGroup:
+    def _by_ending(self) -> ChartGroup:
         counts: dict[str, list[int]] = {}
         two = len(self._players) == 2
         for codes, column, reason, count in self._results():
@@ -205,7 +206,7 @@ class GameCharts:
             first, second = (f"{code} won" for code in self._players)
             outcomes[0], outcomes[2] = (first, "main", _FIRST), (second, "average", _SECOND)
         endings = Bars(
-            "Endings",
+            "",
             tuple(names),
             tuple(
                 BarSeries(title, tuple(float(counts[name][column]) for name in names), role)
@@ -215,9 +216,9 @@ class GameCharts:
             y_label="games",
             stacked=True,
         )
-        return ChartGroup("Endings", (endings, self._by_player(tallies)), key="endings")
+        return ChartGroup("Endings", (endings,), key="endings")
 
-    def _by_player(self, tallies: Sequence[Tally]) -> Bars:
+    def _by_player(self, tallies: Sequence[Tally]) -> ChartGroup:
         """Return each player's wins, draws and losses, those by faults apart."""
         kinds = ("won", "won by a fault", "drawn", "no result", "lost by a fault", "lost")
         roles: tuple[Role, ...] = ("good", "main", "neutral", "aside", "average", "bad")
@@ -237,8 +238,9 @@ class GameCharts:
             BarSeries(kind, tuple(float(totals[code][kind]) for code in names), role)
             for kind, role in zip(kinds, roles, strict=True)
         )
-        bars = tuple(s for s in series if any(s.values))
-        return Bars("By player", names, bars, y_label="games", stacked=True)
+        known = tuple(s for s in series if any(s.values))
+        bars = Bars("", names, known, y_label="games", stacked=True)
+        return ChartGroup("Results by player", (bars,) if names else (), key="results")
 
     def _resources(self, tallies: Sequence[Tally]) -> ChartGroup:
         cpu: defaultdict[str, float] = defaultdict(float)

@@ -94,6 +94,33 @@ def assignment(name: str, value: Any) -> str:
     return f"{name} = {literal(value, room=WIDTH - len(name) - 3)}"
 
 
+#: Arguments of Player(…) that limit its moves.
+_LIMITS = ("time_control", "nodes", "depth", "move_time")
+
+
+def shared_settings(players: Mapping[str, Call]) -> tuple[dict[str, Any], dict[str, Call]]:
+    """Return limits and options that all of several players have, as settings of the top level,
+    and the players without them."""
+    calls = list(players.values())
+    if len(calls) < 2:
+        return {}, dict(players)
+    limits = [{k: v for k, v in call.kwargs.items() if k in _LIMITS} for call in calls]
+    shared = limits[0] if all(each == limits[0] for each in limits) else {}
+    options = [call.kwargs.get("options", {}) for call in calls]
+    common = {
+        name: value
+        for name, value in options[0].items()
+        if all(name in each and literal(each[name]) == literal(value) for each in options)
+    }
+    rest = {}
+    for code, call in players.items():
+        own = {k: v for k, v in call.kwargs.items() if k not in (*shared, "options")}
+        kept = {k: v for k, v in call.kwargs.get("options", {}).items() if k not in common}
+        arguments = {"options": kept, **own} if kept else own
+        rest[code] = Call(call.kind, call.args, arguments)
+    return {**shared, **({"options": common} if common else {})}, rest
+
+
 def comment(text: str, indent: str = "") -> str:
     """Return a wrapped comment with unprintable characters escaped.
 
@@ -265,17 +292,20 @@ class Match:
         if self.parallel is not None:
             about = "# Games at a time, unless the command line has -j."
             parts.append(f"{about}\n{assignment('parallel', self.parallel)}")
-        parts.append("\n".join(self._players()))
+        entrants = {entrant.code: entrant.call() for entrant in self.entrants}
+        shared, calls = shared_settings(entrants)
+        parts += [assignment(name, value) for name, value in shared.items()]
+        parts.append("\n".join(self._players(calls)))
         for setting, value in self.settings.items():
             lines = [comment(self.comments[setting])] if setting in self.comments else []
             parts.append("\n".join([*lines, assignment(setting, value)]))
         return "\n\n".join(parts) + "\n"
 
-    def _players(self) -> Iterator[str]:
+    def _players(self, calls: Mapping[str, Call]) -> Iterator[str]:
         yield "players = {"
         for entrant in self.entrants:
             if entrant.name and entrant.name != entrant.code:
                 yield f"    # {printable(entrant.name)}"
             head = f"    {literal(entrant.code)}: "
-            yield f"{head}{literal(entrant.call(), 4, 95 - len(head))},"
+            yield f"{head}{literal(calls[entrant.code], 4, 95 - len(head))},"
         yield "}"

@@ -3,7 +3,7 @@ of the settings tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from ringmaster.competitions.common_settings import PLAYER
 from ringmaster.errors import UsageError, nearest
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName
 from ringmaster.model.settings import REQUIRED, Setting
-from ringmaster.scaffold.control_file import Call, assignment, comment, literal
+from ringmaster.scaffold.control_file import Call, assignment, comment, literal, shared_settings
 from ringmaster.scaffold.engines import Declared, Which, installed, tunable, which
 from ringmaster.scaffold.skeletons import SKELETONS, Skeleton
 
@@ -30,6 +30,9 @@ _OTHER_GAMES: dict[GameName, frozenset[str]] = {
             "resign_adjudication",
             "record_info",
             "record_format",
+            "nodes",
+            "depth",
+            "options",
         }
     ),
     "chess": frozenset({"entering_king", "record_format"}),
@@ -149,17 +152,18 @@ def new_control_file(
             "An engine that crashes, hangs or breaks the protocol during a game loses the game.  "
             'With "void" the game is repeated, which favours a faulty engine.'
         )
+    shared, skeleton.players = shared_settings(skeleton.players)
     parts = [
         _heading(purpose, type_name, name),
         assignment("competition_type", type_name),
         f"# {_help(competition.table, 'game')}\n{assignment('game', game)}",
-        *_players(chosen, skeleton),
+        *_players(chosen, skeleton, competition.table, shared),
         *_settings(competition.table, skeleton),
         comment(
             "Further settings with their default values, or with an example.  Remove the # to "
             f"change a setting.  docs/reference/{type_name}.rst describes all settings."
         ),
-        *_others(chosen, competition.table, skeleton),
+        *_others(chosen, competition.table, skeleton, shared),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -210,10 +214,14 @@ def _help(table: tuple[Setting, ...], name: str) -> str:
     return ""
 
 
-def _players(game: GameName, skeleton: Skeleton) -> Iterator[str]:
+def _players(
+    game: GameName, skeleton: Skeleton, table: tuple[Setting, ...], shared: Mapping[str, Any]
+) -> Iterator[str]:
     needs_sys = "sys.executable" in repr(skeleton.players)
     if needs_sys:
         yield "import sys"
+    for name, value in shared.items():
+        yield f"{comment(_help(table, name))}\n{assignment(name, value)}"
     head = ["The engines by player code, a short name for reports and for the settings below."]
     head += dict.fromkeys(engine.note for engine in skeleton.engines if engine.note)
     lines = [comment("\n".join(head)), "players = {"]
@@ -221,7 +229,7 @@ def _players(game: GameName, skeleton: Skeleton) -> Iterator[str]:
         lines.append(f'    "{code}": {literal(call, 4, 80 - len(code))},')
     lines.append("}")
     yield "\n".join(lines)
-    used = {name for call in skeleton.players.values() for name in call.kwargs}
+    used = {name for call in skeleton.players.values() for name in call.kwargs} | shared.keys()
     hidden = (_NOT_GTP if PROTOCOL_OF_GAME[game] == "gtp" else _GTP_ONLY) | used | {"protocol"}
     rows = [comment("Further arguments of a player:")]
     for setting in PLAYER.settings:
@@ -243,8 +251,10 @@ def _place(setting: Setting) -> int:
     return _FIRST.index(setting.name) if setting.name in _FIRST else len(_FIRST)
 
 
-def _others(game: GameName, table: tuple[Setting, ...], skeleton: Skeleton) -> Iterator[str]:
-    hidden = {"game", "players", "make_candidate", "player", *skeleton.settings}
+def _others(
+    game: GameName, table: tuple[Setting, ...], skeleton: Skeleton, shared: Mapping[str, Any]
+) -> Iterator[str]:
+    hidden = {"game", "players", "make_candidate", "player", *skeleton.settings, *shared}
     hidden |= _OTHER_GAMES[game] | (frozenset() if game == "go" else _GO_ONLY)
     for setting in sorted(table, key=_place):
         if setting.name in hidden or setting.default is REQUIRED:

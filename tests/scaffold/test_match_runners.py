@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.competitions.common_settings import PlayerDefinition
+from ringmaster.competitions.common_settings import PlayerDefinition, find_player
 from ringmaster.errors import UsageError
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.scaffold.control_file import Call, Match, Places, plain
@@ -37,8 +37,8 @@ def arguments(match: Match, code: str) -> dict[str, Any]:
 
 
 def players(loaded: LoadedCompetition) -> dict[str, PlayerDefinition]:
-    players: dict[str, PlayerDefinition] = loaded.control_file.values["players"]
-    return players
+    values = loaded.control_file.values
+    return {code: find_player(values, code, ()) for code in values["players"]}
 
 
 def test_programs_are_recognised_by_name_wherever_they_are() -> None:
@@ -53,6 +53,24 @@ def test_programs_are_recognised_by_name_wherever_they_are() -> None:
 
 
 # Pairings and limits
+
+
+def test_keys_of_each_become_settings_of_all_players(tmp_path: Path) -> None:
+    each = "-each tc=10+0.1 option.Hash=16 "
+    command = f"fastchess -engine cmd=/e/a option.Move=3 -engine cmd=/e/b {each}-rounds 100"
+    competition = loaded(command, tmp_path)
+    values = competition.control_file.values
+    assert (str(values["time_control"]), values["options"]) == ("10+0.1", {"Hash": 16})
+    own = {code: definition.values for code, definition in values["players"].items()}
+    assert [own[code]["options"] for code in ("a", "b")] == [{"Move": 3}, None]
+    assert [own[code]["time_control"] for code in ("a", "b")] == [None, None]
+
+
+def test_limits_that_differ_stay_with_their_players(tmp_path: Path) -> None:
+    engines = "-engine cmd=/e/a nodes=5 -engine cmd=/e/b nodes=6 -each option.Hash=16 "
+    competition = loaded(f"fastchess {engines}-rounds 100", tmp_path)
+    assert competition.control_file.values["nodes"] is None
+    assert [p.make("x", "chess").nodes for p in players(competition).values()] == [5, 6]
 
 
 def test_two_engines_play_games_times_rounds(tmp_path: Path) -> None:

@@ -168,8 +168,8 @@ def test_absolute_names_in_the_folders_of_script_and_control_file_become_relativ
     assert run(["import", "scripts/match.sh", "-o", "my.ctl"]) == 0
     assert run(["import", "scripts/match.sh", "-o", "scripts/my.ctl"]) == 0
     for control, parts in {
-        "my.ctl": ['Player("build/a", cwd=".",', 'Openings("scripts/book.epd"'],
-        "scripts/my.ctl": ['Player("../build/a", cwd="..",', 'Openings("book.epd"'],
+        "my.ctl": ['Player("build/a", cwd=".")', 'Openings("scripts/book.epd"'],
+        "scripts/my.ctl": ['Player("../build/a", cwd="..")', 'Openings("book.epd"'],
     }.items():
         text = Path(control).read_text()
         assert all(part in text for part in [*parts, 'Player("/e/b"'])

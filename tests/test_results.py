@@ -518,6 +518,8 @@ def test_data_frame_of_parameters_has_types_by_value(tmp_path: Path) -> None:
     frame = results.to_dataframe("parameters")
     assert frame["code"].tolist() == ["x", "n"]
     assert str(frame["code"].dtype) == "string"
+    assert frame["optimum"].isna().all()
+    assert str(frame["optimum"].dtype) == "float64"
     assert "object" not in set(map(str, frame.dtypes))
     assert len(results.to_dataframe("trajectory")) == 0
     with pytest.raises(RingmasterError, match=r"no table 'moves'; choose from games, matchups"):

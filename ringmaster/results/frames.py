@@ -64,7 +64,11 @@ def frame_of(rows: Iterable[Mapping[str, Any]]) -> pandas.DataFrame:
     """
     flat_rows = [dict(_flattened(row)) for row in rows]
     names = dict.fromkeys(name for row in flat_rows for name in row)
-    columns = [(name, common_kind({kind_of(row.get(name)) for row in flat_rows})) for name in names]
+    columns: list[tuple[str, Kind]] = []
+    for name in names:
+        kinds = {kind_of(row.get(name)) for row in flat_rows}
+        # what no row knows yet is an estimate
+        columns.append((name, "number" if kinds == {"none"} else common_kind(kinds)))
     return make_frame(columns, ([row.get(name) for name in names] for row in flat_rows))
 
 

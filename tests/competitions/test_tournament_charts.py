@@ -311,7 +311,7 @@ def test_endings_of_two_players_are_by_winner_and_those_of_more_by_colour() -> N
 def test_bars_of_a_player_add_up_to_its_games(tmp_path: Path) -> None:
     competition = made(tmp_path, MATCH % (30, ""))
     history = play(competition, 30, chance(2), forfeit=True)
-    outcomes = bars(by_key(competition.charts(history))["results"])
+    outcomes = bars(by_key(competition.charts(history))["players"])
     for code in ("new", "old"):
         assert sum(series[code] or 0 for series in outcomes.values()) == 30
     assert outcomes["won by a fault"]["new"] == outcomes["lost by a fault"]["old"] != 0

@@ -240,7 +240,7 @@ class GameCharts:
         )
         known = tuple(s for s in series if any(s.values))
         bars = Bars("", names, known, y_label="games", stacked=True)
-        return ChartGroup("Results by player", (bars,) if names else (), key="results")
+        return ChartGroup("Results by player", (bars,) if names else (), key="players")
 
     def _resources(self, tallies: Sequence[Tally]) -> ChartGroup:
         cpu: defaultdict[str, float] = defaultdict(float)

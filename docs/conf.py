@@ -1,7 +1,14 @@
 """Sphinx: `sphinx-build -W docs FOLDER` makes the pages (extra ``docs``)."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
 
 project = "ringmaster"
 _source = Path(__file__).parent.parent / "ringmaster" / "__init__.py"
@@ -10,12 +17,59 @@ assert _version is not None
 version = release = _version[1]
 extensions = ["sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_design"]
 exclude_patterns = ["_build", "man"]
+# docstrings and help texts have names between single grave accents
+default_role = "literal"
 html_theme = "furo"
 html_title = f"ringmaster {version}"
+html_show_sourcelink = False
 # "$ " begins a command, other lines are its output
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
-# the docstrings describe attributes in columns
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_typehints_description_target = "documented"
+autodoc_default_options = {"members": True}
+
+_COLUMNS = re.compile(r"(\w+(?:, \w+)*)  +(\S.*)")
+
+
+def list_columns(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Turn the columns "name   text" of a docstring into a list of fields."""
+    field = "ivar" if what == "class" else "param"
+    listed: list[str] = []
+    entry = False
+    for line in lines:
+        if match := _COLUMNS.fullmatch(line):
+            names, text = match.groups()
+            types = getattr(obj, "__annotations__", {}) if what == "class" else {}
+            listed += [f":vartype {n}: {types[n]}" for n in names.split(", ") if n in types]
+            *others, last = names.split(", ")
+            listed += [f":{field} {other}: see ``{last}``" for other in others]
+            listed.append(f":{field} {last}: {text}")
+            entry = True
+        else:
+            entry = entry and line.startswith(" ")
+            listed.append(f"    {line.strip()}" if entry else line)
+    lines[:] = listed
+
+
+def without_constructor(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str, returns: str
+) -> tuple[str, str | None] | None:
+    """Drop the arguments of classes: their objects come from `load`."""
+    return ("", None) if what == "class" else None
+
+
+def _setting_name(env: Any, text: str, node: addnodes.desc_signature) -> str:
+    """Show a setting's name without its competition type or call; the anchor has both."""
+    node += addnodes.desc_name("", "", nodes.Text(text.rpartition(".")[2]))
+    return text
+
+
+def setup(app: Sphinx) -> None:
+    """Add the directive and the role ``setting``, and the reading of docstrings."""
+    app.add_object_type("setting", "setting", "pair: %s; setting", _setting_name)
+    app.connect("autodoc-process-docstring", list_columns)
+    app.connect("autodoc-process-signature", without_constructor)

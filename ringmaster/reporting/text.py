@@ -36,6 +36,10 @@ _ASCII_FORMS = str.maketrans(
         "╸": "#",
         "─": "-",
         "±": "+/-",
+        "→": ">",
+        "↑": "^",
+        "↓": "v",
+        **dict(zip("▁▂▃▄▅▆▇█", "_.:-=+*#", strict=True)),
         REPLACEMENT: "?",
     }
 )

@@ -343,9 +343,9 @@ def test_every_pairing_of_an_all_play_all_is_tested_by_itself() -> None:
         codes = sorted(player.code for player in job.players)
         tournament.record_result(job.ticket, won(job, codes[0]))
     assert all(t.trial.decision.accepted == "H1" for t in tournament.tallies.values())
-    text = render_report(tournament.live_report())
-    assert "a v c" in text
-    assert "H1: a is stronger than c" in text
+    rows = [line.split() for line in render_report(tournament.live_report()).splitlines()]
+    (row,) = (row for row in rows if row[:3] == ["a", "v", "c"])
+    assert "H1" in row
 
 
 @pytest.mark.parametrize(
@@ -363,7 +363,7 @@ def test_conclusion_is_stated_in_words(elo0: float, elo1: float, letters: str, w
     playoff = chess(sprt(elo0, elo1))
     play(playoff, letters)
     assert told(playoff)["conclusion"] == words
-    assert words in render_report(playoff.live_report()).splitlines()
+    assert words in render_report(playoff.report()).splitlines()
 
 
 def test_one_matchup_can_have_a_test_of_its_own_or_none() -> None:

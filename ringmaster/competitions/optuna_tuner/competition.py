@@ -502,7 +502,9 @@ class OptunaTuner(GameTune):
         return Report(tuple(blocks))
 
     def live_report(self) -> Report:
-        return Report((*self._report(live=True).short(), *self.closing.blocks(self._standing())))
+        return Report(
+            (*self._report(live=True).short(), *self.closing.live_blocks(self._standing()))
+        )
 
     def summary(self) -> dict[str, Any]:
         summary = {**self._report().data(), "repeats": self._state.repeats}

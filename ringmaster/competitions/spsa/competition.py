@@ -26,6 +26,7 @@ from ringmaster.competitions.result_lines import (
     void_line,
 )
 from ringmaster.competitions.spsa.charts import TuneCharts
+from ringmaster.competitions.spsa.course import Course
 from ringmaster.competitions.spsa.edits import Tune, apply_edit, make_tune, trajectory
 from ringmaster.competitions.spsa.games import (
     IterationGames,
@@ -113,6 +114,7 @@ class SpsaCompetition(GameTune):
         self._learning = LearningSettings.of(values)
         tune = self._make(TuneHistory.begin(self._learning))
         self._state = SpsaState(tune.history, tune.tuner.state())
+        self._course = Course()
         self._use_tune(tune)
         self._state.history.layouts = [self._value_order()]
 
@@ -343,6 +345,7 @@ class SpsaCompetition(GameTune):
             return Reaction(line)
         del state.open[str(k)]
         self._learn(k, iteration)
+        self._course.record(state.codes, self.tuner.theta.tolist())
         # a closing match that begins now is of these values
         return Reaction(
             line, notes=(self._iteration_line(k, iteration.result),), save=self.is_tuned
@@ -405,6 +408,7 @@ class SpsaCompetition(GameTune):
             opponent_weights(self.values),
             self._delivered_value,
             self.estimated(),
+            self._course,
         )
 
     def progress(self) -> Progress:
@@ -442,7 +446,7 @@ class SpsaCompetition(GameTune):
         return Report(tuple(blocks))
 
     def live_report(self) -> Report:
-        return Report((*self._report().short(), *self.closing.blocks(self._standing())))
+        return Report((*self._report().short(), *self.closing.live_blocks(self._standing())))
 
     def summary(self) -> dict[str, Any]:
         summary = {**self._report().data(), "repeats": self._state.repeats}

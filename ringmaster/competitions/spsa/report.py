@@ -9,11 +9,12 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.spsa.course import Course, bars, trend
 from ringmaster.competitions.spsa.methods import Schedule
 from ringmaster.competitions.spsa.state import SpsaState
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.report import RIGHT, Cell, Table, Text
+from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
 from ringmaster.stats.elo import Z95
 from ringmaster.tuners.spsa import OptimumInterval, Spsa
 from ringmaster.tuners.spsa.regression import Fit
@@ -44,6 +45,7 @@ class TuneReport(msgspec.Struct, frozen=True):
     opponents     weights by player code, {} in self-play
     engine_value  returns the delivered value for a parameter's index and played value
     estimated     estimates of all parameters by code, rounded as they are played
+    course        values since the start of the run
     """
 
     parameters: Sequence[TunedParameter]
@@ -53,6 +55,7 @@ class TuneReport(msgspec.Struct, frozen=True):
     opponents: Mapping[str, int]
     engine_value: Callable[[int, float], Any]
     estimated: ValuesByCode
+    course: Course
 
     def blocks(self) -> list[Table | Text]:
         """Return the report's blocks."""
@@ -66,22 +69,28 @@ class TuneReport(msgspec.Struct, frozen=True):
 
     def short(self) -> list[Table | Text]:
         """Return the blocks of the live display."""
-        rows: list[tuple[Cell, ...]] = [
-            (p.code, _number(p.start), _number(theta), _number(estimate))
-            for p, theta, estimate in zip(
-                (p for p in self.parameters if not p.frozen),
-                self.tuner.theta.tolist(),
-                self.tuner.estimate().tolist(),
-                strict=True,
+        rows: list[tuple[Cell, ...]] = []
+        tuned = [p for p in self.parameters if not p.frozen]
+        for parameter, one in zip(tuned, self._findings(), strict=True):
+            values = self.course.values(parameter.code)
+            spread = parameter.maximum - parameter.minimum
+            rows.append(
+                (
+                    parameter.code,
+                    _number(parameter.start),
+                    _number(one.estimate),
+                    trend(values, spread),
+                    bars(values, spread),
+                    _ends(one.low, one.high),
+                )
             )
-        ]
         return [
             Table(
-                headers=("parameter", "start", "value", "estimate"),
+                headers=("parameter", "start", "estimate", "", "course", "optimum (95 %)"),
                 rows=tuple(rows),
                 title=self._title(),
                 notes=tuple(self._results()),
-                align=("left", *([RIGHT] * 3)),
+                align=(LEFT, RIGHT, RIGHT, LEFT, LEFT, RIGHT),
             )
         ]
 

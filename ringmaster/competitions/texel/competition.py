@@ -506,7 +506,7 @@ class TexelCompetition(PlayerTune):
         return sum_void_kinds([self._state.void_kinds, self.closing.void_kinds()])
 
     def live_report(self) -> Report:
-        return Report((*self._report().short(), *self.closing.blocks(self._standing())))
+        return Report((*self._report().short(), *self.closing.live_blocks(self._standing())))
 
     def summary(self) -> dict[str, Any]:
         summary = self._report().data()

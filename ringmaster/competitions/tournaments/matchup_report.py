@@ -89,13 +89,26 @@ def _score(points: float, games: int) -> tuple[str, str]:
 
 def _notes(tally: Tally, game: GameName, even: bool) -> Iterator[str]:
     first, second = tally.players
-    completed, draws, unknown = tally.completed, tally.total(2), tally.total(3)
+    completed, draws = tally.completed, tally.total(2)
     if game != "go" and completed:
         share = f" ({draws / completed:.1%})" if draws else ""
         won, lost = counted(tally.total(0), "win"), counted(tally.total(1), "loss")
         yield f"{first}: {won}, {counted(draws, 'draw')}{share}, {lost}"
     elif draws:
         yield f"jigos: {draws}"
+    yield from fault_notes(tally)
+    if tally.endings:
+        yield f"ended by:{_kinds(tally.endings, brackets=False)}"
+    if tally.known and even:
+        yield f"{first} over {second}: {tally.estimate()}"
+        spread = _spread(tally)
+        if spread:
+            yield spread
+
+
+def fault_notes(tally: Tally) -> Iterator[str]:
+    """Yield lines about unknown results, forfeits, void games and repeated games."""
+    completed, unknown = tally.completed, tally.total(3)
     if unknown:
         yield f"unknown results: {unknown} {unknown / completed:.2%}{_kinds(tally.unknown_kinds)}"
     for player in (0, 1):
@@ -106,13 +119,6 @@ def _notes(tally: Tally, game: GameName, even: bool) -> Iterator[str]:
         yield void_line(tally.void_kinds, tally.void)
     if tally.repeats:
         yield repeats_line(tally.repeats, completed)
-    if tally.endings:
-        yield f"ended by:{_kinds(tally.endings, brackets=False)}"
-    if tally.known and even:
-        yield f"{first} over {second}: {tally.estimate()}"
-        spread = _spread(tally)
-        if spread:
-            yield spread
 
 
 def _spread(tally: Tally) -> str:

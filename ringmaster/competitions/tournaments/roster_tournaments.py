@@ -175,7 +175,7 @@ class AllPlayAll(RosterTournament):
         return self._leader_verdict(leaders, self.competitors[ranking[1][1]], standings)
 
     def live_report(self) -> Report:
-        return Report((self._standings().grid(self._notes()), *self._test_tables()))
+        return Report((self._standings().grid(self._notes()), *self._live_tables()))
 
     def report(self) -> Report:
         return Report(
@@ -327,7 +327,7 @@ class Gauntlet(RosterTournament):
         return result.sentence(alone=False)
 
     def live_report(self) -> Report:
-        return Report((self._grid(), *self._test_tables()))
+        return Report((self._grid(), *self._live_tables()))
 
     def report(self) -> Report:
         return Report(

@@ -17,6 +17,7 @@ from ringmaster.competitions.matchup_sprt import SprtReport, sequential_warnings
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.result_lines import VoidKinds, result_line, sum_void_kinds, void_line
 from ringmaster.competitions.tournaments.game_charts import tournament_charts
+from ringmaster.competitions.tournaments.live_tables import LiveMatchup, live_table
 from ringmaster.competitions.tournaments.made_players import MadePlayers
 from ringmaster.competitions.tournaments.matchup import GameSeries, Matchup, Tally, base_code
 from ringmaster.competitions.tournaments.matchup_report import (
@@ -36,10 +37,13 @@ from ringmaster.competitions.verdicts import MatchResult, matches_verdict
 from ringmaster.errors import StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import SECOND_SELF, GameName, Player
-from ringmaster.model.report import LEFT, RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
+from ringmaster.model.report import ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import SettingPath
 from ringmaster.stats.sprt import Sprt
+
+#: Most matchups on the live display without a test.
+_MOST_LIVE = 60
 
 
 class Tournament(Competition):
@@ -470,17 +474,28 @@ class Tournament(Competition):
                     sprt=self._sprt_report(matchup),
                 )
 
-    def _test_tables(self) -> Iterator[Table]:
-        """Yield a table with a row for each matchup's test, for a display without tables of
-        matchups."""
-        rows: list[tuple[Cell, ...]] = []
-        for matchup in self.matchups.values():
-            report = self._sprt_report(matchup)
-            if report is not None:
-                status = "; ".join(filter(None, (report.status, *report.doubts)))
-                rows.append((self._heading(matchup), f"{report.llr:.2f}", status))
-        if rows:
-            yield Table(("SPRT", "LLR", ""), tuple(rows), align=(LEFT, RIGHT, LEFT))
+    def _live_tables(self, *, unplayed: bool = False) -> list[Table]:
+        """Return a table with a row for each matchup; of many, only for those with a test.
+
+        unplayed  whether to include matchups without results, unless switched off
+        """
+        many = len(self.matchups) > _MOST_LIVE
+        rows = []
+        for id, matchup in self.matchups.items():
+            tally = self.tallies[id]
+            wanted = unplayed and matchup.number_of_games != 0
+            if not (tally.completed or tally.void or wanted) or (many and matchup.sprt is None):
+                continue
+            rows.append(
+                LiveMatchup(
+                    self._heading(matchup),
+                    tally if tally.players == matchup.codes else tally.turned(),
+                    matchup.number_of_games,
+                    matchup.even,
+                    self._sprt_report(matchup),
+                )
+            )
+        return [live_table(rows, self._game)] if rows else []
 
     def _heading(self, matchup: Matchup) -> str:
         """Return a matchup's name, with its id where the name is ambiguous."""
@@ -500,7 +515,7 @@ class Tournament(Competition):
                 )
 
     def live_report(self) -> Report:
-        return Report(tuple(self._tables()))
+        return Report(tuple(self._live_tables(unplayed=True)))
 
     def report(self) -> Report:
         notes = self._notes()

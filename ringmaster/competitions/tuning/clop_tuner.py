@@ -405,7 +405,7 @@ class ClopTuner(GameTune):
             notes=tuple(self._tallies()),
             align=("left", RIGHT, RIGHT),
         )
-        return Report((table, *self.closing.blocks(self._standing())))
+        return Report((table, *self.closing.live_blocks(self._standing())))
 
     def _title(self) -> str:
         limit = self.values["number_of_games"]

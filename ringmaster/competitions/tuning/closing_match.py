@@ -24,6 +24,7 @@ from ringmaster.competitions.result_lines import (
     sum_void_kinds,
     void_rule,
 )
+from ringmaster.competitions.tournaments.live_tables import LiveMatchup, live_table
 from ringmaster.competitions.tournaments.matchup import GameSeries, Tally
 from ringmaster.competitions.tournaments.matchup_report import matchup_data, matchup_table
 from ringmaster.competitions.tuning.closing_match_settings import (
@@ -439,6 +440,21 @@ class ClosingMatches:
         if standing.due and self.nothing(standing):
             blocks.append(Text((f"closing match: {NOTHING}",)))
         return blocks
+
+    def live_blocks(self, standing: Standing) -> list[Table | Text]:
+        """Return the blocks of the live display."""
+        rows = []
+        for match in self.matches:
+            series = self._series_now(match, standing)
+            name = " v ".join(match.tally.players)
+            if len(self.matches) > 1:
+                name += f" after {match.iteration} {self._counted}"
+            even = self._game.handicap is None
+            rows.append(LiveMatchup(name, match.tally, series.limit, even, series.report()))
+        if rows:
+            table = live_table(rows, self._game.game)
+            return [msgspec.structs.replace(table, title="closing match")]
+        return []
 
     def _table(self, match: Match, standing: Standing) -> Table:
         series = self._series_now(match, standing)

@@ -59,7 +59,7 @@
 
   // Return the text of a piece at a value of x, null without a point near it.
   function textAt(chart, piece, x, reach) {
-    const name = (value) => chart.y_names[value] ?? number(value);
+    const name = (value) => chart.y_names[value] ?? number(value, 5);
     if (piece.kind === "level") return null;
     if (piece.kind === "interval") return null;
     const [xs, ...ys] = piece.columns;
@@ -72,7 +72,7 @@
     const range = `${openEnd(pair[0][i], "−∞")} … ${openEnd(pair[1][i], "∞")}`;
     return piece.kind === "band" ? `${piece.name}: ${range}` : `${piece.name}: ${name(ys[0][i])} (${range})`;
   }
-  const openEnd = (value, text) => (value === null ? text : number(value));
+  const openEnd = (value, text) => (value === null ? text : number(value, 5));
 
   // Draw the pieces on a plot's canvas.
   function draw(u, chart) {
@@ -227,7 +227,7 @@
   }
   const intervalText = (piece) => {
     const known = piece.low !== null || piece.high !== null;
-    return `${piece.name} ${number(piece.value)}` + (known ? ` (${openEnd(piece.low, "−∞")} … ${openEnd(piece.high, "∞")})` : "");
+    return `${piece.name} ${number(piece.value, 5)}` + (known ? ` (${openEnd(piece.low, "−∞")} … ${openEnd(piece.high, "∞")})` : "");
   };
 
   function dataRows(chart) {
@@ -259,30 +259,37 @@
       const xs = allX(chart);
       const intervals = chart.pieces.filter((piece) => piece.kind === "interval" && piece.along === "y").length;
       const font = "12px system-ui, sans-serif";
+      // whole numbers have no ticks between them
+      const whole = chart.x_names.length > 0 || xs.every(Number.isInteger);
+      const steps = [1, 2, 5].flatMap((first) => Array.from({ length: 16 }, (_, power) => first * 10 ** power)).sort((a, b) => a - b);
       const axis = (names, label, extra) => ({
         stroke: () => page.colour("muted"), font, labelFont: font,
         grid: { stroke: () => page.colour("grid"), width: 1 },
         ticks: { show: false }, values: ticks(names), ...(label ? { label, labelSize: 18, labelGap: 2 } : {}),
-        ...(names.length ? { incrs: [1, 2, 5, 10, 20, 50] } : {}), ...extra,
+        ...extra,
       });
       const total = xs.at(-1) - xs[0];
       const full = [xs[0] - (chart.x_names.length ? 0.5 : 0.01 * total), xs.at(-1) + (chart.x_names.length ? 0.5 : 0.01 * total)];
+      let visible = full;
       plot = new uPlot({
         width: frame.clientWidth || 300, height: HEIGHTS[size],
         padding: [8, Math.max(chart.x_names.length ? 10 : 26, 8 + 12 * intervals), 0, 4],
         legend: { show: false },
         cursor: { drag: { x: true, y: false, setScale: true }, points: { show: false }, y: false },
         scales: {
-          x: { time: false, range: (u, low, high) => (low === xs[0] && high === xs.at(-1) ? full : [low, high]) },
+          // computed before y, which is fitted to the visible part
+          x: { time: false, range: (u, low, high) => (visible = low === xs[0] && high === xs.at(-1) ? full : [low, high]) },
           y: {
             range: (u) => {
-              const { min, max } = u.scales.x;
               if (chart.y_names.length) return [-0.5, chart.y_names.length - 0.5];
-              return rangeOfY(chart, min ?? xs[0], max ?? xs.at(-1));
+              return rangeOfY(chart, ...visible);
             },
           },
         },
-        axes: [axis(chart.x_names, chart.x_label, { size: 28, space: 60 }), axis(chart.y_names, chart.y_label, { size: axisSize, space: 34 })],
+        axes: [
+          axis(chart.x_names, chart.x_label, { size: 28, space: 60, ...(whole ? { incrs: steps } : {}) }),
+          axis(chart.y_names, chart.y_label, { size: axisSize, space: 34, ...(chart.y_names.length ? { incrs: steps } : {}) }),
+        ],
         series: [{}, { paths: () => null, points: { show: false } }],
         hooks: {
           // below the axes' texts, above the grid
@@ -381,7 +388,9 @@
   page.legend = (charts) => {
     const looks = new Map();
     for (const chart of charts) {
-      for (const piece of chart.kind === "chart" ? chart.pieces : chart.kind === "bars" ? chart.series : []) {
+      // the labels of a single series tell what it is
+      const series = chart.kind === "bars" && chart.series.length > 1 ? chart.series : [];
+      for (const piece of chart.kind === "chart" ? chart.pieces : series) {
         const look = chart.kind === "bars" ? "square" : lookOf(piece);
         if (piece.name) looks.set(`${look} ${piece.role} ${piece.name}`, [look, piece]);
       }

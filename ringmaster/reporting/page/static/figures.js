@@ -80,7 +80,7 @@
     const render = () => {
       if (frame.clientWidth && frame.clientWidth !== width) {
         width = frame.clientWidth;
-        frame.replaceChildren(uprightBars(chart, width, size === "many" ? 200 : 250));
+        frame.replaceChildren(uprightBars(chart, width, size === "many" ? 190 : 230));
       }
     };
     new ResizeObserver(render).observe(frame);
@@ -128,7 +128,7 @@
     }
     const every = Math.max(1, Math.ceil((Math.max(...chart.names.map((name) => name.length)) * 6.6 + 8) / slot));
     chart.names.forEach((name, i) => {
-      const start = left + i * slot + 0.1 * slot, wide = (0.8 * slot) / across;
+      const wide = Math.min(0.8 * slot, 90 * across) / across, start = left + (i + 0.5) * slot - (wide * across) / 2;
       for (const [one, k, from, to] of segments(chart, i)) {
         const y = Math.min(Y(from), Y(to));
         picture.append(svg("rect", {

@@ -91,7 +91,7 @@
     dialog.replaceChildren(
       el("div", { class: "head" }, el("h3", { id: "game-title" }, `Game ${game.number}: ${game.players.join(" – ")} ${game.result}`),
         step(-1, "Game above in the table", "↑"), step(1, "Game below in the table", "↓"), close),
-      el("p", { class: "note" }, [game.why, `${game.plies} plies`, `${game.seconds.toFixed(1)} s`, game.opening && `opening ${game.opening}`, game.detail].filter(Boolean).join(" · ")),
+      el("p", { class: "note" }, `${game.plies} ${game.plies === 1 ? "ply" : "plies"} in ${game.seconds.toFixed(1)} s`),
       place);
     if (!dialog.open) dialog.showModal();
     let board = game.board ?? null;
@@ -104,7 +104,10 @@
     }
     if (board && window.ringmasterBoards) handle = window.ringmasterBoards.mount(place, board);
     else if (board) place.append(el("p", { class: "moves" }, board.moves || "no moves"));
-    else place.append(el("p", {}, "This page has no record of its moves."));
+    else {
+      const about = [game.why, game.detail, game.opening && `opening ${game.opening}`].filter(Boolean).join(" · ");
+      place.append(el("p", {}, about), el("p", { class: "note" }, "This page has no record of its moves."));
+    }
   }
 
   document.getElementById("game").addEventListener("close", () => { handle?.destroy?.(); handle = null; opened = null; });

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from ringmaster.errors import RingmasterError, UsageError
+from ringmaster.errors import RingmasterError, UsageError, counted
 from ringmaster.export.output import open_output
 from ringmaster.export.parameters import FORMATS, render
 from ringmaster.export.records import CollectedRecords
@@ -69,7 +69,7 @@ def make_page(
         groups=_groups(loaded, store) if charts else (),
         games=rows,
         games_total=total,
-        games_note=_games_note(loaded, len(rows), total),
+        games_note=_games_note(loaded, min(len(rows), most_games), len(rows), total),
         copies=tuple(_copies(loaded, sum(counts))) if charts else (),
         generated=time.strftime("%Y-%m-%d %H:%M"),
     )
@@ -154,7 +154,7 @@ def _games(loaded: LoadedCompetition, store: Store, most: int) -> list[Game]:
 
 def _with_boards(loaded: LoadedCompetition, games: Sequence[Game]) -> list[GameRow]:
     """Return rows, with boards for the newest games and those with faults within the budget."""
-    if loaded.control_file.values["record_games"] == "collected":
+    if loaded.control_file.values["record_files"] == "collected":
         suffixes = RECORD_SUFFIXES[loaded.control_file.values["game"]]
         paths = {suffix: loaded.paths.collected(suffix) for suffix in suffixes}
         collected = CollectedRecords(paths, tail=_TAIL)
@@ -190,17 +190,19 @@ def _row(game: Game) -> GameRow:
     )
 
 
-def _games_note(loaded: LoadedCompetition, count: int, total: int) -> str:
+def _games_note(loaded: LoadedCompetition, newest: int, count: int, total: int) -> str:
     if count >= total:
         return ""
-    note = f"The newest {count:,} of {total:,} games"
+    note = f"The newest {newest:,} of {total:,} games"
+    if count > newest:
+        note += f", and the last {counted(count - newest, 'older one')} with a fault"
     values = loaded.control_file.values
     if not values["record_games"]:
         return f"{note}."
     suffix = RECORD_SUFFIXES[values["game"]][0]
-    is_collected = values["record_games"] == "collected"
+    is_collected = values["record_files"] != "single"
     place = loaded.paths.collected(suffix) if is_collected else loaded.paths.games
-    return f"{note}; the others are in {place.name}."
+    return f"{note}; all are in {place.name}."
 
 
 # the clipboard

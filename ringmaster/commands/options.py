@@ -167,7 +167,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
     ),
     "use the results": (
         Verb("show", "print the results, also during a run", "show.show"),
-        Verb("report", "write the results to FILE.report", "show.report"),
+        Verb("report", "write the results to FILE.report and FILE.html", "show.report"),
         Verb("plot", "draw the results", "plot.plot"),
         Verb("export", "write games, records or positions for other programs", "export.export"),
         Verb(

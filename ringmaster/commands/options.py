@@ -116,6 +116,10 @@ def _types() -> Sequence[str]:
 
 
 SHELLS = ("bash", "zsh", "fish")
+KEYS = (
+    "Keys: ? lists the keys, q or Ctrl-X stops after the games in progress, Ctrl-C at once, p "
+    "pauses, + and - change the number of games at a time. The same command resumes."
+)
 STATUSES = (
     "Exit status: 0 done or stopped on request, 1 a reported error, 2 wrong usage, 3 interrupted, "
     "4 an internal error."
@@ -157,11 +161,10 @@ VERBS: dict[str, tuple[Verb, ...]] = {
             "run",
             "play games, or continue playing (without a verb: run)",
             "run.run",
-            notes="Keys: Ctrl-X stops after the games in progress, Ctrl-C at once. The same "
-            f"command resumes.\n\n{STATUSES}",
+            notes=f"{KEYS}\n\n{STATUSES}",
         ),
         Verb("stop", "stop a run after its games in progress", "stop.stop"),
-        Verb("verify", "play more games of a tune's closing match", "run.verify"),
+        Verb("verify", "play more games of a tune's closing match", "run.verify", notes=KEYS),
         Verb("diff", "list changes of the control file since the last run", "show.diff"),
         Verb("reset", "delete all output files, after a question", "stop.reset"),
     ),

@@ -76,7 +76,7 @@ class Ringmaster:
         self._make_executor = executor
         self._display = display
         self._control = RunControl(
-            keys or NoKeys(), error_lines, loaded.paths.take_stop, loaded.competition.unit
+            keys or NoKeys(), error_lines, loaded.paths.take_commands, loaded.competition.unit
         )
         self._error_lines = error_lines
         self._clock = clock

@@ -1,4 +1,4 @@
-"""The user's control of a run: options, signals, keys, the `stop` command, pause, and games
+"""The user's control of a run: options, signals, keys, commands of others, pause, and games
 at a time."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ringmaster.errors import ExecutorError
 from ringmaster.execution.executor import ErrorLines, Executor, Signals
 from ringmaster.reporting.keys import CTRL_X
 
-#: Seconds between two looks for a `stop` command.
+#: Seconds between two looks for a command.
 COMMAND_PERIOD = 0.5
 #: Keys as the display names them.
 HINT = "? keys  q stop  p pause"
@@ -62,7 +62,7 @@ class RunControl:
 
     keys         reads keys
     error_lines  lines of the engines' standard error, None without
-    take_stop    returns whether the `stop` command was given since the last call
+    take_commands  returns the commands of `storage.paths.COMMANDS` given since the last call
     unit         unit of the jobs: "games"
 
     signals    interrupt signals
@@ -75,12 +75,12 @@ class RunControl:
         self,
         keys: Keys,
         error_lines: ErrorLines | None,
-        take_stop: Callable[[], bool],
+        take_commands: Callable[[], list[str]],
         unit: str,
     ) -> None:
         self._keys = keys
         self._error_lines = error_lines
-        self._take_stop = take_stop
+        self._take_commands = take_commands
         self.signals = Signals()
         self._unit = unit
         self._next_look = 0.0
@@ -100,13 +100,13 @@ class RunControl:
         return [fd for fd in fds if fd is not None]
 
     def check(self) -> None:
-        """Obey new keys, and every COMMAND_PERIOD the `stop` command."""
+        """Obey new keys, and every COMMAND_PERIOD the command."""
         for key in self._keys.read():
             self._obey(key)
         if not self.stopping and time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + COMMAND_PERIOD
-            if self._take_stop():
-                self.stop("stopped by command")
+            for command in self._take_commands():
+                self._carry_out(command)
 
     def _obey(self, key: str) -> None:
         if key in _STOPS:
@@ -121,6 +121,15 @@ class RunControl:
             self.has_help = not self.has_help
             return
         self.has_help = False
+
+    def _carry_out(self, command: str) -> None:
+        match command:
+            case "stop":
+                self.stop("stopped by command")
+            case "pause" | "resume":
+                self.pause(command == "pause")
+            case "more" | "fewer":
+                self.change_parallel(1 if command == "more" else -1)
 
     def stop(self, reason: str) -> None:
         """Start no more games in this run."""

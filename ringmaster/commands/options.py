@@ -171,6 +171,12 @@ VERBS: dict[str, tuple[Verb, ...]] = {
     "use the results": (
         Verb("show", "print the results, also during a run", "show.show"),
         Verb("report", "write the results to FILE.report and FILE.html", "show.report"),
+        Verb(
+            "serve",
+            "show the results in a browser, live",
+            "serve.serve",
+            (Argument("FILE.ctl|FOLDER", "a control file, or a folder with some"),),
+        ),
         Verb("plot", "draw the results", "plot.plot"),
         Verb("export", "write games, records or positions for other programs", "export.export"),
         Verb(
@@ -307,6 +313,13 @@ OPTIONS: tuple[Option, ...] = (
             verbs=(*_PLAYING_OR_CHECK, "plot", "positions", "simulate"),
         ),
         Option("--log-games", "without a terminal: print a line for each game"),
+        Option(
+            "--serve PORT",
+            "show the run in a browser, live; the address is printed",
+            values.PORT,
+            nargs="?",
+            const=0,
+        ),
         Option("--log-gtp", "write a transcript of every game's protocol traffic"),
         Option("--log-faults", "write transcripts of void games and forfeits only"),
         Option(
@@ -332,6 +345,11 @@ OPTIONS: tuple[Option, ...] = (
             "play at most N games of the closing match (an even number)",
             values.POSITIVE,
         ),
+    ),
+    *_group(
+        ("serve",),
+        Option("--port PORT", "serve on this port (default: a free one)", values.PORT, default=0),
+        Option("--control", "let the page stop and pause runs, and change their games at a time"),
     ),
     *_group(
         ("check",),

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ringmaster.commands.console import say
 from ringmaster.commands.loading import load
+from ringmaster.commands.serve import beside_a_run
 from ringmaster.engines import reaper
 from ringmaster.errors import SettingError, UsageError
 from ringmaster.execution.affinity import plan, usable_cpus
@@ -56,7 +57,11 @@ def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
         loaded.paths.clear_live()
         stack.callback(loaded.paths.clear_live)
         keys = stack.enter_context(KeyReader(display.suspend, display.resume))
-        loaded.paths.take_stop()
+        loaded.paths.take_commands()
+        if arguments.serve is not None:
+            page = stack.enter_context(beside_a_run(loaded.paths.control, arguments.serve))
+            if page:
+                display.message(f"the live page: {page}")
         options = RunOptions(
             arguments.max_games,
             arguments.log_gtp,

@@ -88,12 +88,18 @@ def _confirmed() -> bool:
 
 def stop(arguments: argparse.Namespace) -> int:
     """Ask a run to end after its games in progress."""
-    paths = OutputPaths(arguments.control_file)
+    send(arguments.control_file, "stop")
+    return DONE
+
+
+def send(control_file: Path, command: str) -> None:
+    """Give a run one of COMMANDS.  Raises RingmasterError if there is no run."""
+    paths = OutputPaths(control_file)
     paths.check([path for path in (paths.log, paths.cmd) if path.exists()])
     if not is_locked(paths.log):
-        raise RingmasterError(f"{arguments.control_file} is not running")
+        raise RingmasterError(f"{control_file} is not running")
     try:
-        paths.cmd.write_text("stop\n", encoding="ascii")
+        with paths.cmd.open("a", encoding="ascii") as file:
+            file.write(f"{command}\n")
     except OSError as error:
         raise StoreUnwritable(f"cannot write {paths.cmd}: {error.strerror}") from error
-    return DONE

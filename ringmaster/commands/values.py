@@ -56,6 +56,7 @@ def _number(low: float, high: float) -> Callable[[str], float]:
 
 POSITIVE = Value(_integer(1), "a positive integer", "4")
 COUNT = Value(_integer(0), "0 or a positive integer", "100")
+PORT = Value(_integer(0, 65_535), "a port", "8765")
 INTEGER = Value(_integer(), "an integer", "1")
 PLIES = Value(_integer(0, 99_999), "a number of plies", "16")
 NOT_NEGATIVE = Value(_number(0.0, 1e6), "a number from 0 to a million", "2.5")

@@ -40,7 +40,7 @@ _GOMILL: Final = re.compile(
     rb"|(?:>>|<<) [^\n:]*: "  # a transcript
 )
 _RINGMASTER: Final = re.compile(
-    rb"(?:stop\n)?\Z"  # .cmd (Gomill's has no line end), and any file that is empty
+    rb"(?:(?:stop|pause|resume|more|fewer)\n)*\Z"  # .cmd (Gomill's has no line end), and any file that is empty
     rb"|RMPOS\x00|RMFEA\x00"  # .positions, .features
     rb"|(?:playoff|allplayall|gauntlet|swiss|mc_tuner|ce_tuner|clop_tuner|spsa|texel): "  # .report
     rb"[^\n]*\n"
@@ -103,6 +103,8 @@ def _head(path: Path) -> bytes:
     return head
 
 
+#: Commands to a run in its remote control file, one a line (Gomill has "stop" alone).
+COMMANDS = ("stop", "pause", "resume", "more", "fewer")
 #: Suffixes of game records.
 RECORD_SUFFIXES = ("pgn", "sgf", "csa", "kif", "kifu")
 
@@ -203,15 +205,16 @@ class OutputPaths(msgspec.Struct, frozen=True):
                 "another name (or into another folder)"
             )
 
-    def take_stop(self) -> bool:
-        """Delete the remote control file if it contains "stop"; return whether it did."""
+    def take_commands(self) -> list[str]:
+        """Return the commands in the remote control file, and delete it if it has any."""
         try:
-            wanted = self.cmd.read_bytes().strip() == b"stop"
-        except OSError:
-            return False
-        if wanted:
-            self.cmd.unlink(missing_ok=True)
-        return wanted
+            words = self.cmd.read_text(encoding="ascii").split()
+        except (OSError, ValueError):
+            return []
+        if not words or not set(words) <= set(COMMANDS):
+            return []
+        self.cmd.unlink(missing_ok=True)
+        return words
 
     def clear_live(self) -> None:
         """Delete the records of games in progress; for the owner of the lock."""

@@ -177,19 +177,19 @@ def test_page_and_command_of_another_program_stay_also_beside_ringmasters_log(
     paths.log.write_text(LOG)
     path = getattr(paths, name)
     path.write_text("@echo off")
-    assert not paths.take_stop()
+    assert paths.take_commands() == []
     with pytest.raises(ForeignFiles, match="not deleted: nothing shows that ringmaster wrote"):
         paths.remove_all()
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize("text", ["stop", "stop\n"])
-def test_command_to_stop_is_read_once(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", ["stop", "stop\n", "pause\nmore\n"])
+def test_commands_are_read_once(tmp_path: Path, text: str) -> None:
     paths = OutputPaths(tmp_path / "t.ctl")
-    assert not paths.take_stop()
+    assert paths.take_commands() == []
     paths.cmd.write_text(text)
-    assert paths.take_stop()
-    assert not paths.take_stop()
+    assert paths.take_commands() == text.split()
+    assert paths.take_commands() == []
     assert not paths.cmd.exists()
 
 

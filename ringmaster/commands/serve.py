@@ -14,6 +14,7 @@ from ringmaster.commands.stop import send
 from ringmaster.errors import UsageError
 from ringmaster.storage.paths import COMMANDS
 
+
 def serve(arguments: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C."""
     from ringmaster.server.serving import serve

@@ -40,9 +40,11 @@ _GOMILL: Final = re.compile(
     rb"|(?:>>|<<) [^\n:]*: "  # a transcript
 )
 _RINGMASTER: Final = re.compile(
-    rb"(?:(?:stop|pause|resume|more|fewer)\n)*\Z"  # .cmd (Gomill's has no line end), and any file that is empty
+    # .cmd (Gomill's has no line end), and any file that is empty
+    rb"(?:(?:stop|pause|resume|more|fewer)\n)*\Z"
     rb"|RMPOS\x00|RMFEA\x00"  # .positions, .features
-    rb"|(?:playoff|allplayall|gauntlet|swiss|mc_tuner|ce_tuner|clop_tuner|spsa|texel): "  # .report
+    rb"|(?:playoff|allplayall|gauntlet|swiss|mc_tuner|ce_tuner|clop_tuner|optuna_tuner|spsa"
+    rb"|texel): "  # .report
     rb"[^\n]*\n"
     rb'|\{"games":'  # .tree.jsonl
     rb"|\(;FF\[4\][^\n]*\nAP\[ringmaster:"

@@ -16,13 +16,14 @@ Stockfish, Ethereal with four times its time, and Toga with twenty-five times.
 """
 
 game = "chess"
+options = {"Hash": 8}  # of all players
 
 # Time odds: each player has its own clock.
 players = {
-    "stockfish": Player("stockfish", options={"Hash": 8}, time_control="0.4+0.008"),
-    "ethereal": Player("ethereal-chess", options={"Hash": 8}, time_control="1.5+0.03"),
+    "stockfish": Player("stockfish", time_control="0.4+0.008"),
+    "ethereal": Player("ethereal-chess", time_control="1.5+0.03"),
     "toga": Player(
-        "toga2", options={"Hash": 8, "OwnBook": False}, time_control="10+0.1"
+        "toga2", options={"OwnBook": False}, time_control="10+0.1"
     ),
 }
 

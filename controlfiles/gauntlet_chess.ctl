@@ -17,16 +17,17 @@ What do three times the nodes give Stockfish against other engines?
 """
 
 game = "chess"
+options = {"Hash": 8}  # of all players
 
-glaurung = {"Threads": 1, "Hash": 8, "OwnBook": False, "Ponder": False}
+glaurung = {"Threads": 1, "OwnBook": False, "Ponder": False}
 
 players = {
-    "sf-500": Player("stockfish", options={"Hash": 8}, nodes=500),
-    "sf-1500": Player("stockfish", options={"Hash": 8}, nodes=1500),
+    "sf-500": Player("stockfish", nodes=500),
+    "sf-1500": Player("stockfish", nodes=1500),
     "glaurung": Player("glaurung", options=glaurung, depth=6),
-    "toga": Player("toga2", options={"Hash": 8, "OwnBook": False}, depth=6),
-    "ethereal": Player("ethereal-chess", options={"Hash": 8}, depth=6),
-    "fairy": Player("fairy-stockfish", options={"Hash": 8}, nodes=2000),
+    "toga": Player("toga2", options={"OwnBook": False}, depth=6),
+    "ethereal": Player("ethereal-chess", depth=6),
+    "fairy": Player("fairy-stockfish", nodes=2000),
 }
 
 # A, B, … in reports and game ids

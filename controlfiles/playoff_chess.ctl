@@ -11,12 +11,13 @@ How many nodes does Stockfish need to hold its own against Glaurung?
 """
 
 game = "chess"
+options = {"Hash": 8}  # of all players
 
-glaurung = {"Threads": 1, "Hash": 8, "OwnBook": False, "Ponder": False}
+glaurung = {"Threads": 1, "OwnBook": False, "Ponder": False}
 
 players = {
-    "sf-2k": Player("stockfish", options={"Hash": 8}, nodes=2000),
-    "sf-20k": Player("stockfish", options={"Hash": 8}, nodes=20000),
+    "sf-2k": Player("stockfish", nodes=2000),
+    "sf-20k": Player("stockfish", nodes=20000),
     "glaurung": Player("glaurung", options=glaurung, time_control="2+0.02"),
 }
 

@@ -12,14 +12,14 @@ What are twice the nodes worth at shogi?
 
 game = "shogi"
 
-fairy = {"Hash": 16, "Threads": 1}
+options = {"Hash": 16, "Threads": 1}  # of all players
 
 players = {
-    "f-1k": Player("fairy-stockfish", options=fairy, nodes=1000),
-    "f-2k": Player("fairy-stockfish", options=fairy, nodes=2000),
+    "f-1k": Player("fairy-stockfish", nodes=1000),
+    "f-2k": Player("fairy-stockfish", nodes=2000),
     # On a clock instead: two seconds a move.  Not "60+2byo": Fairy-Stockfish 11.1
     # takes the other side's clock for its own over USI, and loses on time.
-    # "clock": Player("fairy-stockfish", options=fairy, time_control="0+2byo"),
+    # "clock": Player("fairy-stockfish", time_control="0+2byo"),
 }
 
 # An engine that says `bestmove win` must have 28 points (White 27), its king and

@@ -17,15 +17,16 @@ Five engines, three of them at two levels.
 """
 
 game = "chess"
+options = {"Hash": 8}  # of all players
 
-glaurung = {"Threads": 1, "Hash": 8, "OwnBook": False, "Ponder": False}
-toga = {"Hash": 8, "OwnBook": False}
+glaurung = {"Threads": 1, "OwnBook": False, "Ponder": False}
+toga = {"OwnBook": False}
 
 players = {
-    "sf-3k": Player("stockfish", options={"Hash": 8}, nodes=3000),
-    "sf-1k": Player("stockfish", options={"Hash": 8}, nodes=1000),
-    "fairy": Player("fairy-stockfish", options={"Hash": 8}, nodes=3000),
-    "ethereal": Player("ethereal-chess", options={"Hash": 8}, depth=8),
+    "sf-3k": Player("stockfish", nodes=3000),
+    "sf-1k": Player("stockfish", nodes=1000),
+    "fairy": Player("fairy-stockfish", nodes=3000),
+    "ethereal": Player("ethereal-chess", depth=8),
     "toga-d8": Player("toga2", options=toga, depth=8),
     "toga-d5": Player("toga2", options=toga, depth=5),
     "glaurung-d8": Player("glaurung", options=glaurung, depth=8),

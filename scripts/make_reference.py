@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import textwrap
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,47 +21,187 @@ from ringmaster.competitions import competition_class, type_names
 from ringmaster.competitions.ending import NOT_GIVEN
 from ringmaster.control.calls import calls_in
 from ringmaster.model.settings import (
+    INHERITED,
     REQUIRED,
+    Boolean,
     CallOf,
     Change,
     DictOf,
     ListOf,
     Maybe,
+    OneOf,
     Setting,
     SettingType,
 )
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+SETTINGS_FILE = FOLDER / "settings.toml"
+_SETTINGS = tomllib.loads(SETTINGS_FILE.read_text(encoding="utf-8"))
+GROUPS: dict[str, list[str]] = _SETTINGS["groups"]
+VALUES: dict[str, str] = _SETTINGS["examples"]
 MAN_PAGE = "../man/ringmaster.1"
 #: Its calls are the same for all types.
 _APART = "Cluster"
 _MARKUP = re.compile(r"([\\*`|]|_(?=\W|$))")
 
 
-def reference_rst(type_name: str, table: Sequence[Setting]) -> str:
-    """Return reStructuredText: a section of settings, then a section for each call.
+class Reference:
+    """The pages of all settings: one of common settings, one for each competition type.
 
-    A setting's help is reStructuredText; other text is escaped.
+    A setting is common if most types have it with the same values, default and meaning; a
+    call is common if two types have it.  Other versions are on the pages of their types.
     """
-    lines = [*_heading(type_name, "="), "", *_entries(table)]
-    calls = calls_in(table)
-    for kind, call in calls.items():
-        if kind.partition(".")[0] != _APART:
-            lines += [*_heading(kind, "-"), "", *_signature(call), "", *_entries(call.settings)]
-    if _APART in calls:
-        lines.append(f"``{_APART}(…)`` has :doc:`a page of its own <cluster>`.")
-    return "\n".join(lines).rstrip() + "\n"
+
+    def __init__(self, tables: Mapping[str, Sequence[Setting]]) -> None:
+        self._tables = tables
+        self._calls = {
+            name: {k: c for k, c in calls_in(table).items() if k.partition(".")[0] != _APART}
+            for name, table in tables.items()
+        }
+        by_name: dict[str, list[Setting]] = {}
+        for table in tables.values():
+            for setting in table:
+                by_name.setdefault(setting.name, []).append(setting)
+        self._common: dict[str, Setting] = {}
+        for name, settings in by_name.items():
+            texts = Counter(map(_text, settings))
+            text, count = texts.most_common(1)[0]
+            if count > len(tables) / 2:
+                self._common[name] = next(s for s in settings if _text(s) == text)
+        by_kind: dict[str, list[CallOf]] = {}
+        for calls in self._calls.values():
+            for kind, call in calls.items():
+                by_kind.setdefault(kind, []).append(call)
+        self._common_calls: dict[str, CallOf] = {}
+        for kind, versions in by_kind.items():
+            counts = Counter(map(_call_text, versions))
+            text, count = counts.most_common(1)[0]
+            if count > 1:
+                self._common_calls[kind] = next(c for c in versions if _call_text(c) == text)
+
+    def common_rst(self) -> str:
+        """Return the page of common settings and calls."""
+        lines = [*_heading("Common settings", "="), ""]
+        lines += ["Settings of all competition types, except where *Types* lists some.", ""]
+        for group, settings in _grouped(self._common.values()):
+            lines += [*_heading(group, "-"), ""]
+            for setting in settings:
+                lines += self._common_entry(setting)
+        for kind, call in self._common_calls.items():
+            lines += self._call(kind, call, "")
+        cluster = ":doc:`Cluster(…) <cluster>` and its variants have a page of their own."
+        return "\n".join([*lines, cluster, ""])
+
+    def type_rst(self, type_name: str) -> str:
+        """Return the page of a competition type: its own settings and calls."""
+        table = self._tables[type_name]
+        own = [setting for setting in table if not self._is_common(setting)]
+        others = [s for _, group in _grouped(table) for s in group if self._is_common(s)]
+        lines = [*_heading(type_name, "="), ""]
+        intro = f'Settings of ``competition_type = "{type_name}"``.  :doc:`common` describes these:'
+        lines += [_wrapped(f"{intro} {self._links(others, type_name)}"), ""]
+        for group, settings in _grouped(own):
+            lines += [*_heading(group, "-"), ""]
+            for setting in settings:
+                changing = [f":Change: {_changing(setting, 'free')}"]
+                lines += _entry(setting, f"{type_name}.{setting.name}", type_name, changing)
+        for kind, call in self._calls[type_name].items():
+            common = self._common_calls.get(kind)
+            if common is None or _call_text(call) != _call_text(common):
+                lines += self._call(kind, call, type_name)
+        return "\n".join(lines).rstrip() + "\n"
+
+    def _is_common(self, setting: Setting) -> bool:
+        common = self._common.get(setting.name)
+        return common is not None and _text(setting) == _text(common)
+
+    def _links(self, settings: Iterable[Setting], type_name: str) -> str:
+        names = [
+            s.name if self._is_common(s) else f"{s.name} <{type_name}.{s.name}>" for s in settings
+        ]
+        return ", ".join(f":setting:`{name}`" for name in names) + "."
+
+    def _common_entry(self, setting: Setting) -> Iterator[str]:
+        """Yield an entry with its types, and with the effects of changes where they differ."""
+        changes: dict[str, list[str]] = {}
+        for type_name, table in self._tables.items():
+            for other in table:
+                if _text(other) == _text(setting):
+                    changes.setdefault(_changing(other, "free"), []).append(type_name)
+        types = [name for names in changes.values() for name in names]
+        fields = []
+        if len(types) < len(self._tables):
+            fields.append(f":Types: {', '.join(sorted(types))}")
+        if len(changes) == 1:
+            fields.append(f":Change: {next(iter(changes))}")
+        else:
+            texts = (f"{', '.join(names)}: {text}" for text, names in changes.items())
+            fields.append(f":Change: {' '.join(texts)}")
+        yield from _entry(setting, setting.name, "", fields)
+
+    def _call(self, kind: str, call: CallOf, type_name: str) -> Iterator[str]:
+        yield from (*_heading(f"{kind}(…)", "-"), "")
+        inherited = [s for s in call.settings if s.default is INHERITED]
+        own = tuple(s for s in call.settings if s.default is not INHERITED)
+        yield from (*_signature(call, own), "")
+        if inherited:
+            by_name = {setting.name: setting for setting in self._tables[type_name]}
+            links = self._links((by_name[s.name] for s in inherited), type_name)
+            yield from (
+                _wrapped(f"By name also, instead of the value at the top level: {links}"),
+                "",
+            )
+        anchor = f"{type_name}.{kind}" if type_name else kind
+        yield from _arguments(own, anchor, kind)
+
+
+def _text(setting: Setting) -> tuple[str, str, str, str]:
+    return setting.name, setting.type.describe(), repr(setting.default), setting.help
+
+
+def _call_text(call: CallOf) -> tuple[tuple[str, str, str, str], ...]:
+    return tuple(map(_text, call.settings))
+
+
+def _grouped(settings: Iterable[Setting]) -> Iterator[tuple[str, list[Setting]]]:
+    """Yield the groups of some settings, in the order of the pages."""
+    by_name = {setting.name: setting for setting in settings}
+    for group, names in GROUPS.items():
+        members = [by_name.pop(name) for name in names if name in by_name]
+        if members:
+            yield group, members
+    if by_name:
+        raise SystemExit(f"{SETTINGS_FILE.name} has no group for {', '.join(by_name)}")
+
+
+def example(setting: Setting, owner: str) -> str:
+    """Return an example of a setting's value, in Python.
+
+    owner  the competition type of a setting, "" for all; the call of an argument
+    """
+    for key in (f"{owner}.{setting.name}", f"{owner.partition('.')[0]}.{setting.name}"):
+        if key in VALUES:
+            return VALUES[key]
+    if setting.name in VALUES:
+        return VALUES[setting.name]
+    type_ = setting.type.inner if isinstance(setting.type, Maybe) else setting.type
+    if isinstance(type_, Boolean):
+        return repr(not setting.default)
+    if isinstance(type_, OneOf):
+        return f'"{next(word for word in type_.choices if word != setting.default)}"'
+    raise SystemExit(f"{SETTINGS_FILE.name} has no example for {owner}.{setting.name}")
 
 
 def cluster_rst(table: Sequence[Setting]) -> str:
-    """Return reStructuredText: the arguments of all ways to a cluster, then of each."""
+    """Return the page of clusters: the arguments of all calls, then of each."""
     calls = [call for kind, call in calls_in(table).items() if kind.partition(".")[0] == _APART]
     common = [s for s in calls[0].settings if all(s in call.settings for call in calls)]
     lines = [*_heading("Clusters", "="), "", "Arguments of each of these calls:", ""]
-    lines += _entries(common)
+    lines += _arguments(common, _APART, _APART)
     for call in calls:
         own = [setting for setting in call.settings if setting not in common]
-        lines += [*_heading(call.kind, "-"), "", *_signature(call), "", *_entries(own)]
+        lines += [*_heading(f"{call.kind}(…)", "-"), "", *_signature(call, call.settings), ""]
+        lines += _arguments(own, call.kind, call.kind)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -66,11 +209,15 @@ def _heading(text: str, underline: str) -> list[str]:
     return [_escaped(text), underline * max(3, len(_escaped(text)))]
 
 
-def _signature(call: CallOf) -> list[str]:
-    others = [s.name for s in call.settings if s.name not in call.positional]
-    arguments = [*call.positional, *(f"{name}=…" for name in others)]
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 96, break_long_words=False, break_on_hyphens=False)
+
+
+def _signature(call: CallOf, settings: Sequence[Setting]) -> list[str]:
+    others = [f"{s.name}=…" for s in settings if s.name not in call.positional]
+    arguments = [*call.positional, *others]
     lines = [f"``{call.kind}({', '.join(arguments)})``"]
-    if call.positional:
+    if call.positional and others:
         names = ", ".join(f"``{name}``" for name in call.positional)
         lines += ["", f"May be given by position: {names}; the others only by name."]
     if call.shorthand and call.positional:
@@ -78,28 +225,33 @@ def _signature(call: CallOf) -> list[str]:
     return lines
 
 
-def _entries(table: Sequence[Setting]) -> Iterator[str]:
-    for setting in table:
-        yield f"``{setting.name}``"
-        yield f"    {_capital(_escaped(setting.type.describe()))}. {_default(setting.default)}"
-        yield ""
-        yield f"    {setting.help}"
-        yield ""
-        yield f"    {_changing(setting)}"
-        yield ""
+def _arguments(settings: Iterable[Setting], anchor: str, kind: str) -> Iterator[str]:
+    """Yield the entries of a call's arguments."""
+    for setting in settings:
+        is_own = setting.change is not None or setting.limits
+        changing = [f":Change: {_changing(setting, setting.change)}"] if is_own else []
+        yield from _entry(setting, f"{anchor}.{setting.name}", kind, changing)
 
 
-def _changing(setting: Setting) -> str:
-    match setting.change:
-        case "refused":
-            return "Cannot be changed between runs: the results so far would lose their meaning."
-        case "report":
-            text = "May be changed between runs; only reports are affected."
-        case "played":
-            text = "May be changed between runs while it gives the values that were played."
-        case _:
-            text = "May be changed between runs."
-    return f"{text} {setting.limits}".rstrip()
+def _entry(setting: Setting, anchor: str, owner: str, fields: Sequence[str]) -> Iterator[str]:
+    yield f".. setting:: {anchor}"
+    yield ""
+    yield f"   {setting.help}"
+    yield ""
+    yield f"   :Value: {_capital(_escaped(setting.type.describe()))}"
+    yield f"   :Default: {_default(setting.default)}"
+    for text in fields:
+        yield f"   {text}"
+    sign = " = " if owner == "" or owner in type_names() else "="
+    yield f"   :Example: ``{setting.name}{sign}{example(setting, owner)}``"
+    yield ""
+
+
+def _changing(setting: Setting, change: Change | None) -> str:
+    """Return the effect of a change between runs."""
+    kind = setting.change or change
+    meaning = _MEANING[kind] if kind else ""
+    return f"{meaning} {setting.limits}".strip()
 
 
 def changes_rst(tables: Mapping[str, Sequence[Setting]]) -> str:
@@ -168,16 +320,14 @@ def _names(names: Sequence[str]) -> str:
 
 def _default(value: Any) -> str:
     if value is REQUIRED:
-        return "Required."
+        return "none: required"
     if value is NOT_GIVEN:
-        return "Default: no limit in Go; required in chess and shogi."
-    if value is None:
-        return "Default: not set (``None``)."
+        return "no limit in Go; required in chess and shogi"
     if callable(value):
-        return f"Default: ``{getattr(value, '__name__', type(value).__name__)}``."
+        return f"``{getattr(value, '__name__', type(value).__name__)}``"
     if isinstance(value, tuple):
         value = list(value)
-    return f"Default: ``{value!r}``."
+    return f"``{value!r}``"
 
 
 def _capital(text: str) -> str:
@@ -279,7 +429,9 @@ def pages() -> dict[str, str]:
         competition = competition_class(name)
         assert competition is not None
         tables[name] = competition.table
-    references = {f"{name}.rst": reference_rst(name, table) for name, table in tables.items()}
+    reference = Reference(tables)
+    references = {f"{name}.rst": reference.type_rst(name) for name in tables}
+    references["common.rst"] = reference.common_rst()
     references["cluster.rst"] = cluster_rst(next(iter(tables.values())))
     references["command_line.rst"] = command_line_rst()
     # included by docs/changing.rst

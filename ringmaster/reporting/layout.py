@@ -62,7 +62,6 @@ _STEPS = (
     ("report", 6),
     ("running", 0),
     ("results", 0),
-    ("report", 1),
     ("warnings", 0),
     ("report", 0),
 )
@@ -142,8 +141,10 @@ def _events(view: DisplayView, columns: int, messages: Sequence[str]) -> dict[st
 def _two_columns(view: DisplayView, columns: int, room: int, messages: Sequence[str]) -> list[Line]:
     """Return the report with the other sections to its right."""
     most = columns - _SECOND - _GAP
+    events = _events(view, columns, messages)
+    warnings = events.pop("warnings")
     left = _Page(
-        {"description": _description(view.description), "report": []},
+        {"description": _description(view.description), "report": [], "warnings": warnings},
         _forms(view.report, most),
         most,
         _jobs(view),
@@ -152,7 +153,9 @@ def _two_columns(view: DisplayView, columns: int, room: int, messages: Sequence[
     first = [Line(cut(line.text, most), line.style) for line in left.lines()]
     margin = max([columns // 2, *(width(line.text) for line in first)]) + _GAP
     second_columns = columns - margin
-    right = _Page(_events(view, second_columns, messages), iter(()), second_columns, _jobs(view))
+    # games in progress stay in place above a growing list of results
+    sections = {name: events[name] for name in ("running", "results")}
+    right = _Page(sections, iter(()), second_columns, _jobs(view))
     right.fit(room, results=room)
     second = [Line(cut(line.text, second_columns), line.style) for line in right.lines()]
     return [
@@ -281,7 +284,7 @@ def _render(blocks: Iterable[Table | Text], columns: int) -> list[str]:
 
 
 #: Most columns of a table that move to a second line of each row.
-_MOST_FOLDED = 5
+_MOST_FOLDED = 6
 _LEAST_HEADER = 3
 
 
@@ -390,6 +393,8 @@ def _jobs(view: DisplayView) -> str:
 
 def _progress(view: DisplayView, estimate: RateEstimate, columns: int) -> Line:
     text = describe_progress(view, estimate)
+    if width(text) > columns:
+        text = describe_progress(view, estimate, is_short=True)
     length = min(_BAR_WIDTH, columns - width(text) - 2)
     length -= length % _BAR_STEP
     share = share_done(view)

@@ -139,8 +139,10 @@ class DisplayView:
     verdict: str = ""
 
 
-def describe_progress(view: DisplayView, estimate: RateEstimate) -> str:
+def describe_progress(view: DisplayView, estimate: RateEstimate, *, is_short: bool = False) -> str:
     """Return "120/4000 games  3%  12.3 games/s  5 min 15 s left".
+
+    is_short  whether to leave out the rate, the phase and the games of all runs
 
     With a limit for this run: "37 of 50 games of this run  74%  …  (137/4000 in all)".
     """
@@ -151,7 +153,9 @@ def describe_progress(view: DisplayView, estimate: RateEstimate) -> str:
     parts = [f"{in_all} {label}"]
     if is_limited(view):
         assert view.limit is not None
-        parts = [f"{view.completed_this_run} of {view.limit} {label} of this run"]
+        parts = [f"{view.completed_this_run} of {view.limit} {label}"]
+        if not is_short:
+            parts[0] += " of this run"
         done, total = view.completed_this_run, view.limit
     if total:
         # rounded down: 100 % only after the last game
@@ -159,12 +163,13 @@ def describe_progress(view: DisplayView, estimate: RateEstimate) -> str:
     if view.state:
         parts.append(sanitise(view.state))
     else:
-        parts.append(format_rate(estimate.rate, label))
+        if not is_short:
+            parts.append(format_rate(estimate.rate, label))
         if total is not None:
             parts.append(f"{format_duration(estimate.left)} left")
-    if is_limited(view):
+    if is_limited(view) and not is_short:
         parts.append(f"({in_all} in all)")
-    if progress.phase:
+    if progress.phase and not is_short:
         parts.append(sanitise(progress.phase))
     return "  ".join(parts)
 

@@ -57,7 +57,7 @@ def test_live_report_has_a_line_with_course_trend_and_interval_a_parameter() -> 
     tune = spsa(parameters=[parameter()], number_of_games=200)
     play_out(tune, 100)
     (table,) = tune.live_report().blocks
-    assert table.headers == ("parameter", "start", "estimate", "", "course", "optimum (95 %)")
+    assert table.headers == ("parameter", "start", "estimate", "trend", "course", "optimum 95 %")
     ((code, _, _, arrow, course, interval),) = table.rows
     assert code == "Mobility"
     assert arrow in ("↑", "→", "↓")

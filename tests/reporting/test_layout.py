@@ -76,7 +76,7 @@ def test_a_wide_screen_has_results_and_games_in_progress_beside_the_report() -> 
     lines = texts(columns=200, rows=60)
     assert len(lines) == 60
     assert any(line.startswith("iteration 12/2000") for line in lines)
-    assert lines[3].index("last results") > 100
+    assert lines[3].index("games in progress") > 100
     assert sum("result" in line for line in lines) == 31
     assert any(line.endswith("43 plies") and width(line) > 100 for line in lines)
     assert all(width(line) <= 200 for line in lines)

@@ -8,7 +8,7 @@ from itertools import pairwise
 #: Most points in memory; above them every second one is dropped.
 MOST_POINTS = 128
 #: Bars of a course.
-BARS = 20
+BARS = 16
 _LEVELS = "▁▂▃▄▅▆▇█"
 #: The height of the bars is at least this share of the parameter's range.
 _LEAST_SPAN = 0.02

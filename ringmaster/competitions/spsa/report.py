@@ -86,7 +86,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             )
         return [
             Table(
-                headers=("parameter", "start", "estimate", "", "course", "optimum (95 %)"),
+                headers=("parameter", "start", "estimate", "trend", "course", "optimum 95 %"),
                 rows=tuple(rows),
                 title=self._title(),
                 notes=tuple(self._results()),

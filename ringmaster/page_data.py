@@ -83,7 +83,7 @@ def _groups(loaded: LoadedCompetition, store: Store | None) -> list[ChartGroup]:
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        return loaded.competition.charts(store.history())
+        return loaded.competition.charts(store.history(usage=loaded.competition.charts_read_usage))
     finally:
         if was_enabled:
             gc.enable()

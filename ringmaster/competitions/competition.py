@@ -178,6 +178,8 @@ class Competition(ABC):
     table: ClassVar[tuple[Setting, ...]]
     #: Unit of the jobs.
     unit: ClassVar[str] = "games"
+    #: Whether its charts read times and memory of results.
+    charts_read_usage: ClassVar[bool] = True
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         """Raises SettingError for incompatible settings.

@@ -195,6 +195,8 @@ class CandidateState(msgspec.Struct, kw_only=True):
 class CandidateTuner(Competition):
     """A tune with candidates; subclasses choose the candidates and learn from results."""
 
+    charts_read_usage = False
+
     parameters: tuple[Any, ...]
     _state: CandidateState
     #: A typical candidate, for reports and warnings.

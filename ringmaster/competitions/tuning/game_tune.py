@@ -34,6 +34,8 @@ class GameTune(PlayerTune):
     opponents  by player code; empty in self-play
     """
 
+    charts_read_usage = False
+
     opponents: dict[str, Player]
     _state: VoidCounts
 

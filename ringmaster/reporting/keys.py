@@ -30,7 +30,7 @@ _SEQUENCE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|O.|.)", re.DOTALL)
 class KeyReader:
     """Reads keys; a context manager for the main thread.
 
-    on_suspend  called before the process stops for Ctrl-Z
+    on_suspend  called before the process stops for Ctrl-Z; the process goes on after False
     on_resume   called when it continues, in the foreground or not
 
     Without a terminal or termios, and in other threads, `fileno` is None; nothing raises.
@@ -38,7 +38,7 @@ class KeyReader:
 
     def __init__(
         self,
-        on_suspend: Callable[[], None] | None = None,
+        on_suspend: Callable[[], bool] | None = None,
         on_resume: Callable[[], None] | None = None,
     ) -> None:
         self._on_suspend = on_suspend
@@ -167,10 +167,10 @@ class KeyReader:
             self._handlers[number] = signal.signal(number, handler)
 
     def _stopped(self, number: int, frame: FrameType | None) -> None:
+        if self._on_suspend is not None and not self._on_suspend():
+            return
         self._restore_terminal()
         self._suspended = True
-        if self._on_suspend is not None:
-            self._on_suspend()
         signal.signal(signal.SIGTSTP, self._handlers.get(signal.SIGTSTP, signal.SIG_DFL))
         os.kill(os.getpid(), signal.SIGTSTP)
         # the process stops here, unless its group is orphaned

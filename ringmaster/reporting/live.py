@@ -66,8 +66,12 @@ class Display(ABC):
         """Return the seconds until `update` should be called even if no game ends; None: never."""
         return None
 
-    def suspend(self) -> None:  # noqa: B027 - need not do anything
-        """Tidy the terminal before the process stops for Ctrl-Z."""
+    def suspend(self) -> bool:
+        """Tidy the terminal before the process stops for Ctrl-Z.
+
+        Return False to stop later: the display sends the signal again after a drawing.
+        """
+        return True
 
     def resume(self) -> None:  # noqa: B027 - need not do anything
         """Draw again after the process was continued."""

@@ -7,8 +7,8 @@ import select
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TextIO
 
 from ringmaster.reporting.layout import Line, compose
@@ -73,6 +73,9 @@ class TerminalDisplay(Display):
         self._drawn = 0.0
         self._wanted = False
         self._is_active = False
+        self._is_drawing = False
+        #: Whether Ctrl-Z came during a drawing.
+        self._stops_next = False
         self._last_size = (0, 0)
         self._last: tuple[DisplayView, RateEstimate] | None = None
         #: Messages that the normal screen lacks.
@@ -99,8 +102,14 @@ class TerminalDisplay(Display):
         columns, rows = max(columns, _LEAST_COLUMNS), max(rows, _LEAST_ROWS)
         messages = [text for _, text in self._recent]
         lines = compose(*self._last, now, columns, rows, messages)
-        with _without_suspension():
+        self._is_drawing = True
+        try:
             self._draw(lines, columns, rows)
+        finally:
+            self._is_drawing = False
+        if self._stops_next:
+            self._stops_next = False
+            os.kill(os.getpid(), signal.SIGTSTP)
 
     def next_update(self) -> float | None:
         due = self._due if self._wanted else self._drawn + LONGEST
@@ -132,13 +141,17 @@ class TerminalDisplay(Display):
         if not self._is_active and self._screen.is_ours():
             self._print("")
 
-    def suspend(self) -> None:
+    def suspend(self) -> bool:
+        if self._is_drawing:
+            self._stops_next = True
+            return False
         if self._is_active:
             assert self._last is not None
             view, estimate = self._last
             texts = filter(None, (describe_progress(view, estimate), view.verdict))
             self._unprinted.append(("\n".join(texts), ""))
             self._leave()
+        return True
 
     def resume(self) -> None:
         self._due = 0.0
@@ -268,16 +281,6 @@ class Screen:
             return 80, 24
         # a new pseudo-terminal may report 0 x 0
         return size.columns or 80, size.lines or 24
-
-
-@contextmanager
-def _without_suspension() -> Iterator[None]:
-    """Block Ctrl-Z, which would leave the alternate screen between its two halves."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def make_display(

@@ -50,7 +50,7 @@ def watch(keys: KeyReader) -> None:
 if mode == "hangup":
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 try:
-    with KeyReader(lambda: say("suspending"), lambda: say("resuming")) as keys:
+    with KeyReader(lambda: bool(say("suspending")) or True, lambda: say("resuming")) as keys:
         if mode == "raise":
             say("inside " + terminal_mode())
             raise RuntimeError

@@ -195,11 +195,19 @@ def test_suspending_shows_the_normal_screen_and_resuming_draws_again(stage: Stag
 
 def test_ctrl_z_waits_for_the_end_of_a_drawing(stage: Stage) -> None:
     stopped: list[bool] = []
-    handler = signal.signal(signal.SIGTSTP, lambda *_: stopped.append(stage.screen.is_alternate))
+
+    def stop(number: int, frame: object) -> None:
+        if stage.display.suspend():
+            stopped.append(stage.screen.is_alternate)
+
+    handler = signal.signal(signal.SIGTSTP, stop)
     write = stage.screen.write
+    written: list[str] = []
 
     def interrupted(text: str) -> int:
-        os.kill(os.getpid(), signal.SIGTSTP)
+        if not written:
+            written.append(text)
+            os.kill(os.getpid(), signal.SIGTSTP)
         return write(text)
 
     try:
@@ -207,7 +215,8 @@ def test_ctrl_z_waits_for_the_end_of_a_drawing(stage: Stage) -> None:
         stage.draw()
     finally:
         signal.signal(signal.SIGTSTP, handler)
-    assert stopped == [True]
+    assert stopped == [False]
+    assert stage.screen.lines()[-1] == "a is better"
 
 
 def test_a_terminal_that_hangs_up_is_no_error(

@@ -79,18 +79,17 @@ class TuneReport(msgspec.Struct, frozen=True):
                     parameter.code,
                     _number(parameter.start),
                     _number(one.estimate),
-                    trend(values, spread),
-                    bars(values, spread),
+                    f"{trend(values, spread):1} {bars(values, spread)}",
                     _ends(one.low, one.high),
                 )
             )
         return [
             Table(
-                headers=("parameter", "start", "estimate", "trend", "course", "optimum 95 %"),
+                headers=("parameter", "start", "value", "course", "optimum 95 %"),
                 rows=tuple(rows),
                 title=self._title(),
                 notes=tuple(self._results()),
-                align=(LEFT, RIGHT, RIGHT, LEFT, LEFT, RIGHT),
+                align=(LEFT, RIGHT, RIGHT, LEFT, RIGHT),
             )
         ]
 

@@ -111,6 +111,12 @@ def test_engines_standard_error_is_shown_while_the_game_is_played(folder: Path) 
 
 
 @pytest.mark.process
+def test_run_without_a_terminal_prints_a_line_for_each_game_on_request(folder: Path) -> None:
+    done = ringmaster(folder / "event.ctl", "--log-games")
+    assert done.stdout.count("game 0_") == 4
+
+
+@pytest.mark.process
 def test_run_plays_everything_and_prints_the_report(folder: Path) -> None:
     done = ringmaster(folder / "event.ctl")
     assert (done.returncode, done.stderr) == (0, "")

@@ -57,6 +57,7 @@ _STEPS = (
     ("running", 2),
     ("results", 1),
     ("warnings", 1),
+    (_DENSER, 3),
     ("report", 8),
     ("running", 1),
     ("report", 6),
@@ -264,6 +265,7 @@ def _forms(report: Report, columns: int) -> Iterator[list[str]]:
     1. The whole report.
     2. Without notes.
     3. Without blank lines; titles of one line.
+    4. One line a row, however much of it is cut.
     """
     yield _render(report.blocks, columns)
     blocks = [
@@ -275,6 +277,7 @@ def _forms(report: Report, columns: int) -> Iterator[list[str]]:
         for b in blocks
     ]
     yield [line for line in _render(blocks, columns) if line]
+    yield [line for line in render_report(Report(tuple(blocks))).splitlines() if line]
 
 
 def _render(blocks: Iterable[Table | Text], columns: int) -> list[str]:

@@ -27,6 +27,8 @@ from ringmaster.reporting.text import printable, sanitise
 INTERVAL = 0.125
 #: The greatest number of seconds: durations change while no game ends.
 LONGEST = 1.0
+#: A drawing follows another after this many times the duration of the latter.
+PAUSE = 20
 #: Messages among the last RECENT are shown for SHOWN seconds.
 RECENT, SHOWN = 3, 60.0
 # Messages stored for the normal screen.
@@ -107,6 +109,7 @@ class TerminalDisplay(Display):
             self._draw(lines, columns, rows)
         finally:
             self._is_drawing = False
+        self._due += PAUSE * (self._clock() - now)
         if self._stops_next:
             self._stops_next = False
             os.kill(os.getpid(), signal.SIGTSTP)

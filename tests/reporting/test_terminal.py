@@ -85,6 +85,23 @@ def test_updates_in_quick_succession_draw_nothing(stage: Stage) -> None:
     assert stage.built == 2
 
 
+def test_slow_drawings_are_rare(stage: Stage) -> None:
+    stage.draw()
+    size = stage.display._size
+
+    def slow() -> tuple[int, int]:
+        stage.now += 0.05
+        return size()
+
+    stage.display._size = slow
+    stage.draw()
+    assert stage.display.next_update() == pytest.approx(1.0 - 0.05)
+    stage.draw(0.9)
+    stage.display.update(stage.view)
+    assert stage.built == 2
+    assert stage.display.next_update() == pytest.approx(0.125 + 20 * 0.05 - 0.05 - 0.9)
+
+
 def test_each_drawing_is_one_synchronised_write(stage: Stage) -> None:
     stage.draw()
     stage.screen.writes.clear()

@@ -21,7 +21,11 @@ exclude_patterns = ["_build", "man"]
 default_role = "literal"
 html_theme = "furo"
 html_title = f"ringmaster {version}"
-html_show_sourcelink = False
+html_show_sourcelink = html_show_copyright = False
+html_static_path = ["static"]
+html_css_files = ["settings.css"]
+# quotes in texts are those of Python
+smartquotes = False
 # "$ " begins a command, other lines are its output
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
@@ -45,9 +49,7 @@ def list_columns(
             names, text = match.groups()
             types = getattr(obj, "__annotations__", {}) if what == "class" else {}
             listed += [f":vartype {n}: {types[n]}" for n in names.split(", ") if n in types]
-            *others, last = names.split(", ")
-            listed += [f":{field} {other}: see ``{last}``" for other in others]
-            listed.append(f":{field} {last}: {text}")
+            listed += [f":{field} {n}: {text}" for n in names.split(", ")]
             entry = True
         else:
             entry = entry and line.startswith(" ")

@@ -9,6 +9,7 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.roles import XRefRole
 
 project = "ringmaster"
 _source = Path(__file__).parent.parent / "ringmaster" / "__init__.py"
@@ -24,8 +25,8 @@ html_title = f"ringmaster {version}"
 html_show_sourcelink = html_show_copyright = False
 html_static_path = ["static"]
 html_css_files = ["settings.css"]
-# quotes in texts are those of Python
-smartquotes = False
+# dashes only: quotes in texts are those of Python
+smartquotes_action = "D"
 # "$ " begins a command, other lines are its output
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
@@ -73,5 +74,6 @@ def _setting_name(env: Any, text: str, node: addnodes.desc_signature) -> str:
 def setup(app: Sphinx) -> None:
     """Add the directive and the role ``setting``, and the reading of docstrings."""
     app.add_object_type("setting", "setting", "pair: %s; setting", _setting_name)
+    app.add_role_to_domain("std", "setting", XRefRole(warn_dangling=True), override=True)
     app.connect("autodoc-process-docstring", list_columns)
     app.connect("autodoc-process-signature", without_constructor)

@@ -61,7 +61,8 @@ def control_files() -> Iterator[Any]:
             if text.startswith("competition_type"):
                 # an ellipsis stands for more of the same
                 text = text.replace(", …]", "]")
-                yield pytest.param(text, id=f"{page.stem}-{line}")
+                marks = [pytest.mark.slow] if "optuna_tuner" in text else []
+                yield pytest.param(text, id=f"{page.stem}-{line}", marks=marks)
 
 
 @pytest.mark.parametrize("text", list(control_files()))

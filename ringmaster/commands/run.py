@@ -60,7 +60,10 @@ def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
         loaded.paths.take_commands()
         if arguments.serve is not None:
             page = stack.enter_context(beside_a_run(loaded.paths.control, arguments.serve))
-            if page:
+            if page and arguments.quiet:
+                # nobody could guess it
+                say(f"{page}\n")
+            elif page:
                 display.message(f"the live page: {page}")
         options = RunOptions(
             arguments.max_games,

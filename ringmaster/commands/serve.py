@@ -14,6 +14,9 @@ from ringmaster.commands.stop import send
 from ringmaster.errors import UsageError
 from ringmaster.storage.paths import COMMANDS
 
+#: Seconds for the server beside a run to end.
+_PATIENCE = 10.0
+
 
 def serve(arguments: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C."""
@@ -58,3 +61,7 @@ def beside_a_run(path: Path, port: int) -> Iterator[str]:
             # the server sends the last results and ends
             server.stdin.close()
             server.stdout.close()
+            try:
+                server.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                server.kill()

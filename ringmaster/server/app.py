@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 from sse_starlette import EventSourceResponse
@@ -43,35 +44,65 @@ _HEADERS = {
 }
 
 
+class _Mail:
+    """Changed parts that one reader has not taken yet: the latest of each, however slow it is."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, Any] = {}
+        self._ended = False
+        self._news = asyncio.Event()
+
+    def put(self, parts: Mapping[str, Any]) -> None:
+        self._parts.update(parts)
+        self._news.set()
+
+    def end(self) -> None:
+        self._ended = True
+        self._news.set()
+
+    async def take(self) -> dict[str, Any] | None:
+        """Return the changed parts as soon as there are any, None at the end."""
+        await self._news.wait()
+        parts, self._parts = self._parts, {}
+        if not self._ended:
+            self._news.clear()
+        return parts or None
+
+
 class Hub:
     """Looks at one competition while somebody watches it, and tells them what has changed."""
 
     def __init__(self, watched: Watched) -> None:
         self.watched = watched
-        self._queues: set[asyncio.Queue[dict[str, Any] | None]] = set()
+        self._mails: set[_Mail] = set()
         self._task: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
         self._parts: dict[str, Any] = {}
 
     async def call(self, function: Callable[[], Any]) -> Any:
         """Call a function of `watched` in a thread, one at a time."""
-        async with self._lock:
-            return await asyncio.to_thread(function)
+
+        async def locked() -> Any:
+            async with self._lock:
+                return await asyncio.to_thread(function)
+
+        # a thread cannot be cancelled: the lock stays until it has ended
+        return await asyncio.shield(asyncio.create_task(locked()))
 
     async def events(self) -> AsyncIterator[dict[str, str]]:
         """Yield the parts, then changed parts as they come, until the server ends."""
-        queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-        self._queues.add(queue)
-        if self._task is None:
+        mail = _Mail()
+        self._mails.add(mail)
+        if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._look())
         elif self._parts:
-            queue.put_nowait(self._parts)
+            mail.put(self._parts)
         try:
-            while (parts := await queue.get()) is not None:
+            while (parts := await mail.take()) is not None:
                 yield {"data": msgspec.json.encode(parts).decode()}
         finally:
-            self._queues.discard(queue)
-            if not self._queues and self._task is not None:
+            self._mails.discard(mail)
+            if not self._mails and self._task is not None:
                 self._task.cancel()
                 self._task = None
                 self._parts = {}
@@ -94,16 +125,16 @@ class Hub:
             fresh = changed(fresh, seen)
             if fresh:
                 self._parts |= fresh
-                for queue in self._queues:
-                    queue.put_nowait(fresh)
+                for mail in self._mails:
+                    mail.put(fresh)
             await asyncio.sleep(PERIOD)
 
     async def last_look(self) -> None:
         """Tell the last changes, and end all events."""
-        if self._queues:
+        if self._mails:
             await asyncio.sleep(2 * PERIOD)
-        for queue in self._queues:
-            queue.put_nowait(None)
+        for mail in self._mails:
+            mail.end()
 
 
 class Site:
@@ -154,7 +185,7 @@ class Site:
     async def _index(self, request: Request) -> Response:
         files = self._files()
         if self._place.is_file():
-            return RedirectResponse(f"{self._place.stem}/")
+            return RedirectResponse(f"./{quote(self._place.stem)}/")
         rows = []
         for name, path in files.items():
             hub = self._hubs.setdefault(name, Hub(Watched(path)))

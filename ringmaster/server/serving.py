@@ -19,6 +19,8 @@ from ringmaster.server.app import Site
 
 #: Added to the niceness of the run's processes: engines come first.
 _NICENESS = 5
+#: Seconds at the end for readers to take what was sent to them.
+_PATIENCE = 3.0
 
 
 def serve(
@@ -47,10 +49,16 @@ def serve(
     except OSError as error:
         listener.close()
         raise RingmasterError(f"cannot serve on port {port}: {error.strerror}") from error
+    listener.listen()  # the address is good as soon as it is announced
     token = secrets.token_urlsafe(16)
     site = Site(place, token, control=control)
     config = uvicorn.Config(
-        site.app(), log_level="warning", access_log=False, lifespan="off", server_header=False
+        site.app(),
+        # a run's terminal shows the run
+        log_level="critical" if until_eof else "warning",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
     )
     server = _Server(config, site)
     with suppress(OSError):
@@ -92,3 +100,6 @@ class _Server(uvicorn.Server):
     async def _end(self) -> None:
         await self._site.end()
         self.should_exit = True
+        # a browser that is suspended takes nothing
+        await asyncio.sleep(_PATIENCE)
+        self.force_exit = True

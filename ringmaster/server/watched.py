@@ -146,13 +146,15 @@ class Watched:
         games = []
         for file in files:
             if not file.name.endswith("~"):
-                with contextlib.suppress(OSError, ValueError):
+                with contextlib.suppress(OSError, ValueError, RingmasterError):
                     games.append(self._board_in_progress(Path(file.path)))
         return games
 
     def _board_in_progress(self, path: Path) -> BoardGame:
         live = msgspec.json.decode(path.read_bytes(), type=_LiveFile)
-        kind = self._load().control_file.values["game"]
+        # a control file may be broken while it is edited; its game stays
+        loaded = self._load() if self._loaded is None else self._loaded[1]
+        kind = loaded.control_file.values["game"]
         return board_in_progress(kind, path.stem, live.players, live.record)
 
     def live_stamp(self) -> object:

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from glob import escape
 from pathlib import Path
 from typing import Final, Literal
@@ -219,8 +220,14 @@ class OutputPaths(msgspec.Struct, frozen=True):
         return words
 
     def clear_live(self) -> None:
-        """Delete the records of games in progress; for the owner of the lock."""
-        shutil.rmtree(self.live, ignore_errors=True)
+        """Delete the records of games in progress; for the owner of the lock.
+
+        Other files stay, as they do in every folder.
+        """
+        with suppress(OSError):
+            for record in (*self.live.glob("*.json"), *self.live.glob("*.json~")):
+                record.unlink(missing_ok=True)
+            self.live.rmdir()
 
     def removable(self) -> list[Path]:
         """Return every output that ringmaster wrote, the run log last."""

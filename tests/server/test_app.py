@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from ringmaster.errors import RingmasterError
-from ringmaster.server.app import Site
+from ringmaster.server.app import Hub, Site, _Mail
+from ringmaster.server.watched import Watched
 from tests.recorded import recorded, ticket, won, write
 
 TOKEN = "secret"
@@ -53,7 +56,7 @@ def test_page_is_neither_cached_nor_framed_nor_named_to_others(
 
 def test_one_competition_is_found_without_its_name(client: Callable[..., TestClient]) -> None:
     answer = client().get(f"/{TOKEN}/", follow_redirects=False)
-    assert answer.headers["location"] == "event/"
+    assert answer.headers["location"] == "./event/"
 
 
 def test_folder_has_an_index_of_its_competitions(
@@ -128,3 +131,39 @@ def test_command_reaches_the_run_only_from_its_own_page(
     answer = web.post(place, content="burn", headers={"X-Ringmaster": "1"})
     assert (answer.status_code, answer.text) == (409, "no\n")
     assert commands == [("event.ctl", "stop")]
+
+
+def test_slow_reader_gets_the_latest_parts_once() -> None:
+    async def read() -> list[dict[str, Any] | None]:
+        mail = _Mail()
+        for number in range(3):
+            mail.put({"facts": number, "verdict": "v"})
+        first = await mail.take()
+        mail.put({"facts": 3})
+        mail.end()
+        return [first, await mail.take(), await mail.take()]
+
+    assert asyncio.run(read()) == [{"facts": 2, "verdict": "v"}, {"facts": 3}, None]
+
+
+def test_reader_that_leaves_keeps_the_lock_until_its_work_has_ended(tmp_path: Path) -> None:
+    async def leave() -> list[str]:
+        hub = Hub(Watched(write(tmp_path)))
+        began, may_end = threading.Event(), threading.Event()
+        order = []
+
+        def slow() -> None:
+            began.set()
+            may_end.wait()
+            order.append("slow")
+
+        reader = asyncio.create_task(hub.call(slow))
+        await asyncio.to_thread(began.wait)
+        reader.cancel()
+        other = asyncio.create_task(hub.call(lambda: order.append("other")))
+        await asyncio.wait([reader])
+        may_end.set()
+        await other
+        return order
+
+    assert asyncio.run(leave()) == ["slow", "other"]

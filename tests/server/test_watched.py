@@ -86,3 +86,16 @@ def test_games_in_progress_are_boards_and_damaged_files_are_not(tmp_path: Path) 
     stamp = competition.live_stamp()
     (live / "0_1.json").unlink()
     assert competition.live_stamp() != stamp
+
+
+def test_boards_stay_while_the_control_file_is_broken(tmp_path: Path) -> None:
+    control = write(tmp_path)
+    competition = Watched(control)
+    assert competition.parts()["error"] == ""
+    live = tmp_path / "event.live"
+    live.mkdir()
+    (live / "0_1.json").write_text(json.dumps({"players": ["a", "b"], "record": "1. e4 *"}))
+    control.write_text("(")
+    assert [board.id for board in competition.games_in_progress()] == ["0_1"]
+    # a server that starts now knows no game
+    assert Watched(control).games_in_progress() == []

@@ -298,3 +298,17 @@ def test_any_bytes_have_an_answer(tmp_path_factory: pytest.TempPathFactory, data
     path = tmp_path_factory.getbasetemp() / "any"
     path.write_bytes(data)
     assert maker(path) in ("ringmaster", "Gomill", "another program", None)
+
+
+def test_only_records_of_games_in_progress_are_cleared(tmp_path: Path) -> None:
+    paths = OutputPaths(tmp_path / "x.ctl")
+    paths.clear_live()
+    paths.live.mkdir()
+    for name in ("0_1.json", "0_1.json~"):
+        (paths.live / name).touch()
+    paths.clear_live()
+    assert not paths.live.exists()
+    paths.live.mkdir()
+    (paths.live / "notes.txt").write_text("mine")
+    paths.clear_live()
+    assert (paths.live / "notes.txt").read_text() == "mine"

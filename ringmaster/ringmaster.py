@@ -27,7 +27,7 @@ from ringmaster.model.jobs import CheckJob, GameJob, Task
 from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, Result
 from ringmaster.player_checks import FirstTests, check_before_run
 from ringmaster.reporting.live import Display, DisplayView
-from ringmaster.run_control import COMMAND_PERIOD, Keys, NoKeys, RunControl, RunOptions
+from ringmaster.run_control import COMMAND_PERIOD, PAGE, Keys, NoKeys, RunControl, RunOptions
 from ringmaster.run_log import RunLog
 from ringmaster.storage.entries import IssuedJob, PendingRecord, RunEntry
 from ringmaster.storage.journal import Journal
@@ -76,7 +76,11 @@ class Ringmaster:
         self._make_executor = executor
         self._display = display
         self._control = RunControl(
-            keys or NoKeys(), error_lines, loaded.paths.take_commands, loaded.competition.unit
+            keys or NoKeys(),
+            error_lines,
+            loaded.paths.take_commands,
+            loaded.competition.unit,
+            options.page,
         )
         self._error_lines = error_lines
         self._clock = clock
@@ -117,6 +121,9 @@ class Ringmaster:
         with self._control.signals:
             self._display.start()
             try:
+                if self._options.page:
+                    # not in the log: whoever has the address may look
+                    self._display.message(f"{PAGE}: {self._options.page}")
                 self._competition.say = self._run_log.say
                 loaded.prepare()
                 self._open_known_store()

@@ -16,6 +16,7 @@ from ringmaster.reporting.keys import CTRL_X
 COMMAND_PERIOD = 0.5
 #: Keys as the display names them.
 HINT = "? keys  q stop  p pause"
+PAGE = "the live page"
 _STOPS = {"q": "q", "Q": "q", CTRL_X: "Ctrl-X"}
 
 
@@ -27,12 +28,14 @@ class RunOptions:
     log_gtp     write a transcript of each game
     log_faults  write transcripts of void games and forfeits
     cpus        number of CPUs available to the run, None if unknown
+    page        address of the live page, "" without
     """
 
     max_games: int | None = None
     log_gtp: bool = False
     log_faults: bool = False
     cpus: int | None = None
+    page: str = ""
 
 
 class Keys(Protocol):
@@ -64,6 +67,7 @@ class RunControl:
     error_lines  lines of the engines' standard error, None without
     take_commands  returns the commands of `storage.paths.COMMANDS` given since the last call
     unit         unit of the jobs: "games"
+    page         address of the live page, "" without
 
     signals    interrupt signals
     stopping   why no more games start in this run: "stopped by q"; "" while they may
@@ -77,12 +81,14 @@ class RunControl:
         error_lines: ErrorLines | None,
         take_commands: Callable[[], list[str]],
         unit: str,
+        page: str = "",
     ) -> None:
         self._keys = keys
         self._error_lines = error_lines
         self._take_commands = take_commands
         self.signals = Signals()
         self._unit = unit
+        self._page = page
         self._next_look = 0.0
         self.stopping = ""
         self.paused = False
@@ -180,4 +186,5 @@ class RunControl:
             f"+ -      more or fewer {self._unit} at a time",
             f"Ctrl-C   stop at once: {self._unit} in progress are played again in the next run",
             "Ctrl-Z   suspend; fg goes on",
+            *([f"{PAGE}: {self._page}"] if self._page else []),
         ]

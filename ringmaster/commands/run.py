@@ -23,7 +23,7 @@ from ringmaster.model.cluster import Cluster
 from ringmaster.reporting.keys import KeyReader
 from ringmaster.reporting.terminal import make_display
 from ringmaster.ringmaster import Ringmaster
-from ringmaster.run_control import RunOptions
+from ringmaster.run_control import PAGE, RunOptions
 from ringmaster.storage.lock import CompetitionLock
 
 _WORK = "ringmaster.play.worker:Worker"
@@ -58,18 +58,18 @@ def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
         stack.callback(loaded.paths.clear_live)
         keys = stack.enter_context(KeyReader(display.suspend, display.resume))
         loaded.paths.take_commands()
+        page = ""
         if arguments.serve is not None:
             page = stack.enter_context(beside_a_run(loaded.paths.control, arguments.serve))
             if page and arguments.quiet:
                 # nobody could guess it
-                say(f"{page}\n")
-            elif page:
-                display.message(f"the live page: {page}")
+                say(f"{PAGE}: {page}\n")
         options = RunOptions(
             arguments.max_games,
             arguments.log_gtp,
             arguments.log_faults,
             usable_cpus(arguments.affinity or None) if cluster is None else None,
+            page,
         )
         status = Ringmaster(
             loaded,

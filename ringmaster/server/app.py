@@ -36,6 +36,7 @@ _HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 _STATIC = Path(__file__).parent / "static"
 _HEADERS = {
     "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",

@@ -46,6 +46,8 @@ def serve(
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
+        # who reads the address may use it at once
+        listener.listen()
     except OSError as error:
         listener.close()
         raise RingmasterError(f"cannot serve on port {port}: {error.strerror}") from error

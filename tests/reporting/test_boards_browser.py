@@ -10,7 +10,7 @@ import pytest
 
 from ringmaster.model.board import BoardGame
 from ringmaster.reporting.page import content_policy, script_json
-from tests.requirements import engine, package
+from tests.browsers import chromium, silent_page
 
 pytestmark = [pytest.mark.slow, pytest.mark.optional]
 
@@ -95,27 +95,16 @@ def document(game: BoardGame) -> str:
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    playwright = package("playwright.sync_api")
-    path = engine("chromium")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+def browser() -> Iterator[Any]:
+    with chromium() as opened:
+        yield opened
 
 
 @pytest.fixture
-def page(chromium: Any, tmp_path: Path) -> Iterator[Any]:
-    """Yield a page that fails the test at its end for any message on its console."""
-    opened = chromium.new_page(reduced_motion="reduce")
-    messages: list[str] = []
-    opened.on("console", lambda message: messages.append(message.text))
-    opened.on("pageerror", lambda error: messages.append(str(error)))
-    opened.on("dialog", lambda dialog: messages.append(dialog.message))
-    opened.folder = tmp_path
-    yield opened
-    opened.close()
-    assert messages == []
+def page(browser: Any, tmp_path: Path) -> Iterator[Any]:
+    with silent_page(browser) as opened:
+        opened.folder = tmp_path
+        yield opened
 
 
 def show(page: Any, game: BoardGame) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ringmaster.reporting.page import environment, style_files
+from ringmaster.reporting.page import content_policy, environment, style_files
 
 
 class IndexRow(msgspec.Struct, frozen=True):
@@ -23,5 +23,14 @@ def render_index(title: str, rows: Sequence[IndexRow]) -> str:
     """Return the index as a document."""
     from markupsafe import Markup
 
-    template = environment().get_template("index.html")
-    return template.render(title=title, rows=rows, styles=map(Markup, style_files()))
+    styles = style_files()
+    return (
+        environment()
+        .get_template("index.html")
+        .render(
+            title=title,
+            rows=rows,
+            styles=map(Markup, styles),
+            policy=content_policy((), styles),
+        )
+    )

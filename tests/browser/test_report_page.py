@@ -1,0 +1,185 @@
+"""The page of a report in Chromium."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringmaster import load
+from ringmaster.commands.loading import restore
+from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.page_data import make_page
+from ringmaster.reporting.page import render_page
+from ringmaster.storage.store import Store
+from tests.browser.conftest import KINDS
+from tests.browsers import silent_page
+from tests.program import ringmaster
+from tests.recorded import TUNE, USAGE, recorded, ticket, won, write
+from tests.requirements import package
+
+pytestmark = [pytest.mark.slow, pytest.mark.optional]
+
+HOSTILE = "<script>alert(1)</script>'\"><img src=x onerror=alert(2)>\u202e\x1b[31m{{7*7}}"
+
+
+def open_file(page: Any, path: Path) -> None:
+    """Open a page without any network."""
+    page.context.set_offline(True)
+    page.goto(path.as_uri())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_page_shows_the_values_of_the_store(
+    competition: Callable[[str], Path], page: Any, kind: str
+) -> None:
+    control = competition(kind)
+    open_file(page, control.with_suffix(".html"))
+    data = json.loads(ringmaster(control, "show", "--json").stdout)
+    assert page.inner_text("#verdict") == data["verdict"]
+    assert page.inner_text("#verdict-end") == data["verdict"]
+    if kind != "TEXEL":
+        facts = page.eval_on_selector_all("#facts dd", TEXTS)
+        assert any(f"{data['games']['completed']:,}" in value for value in facts)
+    # every table of the text report is there, cell by cell
+    report = " ".join(ringmaster(control, "show").stdout.split())
+    for row in page.eval_on_selector_all("#main tbody tr", ROWS):
+        assert " ".join(" ".join(row).split()) in report
+    assert page.locator("figure").count() > 0
+    assert page.eval_on_selector_all(
+        "figure", "all => all.every(f => f.getBoundingClientRect().height > 30)"
+    )
+
+
+HEIGHTS = "all => all.map(e => e.getBoundingClientRect().height)"
+TEXTS = "all => all.map(e => e.innerText)"
+ROWS = "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_page_has_no_serious_fault_of_accessibility(
+    competition: Callable[[str], Path], browser: Any, kind: str, colours: str
+) -> None:
+    axe = Path(str(package("axe_playwright_python").__file__)).with_name("axe.min.js")
+    with silent_page(browser, color_scheme=colours, bypass_csp=True) as page:
+        open_file(page, competition(kind).with_suffix(".html"))
+        page.add_script_tag(path=str(axe))
+        found = page.evaluate("async () => (await axe.run()).violations")
+    serious = [
+        (fault["id"], fault["nodes"][0]["html"][:200])
+        for fault in found
+        if fault["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+@pytest.mark.parametrize("width", [390, 800, 1400])
+@pytest.mark.parametrize("kind", KINDS)
+def test_page_never_scrolls_sideways(
+    competition: Callable[[str], Path], browser: Any, kind: str, width: int
+) -> None:
+    with silent_page(browser, viewport={"width": width, "height": 800}) as page:
+        open_file(page, competition(kind).with_suffix(".html"))
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_line_charts_zoom_and_tell_values(competition: Callable[[str], Path], page: Any) -> None:
+    open_file(page, competition("SPSA").with_suffix(".html"))
+    plot = page.locator("#trajectory .u-over").first
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert re.search(r"\d", page.locator("#trajectory figure").first.inner_text())
+    ticks = "() => document.querySelector('#trajectory figure').querySelector('canvas').toDataURL()"
+    before = page.evaluate(ticks)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + box["height"] / 2, steps=4)
+    page.mouse.up()
+    page.wait_for_function(f"before => ({ticks})() !== before", arg=before)
+    plot.dblclick()
+
+
+def test_games_filter_sort_and_open_by_keyboard(
+    competition: Callable[[str], Path], page: Any
+) -> None:
+    control = competition("PLAYOFF")
+    open_file(page, control.with_suffix(".html"))
+    games = load(control).games
+    rows = page.locator("#games tbody tr")
+    assert rows.count() == min(50, len(games))
+    page.fill("#games input[type=search]", "c –")
+    expected = [game for game in games if game.players[0] == "c"]
+    assert 0 < rows.count() <= 50
+    assert f"{len(expected)} of {len(games)} games" in page.inner_text("#games-count")
+    page.fill("#games input[type=search]", "")
+    page.locator("#games thead button", has_text="plies").click()
+    plies = [
+        int(text) for text in page.eval_on_selector_all("#games tbody tr td:nth-child(5)", TEXTS)
+    ]
+    assert plies == sorted(plies)
+    page.locator("#games tbody button").first.press("Enter")
+    assert page.locator("dialog#game").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator("dialog#game").is_visible()
+
+
+def page_of(folder: Path, control: Path) -> Path:
+    """Render the page of recorded results as `report` does."""
+    loaded = LoadedCompetition(control)
+    store = Store.open_readonly(loaded.paths.status)
+    try:
+        restore(loaded, store)
+        text = render_page(make_page(loaded, store))
+    finally:
+        store.close()
+    (folder / "page.html").write_text(text, encoding="utf-8")
+    return folder / "page.html"
+
+
+def test_hostile_names_are_inert(page: Any, tmp_path: Path) -> None:
+    control = write(tmp_path)
+    usage = tuple(u.__class__(HOSTILE, 1.5, 23_000_000, 6.0, 0.75, HOSTILE) for u in USAGE)
+    changes = {"usage": usage, "detail": HOSTILE, "reason": HOSTILE}
+    results = [
+        ({**ticket(number=n), "o": HOSTILE}, won(f"0_{n}", winner=n % 2, **changes))
+        for n in range(6)
+    ]
+    recorded(control, results)
+    open_file(page, page_of(tmp_path, control))
+    assert "onerror=alert(2)" in page.inner_text("#games")
+    page.locator("#games tbody button").first.click()
+    assert page.locator("dialog#game").is_visible()
+    assert page.locator("img").count() == 0
+    assert page.evaluate("document.querySelectorAll('script').length") == page.evaluate(
+        "document.body.querySelectorAll(':scope > script').length"
+    )
+    text = page.inner_text("body")
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "49" not in page.inner_text("#games tbody tr:first-child td:last-child")
+
+
+def test_two_hundred_parameters_are_sorted_in_either_direction(page: Any, tmp_path: Path) -> None:
+    many = "\n".join(
+        f'    Parameter("p{i}", start={(i * 37) % 200}, min=-1000, max=1000, c_end=1),'
+        for i in range(200)
+    )
+    source = re.sub(r"parameters = \[.*?\n\]", f"parameters = [\n{many}\n]", TUNE, flags=re.S)
+    control = write(tmp_path, source)
+    recorded(control, [])
+    open_file(page, page_of(tmp_path, control))
+    table = page.locator("#main table").first
+    for direction in (1, -1):
+        table.locator("thead button", has_text="start").click()
+        values = table.locator("tbody tr td:nth-child(2)").evaluate_all(TEXTS)
+        numbers = [float(value) for value in values]
+        assert len(numbers) == 200
+        assert numbers == sorted(numbers, reverse=direction < 0)
+    page.locator("#main input[type=search]").first.fill("p17")
+    shown = table.locator("tbody tr:visible").count()
+    assert shown == 11  # p17, p170 to p179

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
@@ -32,6 +33,8 @@ MOST_GAMES, MOST_FAULTS, MOST_BYTES = 2000, 200, 900_000
 _FAULTS_SHARE = 0.2
 #: Bytes at the end of a collected file of records that are searched.
 _TAIL = 8_000_000
+#: The time before the last game that tells the rate of games.
+_RECENT = timedelta(minutes=20)
 #: Most games whose result blocks are made: they read every game.
 _MOST_COUNTED = 20_000
 
@@ -63,7 +66,7 @@ def make_page(
         verdict=competition.verdict(),
         description=(loaded.control_file.values["description"] or "").strip(),
         state=_state(loaded, store),
-        facts=tuple(_facts(loaded, counts[1], games)),
+        facts=tuple(_facts(loaded, store, counts[1], games)),
         report=competition.report(),
         conditions=Report(tuple(loaded.conditions.blocks())),
         groups=_groups(loaded, store) if charts else (),
@@ -105,7 +108,7 @@ def _state(loaded: LoadedCompetition, store: Store | None) -> str:
 
 
 def _facts(
-    loaded: LoadedCompetition, void: int, games: Sequence[Game]
+    loaded: LoadedCompetition, store: Store | None, void: int, games: Sequence[Game]
 ) -> Iterator[tuple[str, str]]:
     """Yield key figures; durations are those of the newest games."""
     competition = loaded.competition
@@ -114,6 +117,11 @@ def _facts(
     if progress.total is not None:
         done += f" of {progress.total:,}"
     yield progress.label, done
+    if progress.total is not None and _state(loaded, store) == "running":
+        rate = _rate(games)
+        if rate is not None:
+            left = (progress.total - progress.completed) / rate
+            yield "time left", f"about {_duration(max(1.0, left))}"
     if progress.phase:
         yield "phase", progress.phase
     if void:
@@ -125,6 +133,14 @@ def _facts(
         yield "plies a game", f"{sum(game.plies for game in newest) / len(newest):.0f}"
         if newest[0].finished is not None:
             yield "last game", newest[0].finished.strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _rate(games: Sequence[Game]) -> float | None:
+    """Return the games a second of the last minutes, None if unknown."""
+    times = [game.finished for game in games[:MOST_GAMES] if game.finished is not None]
+    times = [finished for finished in times if times[0] - finished <= _RECENT]
+    seconds = (times[0] - times[-1]).total_seconds() if times else 0.0
+    return (len(times) - 1) / seconds if seconds else None
 
 
 def _duration(seconds: float) -> str:

@@ -396,6 +396,9 @@
       }
     }
     if (!looks.size) return null;
+    // the labels tell what a single line is, but not what a band or a whisker is
+    const [[, only]] = looks.values();
+    if (looks.size === 1 && !["band", "whiskers"].includes(only.kind)) return null;
     const items = [...looks.values()].map(([look, piece]) => {
       const shapes = LOOKS[look](`var(--${piece.role})`).map(([name, attributes]) => page.svg(name, attributes));
       return el("li", {}, page.svg("svg", { viewBox: "0 0 24 12", "aria-hidden": "true" }, ...shapes), piece.name);

@@ -4,9 +4,9 @@
   const { el, svg, number } = page;
 
   // Return round ticks from low to high.
-  function roundTicks(low, high, most = 6) {
+  function roundTicks(low, high, most = 6, least = 0) {
     const span = high - low || 1;
-    const raw = span / most;
+    const raw = Math.max(span / most, least);
     const power = 10 ** Math.floor(Math.log10(raw));
     const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((value) => value >= raw - 1e-12 * power);
     const values = [];
@@ -70,6 +70,9 @@
 
   // bars
 
+  // pixels of a bar
+  const WIDEST = 44;
+
   page.drawBars = (box, chart, size) => {
     const longest = Math.max(0, ...chart.names.map((name) => name.length));
     const upright = longest <= 12 && chart.names.length <= 40;
@@ -80,7 +83,7 @@
     const render = () => {
       if (frame.clientWidth && frame.clientWidth !== width) {
         width = frame.clientWidth;
-        frame.replaceChildren(uprightBars(chart, width, size === "many" ? 190 : 230));
+        frame.replaceChildren(uprightBars(chart, width, size === "whole" ? 230 : 190));
       }
     };
     new ResizeObserver(render).observe(frame);
@@ -113,22 +116,27 @@
     const share = total > 0 ? ` (${page.percent(one.values[i] / total)})` : "";
     return `${chart.names[i]}${chart.x_label ? ` (${chart.x_label})` : ""}\n${one.name ? `${one.name}: ` : ""}${number(one.values[i])}${chart.y_label ? ` ${chart.y_label}` : ""}${share}`;
   };
-  function uprightBars(chart, width, height) {
+  // Few bars take less than the width.
+  function uprightBars(chart, most, height) {
     const [low, high] = extent(chart);
-    const ticks = roundTicks(low, high, 5);
+    // counts have whole ticks
+    const counts = chart.series.every((one) => one.values.every((value) => value === null || Number.isInteger(value)));
+    const ticks = roundTicks(low, high, 5, counts ? 1 : 0);
     const left = 14 + 7 * Math.max(...ticks.map((value) => number(value).length)) + (chart.y_label ? 16 : 0);
     const bottom = 20 + (chart.x_label ? 18 : 0), top = 8, right = 4;
     const Y = (value) => top + ((high - value) / (high - low)) * (height - top - bottom);
-    const slot = (width - left - right) / chart.names.length;
     const across = chart.stacked ? 1 : chart.series.length;
+    const nameWidth = Math.max(...chart.names.map((name) => name.length)) * 6.6 + 8;
+    const slot = Math.min((most - left - right) / chart.names.length, Math.max((WIDEST / 0.7) * across, nameWidth));
+    const width = left + right + slot * chart.names.length;
     const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
     for (const value of ticks) {
       picture.append(svg("path", { d: `M${left} ${Y(value)}H${width - right}`, class: value === 0 ? "zero" : "grid" }),
         svg("text", { x: left - 6, y: Y(value) + 4, "text-anchor": "end" }, number(value)));
     }
-    const every = Math.max(1, Math.ceil((Math.max(...chart.names.map((name) => name.length)) * 6.6 + 8) / slot));
+    const every = Math.max(1, Math.ceil(nameWidth / slot - 0.01));
     chart.names.forEach((name, i) => {
-      const wide = Math.min(0.8 * slot, 90 * across) / across, start = left + (i + 0.5) * slot - (wide * across) / 2;
+      const wide = Math.min((0.8 * slot) / across, WIDEST), start = left + (i + 0.5) * slot - (wide * across) / 2;
       for (const [one, k, from, to] of segments(chart, i)) {
         const y = Math.min(Y(from), Y(to));
         picture.append(svg("rect", {
@@ -162,7 +170,10 @@
         bar.dataset.tip = tipOf(chart, one, i);
         track.append(bar);
       }
-      const total = chart.stacked || chart.series.length === 1 ? number(sumOf(chart, i, 1) - sumOf(chart, i, -1), 4) : chart.series.map((one) => number(one.values[i], 3)).join(" / ");
+      const values = chart.series.map((one) => one.values[i]);
+      const text = (value) => (value === null ? "unknown" : number(value, Number.isInteger(value) ? 9 : 3));
+      const total = !chart.stacked ? values.map(text).join(" / ")
+        : text(values.every((value) => value === null) ? null : sumOf(chart, i, 1) - sumOf(chart, i, -1));
       grid.append(el("span", { class: "name" }, name), track, el("span", { class: "value" }, total));
     });
     const label = [chart.x_label, chart.y_label].filter(Boolean).join(", ");
@@ -180,9 +191,14 @@
     const reach = Math.max(Math.abs(low), Math.abs(high)) || 1;
     const digits = chart.x_names.length > 8 ? 2 : 3;
     const withText = chart.x_names.length <= 14;
+    // scores such as "6-0" say more than their numbers
+    const texts = chart.texts.flat();
+    const brief = texts.length > 0 && texts.every((text) => text.length <= 11);
     const label = [chart.title, chart.note, chart.value_label].filter(Boolean).join(". ");
-    const table = el("table", { class: withText ? "heat" : "heat small", "aria-label": label });
-    const head = el("tr", {}, el("th", { scope: "col" }, chart.y_label), ...chart.x_names.map((name) => el("th", { scope: "col" }, name)));
+    const turned = !withText && Math.max(...chart.x_names.map((name) => name.length)) > 3 ? " turned" : "";
+    const table = el("table", { class: withText ? "heat" : `heat small${turned}`, "aria-label": label });
+    const shades = [];
+    const head = el("tr", {}, chart.y_label ? el("th", { scope: "col" }, chart.y_label) : el("td", { class: "corner" }), ...chart.x_names.map((name) => el("th", { scope: "col" }, name)));
     if (chart.x_label) table.append(el("caption", { class: "axis" }, chart.x_label));
     table.append(el("thead", {}, head));
     const body = el("tbody");
@@ -190,15 +206,18 @@
     for (let y = chart.values.length - 1; y >= 0; y--) {
       const row = el("tr", {}, el("th", { scope: "row" }, chart.y_names[y] ?? ""));
       chart.values[y].forEach((value, x) => {
-        const cell = el("td", {}, withText && value !== null ? number(value, digits) : "");
-        const text = chart.texts[y]?.[x] || (value === null ? "unknown" : `${number(value)} ${chart.value_label}`);
-        cell.dataset.tip = `${chart.x_names[x]}${chart.y_names[y] ? ` × ${chart.y_names[y]}` : ""}\n${text}`;
+        const text = chart.texts[y]?.[x] ?? "";
+        const cell = el("td", {}, !withText || value === null ? "" : brief ? text : number(value, digits));
+        const known = value === null ? "unknown" : `${chart.value_label}: ${number(value)}`;
+        const lines = [[chart.x_names[x], chart.y_names[y]].filter(Boolean).join(" × "), brief || !text ? known : "", text];
+        cell.dataset.tip = lines.filter(Boolean).join("\n");
         if (value === null) cell.classList.add("none");
         else {
           const share = diverging ? Math.abs(value) / reach : high > low ? (value - low) / (high - low) : 0.5;
+          const negative = diverging && value < 0;
+          shades.push([cell, Math.round(8 + 84 * share) / 100, negative ? "average" : "main"]);
           cell.style.setProperty("--t", `${Math.round(8 + 84 * share)}%`);
-          if (share > 0.6) cell.classList.add("strong");
-          if (diverging && value < 0) cell.classList.add("negative");
+          if (negative) cell.classList.add("negative");
         }
         row.append(cell);
       });
@@ -207,8 +226,21 @@
     table.append(body);
     const scale = el("div", { class: diverging ? "scale both" : "scale", "aria-hidden": "true" },
       number(diverging ? -reach : low, 3), el("i"), number(diverging ? reach : high, 3), el("span", {}, chart.value_label));
-    box.append(el("div", { class: "scroll" }, table), ...(known.length ? [scale] : []));
+    box.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label || "Heat map" }, table), ...(known.length ? [scale] : []));
+    const letters = () => { for (const [cell, share, role] of shades) cell.style.color = lettersOn(role, share); };
+    letters();
+    return letters;
   };
+  // Black or white, whichever is legible on a share of a colour mixed with the paper.
+  function lettersOn(role, share) {
+    const [ink, paper] = [role, "paper"].map((name) => page.colour(name).match(/[\d.]+/g).map(Number));
+    const light = [0.2126, 0.7152, 0.0722].reduce((sum, weight, i) => {
+      const level = (share * ink[i] + (1 - share) * paper[i]) / 255;
+      return sum + weight * (level <= 0.04045 ? level / 12.92 : ((level + 0.055) / 1.055) ** 2.4);
+    }, 0);
+    // both have a contrast of 4.6 at a luminance of 0.18
+    return light > 0.1791 ? "#000" : "#fff";
+  }
   page.heatRows = (chart) => [[`${chart.y_label} \\ ${chart.x_label}`, ...chart.x_names],
     ...chart.values.map((row, y) => [chart.y_names[y], ...row]).reverse()];
 

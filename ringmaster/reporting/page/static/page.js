@@ -37,16 +37,24 @@
     showContents(list);
   }
 
+  // Charts of which several stand side by side; `isCompact` charts take half the width.
+  const isSmall = (chart) => chart.kind === "bars" && chart.names.length * chart.series.length <= 6;
+  const isCompact = (chart) => (chart.kind === "bars" && chart.names.length <= 14) || (chart.kind === "heatmap" && heatWidth(chart) < 480);
+  const heatWidth = (chart) => Math.max(...chart.y_names.map((name) => 7 * name.length))
+    + chart.x_names.reduce((sum, name) => sum + Math.max(60, 7 * name.length + 14), 0);
+
   function drawGroup(group, views) {
     const title = `title-${group.key}`;
     const wide = group.charts.length === 1 || group.charts.some((chart) => WIDE.has(chart.kind));
-    const size = wide ? "whole" : group.charts.length === 2 || group.charts.length === 4 ? "half" : "many";
+    const size = wide ? "whole" : group.charts.every(isSmall) ? "tiny" : group.charts.length === 2 || group.charts.length === 4 ? "half" : "many";
+    const compact = group.charts.length === 1 && isCompact(group.charts[0]);
     const redraws = [];
     const figures = group.charts.map((chart, index) => {
       const view = (views[`${index} ${chart.title}`] ??= {});
       const figure = el("figure", { class: chart.kind });
-      if (chart.title || chart.note) {
-        figure.append(el("figcaption", {}, el("strong", {}, chart.title), ...(chart.note ? [el("span", {}, chart.note)] : [])));
+      const ownTitle = chart.title === group.title ? "" : chart.title;
+      if (ownTitle || chart.note) {
+        figure.append(el("figcaption", {}, ownTitle ? el("strong", {}, ownTitle) : null, ...(chart.note ? [el("span", {}, chart.note)] : [])));
       }
       const [draw, rows] = DRAW[chart.kind];
       const redraw = draw(figure, chart, size, view);
@@ -54,7 +62,7 @@
       figure.append(dataTable(chart, rows, view));
       return figure;
     });
-    const element = el("section", { id: group.key, "aria-labelledby": title },
+    const element = el("section", { id: group.key, class: compact ? "compact" : null, "aria-labelledby": title },
       el("h2", { id: title }, group.title), group.text ? el("p", { class: "how" }, group.text) : null,
       page.legend(group.charts), el("div", { class: `charts ${size}` }, ...figures));
     return { element, redraws };

@@ -12,7 +12,7 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.page_data import make_page
 from ringmaster.reporting.page import Page, render_page
 from ringmaster.storage.store import Store
-from tests.recorded import CHESS, TUNE, recorded, ticket, won, write
+from tests.recorded import CHESS, NOW, TUNE, add, recorded, ticket, won, write
 
 PGN = """[Event "event"]
 [Round "1"]
@@ -127,3 +127,14 @@ def test_key_figures_are_of_the_newest_games(tmp_path: Path) -> None:
     assert facts["games"] == "10"
     assert facts["plies a game"] == "31"
     assert facts["last game"] == "2023-11-14 22:13 UTC"
+
+
+def test_page_of_a_run_has_the_time_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "time left" not in dict(page_of(played(tmp_path, games=4)).facts)
+    control = tmp_path / "event.ctl"
+    store = Store.open(LoadedCompetition(control).paths.status, now=lambda: NOW + 120)
+    add(store, [(ticket(number=i, pair=2), won(f"0_{i}")) for i in (4, 5)])
+    store.close()
+    monkeypatch.setattr(page_data, "is_locked", lambda path: True)
+    # five games after the first in 120 s, four of ten to go
+    assert dict(page_of(control).facts)["time left"] == "about 96 s"

@@ -92,5 +92,9 @@
     if (state.filter) filter(state.filter);
   }
 
-  page.enhanceTables = (root) => root.querySelectorAll(".table").forEach(enhance);
+  page.enhanceTables = (root) => {
+    root.querySelectorAll(".table").forEach(enhance);
+    // the keyboard scrolls wide tables without sorting too
+    for (const scroll of root.querySelectorAll(".table .scroll")) if (!scroll.querySelector("button")) scroll.tabIndex = 0;
+  };
 })();

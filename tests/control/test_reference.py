@@ -2,70 +2,76 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import msgspec
+import pytest
 
 from ringmaster.competitions import competition_class, type_names
 from ringmaster.control.calls import calls_in
-from ringmaster.model.settings import CallOf, Integer, ListOf, Maybe, OneOf, Setting, String
-from scripts.make_reference import changes_rst, cluster_rst, reference_rst
-from tests.control.samples import MC_TUNER, PLAYOFF, as_dict
+from ringmaster.model.settings import INHERITED, CallOf, Integer, ListOf, Maybe, Setting, String
+from scripts.make_reference import Reference, changes_rst, cluster_rst
+from tests.control.samples import as_dict
 
 
-def test_every_setting_and_argument_is_documented() -> None:
-    text = reference_rst("mc_tuner", MC_TUNER)
-    for setting in MC_TUNER:
-        assert f"\n``{setting.name}``\n    " in text
-        assert f"\n    {setting.help}\n" in text
-    for kind in ("Player", "TimeControl", "Parameter", "LOG"):
-        assert text.count(f"\n{kind}\n{'-' * len(kind)}\n") == 1
-    assert "``startup_gtp_commands``\n" in text
+@cache
+def reference() -> Reference:
+    tables = {}
+    for name in type_names():
+        competition = competition_class(name)
+        assert competition is not None
+        tables[name] = competition.table
+    return Reference(tables)
 
 
-def test_entry_has_type_default_and_change() -> None:
-    table = [
-        Setting("games", Integer(minimum=1), "How many.", 10, change="refused"),
-        Setting("style", OneOf("a", "b"), "Which way."),
-        Setting("note", String(), "Anything.", None),
-    ]
-    assert reference_rst("my_type", table) == (
-        "my_type\n=======\n\n"
-        "``games``\n"
-        "    An integer of at least 1. Default: ``10``.\n\n"
-        "    How many.\n\n"
-        "    Cannot be changed between runs: the results so far would lose their meaning.\n\n"
-        "``style``\n"
-        "    'a' or 'b'. Required.\n\n"
-        "    Which way.\n\n"
-        "    May be changed between runs.\n\n"
-        "``note``\n"
-        "    A string. Default: not set (``None``).\n\n"
-        "    Anything.\n\n"
-        "    May be changed between runs.\n"
-    )
+@pytest.mark.parametrize("type_name", type_names())
+def test_every_setting_and_argument_has_one_entry(type_name: str) -> None:
+    competition = competition_class(type_name)
+    assert competition is not None
+    common, own = reference().common_rst(), reference().type_rst(type_name)
+    for setting in competition.table:
+        entries = common.count(f".. setting:: {setting.name}\n")
+        entries += own.count(f".. setting:: {type_name}.{setting.name}\n")
+        assert entries >= 1, setting.name
+        assert setting.help in common + own
+    for kind, call in calls_in(competition.table).items():
+        for argument in call.settings if not kind.startswith("Cluster") else ():
+            anchors = (f"{kind}.{argument.name}", f"{type_name}.{kind}.{argument.name}")
+            inherited = argument.default is INHERITED
+            assert inherited or any(f".. setting:: {a}\n" in common + own for a in anchors), anchors
+
+
+def test_entry_has_value_default_change_and_example() -> None:
+    assert (
+        ".. setting:: seed\n\n"
+        "   Seed of every random decision.\n\n"
+        "   :Value: An integer\n"
+        "   :Default: ``0``\n"
+        "   :Change: Refused: the results so far would lose their meaning.\n"
+        "   :Example: ``seed = 7``\n"
+    ) in reference().common_rst()
 
 
 def test_ways_to_a_cluster_have_their_common_arguments_once() -> None:
     playoff = competition_class("playoff")
     assert playoff is not None
     text = cluster_rst(playoff.table)
-    assert text.count("``pin``\n") == text.count("``jobs``\n") == 1
+    assert text.count(".pin\n") == text.count(".jobs\n") == 1
     for kind in ("Cluster", "Cluster.local", "Cluster.slurm", "Cluster.ssh"):
-        assert f"\n{kind}\n{'-' * len(kind)}\n" in text
-    assert "``pin``\n" not in reference_rst("playoff", playoff.table)
+        assert f"\n{kind}(…)\n" in text
+    assert ".pin\n" not in reference().type_rst("playoff") + reference().common_rst()
 
 
 def test_calls_show_their_arguments() -> None:
-    text = reference_rst("playoff", PLAYOFF)
-    assert "``Matchup(player_1, player_2, board_size=…, komi=…" in text
+    text = reference().type_rst("playoff") + reference().common_rst()
+    assert "``Matchup(p1, p2" in text
     assert "A bare value stands for ``TimeControl(text)``." in text
-    assert "Default: ``[]``." in text
+    assert ":Default: ``[]``" in text
 
 
 def test_markup_characters_of_types_are_escaped() -> None:
-    assert r"-!$%&\*+.:;<=>?^\_~" in reference_rst("playoff", PLAYOFF)
-    assert reference_rst("odd_", [Setting("x", String(), "Help.")]).startswith("odd\\_\n=====\n")
+    assert r"-!$%&\*+.:;<=>?^\_~" in reference().common_rst()
 
 
 def at_most_doubled(before: Any, now: Any) -> str:
@@ -98,11 +104,6 @@ def test_settings_are_grouped_by_the_effect_of_a_change() -> None:
         "     - Refused: the results so far would lose their meaning.\n"
         "   * - ``parts[…].size``\n     - It may be doubled.\n"
     )
-    text = reference_rst(
-        "my_type",
-        [doubled],
-    )
-    assert "    May be changed between runs. It may be doubled.\n" in text
 
 
 def test_every_rule_of_a_competition_type_documents_its_limits() -> None:

@@ -6,7 +6,7 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ringmaster.commands.console import DONE, complain, say
@@ -22,12 +22,14 @@ def serve(arguments: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C."""
     from ringmaster.server.serving import serve
 
-    serve(
-        arguments.control_file,
-        arguments.port,
-        lambda url: say(f"{url}\nCtrl-C ends the server.\n"),
-        control=_control if arguments.control else None,
-    )
+    # Ctrl-C is the way to end it, also before it watches for signals itself
+    with suppress(KeyboardInterrupt):
+        serve(
+            arguments.control_file,
+            arguments.port,
+            lambda url: say(f"{url}\nCtrl-C ends the server.\n"),
+            control=_control if arguments.control else None,
+        )
     return DONE
 
 

@@ -60,16 +60,18 @@ TEXTS = "all => all.map(e => e.innerText)"
 ROWS = "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_page_has_no_serious_fault_of_accessibility(
-    competition: Callable[[str], Path], browser: Any, kind: str, colours: str
+def test_page_has_no_serious_fault_of_accessibility_in_either_colours(
+    competition: Callable[[str], Path], browser: Any, kind: str
 ) -> None:
     axe = Path(str(package("axe_playwright_python").__file__)).with_name("axe.min.js")
-    with silent_page(browser, color_scheme=colours, bypass_csp=True) as page:
+    with silent_page(browser, bypass_csp=True) as page:
         open_file(page, competition(kind).with_suffix(".html"))
         page.add_script_tag(path=str(axe))
-        found = page.evaluate("async () => (await axe.run()).violations")
+        found = []
+        for colours in ("light", "dark"):
+            page.emulate_media(color_scheme=colours)
+            found += page.evaluate("async () => (await axe.run()).violations")
     serious = [
         (fault["id"], fault["nodes"][0]["html"][:200])
         for fault in found
@@ -78,14 +80,17 @@ def test_page_has_no_serious_fault_of_accessibility(
     assert serious == []
 
 
-@pytest.mark.parametrize("width", [390, 800, 1400])
 @pytest.mark.parametrize("kind", KINDS)
 def test_page_never_scrolls_sideways(
-    competition: Callable[[str], Path], browser: Any, kind: str, width: int
+    competition: Callable[[str], Path], page: Any, kind: str
 ) -> None:
-    with silent_page(browser, viewport={"width": width, "height": 800}) as page:
-        open_file(page, competition(kind).with_suffix(".html"))
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    open_file(page, competition(kind).with_suffix(".html"))
+    for width in (390, 800, 1400):
+        page.set_viewport_size({"width": width, "height": 800})
+        # the page follows a new width in the next frames
+        page.wait_for_function(
+            "width => document.documentElement.scrollWidth <= width", arg=width, timeout=5000
+        )
 
 
 def test_line_charts_zoom_and_tell_values(competition: Callable[[str], Path], page: Any) -> None:
@@ -112,8 +117,8 @@ def test_games_filter_sort_and_open_by_keyboard(
     games = load(control).games
     rows = page.locator("#games tbody tr")
     assert rows.count() == min(50, len(games))
-    page.fill("#games input[type=search]", "c –")
-    expected = [game for game in games if game.players[0] == "c"]
+    page.fill("#games input[type=search]", "c")
+    expected = [game for game in games if "c" in game.players]
     assert 0 < rows.count() <= 50
     assert f"{len(expected)} of {len(games)} games" in page.inner_text("#games-count")
     page.fill("#games input[type=search]", "")

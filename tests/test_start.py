@@ -38,7 +38,7 @@ HEAVY = {
         "lark",
         "matplotlib",
     ),
-    *("multiprocessing", "numpy", "psutil", "pyarrow", "pyffish", "rich", "rsshogi", "scipy"),
+    *("multiprocessing", "numpy", "psutil", "pyarrow", "pyffish", "rsshogi", "scipy"),
     *("subprocess", "tabulate"),
 }
 #: Forbidden packages that need not be installed.

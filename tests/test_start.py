@@ -35,11 +35,12 @@ HEAVY = {
         "cshogi",
         "email",
         "http",
+        "jinja2",
         "lark",
         "matplotlib",
     ),
     *("multiprocessing", "numpy", "psutil", "pyarrow", "pyffish", "rsshogi", "scipy"),
-    *("subprocess", "tabulate"),
+    *("starlette", "subprocess", "tabulate", "uvicorn"),
 }
 #: Forbidden packages that need not be installed.
 OPTIONAL = {"cshogi", "pyarrow", "pyffish"}

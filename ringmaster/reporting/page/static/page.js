@@ -126,11 +126,17 @@
     if (element && text !== undefined && element.textContent !== text) element.textContent = text;
   }
 
+  // A verdict, its numbers on one line with their units.
+  function showVerdict(id, text) {
+    const pieces = text.split(/((?:\S+ ± )?\S+ (?:%|Elo|games?)(?!\p{L})\S*)/u);
+    document.getElementById(id).replaceChildren(...pieces.map((piece, i) => (i % 2 ? el("span", { class: "unit" }, piece) : piece)));
+  }
+
   function apply(fresh) {
     Object.assign(parts, fresh);
     if (fresh.verdict !== undefined) {
-      if (fresh.verdict) setText("verdict", fresh.verdict);
-      setText("verdict-end", fresh.verdict);
+      if (fresh.verdict) showVerdict("verdict", fresh.verdict);
+      showVerdict("verdict-end", fresh.verdict);
     }
     setText("state", fresh.state);
     setText("generated", fresh.generated);
@@ -176,6 +182,7 @@
   };
   // the document has the texts and tables already
   page.enhanceTables(document);
+  for (const id of ["verdict", "verdict-end"]) showVerdict(id, document.getElementById(id).textContent);
   showCopies(parts.copies);
   page.showGames(parts);
   showCharts(parts.charts);

@@ -7,7 +7,9 @@ HYPOTHESIS_PROFILE selects one, CI without a choice uses ``ci``.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -30,3 +32,12 @@ def pytest_sessionstart() -> None:
                 "(RINGMASTER_COMPILE=1 pip install -e .) or delete ringmaster/*/*.so",
                 returncode=2,
             )
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Yield Chromium; one a process, since Playwright allows no second."""
+    from tests.browsers import chromium
+
+    with chromium() as opened:
+        yield opened

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests import program
-from tests.browsers import chromium, silent_page
+from tests.browsers import silent_page
 
 #: Games of each kind: enough for every chart.
 KINDS = {
@@ -46,12 +46,6 @@ def competition(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pat
         return control
 
     return make
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture

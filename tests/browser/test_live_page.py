@@ -41,7 +41,8 @@ def program(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
             yield started, address[0]
         finally:
             if started.poll() is None:
-                started.send_signal(signal.SIGINT)
+                # not SIGINT, which shells make background jobs ignore
+                started.terminate()
 
 
 def test_page_follows_a_result_within_two_seconds(browser: Any, tmp_path: Path) -> None:
@@ -85,6 +86,7 @@ def test_folder_has_an_index_that_leads_to_each_page(browser: Any, tmp_path: Pat
     with program("serve", str(tmp_path)) as (_, address), silent_page(browser) as page:
         page.goto(address)
         page.click("text=event")
+        page.wait_for_selector("#verdict")
         assert "playoff: event" in page.title()
 
 
@@ -94,7 +96,7 @@ def test_end_of_the_server_is_told_on_the_page(browser: Any, tmp_path: Path) -> 
         with program("serve", str(control)) as (server, address):
             page.goto(address)
             page.wait_for_function("() => window.ringmaster")
-            server.send_signal(signal.SIGINT)
+            server.send_signal(signal.SIGTERM)
             assert server.wait(timeout=20) == 0
         page.wait_for_function("() => document.getElementById('live-state').textContent !== ''")
         page.messages.clear()
@@ -136,7 +138,7 @@ matchups = [Matchup("a", "b", number_of_games=50)]
             while "paused" not in log.read_text() and time.monotonic() < deadline:
                 two.wait_for_timeout(100)
             assert "paused" in log.read_text()
-        run.send_signal(signal.SIGINT)
+        run.send_signal(signal.SIGTERM)
         assert run.wait(timeout=20) == 3
         _, alive = psutil.wait_procs(children, timeout=10)
         assert alive == []

@@ -55,6 +55,7 @@ def test_page_shows_the_values_of_the_store(
     )
 
 
+NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
 HEIGHTS = "all => all.map(e => e.getBoundingClientRect().height)"
 TEXTS = "all => all.map(e => e.innerText)"
 ROWS = "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
@@ -71,6 +72,7 @@ def test_page_has_no_serious_fault_of_accessibility_in_either_colours(
         found = []
         for colours in ("light", "dark"):
             page.emulate_media(color_scheme=colours)
+            page.evaluate(NEXT_FRAME)
             found += page.evaluate("async () => (await axe.run()).violations")
     serious = [
         (fault["id"], fault["nodes"][0]["html"][:200])

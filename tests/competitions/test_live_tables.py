@@ -32,7 +32,7 @@ def test_a_row_has_elo_los_ratio_pairs_points_and_games() -> None:
         "games",
     )
     row = cells(table)
-    assert row["LLR"] == "1.23 of ±2.94"
+    assert row["LLR"] == "1.23 of -2.94/2.94"
     assert row["LL-LD-DD-WD-WW"] == "5-20-45-25-5"
     assert row["points"] == "100-100"
     assert row["games"] == "200/4000"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ringmaster import load
-from tests.browsers import chromium, silent_page
+from tests.browsers import silent_page
 from tests.program import ringmaster
 from tests.requirements import engine
 
@@ -31,7 +32,7 @@ matchups = [Matchup("a", "b", number_of_games=2)]
     ],
 )
 def test_real_game_is_played_through_from_the_table_of_games(
-    tmp_path: Path, game: str, name: str, words: str, limits: str, pieces: str
+    browser: Any, tmp_path: Path, game: str, name: str, words: str, limits: str, pieces: str
 ) -> None:
     control = tmp_path / "match.ctl"
     command = repr(f"{engine(name)} {words}".strip())
@@ -40,7 +41,7 @@ def test_real_game_is_played_through_from_the_table_of_games(
         done = ringmaster(control, *arguments)
         assert done.returncode == 0, done.stderr
     newest = load(control).games[-1]
-    with chromium() as browser, silent_page(browser) as page:
+    with silent_page(browser) as page:
         page.context.set_offline(True)
         page.goto(control.with_suffix(".html").as_uri())
         page.locator("#games tbody button").first.click()

@@ -10,7 +10,7 @@ import pytest
 
 from ringmaster.model.board import BoardGame
 from ringmaster.reporting.page import content_policy, script_json
-from tests.browsers import chromium, silent_page
+from tests.browsers import silent_page
 
 pytestmark = [pytest.mark.slow, pytest.mark.optional]
 
@@ -92,12 +92,6 @@ def document(game: BoardGame) -> str:
             *(f"<script>{script}</script>" for script in scripts),
         )
     )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture

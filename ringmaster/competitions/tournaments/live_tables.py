@@ -82,4 +82,4 @@ def _llr(sprt: SprtReport) -> str:
     if sprt.accepted:
         return f"{sprt.llr:.2f}: {sprt.accepted}"
     low, high = (f"{bound:.2f}" for bound in sprt.bounds)
-    return f"{sprt.llr:.2f} of " + (f"±{high}" if low == f"-{high}" else f"{low}/{high}")
+    return f"{sprt.llr:.2f} of {low}/{high}"

@@ -229,7 +229,11 @@ def test_ignored_count_fails_a_player_with_this_limit_and_warns_others(
         ("movetime", ["--late", "200"], {"move_time": 1.0}, "after its time of 100 ms"),
         ("clock", ["--ignore", "clock"], {"time_control": CLOCK}, "did not end within"),
         ("clock", ["--late", "150"], {"time_control": CLOCK}, "had run out"),
-        ("clock", ["--swap-clocks"], {"time_control": CLOCK}, "the other side's clock"),
+        pytest.param(
+            *("clock", ["--swap-clocks"], {"time_control": CLOCK}, "the other side's clock"),
+            # told by the time that it takes: for a machine without other tests
+            marks=pytest.mark.perf,
+        ),
         ("clock with an increment", ["--late", "150"], {"time_control": CLOCK}, "time of 200 ms"),
         (
             "last move of a time control",

@@ -15,8 +15,7 @@ MODULES = {
     "engines": "channel engine gtp gtp_clock process uci uci_messages usage",
     "games": "annotations chess chess960 clean_text csa game go go_rules pgn san sfen sgf shogi",
     "play": (
-        "adjudication clock engine_pool game_runner go_referee live_record meter played_moves "
-        "referee worker"
+        "adjudication clock engine_pool game_runner go_referee meter played_moves referee worker"
     ),
 }
 #: The extension module that contains all of them.

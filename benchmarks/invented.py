@@ -201,6 +201,9 @@ class InventedGames(Executor):
     def slots(self) -> int:
         return 1
 
+    def resize(self, slots: int) -> None:
+        """Do nothing: one job at a time is worked on."""
+
     def submit(self, job: Job) -> None:
         if not self.times and not self._jobs:
             self._on_first_job()

@@ -105,7 +105,9 @@ def measure(game: str, rounds: int, flags: list[str], folder: Path) -> list[Any]
     engine = instant.build("instant", folder)
     script = instant.script(game, folder)
     control, other = os.pipe()
-    worker = Worker(SimpleNamespace(slot=0, control_fd=control, reaper_fd=None, setup={}))
+    worker = Worker(
+        SimpleNamespace(slot=0, control_fd=control, reaper_fd=None, setup={}, say=print)
+    )
     jobs = {record: job_of(script, engine, flags, record=record) for record in (True, False)}
     try:
         result = worker.run(jobs[True])

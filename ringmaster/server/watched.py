@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -98,15 +98,19 @@ class Watched:
         return self._charts_wait and time.monotonic() >= self._charts_due
 
     def _make(self, *, charts: bool) -> Page:
-        loaded = self._load()
-        with contextlib.ExitStack() as stack:
-            store = None
-            if self.paths.status.exists():
-                store = Store.open_readonly(self.paths.status)
-                stack.callback(store.close)
-                loaded.check_changes(store)
-                loaded.restore(store)
+        if not self.paths.status.exists():
+            return make_page(self._load(), None, charts=charts, most_games=ROWS, boards=False)
+        with self._restored() as (loaded, store):
             return make_page(loaded, store, charts=charts, most_games=ROWS, boards=False)
+
+    @contextlib.contextmanager
+    def _restored(self) -> Iterator[tuple[LoadedCompetition, Store]]:
+        """Open the store and restore the competition from it.  Raises RingmasterError."""
+        loaded = self._load()
+        with contextlib.closing(Store.open_readonly(self.paths.status)) as store:
+            loaded.check_changes(store)
+            loaded.restore(store)
+            yield loaded, store
 
     def index_row(self) -> IndexRow:
         """Return the competition's row in an index."""
@@ -170,12 +174,9 @@ class Watched:
         """Return a recorded game by its number, None without a record.  Raises StoreError."""
 
         def read() -> BoardGame | None:
-            loaded = self._load()
-            store = Store.open_readonly(self.paths.status)
-            try:
+            # results tell the pairings of a swiss, and matchups that were removed
+            with self._restored() as (loaded, store):
                 recorded = next(store.games(number - 1), None)
-            finally:
-                store.close()
             if recorded is None or recorded.seq != number:
                 return None
             played = loaded.competition.describe(recorded.ticket)

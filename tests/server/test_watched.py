@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.server import watched
 from ringmaster.server.watched import Watched, changed
-from tests.recorded import recorded, ticket, won, write
+from tests.recorded import CHESS, add, open_store, recorded, ticket, won, write
 
 
 def test_parts_change_with_results_and_not_without(tmp_path: Path) -> None:
@@ -99,3 +100,38 @@ def test_boards_stay_while_the_control_file_is_broken(tmp_path: Path) -> None:
     assert [board.id for board in competition.games_in_progress()] == ["0_1"]
     # a server that starts now knows no game
     assert Watched(control).games_in_progress() == []
+
+
+SWISS = """competition_type = "swiss"
+game = "chess"
+players = {code: Player(code, nodes=1) for code in "abcd"}
+competitors = ["a", "b", "c", "d"]
+rounds = 2
+"""
+RECORD = '[White "a"]\n\n1. e4 e5 *\n'
+
+
+def test_game_of_a_swiss_has_a_board_though_results_made_its_pairing(tmp_path: Path) -> None:
+    control = write(tmp_path, SWISS)
+    competition = LoadedCompetition(control).competition
+    store = open_store(control)
+    (tmp_path / "event.games").mkdir()
+    while (job := competition.next_job()) is not None:
+        competition.record_result(job.ticket, won(job.id))
+        add(store, [(job.ticket, won(job.id))])
+        (tmp_path / "event.games" / f"{job.id}.pgn").write_text(RECORD)
+    store.close()
+    for number in range(1, competition.progress().completed + 1):
+        board = Watched(control).game(number)
+        assert board is not None
+        assert board.moves == "e4 e5"
+
+
+def test_game_of_a_matchup_that_was_removed_has_a_board(tmp_path: Path) -> None:
+    control = recorded(write(tmp_path), [(ticket(number=0), won("0_0"))])
+    (tmp_path / "event.games").mkdir()
+    (tmp_path / "event.games" / "0_0.pgn").write_text(RECORD)
+    write(tmp_path, CHESS.replace('    Matchup("a", "b", number_of_games=10),\n', ""))
+    board = Watched(control).game(1)
+    assert board is not None
+    assert (board.players, board.moves) == (("a", "b"), "e4 e5")

@@ -258,7 +258,8 @@ class _Guard:
                 message["headers"] = [*kept, *extra]
             await send(message)
 
-        given = scope["path"].split("/")[1].encode("utf-8", "replace")
+        # "*" of OPTIONS has no slash
+        given = scope["path"].partition("/")[2].partition("/")[0].encode("utf-8", "replace")
         if hmac.compare_digest(given, self._token):
             await self._app(scope, receive, send_guarded)
         else:

@@ -51,7 +51,6 @@ def serve(
     except OSError as error:
         listener.close()
         raise RingmasterError(f"cannot serve on port {port}: {error.strerror}") from error
-    listener.listen()  # the address is good as soon as it is announced
     token = secrets.token_urlsafe(16)
     site = Site(place, token, control=control)
     config = uvicorn.Config(

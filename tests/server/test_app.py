@@ -37,6 +37,26 @@ def test_page_needs_the_token(client: Callable[..., TestClient]) -> None:
         assert (answer.status_code, answer.text) == (404, "there is no such page\n"), path
 
 
+def test_request_for_the_whole_server_finds_nothing(tmp_path: Path) -> None:
+    sent: list[Any] = []
+
+    async def request() -> None:
+        scope = {
+            "type": "http",
+            "method": "OPTIONS",
+            "path": "*",
+            "headers": [(b"host", b"localhost")],
+        }
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await Site(write(tmp_path), TOKEN).app()(scope, lambda: asyncio.sleep(0), send)
+
+    asyncio.run(request())
+    assert sent[0]["status"] == 404
+
+
 def test_request_for_another_host_is_refused(client: Callable[..., TestClient]) -> None:
     answer = client().get(f"/{TOKEN}/event/", headers={"Host": "evil.example"})
     assert answer.status_code == 400

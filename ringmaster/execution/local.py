@@ -187,8 +187,11 @@ class LocalExecutor(Executor):
         for slot in [slot for slot in self._slots if slot.is_leaving][: max(0, missing)]:
             slot.is_leaving = False
             missing -= 1
-        numbers = set(range(slots)) - {slot.number for slot in self._slots}
-        for number in sorted(numbers)[: max(0, missing)]:
+        leaving = {process.slot for process, _ in self._leaving}
+        numbers = set(range(self._planned or slots + len(leaving)))
+        numbers -= {slot.number for slot in self._slots}
+        # engines of a worker that is ending may still use files of its number
+        for number in sorted(numbers, key=lambda n: (n in leaving, n))[: max(0, missing)]:
             self._add_slot(number)
         self._size = slots
         self._dispatch()
@@ -306,6 +309,9 @@ class LocalExecutor(Executor):
             if process.has_ended():
                 process.close()
                 self._leaving.remove(entry)
+                if self._reaper and all(slot.number != process.slot for slot in self._slots):
+                    # those of a worker that was killed
+                    self._reaper.kill_engines(process.slot)
             elif time.monotonic() > deadline:
                 process.signal(signal.SIGKILL)
 

@@ -528,6 +528,34 @@ def test_idle_workers_that_are_not_needed_end(make: Maker) -> None:
     assert all_work(executor)
 
 
+@pytest.mark.process
+def test_engines_of_a_worker_that_does_not_end_are_killed_during_the_run(
+    make: Maker, fifo: Fifo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "_LEAVE_GRACE", 0.0)
+    executor = make(2, f"{HERE}:stubborn_factory")
+    executor.submit(game(1, engine="plain", tell=fifo.path))
+    pids = fifo.pids(executor)
+    assert isinstance(one_event(executor), Done)
+    executor.submit(game(2, do="block"))  # in the other worker
+    executor.resize(1)
+    deadline = time.monotonic() + LONG
+    with Watched(pids) as watched:
+        while watched.alive():
+            assert time.monotonic() < deadline
+            executor.wait(0.01)
+
+
+@pytest.mark.process
+def test_new_worker_has_another_number_than_one_that_is_ending(make: Maker) -> None:
+    executor = make(2, f"{HERE}:stubborn_factory")
+    assert all_work(executor)
+    executor.resize(1)
+    executor.resize(2)
+    executor.submit(game(1, do="block"))
+    assert detail(executor, do="context").startswith("2 ")
+
+
 def test_workers_without_planned_cpus_are_refused(make: Maker) -> None:
     executor = LocalExecutor(WORK, 1, setup={"cpus": [[0]]})
     try:

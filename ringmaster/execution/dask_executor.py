@@ -133,8 +133,11 @@ class DaskExecutor(Executor):
 
         Without a limit so far, hosts that join later are used whatever they offer.
         """
-        if self._most is not None or slots < self.slots:
+        if slots < self.slots:
             self._most = slots
+        elif self._most is not None:
+            # hosts may offer less than the limit for now
+            self._most = max(self._most, slots)
 
     def submit(self, job: Job) -> None:
         """Take a job; it is sent with the next `wait`.

@@ -109,9 +109,8 @@ class Worker:
         variables = {}
         if "marker" in context.setup:
             variables["RINGMASTER_RUN"] = str(context.setup["marker"])
-        workers = int(context.setup.get("workers", 1))
-        if workers > 1:
-            # As in Gomill, unset without simultaneous games.
+        if context.setup.get("workers", 1) > 1 or context.slot:
+            # As in Gomill, unset without simultaneous games.  The user may have added some.
             variables["GOMILL_SLOT"] = variables["RINGMASTER_SLOT"] = str(context.slot)
         lines_fd = context.setup.get("error_lines")
         self._echo = None if lines_fd is None else Echo(lines_fd)

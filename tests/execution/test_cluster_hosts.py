@@ -139,6 +139,25 @@ def test_limit_of_the_command_line_holds_on_all_hosts_together(link: FakeLink, m
     assert len(link.tasks) == 3
 
 
+def test_more_jobs_at_a_time_never_lower_the_limit_for_hosts_to_come(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make(most=6)
+    executor.resize(1)  # "fewer" before the first host
+    link.join("tcp://one", 2)
+    news(executor)
+    executor.resize(3)
+    link.join("tcp://two", 4)
+    news(executor)
+    assert executor.slots == 6
+    executor.resize(7)
+    link.join("tcp://three", 4)
+    news(executor)
+    assert executor.slots == 7
+    executor.resize(2)
+    assert executor.slots == 2
+
+
 def test_job_waits_for_the_first_host(link: FakeLink, make: Make) -> None:
     executor = make()
     assert (executor.slots, executor.room()) == (1, 1)

@@ -21,10 +21,10 @@ from ringmaster.play.worker import Worker
 from tests.play.test_faults import command
 
 
-def make(**setup: Any) -> Iterator[Worker]:
+def make(*, slot: int = 3, **setup: Any) -> Iterator[Worker]:
     read_fd, write_fd = os.pipe()
     new_worker = Worker(
-        SimpleNamespace(slot=3, control_fd=read_fd, reaper_fd=None, setup=setup, say=print)
+        SimpleNamespace(slot=slot, control_fd=read_fd, reaper_fd=None, setup=setup, say=print)
     )
     yield new_worker
     new_worker.close()
@@ -110,6 +110,22 @@ def test_reused_engine_is_prepared_for_each_game(worker: Worker, tmp_path: Path)
     # Its own CPU time is a constant total here.
     assert first.usage[0].cpu_time == 5
     assert second.usage[1].cpu_time == 0
+
+
+@pytest.mark.parametrize(("slot", "shown"), [(0, ""), (1, "1")])
+def test_worker_that_was_added_to_a_run_of_one_game_at_a_time_has_a_slot(
+    slot: int, shown: str
+) -> None:
+    for worker in make(slot=slot, workers=1):
+        player = Player(
+            "a",
+            (
+                "/bin/sh",
+                "-c",
+                'echo "<$GOMILL_SLOT>" >&2; exec ' + shlex.join(command("fault_gtp")),
+            ),
+        )
+        assert play(worker, player, player).stderr[0] == ("a", f"<{shown}>")
 
 
 def test_game_id_and_slot_are_in_the_environment(parallel_worker: Worker) -> None:

@@ -33,8 +33,8 @@ KNOWN = ("crazyhouse", "atomic", "3check", "kingofthehill", "antichess", "horde"
 @pytest.mark.slow
 class TestVariantsFulfilTheContract(GameContract):
     def new_game(self) -> Game:
-        # its random games come to an end
-        return VariantGame("antichess")
+        # its random games come to an end, with few pieces within the time of a test
+        return VariantGame("antichess", "rn2k3/ppp5/8/8/8/8/5PPP/4K1NR w - - 0 1")
 
     def moves_to_try(self, game: Game, rng: random.Random) -> Sequence[str]:
         assert isinstance(game, VariantGame)
@@ -50,8 +50,8 @@ def oracle(variant: str) -> Any:
 
 @pytest.mark.slow
 @given(st.integers(0, 1 << 32), st.sampled_from(KNOWN))
-# seven games of each variant: the oracle takes half a second a game
-@settings(deadline=None, max_examples=50)
+# four games of each variant: the oracle takes half a second a game
+@settings(deadline=None, max_examples=28)
 def test_random_games_agree_with_python_chess_at_every_ply(seed: int, variant: str) -> None:
     rng = random.Random(seed)
     board, game = oracle(variant), VariantGame(variant)

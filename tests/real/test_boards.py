@@ -39,13 +39,13 @@ matchups = [Matchup("a", "b", number_of_games=8)]
 """
 GO = """
 competition_type = "playoff"
-gnugo = "{engine} --mode=gtp --chinese-rules --capture-all-dead --level=1"
+gnugo = "{engine} --mode=gtp --chinese-rules --level=1"
 players = {{c: Player(gnugo, time_control="60+10/5") for c in ("a", "b")}}
 komi = 6.5
 scorer = "internal"
 matchups = [
-    Matchup("a", "b", board_size=9, number_of_games=2),
-    Matchup("a", "b", id="h4", board_size=13, handicap=4, number_of_games=1),
+    Matchup("a", "b", board_size=7, number_of_games=1),
+    Matchup("a", "b", id="h4", board_size=9, handicap=4, number_of_games=1),
 ]
 """
 FILES = Path(__file__).parent.parent.parent / "controlfiles"

@@ -133,7 +133,7 @@ class RunControl:
             case "stop":
                 self.stop("stopped by command")
             case "pause" | "resume":
-                self.pause(command == "pause")
+                self.pause(command == "pause", "the command resume")
             case "more" | "fewer":
                 self.change_parallel(1 if command == "more" else -1)
 
@@ -143,12 +143,12 @@ class RunControl:
             self.stopping = reason
             self._say(f"{reason}: waiting for {self._unit} in progress")
 
-    def pause(self, paused: bool) -> None:
+    def pause(self, paused: bool, until: str = "p is pressed") -> None:
         """Start no more games until the user continues, or start games again."""
         if paused == self.paused or self.stopping:
             return
         self.paused = paused
-        self._say(f"paused: no {self._unit} start until p is pressed" if paused else "continued")
+        self._say(f"paused: no {self._unit} start until {until}" if paused else "continued")
 
     def change_parallel(self, step: int) -> None:
         """Change the number of games at a time."""

@@ -36,7 +36,7 @@ class Clock:
     ("commands", "stopping", "paused", "said"),
     [
         (["stop"], "stopped by command", False, ["waiting for games in progress"]),
-        (["pause"], "", True, ["paused"]),
+        (["pause"], "", True, ["paused: no games start until the command resume"]),
         (["pause", "resume"], "", False, ["paused", "continued"]),
         (["pause", "pause"], "", True, ["paused"]),
         (["resume"], "", False, []),

@@ -99,7 +99,6 @@ def send(control_file: Path, command: str) -> None:
     if not is_locked(paths.log):
         raise RingmasterError(f"{control_file} is not running")
     try:
-        with paths.cmd.open("a", encoding="ascii") as file:
-            file.write(f"{command}\n")
+        paths.give_command(command)
     except OSError as error:
         raise StoreUnwritable(f"cannot write {paths.cmd}: {error.strerror}") from error

@@ -6,6 +6,7 @@ which could run code: no file is loaded here, only its first bytes are compared.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -211,13 +212,26 @@ class OutputPaths(msgspec.Struct, frozen=True):
     def take_commands(self) -> list[str]:
         """Return the commands in the remote control file, and delete it if it has any."""
         try:
-            words = self.cmd.read_text(encoding="ascii").split()
+            with self.cmd.open(encoding="ascii") as file:
+                # no command is added between reading and deleting
+                fcntl.flock(file, fcntl.LOCK_EX)
+                words = file.read().split()
+                if not words or not set(words) <= set(COMMANDS):
+                    return []
+                self.cmd.unlink(missing_ok=True)
         except (OSError, ValueError):
             return []
-        if not words or not set(words) <= set(COMMANDS):
-            return []
-        self.cmd.unlink(missing_ok=True)
         return words
+
+    def give_command(self, command: str) -> None:
+        """Add a command to the remote control file.  Raises OSError."""
+        is_given = False
+        while not is_given:
+            with self.cmd.open("a", encoding="ascii") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                # the run may have taken the file before it was locked
+                is_given = os.fstat(file.fileno()).st_nlink > 0
+                file.write(f"{command}\n")
 
     def clear_live(self) -> None:
         """Delete the records of games in progress; for the owner of the lock.

@@ -193,6 +193,23 @@ def test_commands_are_read_once(tmp_path: Path, text: str) -> None:
     assert not paths.cmd.exists()
 
 
+def test_command_of_the_moment_in_which_others_are_taken_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = OutputPaths(tmp_path / "t.ctl")
+    paths.give_command("pause")
+    taken: list[str] = []
+
+    def lock(file: Any, operation: int) -> None:
+        monkeypatch.undo()
+        taken.extend(paths.take_commands())
+
+    monkeypatch.setattr("ringmaster.storage.paths.fcntl.flock", lock)
+    paths.give_command("stop")
+    assert taken == ["pause"]
+    assert paths.take_commands() == ["stop"]
+
+
 STATUS = {"void_game_count": 0, "comp": {"results": []}, "comp_vn": 1}
 
 GOMILL = {

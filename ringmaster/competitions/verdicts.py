@@ -1,7 +1,7 @@
 """Sentences about results so far: of one matchup, of several, and of the first of many players.
 
-"better" is said only where the 95 % interval of the difference excludes 0, or an SPRT accepted
-that hypothesis.
+"better" or "weaker" is said only where the 95 % interval of the difference excludes 0, or an SPRT
+accepted that hypothesis.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class MatchResult(msgspec.Struct, frozen=True):
             return sign
         match self.sprt.accepted:
             case "H1":
-                return 1 if self.sprt.test.elo0 >= 0 else sign
+                return 1 if self.sprt.test.elo0 >= 0 else max(sign, 0)
             case "H0":
                 return -1 if self.sprt.test.elo1 <= 0 else min(sign, 0)
         # an undecided test may still go either way, one that reached the limit will not
@@ -95,12 +95,15 @@ class MatchResult(msgspec.Struct, frozen=True):
             return f"{what}: {first} v {second}, {self.after}"
         if self.estimate is None:
             return self.difference
+        if self.sign < 0 and self.decided_by_test:
+            # the hypotheses are about the first player
+            than = "" if alone else f" than {second}"
+            return f"{first} is weaker{than}: {self.figures(self.estimate)}"
         if self.sign:
             winner, loser = (first, second) if self.sign > 0 else (second, first)
             estimate = self.estimate if self.sign > 0 else self.estimate.turned()
             than = "" if alone else f" than {loser}"
-            final = self.finished or self.decided_by_test
-            so_far = "" if final else " so far"
+            so_far = "" if self.finished or self.decided_by_test else " so far"
             return f"{winner} is better{than}{so_far}: {self.figures(estimate)}"
         if self.decided_by_test:
             assert self.sprt is not None
@@ -119,7 +122,7 @@ class MatchResult(msgspec.Struct, frozen=True):
         if self.estimate is None:
             share = share_interval(self.points, self.known)
             return f"{first} scores {share} against {second}, {self.when}"
-        if not self.estimate.known:
+        if not self.estimate.is_telling:
             return f"{first} v {second} {self.score}, {self.when}; no Elo interval"
         return f"{first} over {second} {self.figures(self.estimate)}"
 
@@ -190,7 +193,7 @@ def leader_verdict(
         return f"no result yet, after {games_of(games, total)}"
     after = f"after {games_of(games, None if finished else total)}"
     first = leaders[0]
-    if lead is None or not lead.known:
+    if lead is None or not lead.is_telling:
         figures = f"no Elo interval, {after}"
     else:
         figures = f"{lead}{', with a weak prior' if prior else ''}, {after}"

@@ -66,6 +66,11 @@ class EloEstimate(msgspec.Struct, frozen=True):
         return not (math.isinf(self.low) and math.isinf(self.high))
 
     @property
+    def is_telling(self) -> bool:
+        """Whether the interval has both ends, or one that excludes 0: "at least -72" says little."""
+        return math.isfinite(self.error) or self.sign != 0
+
+    @property
     def sign(self) -> int:
         """1 or -1 where the interval has the first or the second player stronger, else 0."""
         return (self.low > 0) - (self.high < 0)
@@ -90,7 +95,7 @@ class EloEstimate(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         if self.games == 0:
             return "no games"
-        if not self.known:
+        if not self.is_telling:
             return "Elo not known yet (too few games, or all alike)"
         return f"{self.interval(' Elo')}, LOS {probability(self.los)}"
 
@@ -125,12 +130,11 @@ def _estimate(mean: float, variance: float, count: int, games: int) -> EloEstima
     if games == 0:
         return EloEstimate(0.0, -math.inf, math.inf, 0.5, 0)
     deviation = math.sqrt(variance / count)
+    # the exact end for a clean sweep (Clopper and Pearson, "The use of confidence or fiducial
+    # limits", 1934); its LOS with a uniform prior of the share of won observations
+    sweep, sweep_los = 0.025 ** (1 / count), 1 - 0.5 ** (count + 1)
     if count >= FEWEST and mean in (0.0, 1.0):
-        # the exact interval (Clopper and Pearson, "The use of confidence or fiducial limits",
-        # 1934); LOS with a uniform prior of the share of won observations
-        won = EloEstimate(
-            math.inf, elo_of_score(0.025 ** (1 / count)), math.inf, 1 - 0.5 ** (count + 1), games
-        )
+        won = EloEstimate(math.inf, elo_of_score(sweep), math.inf, sweep_los, games)
         return won if mean else won.turned()
     if deviation == 0 or count < FEWEST:
         # equal results, or two or three, do not show the variance
@@ -138,9 +142,10 @@ def _estimate(mean: float, variance: float, count: int, games: int) -> EloEstima
     los = 0.5 * (1 + math.erf((mean - 0.5) / (deviation * math.sqrt(2))))
     return EloEstimate(
         elo_of_score(mean),
-        elo_of_score(mean - Z95 * deviation),
-        elo_of_score(mean + Z95 * deviation),
-        los,
+        # near 0 and 1 the normal interval is too narrow: no result shows more than a clean sweep
+        elo_of_score(min(mean - Z95 * deviation, sweep)),
+        elo_of_score(max(mean + Z95 * deviation, 1 - sweep)),
+        min(max(los, 1 - sweep_los), sweep_los),
         games,
     )
 

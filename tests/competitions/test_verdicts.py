@@ -19,7 +19,7 @@ from ringmaster.competitions.verdicts import MatchResult, leader_verdict, matche
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from ringmaster.reporting.tables import render_report
-from ringmaster.stats.elo import EloEstimate, from_games
+from ringmaster.stats.elo import EloEstimate, from_games, from_pairs
 from ringmaster.stats.sprt import Sprt
 from tests.competitions.settings_of import AGAINST_OPPONENT, call, drawn, make, void, won
 from tests.competitions.test_closing_match import spsa, tuned, verifying
@@ -193,6 +193,12 @@ def sprt(accepted: Any, games: int, test: Sprt = TEST, **settings: Any) -> SprtR
          "-1.2 ± 13.9 Elo (95 %), LOS 44 %, SPRT accepted H0 after 1,204 games"),
         (result(300, 600, 304, sprt=sprt("H1", 1204, Sprt(-5.0, 0.0))), "new is not 5 nElo weaker "
          "than old: -1.2 ± 13.9 Elo (95 %), LOS 44 %, SPRT accepted H1 after 1,204 games"),
+        (result(270, 600, 334, sprt=sprt("H0", 1204)), "new is weaker: -18.5 ± 13.9 Elo (95 %), "
+         "LOS 0.5 %, SPRT accepted H0 after 1,204 games"),
+        (result(270, 600, 334, sprt=sprt("H1", 1204, Sprt(-20.0, 0.0))), "new is not 20 nElo "
+         "weaker than old: -18.5 ± 13.9 Elo (95 %), LOS 0.5 %, SPRT accepted H1 after 1,204 games"),
+        (result(5, 0, 0, limit=5, finished=True), "not decided: new v old 5-0, after 5 games; "
+         "no Elo interval"),
         (result(334, 600, 270, sprt=sprt("", 1204)), "not decided yet: new over old +18.5 ± 13.9 "
          "Elo (95 %), LOS 99.5 %, SPRT undecided (LLR 1.20) after 1,204 of 20,000 games"),
         (result(30, 0, 10, sprt=sprt("H1", 40, doubts=("20 of 40 games repeat",))),
@@ -203,6 +209,13 @@ def sprt(accepted: Any, games: int, test: Sprt = TEST, **settings: Any) -> SprtR
 def test_verdict_of_one_matchup(match: MatchResult, sentence: str) -> None:
     assert matches_verdict([match]) == sentence
     check(sentence)
+
+
+def test_eight_wins_in_four_pairs_decide_nothing_and_seven_and_a_half_do_neither() -> None:
+    for counts, score in (([0, 0, 0, 0, 4], "8-0"), ([0, 0, 0, 1, 3], "7.5-0.5")):
+        points = float(score.partition("-")[0])
+        match = MatchResult(("a", "b"), from_pairs(counts), points, 8, 8, 8, True)
+        assert match.sentence() == f"not decided: a v b {score}, after 8 games; no Elo interval"
 
 
 def test_verdict_of_a_handicap_match_is_a_share_of_points() -> None:
@@ -338,7 +351,7 @@ def test_win_of_a_tune_is_claimed_from_its_closing_match_only() -> None:
         == "Tuned; closing match 2-0 against start, after 2 of 40 games; no Elo interval"
     )
     assert verdicts[20] == (
-        "Tuned; closing match: +301 Elo (95 %: 169 to 629), LOS above 99.9 %, over start, "
+        "Tuned; closing match: +301 Elo (95 %: 140 to 629), LOS above 99.9 %, over start, "
         "after 20 of 40 games"
     )
     assert verdicts[-1] == (

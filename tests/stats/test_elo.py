@@ -61,6 +61,19 @@ def test_clean_sweep_has_one_bound() -> None:
     assert (1 / (1 + 10 ** (-estimate.low / 400))) ** 12 == pytest.approx(0.025)
 
 
+@given(st.integers(4, 60), st.integers(0, 60), st.integers(0, 3), st.integers(0, 60))
+def test_no_result_shows_more_than_a_clean_sweep(a: int, b: int, c: int, d: int) -> None:
+    result, sweep = from_games(a, b, c), from_games(a + b + c, 0, 0)
+    assert result.low <= sweep.low
+    assert result.los <= sweep.los
+    assert from_pairs([c, 0, d, b, a]).low <= from_pairs([0, 0, 0, 0, a + b + c + d]).low
+
+
+def test_interval_of_a_few_wins_that_includes_0_is_not_told() -> None:
+    assert str(from_pairs([0, 0, 0, 0, 5])) == "Elo not known yet (too few games, or all alike)"
+    assert str(from_pairs([0, 0, 0, 0, 6])) == "at least +28 Elo (95 %), LOS 99.2 %"
+
+
 def test_few_games_and_draws_alone_have_no_bounds() -> None:
     for few in (from_games(3, 0, 0), from_games(0, 20, 0), from_pairs([0, 0, 20, 0, 0])):
         assert not few.known

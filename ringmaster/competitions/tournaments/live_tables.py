@@ -56,7 +56,7 @@ def _row(matchup: LiveMatchup) -> list[Cell]:
     tally = matchup.tally
     elo = los = pairs = None
     estimate = tally.estimate()
-    if matchup.even and estimate.known:
+    if matchup.even and estimate.is_telling:
         elo = _elo(estimate)
         los = probability(estimate.los).replace("above ", ">").replace("below ", "<")
     if sum(tally.pairs.counts):

@@ -211,7 +211,7 @@ class PlayerTune(Competition):
         against = "start" if self.closing.against_start else match.players[1]
         head = "Tuned" if self.is_tuned else "Tuned so far"
         estimate = match.estimate
-        if estimate is None or not estimate.known:
+        if estimate is None or not estimate.is_telling:
             score = f"{match.score} against {against}, {match.when}"
             return f"{head}; closing match {score}; no Elo interval"
         if not match.finished:

@@ -84,8 +84,8 @@ class MatchResult(msgspec.Struct, frozen=True):
         return f"SPRT undecided (LLR {self.sprt.llr:.2f}) {self.after}{doubts}"
 
     def figures(self, estimate: EloEstimate) -> str:
-        """Return the estimate with the number of games."""
-        return f"{estimate}, {self.when}"
+        """Return the estimate, else the score, with the number of games."""
+        return f"{estimate if estimate.is_telling else self.score}, {self.when}"
 
     def sentence(self, *, alone: bool = True) -> str:
         """Return the result in words; both players are named unless `alone`."""

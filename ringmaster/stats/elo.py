@@ -67,7 +67,7 @@ class EloEstimate(msgspec.Struct, frozen=True):
 
     @property
     def is_telling(self) -> bool:
-        """Whether the interval has both ends, or one that excludes 0: "at least -72" says little."""
+        """Whether the interval has both ends or excludes 0; "at least -72" says little."""
         return math.isfinite(self.error) or self.sign != 0
 
     @property

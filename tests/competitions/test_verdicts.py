@@ -199,6 +199,9 @@ def sprt(accepted: Any, games: int, test: Sprt = TEST, **settings: Any) -> SprtR
          "weaker than old: -18.5 ± 13.9 Elo (95 %), LOS 0.5 %, SPRT accepted H1 after 1,204 games"),
         (result(5, 0, 0, limit=5, finished=True), "not decided: new v old 5-0, after 5 games; "
          "no Elo interval"),
+        (result(5, 0, 0, sprt=sprt("H1", 5)), "new is better: 5-0, SPRT accepted H1 after 5 games"),
+        (result(0, 0, 5, sprt=sprt("H0", 5)), "new is not 5 nElo stronger than old: 0-5, SPRT "
+         "accepted H0 after 5 games"),
         (result(334, 600, 270, sprt=sprt("", 1204)), "not decided yet: new over old +18.5 ± 13.9 "
          "Elo (95 %), LOS 99.5 %, SPRT undecided (LLR 1.20) after 1,204 of 20,000 games"),
         (result(30, 0, 10, sprt=sprt("H1", 40, doubts=("20 of 40 games repeat",))),
@@ -462,6 +465,41 @@ def test_many_parameters_are_not_listed_in_a_verdict() -> None:
     )
     assert list(stages(tune, drawn))[-1] == (
         "Tuned: 20 parameter values, mean after 1 generation, 1 game; strength not measured"
+    )
+
+
+def test_first_game_of_a_gauntlet_lets_no_challenger_lead() -> None:
+    competition = chess("gauntlet", challengers=["a", "b"], opponents=["c", "d"], rounds=4)
+    job = competition.next_job()
+    competition.record_result(job.ticket, won(job, "c"))
+    assert (
+        competition.verdict() == "not decided yet: a v the field 0-1, after 1 game; no Elo interval"
+    )
+
+
+def test_bandit_without_a_win_says_so_at_its_end() -> None:
+    tune = make(
+        "mc_tuner",
+        **AGAINST_OPPONENT,
+        parameters=[call("Parameter", "x", scale=call("LINEAR", 0, 8), split=2, format="%d")],
+        exploration_coefficient=0.4,
+        initial_visits=2,
+        initial_wins=1,
+        number_of_games=4,
+    )
+
+    def outcome(job: GameJob) -> GameResult:
+        winner = 1 - job.ticket["s"]
+        return GameResult(job.id, job.attempt, "win", winner=winner, reason="score", score="B+1")
+
+    assert list(stages(tune, outcome))[-1] == "no win of 2 candidates, after 4 games"
+
+
+def test_closing_match_with_too_few_games_names_the_command_for_more() -> None:
+    tune = tuned(verify=call("Verify", 8))
+    assert list(stages(tune, lambda job: won(job, "e:tuned")))[-1] == (
+        "Tuned; closing match 8-0 against start, after 8 games; no Elo interval; "
+        "next: ringmaster event.ctl verify --games 16"
     )
 
 

@@ -316,13 +316,15 @@ class Gauntlet(RosterTournament):
         if len(self.matchups) == 1:
             return super().verdict()
         ranking = self._ranked_challengers()
-        if len(ranking) > 1:
+        played = [i for _, i in ranking if self._total(i).known]
+        if len(ranking) > 1 and len(played) != 1:
             leaders = [self.challengers[i] for rank, i in ranking if rank == 1]
             second = self.challengers[ranking[1][1]]
             return self._leader_verdict(leaders, second, self._standings())
-        total = self.progress().total
-        result = self._total(0).match_result(
-            even=True, limit=total, finished=self.finished(), sprt=None
+        # a challenger alone leads nobody
+        limit = self.progress().total if len(ranking) == 1 else None
+        result = self._total(played[0] if played else 0).match_result(
+            even=True, limit=limit, finished=self.finished(), sprt=None
         )
         return result.sentence(alone=False)
 

@@ -446,8 +446,10 @@ class McTuner(CandidateTuner):
     def verdict(self) -> str:
         best = self.tree.node(self.tree.best())
         if not best.points:
-            games = games_of(self.tree.games, self.values["number_of_games"])
-            return f"no win yet of {counted(self.tree.size, 'candidate')}, after {games}"
+            limit = None if self.finished() else self.values["number_of_games"]
+            yet = "" if self.finished() else " yet"
+            games = games_of(self.tree.games, limit)
+            return f"no win{yet} of {counted(self.tree.size, 'candidate')}, after {games}"
         shown = self.brief(self._shown(best.path)[0])
         share = share_interval(best.points, best.games)
         is_best = "came out best" if self.finished() else "is best so far"

@@ -18,7 +18,7 @@ from typing import Any
 from ringmaster.commands.command_line import DESCRIPTION, EXAMPLES, NOTES, USAGE
 from ringmaster.commands.options import STATUSES, VERBS, Option, Verb
 from ringmaster.competitions import competition_class, type_names
-from ringmaster.competitions.ending import NOT_GIVEN
+from ringmaster.competitions.ending import NotGiven
 from ringmaster.control.calls import calls_in
 from ringmaster.model.settings import (
     INHERITED,
@@ -321,8 +321,8 @@ def _names(names: Sequence[str]) -> str:
 def _default(value: Any) -> str:
     if value is REQUIRED:
         return "none: required"
-    if value is NOT_GIVEN:
-        return "no limit in Go; required in chess and shogi"
+    if isinstance(value, NotGiven):
+        return value.text
     if callable(value):
         return f"``{getattr(value, '__name__', type(value).__name__)}``"
     if isinstance(value, tuple):

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.cluster_settings import CLUSTER_SETTING
+from ringmaster.competitions.ending import NotGiven
 from ringmaster.errors import SettingError, counted, nearest, shown
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player
 from ringmaster.model.settings import (
@@ -75,9 +76,13 @@ LIMIT_NAMES = ("time_control", "nodes", "depth", "move_time")
 
 
 class PlayerDefinition(msgspec.Struct, frozen=True):
-    """A Player(…) of a control file; its code and game come from elsewhere in the file."""
+    """A Player(…) of a control file; its code and game come from elsewhere in the file.
+
+    switched_off  limits that it does not take from those of all players
+    """
 
     values: Mapping[str, Any]
+    switched_off: tuple[str, ...] = ()
 
     @property
     def has_limits(self) -> bool:
@@ -87,19 +92,22 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
     def with_defaults(self, defaults: Mapping[str, Any]) -> PlayerDefinition:
         """Return the player with limits and options that `defaults` gives to all players.
 
-        A player without limits gets all of `defaults`; one with limits keeps only its own.
+        A player without limits gets all of `defaults` that it does not switch off; one with
+        limits keeps only its own.
         Options are added by name, without regard to case; the player's own values win.
         """
         values = dict(self.values)
         if not self.has_limits:
-            values |= {name: defaults.get(name) for name in LIMIT_NAMES}
+            inherited = (name for name in LIMIT_NAMES if name not in self.switched_off)
+            values |= {name: defaults.get(name) for name in inherited}
         if defaults.get("options"):
             values["options"] = merged_options(defaults["options"], values.get("options"))
-        return PlayerDefinition(values)
+        return PlayerDefinition(values, self.switched_off)
 
     def canonical(self) -> Mapping[str, Any]:
         """Return the arguments, to compare two runs."""
-        return self.values
+        off = self.switched_off
+        return {**self.values, "switched_off": off} if off else self.values
 
     def make(self, code: str, game: GameName) -> Player:
         """Return the player.
@@ -294,6 +302,16 @@ _OPTIONS = Setting(
     None,
 )
 
+#: The default of a player's limit.
+_OF_ALL_PLAYERS = NotGiven("that of all players")
+
+
+def _build_player(values: dict[str, Any], context: Context) -> PlayerDefinition:
+    switched_off = tuple(name for name in LIMIT_NAMES if values[name] is None)
+    given = {name: None if v is _OF_ALL_PLAYERS else v for name, v in values.items()}
+    return PlayerDefinition(given, switched_off)
+
+
 PLAYER = CallOf(
     "Player",
     (
@@ -330,7 +348,7 @@ PLAYER = CallOf(
             "Use the engine's own name in game records.",
             True,
         ),
-        *LIMITS,
+        *(msgspec.structs.replace(limit, default=_OF_ALL_PLAYERS) for limit in LIMITS),
         Setting(
             "margin",
             Maybe(Margin()),
@@ -371,7 +389,7 @@ PLAYER = CallOf(
             False,
         ),
     ),
-    lambda values, context: PlayerDefinition(values),
+    _build_player,
     positional=("command",),
 )
 
@@ -395,7 +413,7 @@ PLAYER_DEFAULTS: tuple[Setting, ...] = (
     _default_of_players(
         LIMITS[0],
         "Clock of all players.  A player with this limit or one of the next three keeps only its "
-        "own limits.",
+        "own limits; None in Player(…) or Matchup(…) switches off one of the four.",
     ),
     *(_default_of_players(setting, setting.help) for setting in LIMITS[1:]),
     _default_of_players(

@@ -13,8 +13,14 @@ from ringmaster.errors import SettingError
 from ringmaster.model.settings import Maybe, Setting, SettingType
 
 
-class _NotGiven:
-    """The default of a setting where None is a value of its own; stored like None."""
+class NotGiven:
+    """The default of a setting where None is a value of its own; stored like None.
+
+    text  the default in the reference documentation
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
 
     def __repr__(self) -> str:
         return "not given"
@@ -23,7 +29,7 @@ class _NotGiven:
         """Return None, for the comparison of two runs."""
 
 
-NOT_GIVEN: Final = _NotGiven()
+NOT_GIVEN: Final = NotGiven("no limit in Go; required in chess and shogi")
 
 
 def ending_setting(name: str, type_: SettingType, help: str) -> Setting:

@@ -40,6 +40,23 @@ def test_player_with_a_limit_takes_no_other_limit_from_the_top_level() -> None:
     assert limits(competition) == ["nodes 500", "9+1, nodes 500"]
 
 
+def test_player_or_matchup_switches_off_a_limit_of_the_top_level_with_none() -> None:
+    players = {"a": engine(depth=None), "b": engine()}
+    settings = {"time_control": "10+0.1", "depth": 3, "nodes": 9}
+    matchups = call("Matchup", "a", "b"), call("Matchup", "a", "b", nodes=None)
+    competition = playoff(*matchups, players=players, **settings)
+    assert limits(competition, "0") == ["10+0.1, nodes 9", "10+0.1, nodes 9, depth 3"]
+    assert limits(competition, "1") == ["10+0.1", "10+0.1, depth 3"]
+    go = {"game": "go", "board_size": 9, "komi": 7.5, "time_control": "600+30byo"}
+    players = {"a": engine(time_control=None), "b": engine()}
+    assert limits(playoff(players=players, **go)) == ["", "600+30byo"]
+
+
+def test_player_that_switches_off_its_only_limit_is_refused() -> None:
+    with pytest.raises(Refused, match="nothing limits the moves of player 'a'"):
+        playoff(players={"a": engine(nodes=None), "b": engine()}, nodes=5)
+
+
 def test_limits_of_a_matchup_replace_all_limits_of_the_top_level() -> None:
     players = {"a": engine(), "b": engine(depth=7)}
     matchups = call("Matchup", "a", "b"), call("Matchup", "a", "b", nodes=20)
@@ -217,6 +234,21 @@ def test_go_file_may_use_nodes_and_options_as_variables(tmp_path: Path) -> None:
 def test_value_of_a_wrong_type_that_nothing_uses_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ControlFileError, match=r"x.ctl:6:12: .*options"):
         loaded(tmp_path, FILE + 'options = ["--deep"]\n')
+
+
+def test_limit_that_a_player_switches_off_is_a_change_between_runs(tmp_path: Path) -> None:
+    from ringmaster.control.changes import find_changes
+
+    general = "time_control = '9+1'\nnodes = 5\n"
+    before = loaded(tmp_path, FILE.replace(", nodes=1", "") + general)
+    now = loaded(
+        tmp_path,
+        FILE.replace('("b", nodes=1)', '("b", nodes=None)').replace(", nodes=1", "") + general,
+    )
+    where = now.control_file.path_text
+    (change,) = find_changes(now.competition.table, before.settings, now.settings, where)
+    assert change.allowed
+    assert str(change) == "players['b'].switched_off is new: ['nodes']"
 
 
 def test_change_of_a_general_limit_is_one_change_between_runs(tmp_path: Path) -> None:

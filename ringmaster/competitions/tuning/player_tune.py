@@ -213,9 +213,9 @@ class PlayerTune(Competition):
         estimate = match.estimate
         if estimate is None or not estimate.is_telling:
             score = f"{match.score} against {against}, {match.when}"
-            more = match.finished and self.closing.against_start
-            more_games = self._next(f"verify --games {2 * match.games}") if more else ""
-            return f"{head}; closing match {score}; no Elo interval{more_games}"
+            is_short = match.finished and self.closing.against_start
+            more = self._next(f"verify --games {2 * match.games}") if is_short else ""
+            return f"{head}; closing match {score}; no Elo interval{more}"
         if not match.finished:
             state = "closing match" if match.sign else "closing match not decided yet"
             return f"{head}; {state}: {estimate}, over {against}, {match.when}"

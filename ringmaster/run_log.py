@@ -128,7 +128,7 @@ class RunLog:
             limit=limit,
             running=[
                 RunningGame(job.id, job.who)
-                for job in executor.running()[: executor.slots]
+                for job in executor.in_progress()
                 if not isinstance(job, CheckJob)
             ],
             report=competition.live_report(),

@@ -79,6 +79,10 @@ class Executor(ABC):
     def running(self) -> Sequence[Job]:
         """Return the jobs submitted and not yet reported, oldest first."""
 
+    def in_progress(self) -> Sequence[Job]:
+        """Return the running jobs without those that wait for another one, oldest first."""
+        return self.running()[: self.slots]
+
     @abstractmethod
     def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:
         """Return events as soon as there is one.

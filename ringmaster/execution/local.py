@@ -216,6 +216,10 @@ class LocalExecutor(Executor):
         """Return the jobs submitted and not yet reported, oldest first."""
         return list(self._jobs.values())
 
+    def in_progress(self) -> Sequence[Job]:
+        """Return the jobs that workers have begun, those of leaving workers too."""
+        return [self._jobs[number] for number in sorted(s.jobs[0] for s in self._slots if s.jobs)]
+
     def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:
         """Return events as soon as there is one (see `Executor.wait`).
 

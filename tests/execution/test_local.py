@@ -486,7 +486,7 @@ def test_game_in_progress_survives_its_worker_not_being_needed(
         executor.submit(job)
         pids += fifo.pids(executor)
     executor.resize(1)
-    assert list(executor.running()) == jobs
+    assert list(executor.running()) == list(executor.in_progress()) == jobs
     assert executor.wait(0) == []
     # the newest worker leaves, whichever job it has; without its job it has no replacement
     newest = pids.index(max(pids))

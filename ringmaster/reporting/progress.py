@@ -29,16 +29,21 @@ class RateMeter:
     """Measure games a second over the last WINDOW seconds.
 
     Where LEAST_GAMES games took longer, measure over their time: long games have a rate, too.
+    The time of a pause does not count.
     """
 
     def __init__(self) -> None:
         self._samples: deque[tuple[float, int]] = deque()
+        self._last = 0.0
 
     def measure(self, view: DisplayView, now: float) -> RateEstimate:
         """Record the progress of a view and return the estimate for it."""
         count = view.completed_this_run
         if not self._samples:
             self._samples.append((view.started, 0))
+        elif view.state:
+            self._samples = deque((time + now - self._last, n) for time, n in self._samples)
+        self._last = now
         self._sample(now, count)
         return self._estimate(now, count, remaining_games(view))
 

@@ -51,6 +51,17 @@ def test_the_rate_follows_a_change_within_a_window() -> None:
     assert measure(meter, 200.0, count).rate == pytest.approx(2.0, rel=0.05)
 
 
+def test_pause_leaves_the_rate_as_it_was() -> None:
+    meter = RateMeter()
+    for minute in range(1, 21):
+        measure(meter, 60.0 * minute, minute)
+    paused = DisplayView("", Progress(20), 0.0, 20, state="paused; p to go on")
+    for second in range(1, 7201):
+        meter.measure(paused, 1200.0 + second)
+    estimate = measure(meter, 8400.0 + 60, 21, 10)
+    assert estimate.left == pytest.approx(600.0)
+
+
 def test_games_longer_than_the_window_still_have_a_rate() -> None:
     meter = RateMeter()
     for game in range(1, 50):

@@ -55,7 +55,7 @@ def test_pause_leaves_the_rate_as_it_was() -> None:
     meter = RateMeter()
     for minute in range(1, 21):
         measure(meter, 60.0 * minute, minute)
-    paused = DisplayView("", Progress(20), 0.0, 20, state="paused; p to go on")
+    paused = DisplayView("", Progress(20, None), 0.0, 20, state="paused; p to go on")
     for second in range(1, 7201):
         meter.measure(paused, 1200.0 + second)
     estimate = measure(meter, 8400.0 + 60, 21, 10)

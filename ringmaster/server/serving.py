@@ -16,6 +16,7 @@ import uvicorn
 
 from ringmaster.errors import RingmasterError, UsageError
 from ringmaster.server.app import Site
+from ringmaster.storage.paths import OutputPaths
 
 #: Added to the niceness of the run's processes: engines come first.
 _NICENESS = 5
@@ -42,6 +43,8 @@ def serve(
     """
     if not place.is_dir() and not place.is_file():
         raise UsageError(f"there is no control file or folder {place}")
+    if place.is_file():
+        OutputPaths(place)  # refuses the name of an output file
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

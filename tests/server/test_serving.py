@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from ringmaster.errors import UsageError
+from ringmaster.server.serving import serve
 from tests.recorded import write
 
 # a reader takes nothing, and gets more than fits between two processes
@@ -43,3 +47,9 @@ def test_reader_that_takes_nothing_does_not_keep_the_server(tmp_path: Path) -> N
             server.stdin.close()
             assert server.wait(20) == 0
         assert server.stderr.read() == ""
+
+
+def test_output_file_is_refused_before_anything_is_served(tmp_path: Path) -> None:
+    (tmp_path / "event.status").touch()
+    with pytest.raises(UsageError, match=r"did you mean .*event\.ctl"):
+        serve(tmp_path / "event.status", 0, print)

@@ -212,7 +212,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
     def take_commands(self) -> list[str]:
         """Return the commands in the remote control file, and delete it if it has any."""
         try:
-            with self.cmd.open(encoding="ascii") as file:
+            with self.cmd.open("r+", encoding="ascii") as file:
                 # no command is added between reading and deleting
                 fcntl.flock(file, fcntl.LOCK_EX)
                 words = file.read().split()

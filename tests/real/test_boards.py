@@ -44,8 +44,8 @@ players = {{c: Player(gnugo, time_control="60+10/5") for c in ("a", "b")}}
 komi = 6.5
 scorer = "internal"
 matchups = [
-    Matchup("a", "b", board_size=7, number_of_games=1),
-    Matchup("a", "b", id="h4", board_size=9, handicap=4, number_of_games=1),
+    Matchup("a", "b", board_size=5, number_of_games=1),
+    Matchup("a", "b", id="h4", board_size=7, handicap=4, number_of_games=1),
 ]
 """
 FILES = Path(__file__).parent.parent.parent / "controlfiles"

@@ -221,6 +221,18 @@ def test_eight_wins_in_four_pairs_decide_nothing_and_seven_and_a_half_do_neither
         assert match.sentence() == f"not decided: a v b {score}, after 8 games; no Elo interval"
 
 
+def test_report_has_no_normalised_elo_where_the_elo_is_not_known() -> None:
+    competition = chess("playoff", matchups=[call("Matchup", "a", "b", number_of_games=8)])
+    outcomes = iter("wwwwwwwd")
+    for _ in stages(
+        competition, lambda job: won(job, "a") if next(outcomes) == "w" else drawn(job)
+    ):
+        pass
+    text = render_report(competition.report())
+    assert "a over b: Elo not known yet" in text
+    assert "nElo" not in text
+
+
 def test_verdict_of_a_handicap_match_is_a_share_of_points() -> None:
     match = MatchResult(("a", "b"), None, 128, 210, 210, 400, False)
     assert match.sentence() == "a scores 61 % ± 7 (95 %) against b, after 210 of 400 games"

@@ -125,7 +125,7 @@ def _spread(tally: Tally) -> str:
     """Return normalised Elo, and counts of pairs."""
     parts = []
     normalized = tally.normalized()
-    if math.isfinite(normalized.error):
+    if math.isfinite(normalized.error) and tally.estimate().is_telling:
         parts.append(str(normalized))
     if tally.in_pairs:
         counts = tally.pairs.counts

@@ -2,13 +2,14 @@
 
     python benchmarks/report_page.py [--games 1000000] [--types playoff spsa mc_tuner]
 
-For each type: the wall time of `ringmaster x.ctl report`, the size of the page, and the time until
-Chromium has made the page interactive (the page's scripts have run and a frame was drawn).
+For each type: the wall time, CPU time and peak memory of `ringmaster x.ctl report`, the size of
+the page, and the time until Chromium has made the page interactive (the page's scripts have run and a frame was drawn).
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from invented import TYPES
 from tabulate import tabulate
 
 HERE = Path(__file__).parent
@@ -31,11 +33,16 @@ def invent(folder: Path, type_name: str, games: int) -> Path:
     return next(folder.glob("*.ctl"))
 
 
-def report(control: Path) -> float:
-    """Write the report; return its seconds."""
+def report(control: Path) -> tuple[float, float, float]:
+    """Write the report; return its wall seconds, CPU seconds and peak memory in MB."""
     began = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "ringmaster", str(control), "report"], check=True)
-    return time.perf_counter() - began
+    process = subprocess.Popen([sys.executable, "-m", "ringmaster", str(control), "report"])
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, process.args)
+    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def interactive(page: Path) -> float | None:
@@ -57,7 +64,7 @@ def interactive(page: Path) -> float | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--games", type=int, default=1_000_000)
-    parser.add_argument("--types", nargs="+", default=["playoff", "spsa", "mc_tuner"])
+    parser.add_argument("--types", nargs="+", choices=TYPES, default=list(TYPES))
     parser.add_argument("--short", action="store_true", help="one type, 2,000 games")
     arguments = parser.parse_args()
     if arguments.short:
@@ -66,7 +73,7 @@ def main() -> None:
     for type_name in arguments.types:
         with tempfile.TemporaryDirectory() as name:
             control = invent(Path(name), type_name, arguments.games)
-            seconds = report(control)
+            seconds, cpu, memory = report(control)
             page = control.with_suffix(".html")
             ready = interactive(page)
             rows.append(
@@ -74,12 +81,14 @@ def main() -> None:
                     type_name,
                     f"{arguments.games:,}",
                     f"{seconds:.2f}",
+                    f"{cpu:.2f}",
+                    f"{memory:.0f}",
                     f"{page.stat().st_size / 1e6:.2f}",
                     "" if ready is None else f"{ready:.2f}",
                 )
             )
-    headers = ("type", "games", "report (s)", "page (MB)", "interactive (s)")
-    print(tabulate(rows, headers, colalign=("left", *["right"] * 4)))
+    headers = ("type", "games", "report (s)", "CPU (s)", "memory (MB)", "page (MB)", "interactive (s)")
+    print(tabulate(rows, headers, colalign=("left", *["right"] * 6)))
 
 
 if __name__ == "__main__":

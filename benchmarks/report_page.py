@@ -3,7 +3,8 @@
     python benchmarks/report_page.py [--games 1000000] [--types playoff spsa mc_tuner]
 
 For each type: the wall time, CPU time and peak memory of `ringmaster x.ctl report`, the size of
-the page, and the time until Chromium has made the page interactive (the page's scripts have run and a frame was drawn).
+the page, and the time until Chromium has made the page interactive (the page's scripts have run
+and a frame was drawn).
 """
 
 from __future__ import annotations
@@ -87,7 +88,15 @@ def main() -> None:
                     "" if ready is None else f"{ready:.2f}",
                 )
             )
-    headers = ("type", "games", "report (s)", "CPU (s)", "memory (MB)", "page (MB)", "interactive (s)")
+    headers = (
+        "type",
+        "games",
+        "report (s)",
+        "CPU (s)",
+        "memory (MB)",
+        "page (MB)",
+        "interactive (s)",
+    )
     print(tabulate(rows, headers, colalign=("left", *["right"] * 6)))
 
 

@@ -230,6 +230,8 @@ def test_letters_missing_from_all_fonts_are_reported() -> None:
     assert write_sheets(chart_groups, "t", "png", stream) == [MISSING_LETTERS]
 
 
+# a machine may have no font for the name
+@pytest.mark.filterwarnings("ignore:Glyph")
 def test_matplotlib_does_not_report_its_fonts(caplog: pytest.LogCaptureFixture) -> None:
     # a font that is installed has no bold face, or a name is in no font
     figure = make_figure([ChartGroup("P", (course("価値"),))], "spsa: tune")

@@ -58,6 +58,11 @@ def test_page_shows_the_values_of_the_store(
 NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
 HEIGHTS = "all => all.map(e => e.getBoundingClientRect().height)"
 TEXTS = "all => all.map(e => e.innerText)"
+LINES = """cell => {
+    const range = document.createRange();
+    range.selectNodeContents(cell.querySelector("button") ?? cell);
+    return new Set([...range.getClientRects()].map(box => box.top)).size;
+}"""
 ROWS = "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
 
 
@@ -93,6 +98,51 @@ def test_page_never_scrolls_sideways(
         page.wait_for_function(
             "width => document.documentElement.scrollWidth <= width", arg=width, timeout=5000
         )
+
+
+def test_numbers_of_games_are_whole_on_a_phone(
+    competition: Callable[[str], Path], page: Any
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    open_file(page, competition("PLAYOFF").with_suffix(".html"))
+    cells = page.locator("#games tbody tr").first.locator("td")
+    for column in (0, 2, 4, 5):
+        assert cells.nth(column).evaluate(LINES) == 1
+    # a button of a table hides no header
+    button = page.locator("#conditions .tools").bounding_box()
+    header = page.locator("#conditions thead").bounding_box()
+    assert button["y"] + button["height"] <= header["y"] + 1
+
+
+def test_results_and_values_are_copied_by_buttons_of_their_own(
+    competition: Callable[[str], Path], page: Any
+) -> None:
+    open_file(page, competition("SPSA").with_suffix(".html"))
+    texts = page.eval_on_selector_all("#copies p", TEXTS)
+    assert [text.split("\n")[0] for text in texts] == ["Copy the result as", "Copy the values as"]
+    names = page.eval_on_selector_all("#copies p:first-child button", TEXTS)
+    assert names == ["fastchess", "openbench"]
+
+
+def test_counts_have_whole_ticks_and_every_player_has_its_name(
+    competition: Callable[[str], Path], page: Any
+) -> None:
+    open_file(page, competition("PLAYOFF").with_suffix(".html"))
+    draw = """([names, values]) => {
+        const series = [{ name: "", role: "main", values }];
+        const chart = { names, series, title: "", note: "", x_label: "", y_label: "games" };
+        const box = document.createElement("div");
+        box.style.width = "240px";
+        document.getElementById("content").prepend(box);
+        page.drawBars(box, chart, "tiny");
+        return new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(box.innerText
+            || [...box.querySelectorAll("text")].map((text) => text.textContent).join("\\n")))));
+    }"""
+    ticks = page.evaluate(draw, [["mate"], [12]]).split("\n")
+    assert ticks == ["0", "5", "10", "mate", "games"]
+    names = [f"engine {i}" for i in range(6)]
+    shown = page.evaluate(draw, [names, [1, 2, 3, 4, 5, 6]]).split("\n")
+    assert [text for text in shown if text.startswith("engine")] == names
 
 
 def test_line_charts_zoom_and_tell_values(competition: Callable[[str], Path], page: Any) -> None:

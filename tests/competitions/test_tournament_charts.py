@@ -129,13 +129,16 @@ def test_matchup_won_by_all_games_has_an_elo_with_an_open_end(tmp_path: Path) ->
     (row,) = comparison(groups["elo"]).rows
     summary = competition.summary()["matchups"][0]
     assert (row.low, row.high) == (summary["elo_low"], math.inf)
-    assert row.value == elo_of_score(sum(wilson(12, 12)) / 2)
+    assert row.value == elo_of_score(sum(wilson(6, 6)) / 2)
     assert row.text == f"at least {row.low:+.0f} (95 %), 12 games"
     (score,) = comparison(groups["elo"], 1).rows
     assert (score.value, score.high) == (100, 100)
     course = line(groups["course"])
     assert course.y_label == "score, %"
     assert piece(course, "score").points[-1] == (12, 100)
+    # pairs are the observations from the first one on
+    ends = [low for _, low, _ in piece(course, "95 % interval").points]
+    assert all(after > before - 5 for before, after in pairwise(ends))
 
 
 def test_matchup_lost_by_all_games_has_an_elo_with_an_open_lower_end(tmp_path: Path) -> None:
@@ -257,7 +260,7 @@ def test_swiss_of_one_sided_pairings_has_something_to_draw(tmp_path: Path) -> No
     assert competition.finished()
     groups = by_key(competition.charts(history))
     assert [row.text for row in comparison(groups["elo"]).rows] == [
-        "at least -113 (95 %), 2 games"
+        "at least -234 (95 %), 2 games"
     ] * 2
     assert "crosstable" in groups
 

@@ -24,7 +24,7 @@ from ringmaster.model.report import (
 )
 from ringmaster.model.results import GameResult
 from ringmaster.stats import elo
-from ringmaster.stats.elo import EloEstimate, elo_of_score, wilson
+from ringmaster.stats.elo import FEWEST, EloEstimate, elo_of_score, wilson
 
 #: Most points of a course, and of all walks of tests together: a ratio takes a millisecond.
 MOST_POINTS, MOST_RATIOS = 400, 600
@@ -68,11 +68,23 @@ class _Counts(NamedTuple):
         """The score as "7.5-4.5"."""
         return f"{self.points:g}-{self.known - self.points:g}"
 
+    @property
+    def is_paired(self) -> bool:
+        """Whether pairs are the observations, not games."""
+        return not self.unknown and not self.single and any(self.pairs)
+
     def estimate(self) -> EloEstimate:
         """Return the Elo difference as `Tally.estimate` does."""
-        if not self.unknown and not self.single and any(self.pairs):
+        if self.is_paired:
             return elo.from_pairs(self.pairs)
         return elo.from_games(self.wins, self.draws, self.losses)
+
+    def wilson(self) -> tuple[float, float]:
+        """Return Wilson's interval of the score, from the observations of `estimate`."""
+        if self.is_paired:
+            halves = sum(i * count for i, count in enumerate(self.pairs))
+            return wilson(halves / 4, sum(self.pairs))
+        return wilson(self.points, self.known)
 
     def score(self) -> tuple[float, float, float]:
         """Return the score in per cent with its 95 % interval.
@@ -80,7 +92,7 @@ class _Counts(NamedTuple):
         The interval is the Elo's if there is one, else Wilson's.
         """
         estimate = self.estimate()
-        low, high = wilson(self.points, self.known)
+        low, high = self.wilson()
         if estimate.known:
             low, high = (_expected(end) for end in (estimate.low, estimate.high))
         return 100 * self.points / self.known, 100 * low, 100 * high
@@ -116,7 +128,8 @@ class MatchupCourses:
         if played and not (rated and len(played) > MOST_ROWS):
             groups.append(self._compared(title, played))
         if 0 < len(played) <= MOST_COURSES:
-            groups += self._few(title, played)
+            # two games of each pairing have no course
+            groups += self._few(title, {id: c for id, c in played.items() if c.known >= FEWEST})
         return groups
 
     def _few(self, title: str, played: dict[str, _Counts]) -> Iterator[ChartGroup]:
@@ -322,7 +335,7 @@ def _difference(name: str, counts: _Counts) -> Compared:
     Without an interval it has Wilson's; the value of a score of 0 or 100 % is the middle of
     Wilson's interval.
     """
-    estimate, ends = counts.estimate(), wilson(counts.points, counts.known)
+    estimate, ends = counts.estimate(), counts.wilson()
     if not estimate.known:
         low, high = map(elo_of_score, ends)
         estimate = msgspec.structs.replace(estimate, low=low, high=high)
@@ -332,7 +345,8 @@ def _difference(name: str, counts: _Counts) -> Compared:
 
 
 def _pairs_chart(name: str, counts: _Counts) -> Bars:
+    lost, won = sum(counts.pairs[:2]), sum(counts.pairs[3:])
     ratio = elo.pairs_ratio(counts.pairs)
-    note = "" if ratio is None else f"won / lost {ratio:.2f}"
+    note = f"{won} won, {lost} lost" + ("" if ratio is None else f" (ratio {ratio:.2f})")
     series = BarSeries("pairs", tuple(map(float, counts.pairs)))
     return Bars(name, PAIR_POINTS, (series,), "points of the first player", "pairs", note)

@@ -3,7 +3,7 @@
 (() => {
   const { el, number } = page;
   const HEIGHTS = { whole: 320, half: 250, many: 200 };
-  // how far intervals may widen the range of y
+  // how far intervals may widen the range of y: this share of it, or half of the whiskers as a whole
   const WIDEN = 0.6;
 
   const isSeries = (piece) => piece.columns !== undefined;
@@ -12,6 +12,7 @@
   // Return [low, high] of y between two values of x.
   function rangeOfY(chart, left, right) {
     let low = Infinity, high = -Infinity, wideLow = Infinity, wideHigh = -Infinity;
+    const sides = [];
     const take = (y) => { if (y !== null && y !== undefined) { low = Math.min(low, y); high = Math.max(high, y); } };
     const widen = (y) => { if (y !== null && y !== undefined) { wideLow = Math.min(wideLow, y); wideHigh = Math.max(wideHigh, y); } };
     for (const piece of chart.pieces) {
@@ -21,15 +22,20 @@
         for (let i = first; i <= last; i++) {
           if (piece.kind === "series") take(ys[0][i]);
           else if (piece.kind === "band") { widen(ys[0][i]); widen(ys[1][i]); }
-          else { take(ys[0][i]); widen(ys[1][i]); widen(ys[2][i]); }
+          else {
+            take(ys[0][i]); widen(ys[1][i]); widen(ys[2][i]);
+            if (ys[1][i] !== null && ys[2][i] !== null) sides.push(Math.max(ys[0][i] - ys[1][i], ys[2][i] - ys[0][i]));
+          }
         }
       } else if (piece.kind === "level") take(piece.value);
       else if (piece.along === "y") { take(piece.value); widen(piece.low); widen(piece.high); }
     }
     if (low > high) [low, high] = wideLow <= wideHigh ? [wideLow, wideHigh] : [0, 1];
     const span = high - low || Math.abs(high) * 0.1 || 1;
-    if (wideLow < low) low = Math.max(wideLow, low - WIDEN * span);
-    if (wideHigh > high) high = Math.min(wideHigh, high + WIDEN * span);
+    sides.sort((a, b) => a - b);
+    const most = Math.max(WIDEN * span, sides[sides.length >> 1] ?? 0);
+    if (wideLow < low) low = Math.max(wideLow, low - most);
+    if (wideHigh > high) high = Math.min(wideHigh, high + most);
     const pad = 0.06 * (high - low) || 0.5 * span;
     return [low - pad, high + pad];
   }
@@ -269,7 +275,9 @@
         ...extra,
       });
       const total = xs.at(-1) - xs[0];
-      const full = [xs[0] - (chart.x_names.length ? 0.5 : 0.01 * total), xs.at(-1) + (chart.x_names.length ? 0.5 : 0.01 * total)];
+      // dots and whiskers stand clear of the frame
+      const edge = chart.x_names.length ? 0.5 : total * (chart.pieces.some((piece) => piece.kind === "whiskers") ? 0.04 : 0.01);
+      const full = [xs[0] - edge, xs.at(-1) + edge];
       let visible = full;
       plot = new uPlot({
         width: frame.clientWidth || 300, height: HEIGHTS[size],

@@ -3,12 +3,12 @@
 (() => {
   const { el, svg, number } = page;
 
-  // Return round ticks from low to high.
+  // Return round ticks from low to high; with `least` 1, whole ones.
   function roundTicks(low, high, most = 6, least = 0) {
     const span = high - low || 1;
     const raw = Math.max(span / most, least);
     const power = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((value) => value >= raw - 1e-12 * power);
+    const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((value) => value >= raw - 1e-12 * power && (!least || Number.isInteger(value)));
     const values = [];
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * span; i++) values.push(Number((i * step).toPrecision(12)));
     return values;
@@ -48,7 +48,7 @@
       const range = `${row.low === null ? "−∞" : number(row.low, 4)} … ${row.high === null ? "∞" : number(row.high, 4)}`;
       track.dataset.tip = `${row.name}: ${number(row.value, 4)}\n95 %: ${range}`;
       body.append(el("tr", {}, el("th", { scope: "row" }, row.name), el("td", { class: "wide" }, track),
-        el("td", { class: "text" }, row.text || `${number(row.value, 4)} (${range})`)));
+        el("td", { class: "text" }, (row.text || `${number(row.value, 4)} (${range})`).replaceAll(" %", "\u00a0%"))));
     }
     const ticks = el("div", { class: "ticks", "aria-hidden": "true" });
     for (const value of roundTicks(low, high)) {
@@ -83,7 +83,10 @@
     const render = () => {
       if (frame.clientWidth && frame.clientWidth !== width) {
         width = frame.clientWidth;
-        frame.replaceChildren(uprightBars(chart, width, size === "whole" ? 230 : 190));
+        frame.replaceChildren();
+        // every name of a group is needed, but not every step of an axis
+        if (!chart.x_label && longest * 6.6 + 8 > (width - 60) / chart.names.length) lyingBars(frame, chart);
+        else frame.append(uprightBars(chart, width, size === "whole" ? 230 : 190));
       }
     };
     new ResizeObserver(render).observe(frame);

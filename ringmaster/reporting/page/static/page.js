@@ -106,12 +106,15 @@
   function showCopies(copies) {
     const place = document.getElementById("copies");
     place.hidden = !copies.length;
-    const buttons = copies.map((copy) => {
-      const button = el("button", { type: "button", title: copy.command ? `ringmaster … ${copy.command}` : null }, copy.name);
-      button.addEventListener("click", () => page.copy(copy.text, button));
-      return button;
-    });
-    place.replaceChildren(...(copies.length ? [el("span", {}, "Copy the result as"), ...buttons] : []));
+    const button = (copy) => {
+      const made = el("button", { type: "button", title: copy.command ? `ringmaster … ${copy.command}` : null }, copy.name);
+      made.addEventListener("click", () => page.copy(copy.text, made));
+      return made;
+    };
+    // both have a format "openbench"
+    const isResult = (copy) => copy.command.startsWith("show ");
+    const kinds = [["Copy the result as", copies.filter(isResult)], ["Copy the values as", copies.filter((copy) => !isResult(copy))]];
+    place.replaceChildren(...kinds.filter(([, some]) => some.length).map(([label, some]) => el("p", {}, el("span", {}, label), ...some.map(button))));
   }
 
   // The markup comes from this program's templates, which escape all foreign text.

@@ -280,7 +280,7 @@ def changes_rst(tables: Mapping[str, Sequence[Setting]]) -> str:
 #: Meaning of each kind of change.
 _MEANING: dict[str, str] = {
     "free": "Applies from the next game on.",
-    "report": "Applies at once, to what is reported.",
+    "report": "Applies at once.",
     "played": "Applies from the next game on, if it gives the values that were played; "
     "refused otherwise.",
     "refused": "Refused: the results so far would lose their meaning.",

@@ -100,7 +100,8 @@ class Results:
     competition_type  "playoff", "spsa", …
     game              "go", "chess" or "shogi"
     description       text of the control file, or None
-    completed, void   counted games and void games
+    completed         number of counted games
+    void              number of void games
     total             the number of games in the control file; None: no limit
     runs              one RunInfo a run
     parameters        of a tuner, a dict each: code, value, …; else []

@@ -99,7 +99,7 @@ def test_settings_are_grouped_by_the_effect_of_a_change() -> None:
         ".. list-table::\n   :widths: 60 40\n   :header-rows: 1\n\n"
         "   * - Setting\n     - A change between runs\n"
         "   * - ``games``\n     - Applies from the next game on.\n"
-        "   * - ``parts[…].format``\n     - Applies at once, to what is reported.\n"
+        "   * - ``parts[…].format``\n     - Applies at once.\n"
         "   * - ``seed``, ``parts``\n"
         "     - Refused: the results so far would lose their meaning.\n"
         "   * - ``parts[…].size``\n     - It may be doubled.\n"

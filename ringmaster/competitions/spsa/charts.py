@@ -328,7 +328,7 @@ def _summary(fit: Fit, interval: Fit | OptimumInterval) -> str:
     if fit.optimum is None:
         text = f"{fit.slope:+.3g} ± {Z95 * fit.slope_error:.2g} Elo a unit (95 %)"
     else:
-        text = f"optimum {number(fit.optimum)}"
+        text = f"fitted optimum {number(fit.optimum)}"
         if fit.low is not None and fit.high is not None:
             text += f" (95 %: {number(fit.low)} to {number(fit.high)})"
     if interval.elo_at_stake is not None:

@@ -7,7 +7,9 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import psutil
@@ -77,6 +79,45 @@ def test_scheduler_that_is_not_there_is_named(tmp_path: Path, rack: Rack) -> Non
     run = ringmaster(control, rack)
     assert run.returncode == 1
     assert run.stderr.startswith("ringmaster: no scheduler answers at tcp://127.0.0.1:1: ")
+
+
+def test_server_that_is_no_scheduler_is_named(tmp_path: Path, rack: Rack) -> None:
+    control = write_control_file(tmp_path / "event", PLAYOFF, 30)
+    page = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    with page:
+        threading.Thread(target=page.serve_forever, daemon=True).start()
+        address = f"tcp://127.0.0.1:{page.server_port}"
+        with_setting(control, f"cluster = Cluster({address!r}, reconnect=2)")
+        run = ringmaster(control, rack)
+        page.shutdown()
+    assert run.returncode == 1
+    assert run.stderr.startswith(f"ringmaster: no scheduler answers at {address}: ")
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("tcp://node1", "tcp://HOST:PORT"),
+        ("tls://node1:8786", "TLS needs certificates"),
+    ],
+)
+def test_address_that_cannot_work_is_refused(
+    tmp_path: Path, rack: Rack, address: str, words: str
+) -> None:
+    control = write_control_file(tmp_path / "event", PLAYOFF, 30)
+    run = ringmaster(control, rack, "--cluster", address)
+    assert run.returncode == 2
+    assert words in run.stderr
+
+
+def test_file_without_a_certificate_is_named(tmp_path: Path, rack: Rack) -> None:
+    control = write_control_file(tmp_path / "event", PLAYOFF, 30)
+    names = ", ".join(f"tls_{part}='{part}.pem'" for part in ("ca", "cert", "key"))
+    with_setting(control, f"cluster = Cluster('tls://127.0.0.1:1', {names})")
+    run = ringmaster(control, rack)
+    assert run.returncode == 1
+    assert "cannot use the TLS files" in run.stderr
+    assert "ca.pem" in run.stderr
 
 
 def test_encrypted_cluster_needs_the_certificate(tmp_path: Path, rack: Rack) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ringmaster.competitions.setting_types import Choice
 from ringmaster.errors import SettingError, shown
-from ringmaster.model.cluster import Calibration, Cluster, Kind, Tls, is_address
+from ringmaster.model.cluster import Calibration, Cluster, Kind, Tls, is_address, is_encrypted
 from ringmaster.model.settings import (
     Boolean,
     CallOf,
@@ -118,7 +118,7 @@ def _builder(kind: Kind, own: Sequence[Setting]) -> Callable[[dict[str, Any], Co
         tls = [values[name] for name in ("tls_ca", "tls_cert", "tls_key")]
         if any(tls) and not all(tls):
             raise SettingError((), "TLS needs all of tls_ca, tls_cert and tls_key")
-        if str(values.get("address", "")).startswith(("tls:", "wss:")) and not any(tls):
+        if is_encrypted(str(values.get("address", ""))) and not any(tls):
             raise SettingError((), "an address with TLS needs tls_ca, tls_cert and tls_key")
         calibration = None
         if values["calibrate"] is not None:

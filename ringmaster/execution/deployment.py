@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import shutil
+import ssl
 import sys
 from contextlib import suppress
 from typing import Any
@@ -16,6 +18,7 @@ from ringmaster.model.cluster import Cluster
 try:
     import dask
     from distributed import Client, LocalCluster, SSHCluster
+    from distributed.core import rpc
     from distributed.security import Security
 except ModuleNotFoundError as error:
     raise UsageError(
@@ -48,13 +51,18 @@ def connect(cluster: Cluster) -> Link:
         if "not trusted" in str(error):
             remedy = "; connect to it once with ssh, or give known_hosts"
         raise ExecutorError(f"cannot start the cluster: {_words(error)}{remedy}") from error
+    patience = CONNECT if started is not None else min(CONNECT, cluster.reconnect)
     try:
+        if started is None:
+            asyncio.run(_greet(cluster, patience))
         client = Client(
             cluster.address if started is None else started,
             security=_security(cluster),
-            timeout=CONNECT if started is not None else min(CONNECT, cluster.reconnect),
+            timeout=patience,
             set_as_default=False,
         )
+    except ExecutorError:
+        raise
     except Exception as error:
         if started is not None:
             started.close()
@@ -74,6 +82,21 @@ def connect(cluster: Cluster) -> Link:
     return DaskLink(client, release, cluster.reconnect)
 
 
+async def _greet(cluster: Cluster, seconds: float) -> None:
+    """Raise an exception unless a Dask scheduler answers.
+
+    A client waits without end for another kind of server that takes the connection.
+    """
+    security = _security(cluster) or Security()
+    there = rpc(
+        cluster.address, timeout=seconds, connection_args=security.get_connection_args("client")
+    )
+    try:
+        await asyncio.wait_for(there.identity(), seconds)
+    finally:
+        await there.close_rpc()
+
+
 def _words(error: BaseException) -> str:
     return f"{error or type(error).__name__}"
 
@@ -82,6 +105,11 @@ def _security(cluster: Cluster) -> Security | None:
     tls = cluster.tls
     if tls is None:
         return None
+    try:
+        ssl.create_default_context(cafile=tls.ca).load_cert_chain(tls.cert, tls.key)
+    except OSError as error:  # among them those of ssl, which name no file
+        files = ", ".join(map(str, (tls.ca, tls.cert, tls.key)))
+        raise ExecutorError(f"cannot use the TLS files {files}: {_words(error)}") from error
     return Security(
         tls_ca_file=tls.ca,
         **{

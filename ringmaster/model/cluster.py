@@ -11,8 +11,13 @@ Kind = Literal["address", "local", "slurm", "ssh"]
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is the address of a Dask scheduler, by its scheme."""
-    return re.fullmatch(r"(tcp|tls|ws|wss)://\S+", text) is not None
+    """Whether a text is the address of a Dask scheduler: scheme, host and port."""
+    return re.fullmatch(r"(tcp|tls|ws|wss)://[^\s/]+:\d{1,5}(/\S*)?", text) is not None
+
+
+def is_encrypted(address: str) -> bool:
+    """Whether connections to an address use TLS."""
+    return address.startswith(("tls:", "wss:"))
 
 
 class Calibration(msgspec.Struct, frozen=True):

@@ -229,7 +229,7 @@ def test_report_has_no_normalised_elo_where_the_elo_is_not_known() -> None:
     ):
         pass
     text = render_report(competition.report())
-    assert "a over b: Elo not known yet" in text
+    assert "a over b: Elo not known (" in text
     assert "nElo" not in text
 
 

@@ -263,6 +263,21 @@ def test_verdict_of_several_matchups_counts_the_decided_ones_and_names_the_clear
     assert matches_verdict([]) == "nothing to play: every matchup is switched off"
 
 
+def test_verdict_of_several_matchups_has_the_name_of_the_clearest() -> None:
+    competition = chess(
+        "playoff",
+        matchups=[
+            call("Matchup", "a", "b", number_of_games=2),
+            call("Matchup", "a", "b", id="long", name="a v b, long games", number_of_games=20),
+        ],
+    )
+    *_, verdict = stages(
+        competition,
+        lambda job: won(job, "a") if job.id.startswith("long") else drawn(job),
+    )
+    assert verdict.startswith("1 of 2 matchups decided; a v b, long games: a is better than b: ")
+
+
 # tournaments
 
 LEAD, CLOSE = EloEstimate(35.2, 15.1, 55.3, 0.9997, 800), EloEstimate(1, -30, 32, 0.53, 400)

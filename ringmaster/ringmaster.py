@@ -139,6 +139,9 @@ class Ringmaster:
                     self._warn_of_crowding()
                     if self._control.signals.received is None:
                         self._play()
+                    else:
+                        verdict = self._competition.verdict()
+                        self._display.message(f"{self._reason()} during startup: {verdict}")
                 finally:
                     self._executor.close()
                     self._show_error_lines()

@@ -486,6 +486,18 @@ def test_void_first_game_ends_the_run_and_is_played_again_in_the_next(control: P
     assert (len(ids), counted) == (13, 12)
 
 
+def test_interrupted_startup_says_so_with_the_verdict(control: Path) -> None:
+    class Interrupted(Players):
+        def run(self, job: Job) -> JobResult:
+            signal.raise_signal(signal.SIGINT)
+            return super().run(job)
+
+    messages = Messages()
+    assert run(control, players=Interrupted(), display=messages) == 3
+    verdict = LoadedCompetition(control).competition.verdict()
+    assert messages.lines[-1] == f"interrupted by SIGINT during startup: {verdict}"
+
+
 def interrupted_before_a_result(control: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave a store with issued games and no result."""
     with monkeypatch.context() as patch:

@@ -190,11 +190,12 @@ def expected_repeats(
         return ""
     if not all(map(is_repeatable, players)):
         return ""
-    many = "no number of games is set" if games is None else f"{games} may be played"
+    many = "no number of games is set" if games is None else f"{games:,} may be played"
     book = counted(size, "opening")
     each = "with both colours" if colours == 2 else "with fixed colours"
+    different = counted(colours * size, "different game")
     return (
-        f"{book} {each} make {colours * size} different games{whose}, and {many}.  With fixed "
+        f"{book} {each} make {different}{whose}, and {many}.  With fixed "
         "nodes or depth and one thread, further games repeat these move for move and prove "
         "nothing.  Use a larger opening file or a time control"
     )

@@ -21,6 +21,7 @@ class MatchResult(msgspec.Struct, frozen=True):
     estimate  Elo of the first; None where the score does not measure strength
     points    of the first, in `known` games with a result
     games     counted games, those of unknown result included
+    name      of the matchup in the control file, "" without one
     limit     games at the end, as known now; None for no limit
     finished  whether all games have been played
     """
@@ -33,6 +34,7 @@ class MatchResult(msgspec.Struct, frozen=True):
     limit: int | None
     finished: bool
     sprt: SprtReport | None = None
+    name: str = ""
 
     @property
     def sign(self) -> int:
@@ -161,10 +163,12 @@ def matches_verdict(matches: Sequence[MatchResult]) -> str:
         key=lambda match: (match.clearness, match.known),
     )
     total = counted(len(matches), "matchup")
+    # several matchups may have the same players
+    name = clearest.name and f"{clearest.name}: "
     if decided:
-        return f"{len(decided):,} of {total} decided; {clearest.sentence(alone=False)}"
+        return f"{len(decided):,} of {total} decided; {name}{clearest.sentence(alone=False)}"
     count = f"none of {total} decided{'' if finished else ' yet'}"
-    return f"{count}; {clearest.difference}"
+    return f"{count}; {name}{clearest.difference}"
 
 
 #: Most players named that share a place.

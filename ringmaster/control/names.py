@@ -21,7 +21,16 @@ _INDIRECT = frozenset({"globals", "locals", "vars", "eval", "exec", "dir"})
 _LENGTHS = ("number_of_games", "rounds", "number_of_generations")
 #: Names of these settings in other programs.
 _NAMES_OF_LENGTHS = frozenset(
-    {*_LENGTHS, "games", "generations", "iterations", "number_of_iterations", "number_of_rounds"}
+    {
+        *_LENGTHS,
+        "games",
+        "generations",
+        "iterations",
+        "max_games",
+        "number_of_iterations",
+        "number_of_rounds",
+        "round",
+    }
 )
 
 #: Names of settings in fastchess, cutechess-cli and OpenBench, with what to write instead.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
@@ -125,9 +126,13 @@ def _write(
     columns, files = ingest.columns, ingest.files
     count = columns.count
     read = sum(file.read for file in files)
-    notes = [f"{read:,} positions read from {_names(files)}"]
-    notes += [f"left out: {n:,} {what}" for what, n in ingest.skipped.items()]
-    notes += [f"left out: {n:,} positions, {what}" for what, n in ingest.dropped.items()]
+    notes = [f"{counted(read, 'position')} read from {_names(files)}"]
+    # the first plural is that of the counted things: "positions of unfinished games"
+    skipped = {
+        re.sub(r"s\b", "", w, count=1) if n == 1 else w: n for w, n in ingest.skipped.items()
+    }
+    notes += [f"left out: {n:,} {what}" for what, n in skipped.items()]
+    notes += [f"left out: {counted(n, 'position')}, {what}" for what, n in ingest.dropped.items()]
     notes += ingest.warnings
     ply, length = columns.pop("ply"), columns.pop("length")
     sizes = columns.pop("size")
@@ -139,7 +144,7 @@ def _write(
     if ingest.settings.first_ply:
         early = (ply >= 0) & (ply < ingest.settings.first_ply)
         keep &= ~early
-        notes += _lost(early, f"positions, before ply {ingest.settings.first_ply}")
+        notes += _lost(early, f"before ply {ingest.settings.first_ply}")
         if (ply < 0).any():
             notes.append("first_ply has no effect on positions whose ply is not known")
     progress = _progress_of(ply, length, group)
@@ -148,7 +153,7 @@ def _write(
     keys = columns.pop("key")
     if ingest.settings.duplicates == "merge":
         merged = _merge(keys, keep, result, teacher, weight)
-        notes += _lost(merged, "positions, merged with an equal one")
+        notes += _lost(merged, "merged with an equal one")
         keep &= ~merged
     notes += _sample(keep, ingest.settings.most, seed)
     if not keep.any():
@@ -194,7 +199,7 @@ def _names(files: list[IngestedFile]) -> str:
 
 def _lost(which: npt.NDArray[np.bool_], what: str) -> list[str]:
     lost = int(np.count_nonzero(which))
-    return [f"left out: {lost:,} {what}"] if lost else []
+    return [f"left out: {counted(lost, 'position')}, {what}"] if lost else []
 
 
 def _texts(file: IO[bytes], sizes: npt.NDArray[np.uint16]) -> list[bytes]:

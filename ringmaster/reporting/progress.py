@@ -174,7 +174,8 @@ def describe_progress(view: DisplayView, estimate: RateEstimate, *, is_short: bo
             parts.append(f"{format_duration(estimate.left)} left")
     if is_limited(view) and not is_short:
         parts.append(f"({in_all} in all)")
-    if progress.phase and not is_short:
+    # most verdicts name the phase
+    if not is_short and progress.phase.casefold() not in view.verdict.casefold():
         parts.append(sanitise(progress.phase))
     return "  ".join(parts)
 

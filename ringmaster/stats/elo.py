@@ -96,7 +96,7 @@ class EloEstimate(msgspec.Struct, frozen=True):
         if self.games == 0:
             return "no games"
         if not self.is_telling:
-            return "Elo not known yet (too few games, or all alike)"
+            return "Elo not known (too few games, or all alike)"
         return f"{self.interval(' Elo')}, LOS {probability(self.los)}"
 
 
@@ -109,7 +109,7 @@ class NormalizedElo(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         if math.isinf(self.error):
-            return "nElo not known yet"
+            return "nElo not known"
         return f"{self.nelo:+.1f} ± {self.error:.1f} nElo (95 %)"
 
 

@@ -53,7 +53,7 @@ class CompetitionLock:
                 raise AlreadyRunning(
                     f"{self._log.stem} is being run by another ringmaster"
                     + (f" (process {holder})" if holder else "")
-                    + "; wait for it, or end it with the stop action"
+                    + f"; wait for it, or end it: ringmaster {self._log.stem}.ctl stop"
                 )
             # only shared locks: a reader looks at it
             fcntl.flock(fd, fcntl.LOCK_UN)

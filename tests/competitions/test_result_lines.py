@@ -144,6 +144,7 @@ def match(book: Any, games: int | None, a: Any = None, b: Any = None, **settings
 def test_more_games_than_twice_the_openings_have_a_warning(book: Any) -> None:
     assert f"{THREE}, and 7 may be played" in warned(match(book, 7))
     assert f"{THREE}, and no number of games is set" in warned(match(book, None))
+    assert f"{THREE}, and 1,200 may be played" in warned(match(book, 1200))
     assert warned(match(book, 6)) == ""
 
 

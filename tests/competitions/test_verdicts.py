@@ -229,7 +229,7 @@ def test_report_has_no_normalised_elo_where_the_elo_is_not_known() -> None:
     ):
         pass
     text = render_report(competition.report())
-    assert "a over b: Elo not known yet" in text
+    assert "a over b: Elo not known (" in text
     assert "nElo" not in text
 
 
@@ -261,6 +261,21 @@ def test_verdict_of_several_matchups_counts_the_decided_ones_and_names_the_clear
         "after 1,700 games"
     )
     assert matches_verdict([]) == "nothing to play: every matchup is switched off"
+
+
+def test_verdict_of_several_matchups_has_the_name_of_the_clearest() -> None:
+    competition = chess(
+        "playoff",
+        matchups=[
+            call("Matchup", "a", "b", number_of_games=2),
+            call("Matchup", "a", "b", id="long", name="a v b, long games", number_of_games=20),
+        ],
+    )
+    *_, verdict = stages(
+        competition,
+        lambda job: won(job, "a") if job.id.startswith("long") else drawn(job),
+    )
+    assert verdict.startswith("1 of 2 matchups decided; a v b, long games: a is better than b: ")
 
 
 # tournaments

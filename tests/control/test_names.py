@@ -44,6 +44,8 @@ def test_function_or_variable_like_a_setting_that_is_given_is_a_warning(
         ("player = {}", "'players'"),
         ("number_of_games = 5\nnumber_of_game = 3", "'number_of_games'"),
         ("number_of_games = 5\nrounds = 3", "'number_of_games'"),
+        ("number_of_games = 5\nround = 3", "'number_of_games'"),
+        ("number_of_games = 5\nmax_games = 3", "'number_of_games'"),
     ],
 )
 def test_unused_name_that_is_nearly_a_setting_is_an_error_even_beside_the_setting(

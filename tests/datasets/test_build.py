@@ -123,6 +123,12 @@ def test_equal_positions_become_one_with_averaged_labels(tmp_path: Path) -> None
     assert any(note.startswith("left out: ") and "merged" in note for note in read.notes)
 
 
+def test_note_on_one_merged_position_is_in_the_singular(tmp_path: Path) -> None:
+    row = next(r for r in rows(3) if r.ply == 20)
+    read = make(tmp_path, bars([*rows(3), row]))
+    assert "left out: 1 position, merged with an equal one" in read.notes
+
+
 def test_duplicates_in_training_and_validation_are_reported(tmp_path: Path) -> None:
     read = make(tmp_path, bars(MANY + MANY), duplicates="keep", validation=0.5)
     assert any("of validation also occur in training" in note for note in read.notes)

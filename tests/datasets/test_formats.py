@@ -116,7 +116,7 @@ def test_positions_without_counters_get_default_counters(tmp_path: Path) -> None
 def test_games_without_a_result_are_left_out_and_counted(tmp_path: Path) -> None:
     text = bars(rows(2)) + f"{START} w KQkq - 0 1 | 0 | *\n"
     read = make(tmp_path, text)
-    assert "left out: 1 positions of unfinished games" in read.notes
+    assert "left out: 1 position of unfinished games" in read.notes
 
 
 def test_heading_comments_and_blank_lines_are_skipped(tmp_path: Path) -> None:

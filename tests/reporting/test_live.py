@@ -107,6 +107,17 @@ def test_plain_display_reports_the_beginning_of_a_closing_match() -> None:
     assert line.endswith("closing match")
 
 
+def test_progress_line_does_not_name_a_phase_twice() -> None:
+    clock, stream = Clock(), io.StringIO()
+    display = PlainDisplay(stream, io.StringIO(), clock=clock)
+    clock.now += 60.0
+    verdict = "Tuning: iteration 3 of 9"
+    progress = Progress(6, 18, phase="tuning")
+    display.update(lambda: DisplayView("tune", progress, 1000.0, 6, verdict=verdict))
+    (line,) = stream.getvalue().splitlines()
+    assert line.endswith(f" left  {verdict}")
+
+
 def test_plain_display_prints_no_unchanged_progress() -> None:
     clock, stream = Clock(), io.StringIO()
     display = PlainDisplay(stream, io.StringIO(), clock=clock)

@@ -64,6 +64,7 @@ def test_second_run_is_refused_while_one_is_alive(tmp_path: Path) -> None:
         assert is_locked(log)
         with pytest.raises(AlreadyRunning, match="tune is being run") as caught:
             take(log)
+        assert str(caught.value).endswith("or end it: ringmaster tune.ctl stop")
         if sys.platform == "linux":
             assert f"(process {process.pid})" in str(caught.value)
         assert process.stdin is not None

@@ -71,6 +71,16 @@ class Matchup(msgspec.Struct, eq=False):
         """Whether the score measures strength: both colours, no handicap."""
         return self.alternating and self.settings.handicap is None
 
+    def result(
+        self, tally: Tally, *, limit: int | None, finished: bool, sprt: SprtReport | None
+    ) -> MatchResult:
+        """Return the first player's result for a verdict, from either order of the players."""
+        tally = tally if tally.players == self.codes else tally.turned()
+        name = self.given_name or ""
+        return tally.match_result(
+            even=self.even, limit=limit, finished=finished, sprt=sprt, name=name
+        )
+
     def expected_repeats(self) -> str:
         """Return a warning that games will repeat, "" when they need not."""
         first, second = map(base_code, self.codes)
@@ -230,11 +240,18 @@ class Tally(msgspec.Struct):
         return elo.normalized_from_games(self.total(0), self.total(2), self.total(1))
 
     def match_result(
-        self, *, even: bool, limit: int | None, finished: bool, sprt: SprtReport | None
+        self,
+        *,
+        even: bool,
+        limit: int | None,
+        finished: bool,
+        sprt: SprtReport | None,
+        name: str = "",
     ) -> MatchResult:
         """Return the first player's result for a verdict.
 
         even  whether the score measures strength
+        name  of the matchup, "" without one
         """
         return MatchResult(
             self.players,
@@ -245,6 +262,7 @@ class Tally(msgspec.Struct):
             limit,
             finished,
             sprt,
+            name,
         )
 
     def counts_for(self, progress: SprtProgress) -> list[int]:

@@ -531,15 +531,9 @@ class Tournament(Competition):
         for id, matchup in self.matchups.items():
             tally = self.tallies[id]
             if tally.completed or (matchup.number_of_games != 0 and not matchup.closed):
-                tally = tally if tally.players == matchup.codes else tally.turned()
-                results.append(
-                    tally.match_result(
-                        even=matchup.even,
-                        limit=self._series(matchup).total(),
-                        finished=self._complete(matchup),
-                        sprt=self._sprt_report(matchup),
-                    )
-                )
+                limit, finished = self._series(matchup).total(), self._complete(matchup)
+                test = self._sprt_report(matchup)
+                results.append(matchup.result(tally, limit=limit, finished=finished, sprt=test))
         return results
 
     def void_kinds(self) -> VoidKinds:

@@ -381,9 +381,7 @@ class CeTuner(CandidateTuner):
         left = max(0, self.values["number_of_generations"] - state.generation)
         total = state.completed - sum(state.games) + left * size
         # the number of generations may have been lowered
-        return Progress(
-            state.completed, max(total, state.completed), phase=f"generation {state.generation}"
-        )
+        return Progress(state.completed, max(total, state.completed))
 
     def verdict(self) -> str:
         state, wanted = self._state, self.values["number_of_generations"]

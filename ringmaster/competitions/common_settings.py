@@ -117,6 +117,7 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
         values = dict(self.values)
         if values["protocol"] is None:
             values["protocol"] = PROTOCOL_OF_GAME[game]
+        values["options"] = given_options(values["options"])
         player = Player(code=code, **{k: v for k, v in values.items() if v is not None})
         if player.protocol != PROTOCOL_OF_GAME[game]:
             raise SettingError(
@@ -137,12 +138,17 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
 
 
 def merged_options(
-    general: Mapping[str, OptionValue], own: Mapping[str, OptionValue] | None
-) -> dict[str, OptionValue]:
+    general: Mapping[str, OptionValue | None], own: Mapping[str, OptionValue | None] | None
+) -> dict[str, OptionValue | None]:
     """Return options of two levels by name; `own` wins, whatever the case of the names."""
     own = own or {}
     folded = {name.casefold() for name in own}
     return {**{k: v for k, v in general.items() if k.casefold() not in folded}, **own}
+
+
+def given_options(options: Mapping[str, OptionValue | None] | None) -> dict[str, OptionValue]:
+    """Return the options that None does not switch off."""
+    return {name: value for name, value in (options or {}).items() if value is not None}
 
 
 def check_player(player: Player) -> None:
@@ -297,8 +303,9 @@ LIMITS: tuple[Setting, ...] = (
 
 _OPTIONS = Setting(
     "options",
-    Maybe(DictOf(String(), Scalar())),
-    "UCI or USI options by name; True presses a button before each game.",
+    Maybe(DictOf(String(), Maybe(Scalar()))),
+    "UCI or USI options by name; True presses a button before each game, None leaves out an "
+    "option of all players.",
     None,
 )
 
@@ -440,6 +447,7 @@ def check_defaults(values: Mapping[str, Any], game: GameName) -> None:
     """Raise SettingError for limits or options of all players that the game lacks."""
     defaults = {s.name: values.get(s.name) for s in PLAYER_DEFAULTS}
     given = {name: value for name, value in defaults.items() if value is not None}
+    given["options"] = given_options(defaults["options"])
     check_player(Player(code="", command=(), protocol=PROTOCOL_OF_GAME[game], **given))
 
 

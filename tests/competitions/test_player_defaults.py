@@ -65,6 +65,13 @@ def test_limits_of_a_matchup_replace_all_limits_of_the_top_level() -> None:
     assert limits(competition, "1") == ["nodes 20", "depth 7"]
 
 
+def test_player_leaves_out_an_option_of_all_players_with_none() -> None:
+    players = {"a": engine(nodes=1, options={"threads": None}), "b": engine(nodes=1)}
+    competition = playoff(call("Matchup", "a", "b"), players=players, options={"Threads": 1})
+    a, b = competition.next_job().players
+    assert (a.options, b.options) == ({}, {"Threads": 1})
+
+
 def test_options_of_all_levels_are_added_by_name_and_the_innermost_value_wins() -> None:
     players = {"a": engine(nodes=1, options={"hash": 64}), "b": engine(nodes=1)}
     matchup = call("Matchup", "a", "b", options={"Threads": 2, "Ponder": False})

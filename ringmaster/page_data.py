@@ -208,7 +208,9 @@ def _row(game: Game) -> GameRow:
 
 def _games_note(loaded: LoadedCompetition, newest: int, count: int, total: int) -> str:
     if count >= total:
-        return ""
+        # evaluations of a tune from positions are results, too
+        has_only_games = not count or loaded.competition.unit == "games"
+        return "" if has_only_games else "Numbers count evaluations, too."
     note = f"The newest {newest:,} of {total:,} games"
     if count > newest:
         note += f", and the last {counted(count - newest, 'older one')} with a fault"

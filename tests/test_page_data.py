@@ -74,6 +74,15 @@ def test_page_has_the_newest_games_and_says_where_the_others_are(
     )
 
 
+def test_gaps_in_the_numbers_of_games_are_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control = played(tmp_path)
+    assert page_of(control).games_note == ""
+    monkeypatch.setattr(type(LoadedCompetition(control).competition), "unit", "jobs")
+    assert page_of(control).games_note == "Numbers count evaluations, too."
+
+
 def test_boards_keep_to_their_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     control = played(tmp_path, games=10)
     folder = control.with_suffix(".games")

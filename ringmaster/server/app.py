@@ -191,7 +191,7 @@ class Site:
         for name, path in files.items():
             hub = self._hubs.setdefault(name, Hub(Watched(path)))
             rows.append(await hub.call(hub.watched.index_row))
-        return HTMLResponse(render_index(str(self._place.name or self._place), rows))
+        return HTMLResponse(render_index(self._place.resolve().name or str(self._place), rows))
 
     async def _page(self, request: Request) -> Response:
         hub = self._hub(request)
@@ -201,9 +201,9 @@ class Site:
             page = await hub.call(hub.watched.page)
         except RingmasterError as error:
             return PlainTextResponse(f"{error}\n", 500)
-        html = _text("live.html")
-        if self._control is not None:
-            html += _text("control.html")
+        # buttons above boards, which come and go
+        html = _text("control.html") if self._control is not None else ""
+        html += _text("live.html")
         options = LiveOptions("events", html, (_text("live.js"),), (_text("live.css"),))
         return HTMLResponse(render_page(page, options))
 

@@ -121,9 +121,9 @@ class Watched:
         except RingmasterError as error:
             return IndexRow(self.name, state="error", verdict=str(error).splitlines()[0])
         kind = page.title.partition(":")[0]
-        return IndexRow(
-            self.name, kind, page.state, dict(page.facts).get("games", ""), page.verdict
-        )
+        label, done = page.facts[0]
+        progress = done if label == "games" else f"{done} {label}"
+        return IndexRow(self.name, kind, page.state, progress, page.verdict)
 
     def _load(self) -> LoadedCompetition:
         """Return the competition without results; execute the control file if it has changed."""

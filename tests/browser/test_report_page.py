@@ -240,3 +240,14 @@ def test_two_hundred_parameters_are_sorted_in_either_direction(page: Any, tmp_pa
     page.locator("#main input[type=search]").first.fill("p17")
     shown = table.locator("tbody tr:visible").count()
     assert shown == 11  # p17, p170 to p179
+
+
+def test_games_without_openings_have_no_column_of_them(page: Any, tmp_path: Path) -> None:
+    for name, changes in (("with", {}), ("without", {"o": ""})):
+        folder = tmp_path / name
+        folder.mkdir()
+        control = write(folder)
+        recorded(control, [({**ticket(), **changes}, won("0_0"))])
+        assert ringmaster(control, "report").returncode == 0
+        open_file(page, control.with_suffix(".html"))
+        assert page.locator("#games th", has_text="opening").is_visible() == (name == "with")

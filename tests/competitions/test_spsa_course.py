@@ -65,3 +65,8 @@ def test_live_report_has_a_line_with_course_trend_and_interval_a_parameter() -> 
     assert len(line) == BARS
     assert interval
     assert printable(render_report(tune.live_report()), "ascii").isascii()
+
+
+def test_live_report_without_a_course_has_no_column_for_it() -> None:
+    (table,) = spsa(parameters=[parameter()], number_of_games=200).live_report().blocks
+    assert table.headers == ("parameter", "start", "value", "optimum 95 %")

@@ -94,6 +94,22 @@ def test_folder_has_an_index_of_its_competitions(
     assert "notes" not in text
 
 
+def test_index_of_the_working_folder_has_its_name(
+    client: Callable[..., TestClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "tunes"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert "<h1>tunes</h1>" in client(Path()).get(f"/{TOKEN}/").text
+
+
+def test_buttons_stand_above_the_games_in_progress(client: Callable[..., TestClient]) -> None:
+    text = client(control=lambda path, command: None).get(f"/{TOKEN}/event/").text
+    assert (
+        text.index('id="control"') < text.index('id="live-state"') < text.index('id="in-progress"')
+    )
+
+
 def test_name_cannot_leave_the_folder(client: Callable[..., TestClient], tmp_path: Path) -> None:
     folder = tmp_path / "inside"
     folder.mkdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,12 @@ def test_game_of_a_matchup_that_was_removed_has_a_board(tmp_path: Path) -> None:
     board = Watched(control).game(1)
     assert board is not None
     assert (board.players, board.moves) == (("a", "b"), "e4 e5")
+
+
+def test_progress_in_an_index_names_another_unit_than_games(tmp_path: Path) -> None:
+    control = write(tmp_path)
+    assert Watched(control).index_row().progress == "0"
+    tune = Path(__file__).parents[2] / "controlfiles" / "texel_chess.ctl"
+    for name in ("texel_chess.ctl", "texel_positions.epd"):
+        shutil.copy(tune.with_name(name), tmp_path)
+    assert Watched(tmp_path / "texel_chess.ctl").index_row().progress == "0 shards"

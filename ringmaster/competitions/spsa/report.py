@@ -69,27 +69,31 @@ class TuneReport(msgspec.Struct, frozen=True):
 
     def short(self) -> list[Table | Text]:
         """Return the blocks of the live display."""
-        rows: list[tuple[Cell, ...]] = []
         tuned = [p for p in self.parameters if not p.frozen]
+        # a run records the course; loaded results have none
+        has_course = any(self.course.values(p.code) for p in tuned)
+        rows: list[tuple[Cell, ...]] = []
         for parameter, one in zip(tuned, self._findings(), strict=True):
             values = self.course.values(parameter.code)
             spread = parameter.maximum - parameter.minimum
+            course = f"{trend(values, spread):1} {bars(values, spread)}"
             rows.append(
                 (
                     parameter.code,
                     _number(parameter.start),
                     _number(one.estimate),
-                    f"{trend(values, spread):1} {bars(values, spread)}",
+                    *([course] if has_course else []),
                     _ends(one.low, one.high),
                 )
             )
+        courses = ("course",) if has_course else ()
         return [
             Table(
-                headers=("parameter", "start", "value", "course", "optimum 95 %"),
+                headers=("parameter", "start", "value", *courses, "optimum 95 %"),
                 rows=tuple(rows),
                 title=self._title(),
                 notes=tuple(self._results()),
-                align=(LEFT, RIGHT, RIGHT, LEFT, RIGHT),
+                align=(LEFT, RIGHT, RIGHT, *[LEFT for _ in courses], RIGHT),
             )
         ]
 

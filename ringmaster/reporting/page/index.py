@@ -15,7 +15,7 @@ class IndexRow(msgspec.Struct, frozen=True):
     name: str
     type: str = ""
     state: str = ""
-    games: str = ""
+    progress: str = ""
     verdict: str = ""
 
 

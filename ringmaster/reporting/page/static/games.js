@@ -14,7 +14,7 @@
     ["opening", (game) => game.opening ?? ""],
   ];
   const collator = new Intl.Collator("en", { numeric: true });
-  let games = [], rows = [], body = null, note = null, more = null;
+  let games = [], rows = [], table = null, body = null, note = null, more = null;
   let opened = null, handle = null;
 
   page.showGames = (parts) => {
@@ -25,6 +25,7 @@
     if (!body) build(section);
     note.textContent = parts.games_note;
     note.hidden = !parts.games_note;
+    table.classList.toggle("no-opening", games.every((game) => !game.opening));
     refresh();
   };
 
@@ -39,7 +40,7 @@
     copy.addEventListener("click", () => page.copy(page.csv([COLUMNS.map(([name]) => name), ...rows.map((game) => COLUMNS.map(([, value]) => value(game)))]), copy));
     const header = el("tr", {}, ...COLUMNS.map(([name, , right]) => el("th", { scope: "col", class: right ? "right" : null }, name)));
     body = el("tbody");
-    const table = el("table", { class: "games", "aria-labelledby": "games-title" }, el("thead", {}, header), body);
+    table = el("table", { class: "games", "aria-labelledby": "games-title" }, el("thead", {}, header), body);
     page.sortableHeader(header, (column, direction) => { Object.assign(state, { column, direction }); refresh(); }, state);
     more = el("button", { type: "button", class: "quiet" });
     more.addEventListener("click", () => { state.shown += 10 * STEP; refresh(); });

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -16,8 +17,8 @@ import pytest
 from ringmaster.errors import ExecutorError
 from ringmaster.execution.executor import Done, Executor, JobEnd, Lost
 from ringmaster.model.jobs import Job
-from ringmaster.model.results import GameResult, JobResult
-from tests.execution.scripted_work import check, expected, game
+from ringmaster.model.results import EvaluationResult, GameResult, JobResult
+from tests.execution.scripted_work import check, evaluation, expected, game
 
 Make = Callable[[int], Executor]
 
@@ -39,7 +40,9 @@ def run_all(executor: Executor, jobs: Iterable[Job]) -> list[JobEnd]:
 
 def bare(result: JobResult) -> JobResult:
     """A result without its host."""
-    return msgspec.structs.replace(result, host=None) if isinstance(result, GameResult) else result
+    if isinstance(result, GameResult | EvaluationResult):
+        return msgspec.structs.replace(result, host=None)
+    return result
 
 
 class ExecutorContract:
@@ -54,6 +57,18 @@ class ExecutorContract:
         assert sorted(e.job.id for e in events) == sorted(job.id for job in jobs)
         assert all(isinstance(e, Done) and bare(e.result) == expected(e.job) for e in events)
         assert executor.wait(0) == []
+
+    def test_shards_of_positions_give_their_own_scores(self, make: Make, tmp_path: Path) -> None:
+        positions = tmp_path / "x.positions"
+        positions.write_bytes(b"two positions")
+        jobs = [evaluation(n, str(positions)) for n in range(12)]
+        events = run_all(make(3), [*jobs[:6], game(1), *jobs[6:]])
+        shards = {e.job.id: e for e in events if e.job.id != "0_1"}
+        assert shards.keys() == {job.id for job in jobs}
+        assert all(
+            isinstance(e, Done) and bare(e.result) == expected(e.job) for e in shards.values()
+        )
+        assert len(events) == 13
 
     def test_job_of_an_event_is_the_submitted_object(self, make: Make) -> None:
         job = game(1)

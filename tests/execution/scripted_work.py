@@ -6,6 +6,7 @@ import os
 import resource
 import select
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -14,9 +15,9 @@ import msgspec
 
 from ringmaster.engines import reaper
 from ringmaster.execution.worker import WorkerContext
-from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Job
+from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, GameSettings, Job
 from ringmaster.model.players import Player
-from ringmaster.model.results import CheckResult, GameResult, JobResult
+from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, JobResult
 
 PLAYER = Player(code="a", command=("a",))
 SETTINGS = GameSettings(game="chess")
@@ -30,10 +31,22 @@ def check(number: int) -> CheckJob:
     return CheckJob(id=f"check_{number}", player=PLAYER, settings=SETTINGS)
 
 
+def evaluation(number: int, positions: str) -> EvaluationJob:
+    """A shard of one position."""
+    return EvaluationJob(
+        f"e_{number}", PLAYER, SETTINGS, positions, number, number + 1, score_key=7, shard=number
+    )
+
+
 def expected(job: Job, detail: str = "") -> JobResult:
     """The result of a job that asks for nothing in particular."""
     if isinstance(job, CheckJob):
         return CheckResult(check_id=job.id, code=job.player.code)
+    if isinstance(job, EvaluationJob):
+        scores = struct.pack("<f", job.first)
+        return EvaluationResult(
+            job.id, job.attempt, "evaluated", job.score_key, job.shard, scores=scores
+        )
     return GameResult(
         game_id=job.id, attempt=job.attempt, outcome="draw", detail=detail or str(job.ticket)
     )

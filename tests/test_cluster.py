@@ -129,11 +129,12 @@ def test_cut_and_mended_link_loses_and_doubles_no_game(
     check_whole(control)
 
 
+@pytest.mark.parametrize("source", [PLAYOFF, SPSA], ids=["playoff", "spsa"])
 def test_worker_that_stands_still_costs_its_own_games_only(
-    tmp_path: Path, make_rack: Callable[..., Rack]
+    tmp_path: Path, make_rack: Callable[..., Rack], source: str
 ) -> None:
     rack = make_rack(2)
-    control = write_control_file(tmp_path / "event", slow(PLAYOFF), 120)
+    control = write_control_file(tmp_path / "event", slow(source), 120)
     run = start(rack, control)
     await_results(control, 20, run, rack)
     frozen = rack.worker_process(1)

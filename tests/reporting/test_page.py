@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ringmaster.model.report import (
@@ -196,6 +196,7 @@ def test_hostile_text_stays_text() -> None:
 @pytest.mark.slow
 @settings(deadline=None)
 @given(st.text(st.characters(), max_size=40))
+@example("half of a pair: \ud800")
 def test_page_with_any_name_is_well_formed(name: str) -> None:
     document = Document(render_page(page(name)))
     document.text.encode()

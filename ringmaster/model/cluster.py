@@ -11,12 +11,12 @@ Kind = Literal["address", "local", "slurm", "ssh"]
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is the address of a Dask scheduler: scheme, host and port."""
+    """Return whether a text is the address of a Dask scheduler: scheme, host and port."""
     return re.fullmatch(r"(tcp|tls|ws|wss)://[^\s/]+:\d{1,5}(/\S*)?", text) is not None
 
 
 def is_encrypted(address: str) -> bool:
-    """Whether connections to an address use TLS."""
+    """Return whether connections to an address use TLS."""
     return address.startswith(("tls:", "wss:"))
 
 

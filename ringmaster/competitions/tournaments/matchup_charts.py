@@ -70,7 +70,7 @@ class _Counts(NamedTuple):
 
     @property
     def is_paired(self) -> bool:
-        """Whether pairs are the observations, not games."""
+        """Return whether pairs are the observations, not games."""
         return not self.unknown and not self.single and any(self.pairs)
 
     def estimate(self) -> EloEstimate:

@@ -42,6 +42,7 @@ def connect(cluster: Cluster) -> Link:
         if name.split(".")[0] in ("distributed", "tornado", "asyncssh"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
     dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT:g}s"})
+    security = _security(cluster)
     try:
         started = _start(cluster)
     except ExecutorError:
@@ -54,15 +55,13 @@ def connect(cluster: Cluster) -> Link:
     patience = CONNECT if started is not None else min(CONNECT, cluster.reconnect)
     try:
         if started is None:
-            asyncio.run(_greet(cluster, patience))
+            asyncio.run(_greet(cluster.address, security or Security(), patience))
         client = Client(
             cluster.address if started is None else started,
-            security=_security(cluster),
+            security=security,
             timeout=patience,
             set_as_default=False,
         )
-    except ExecutorError:
-        raise
     except Exception as error:
         if started is not None:
             started.close()
@@ -82,15 +81,13 @@ def connect(cluster: Cluster) -> Link:
     return DaskLink(client, release, cluster.reconnect)
 
 
-async def _greet(cluster: Cluster, seconds: float) -> None:
+async def _greet(address: str, security: Security, seconds: float) -> None:
     """Raise an exception unless a Dask scheduler answers.
 
     A client waits without end for another kind of server that takes the connection.
     """
-    security = _security(cluster) or Security()
-    there = rpc(
-        cluster.address, timeout=seconds, connection_args=security.get_connection_args("client")
-    )
+    arguments = security.get_connection_args("client")
+    there = rpc(address, timeout=seconds, connection_args=arguments)
     try:
         await asyncio.wait_for(there.identity(), seconds)
     finally:

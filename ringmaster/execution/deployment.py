@@ -44,7 +44,7 @@ def connect(cluster: Cluster) -> Link:
     dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT:g}s"})
     security = _security(cluster)
     try:
-        started = _start(cluster)
+        started = _start(cluster, security)
     except ExecutorError:
         raise
     except Exception as error:
@@ -118,14 +118,14 @@ def _security(cluster: Cluster) -> Security | None:
     )
 
 
-def _start(cluster: Cluster) -> Any:
+def _start(cluster: Cluster, security: Security | None) -> Any:
     """Start a cluster; return None for one that runs already."""
     if cluster.kind == "address":
         return None
-    return {"local": _local, "slurm": _slurm, "ssh": _ssh}[cluster.kind](cluster)
+    return {"local": _local, "slurm": _slurm, "ssh": _ssh}[cluster.kind](cluster, security)
 
 
-def _local(cluster: Cluster) -> LocalCluster:
+def _local(cluster: Cluster, security: Security | None) -> LocalCluster:
     workers = cluster.options.get("workers", 2)
     games = cluster.games or max(1, (os.cpu_count() or 1) // workers)
     return LocalCluster(
@@ -133,13 +133,13 @@ def _local(cluster: Cluster) -> LocalCluster:
         threads_per_worker=games,
         resources={"games": games},
         dashboard_address=_HTTP,
-        security=_security(cluster),
+        security=security,
         memory_limit=0,
         preload="ringmaster.execution.dask_host",
     )
 
 
-def _slurm(cluster: Cluster) -> Any:
+def _slurm(cluster: Cluster, security: Security | None) -> Any:
     try:
         from dask_jobqueue import SLURMCluster
     except ModuleNotFoundError:
@@ -164,14 +164,14 @@ def _slurm(cluster: Cluster) -> Any:
         job_script_prologue=list(options["prologue"]),
         worker_extra_args=["--resources", f"games={games}"],
         python=options.get("python") or sys.executable,
-        security=_security(cluster),
+        security=security,
         scheduler_options={"dashboard_address": _HTTP},
     )
     started.scale(jobs=options["jobs"])
     return started
 
 
-def _ssh(cluster: Cluster) -> Any:
+def _ssh(cluster: Cluster, security: Security | None) -> Any:
     options = cluster.options
     hosts = options["hosts"]
     names = {"username": "username", "port": "port", "client_keys": "key_file"}
@@ -186,5 +186,5 @@ def _ssh(cluster: Cluster) -> Any:
         worker_options=worker,
         scheduler_options={"dashboard": False, "dashboard_address": _HTTP},
         remote_python=options.get("python"),
-        security=_security(cluster),
+        security=security,
     )

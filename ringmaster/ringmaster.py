@@ -260,6 +260,7 @@ class Ringmaster:
                 self._journal.log(f"changed since the last run: {line}")
         for text in (*self._loaded.effects, *self._competition.notices()):
             self._run_log.say(text)
+        self._copies = self._store.daily_copies(self._run_log.warn)
         self._play_began = time.monotonic()
         reason = "error"
         try:
@@ -440,6 +441,7 @@ class Ringmaster:
             self._control.check()
             if self._control.signals.received is not None:
                 return
+            self._copies.write_if_due()
             self._display.update(self._view)
             due = self._display.next_update()
             if self._executor.slots > self._slots and not self._control.paused:

@@ -22,6 +22,7 @@ from urllib.parse import quote
 
 from ringmaster.errors import StoreChanged, StoreCorrupt, StoreError, StoreUnwritable
 from ringmaster.storage import rows
+from ringmaster.storage.copies import folder_of, new_name, write_copy
 from ringmaster.storage.guard import check_pair, renew, structure_faults, unpaired
 from ringmaster.storage.migrations import MIGRATIONS, check, check_header, migrate
 
@@ -118,6 +119,9 @@ def connect(path: Path) -> sqlite3.Connection:
             connection.execute("PRAGMA secure_delete = OFF")
             # the store makes them, and `guard` must know when
             connection.execute("PRAGMA wal_autocheckpoint = 0")
+            if 0 < version < len(MIGRATIONS):
+                copy = new_name(folder_of(path), f"before-format-{len(MIGRATIONS)}")
+                write_copy(connection, copy)
             migrate(connection, str(path))
             _check_whole(path, connection, rows.faults(connection))
             # SQLite opens a write-protected file for reading: this would fail
@@ -239,6 +243,15 @@ def connect_readonly(path: Path) -> View:
             view.connection.close()
             raise
     return view
+
+
+def private_copy(path: Path) -> sqlite3.Connection:
+    """Return a private copy of a file's data, as `migrate` would make it.  Raises StoreError."""
+    view = connect_readonly(path)
+    try:
+        return view.copied()
+    finally:
+        view.connection.close()
 
 
 def _view(path: Path) -> View:

@@ -92,7 +92,7 @@ def _types(table: str) -> list[tuple[type, ...]]:
     return list(TABLES[table].values())
 
 
-def _is_sound(table: str, values: Sequence[Any], its_checksum: Any) -> bool:
+def is_sound(table: str, values: Sequence[Any], its_checksum: Any) -> bool:
     """Return whether the types of values and their checksum are right.
 
     Rows of earlier versions have no checksum.
@@ -104,7 +104,7 @@ def _is_sound(table: str, values: Sequence[Any], its_checksum: Any) -> bool:
 
 def checked(table: str, row: Sequence[Any]) -> Sequence[Any]:
     """Return the key and columns of a row of `selection`.  Raises ValueError for a damaged one."""
-    if not _is_sound(table, row[1:-1], row[-1]):
+    if not is_sound(table, row[1:-1], row[-1]):
         raise ValueError(f"{table}: damaged at row {row[0]}")
     return row[:-1]
 
@@ -119,7 +119,7 @@ def faults(connection: sqlite3.Connection) -> Iterator[str]:
         connection.create_function(
             "is_sound",
             -1,
-            lambda *values, table=table: _is_sound(table, values[1:], values[0]),
+            lambda *values, table=table: is_sound(table, values[1:], values[0]),
             deterministic=True,
         )
         columns = ", ".join(["checksum", *TABLES[table]])

@@ -32,6 +32,7 @@ from ringmaster.storage.connect import (
     retry_read,
     translated,
 )
+from ringmaster.storage.copies import DailyCopies
 from ringmaster.storage.entries import (
     IssuedJob,
     PendingRecord,
@@ -212,6 +213,10 @@ class Store:
                 (ended, reason, number),
             )
         self._look_around()
+
+    def daily_copies(self, warn: Callable[[str], None]) -> DailyCopies:
+        """Return the writer of daily copies; `warn` receives what fails."""
+        return DailyCopies(self._connection, self._path, warn, self._now)
 
     def runs(self) -> int:
         """Return the number of runs."""

@@ -7,6 +7,7 @@ runs no code.  `connect` opens the file and translates errors, `migrations` has 
 
 from __future__ import annotations
 
+import operator
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -405,7 +406,7 @@ class Store:
         """Return (completed, void) results; constant cost."""
         row = self._one("SELECT completed, void FROM counts")
         with decoding(self._path):
-            completed, void = row
+            completed, void = map(operator.index, row)
             return completed, void
 
     def _rows(self, query: str, arguments: tuple[Any, ...] = ()) -> list[Any]:

@@ -69,8 +69,8 @@ def _restore(competition: Competition, state: dict[str, Any]) -> None:
     except (AttributeError, LookupError, TypeError, ValueError, msgspec.MsgspecError) as error:
         raise StateRefused(
             "this version cannot read the stored state "
-            f"({type(error).__name__}: {error}): it is of an earlier version, or damaged; finish "
-            "with that version, or `fsck` repairs it, or `reset` starts over",
+            f"({type(error).__name__}: {error}): it is of an earlier version (finish with "
+            "that version, or `reset` to start over), or damaged (`fsck` repairs it)",
             ("competition_type",),
         ) from None
 

@@ -330,6 +330,8 @@ SOURCES = [PLAYOFF, SPSA, SWISS, MC_TUNER, CE_TUNER, CLOP_TUNER, TEXEL]
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.split('"')[1])
 @pytest.mark.parametrize("lost", ["state", "results"])
 def test_every_competition_goes_on_after_a_repair(tmp_path: Path, source: str, lost: str) -> None:
+    if (source, lost) == (TEXEL, "results"):
+        pytest.skip("without its state and a result, a texel tune needs a copy")
     total = {TEXEL: 20, SWISS: 600}.get(source, 100)
     control = write_control_file(tmp_path, source, total)
     assert ringmaster(control, "-q", "-g", "40").returncode == 0

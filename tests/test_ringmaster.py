@@ -604,6 +604,6 @@ def test_unreadable_state_of_an_earlier_version_is_refused(control: Path) -> Non
     store = Store.open(loaded.paths.status)
     with store.transaction() as transaction:
         transaction.save_state({"matchups": "a form of earlier versions"})
-    with pytest.raises(ControlFileError, match=r"finish with that version, or `reset`"):
+    with pytest.raises(ControlFileError, match=r"finish with that version, or `reset` .*`fsck`"):
         loaded.restore(store)
     store.close()

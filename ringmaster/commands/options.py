@@ -178,7 +178,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
             "keep.restore",
             (CONTROL_FILE, Argument("FILE", "the copy (default: list the copies)", "?")),
         ),
-        Verb("fsck", "verify the status file, history and records, and repair them", "keep.fsck"),
+        Verb("fsck", "verify status file, history and records, and repair them", "keep.fsck"),
         Verb("reset", "delete all output files but copies, after a question", "stop.reset"),
     ),
     "use the results": (

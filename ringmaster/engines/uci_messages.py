@@ -308,7 +308,7 @@ class Go(Exchange):
         return self.take(line + b"\n") is not None
 
     def take(self, lines: bytes) -> bytes | None:
-        at = find_line(lines, b"bestmove")
+        at = 0 if lines.startswith(b"bestmove") else find_line(lines, b"bestmove")
         if at:
             self.info_lines += lines if at < 0 else lines[:at]
             if len(self.info_lines) > MAX_INFO:

@@ -50,7 +50,8 @@ def find_line(lines: bytes, word: bytes, begin: int = 0) -> int:
     """
     at = lines.find(word, begin)
     while at > 0 and lines[at - 1] != _NEWLINE:
-        if not lines[lines.rfind(b"\n", 0, at) + 1 : at].strip():
+        start = lines.rfind(b"\n", 0, at) + 1
+        if not lines[start:at].strip():
             break
         # Behind this line, which may be long and full of the word.
         end = lines.find(b"\n", at)

@@ -151,7 +151,7 @@ def test_last_message_of_a_run_ends_with_the_verdict_however_it_ends(control: Pa
     halted = Messages()
     with pytest.raises(CompetitionHalted):
         run(control, players=VoidPlayers(), display=halted)
-    assert halted.lines[-1].startswith("halted: the first game of this run was void")
+    assert halted.lines[-1].startswith("halted: this tune has 5 void results and none that counts")
     assert halted.lines[-1].endswith(": Tuning: iteration 0 of 6, 0 games; gain not measured yet")
     complete = Messages()
     assert run(control, display=complete) == 0
@@ -478,12 +478,16 @@ def test_failing_function_of_the_control_file_loses_no_game(control: Path, games
     assert len(ids) == len(set(ids)) == counted == 12
 
 
-def test_void_first_game_ends_the_run_and_is_played_again_in_the_next(control: Path) -> None:
-    with pytest.raises(CompetitionHalted, match="the first game of this run was void"):
+def test_void_games_without_a_result_end_the_run_and_are_played_again_in_the_next(
+    control: Path,
+) -> None:
+    with pytest.raises(
+        CompetitionHalted, match="this tune has 5 void results and none that counts"
+    ):
         run(control, players=VoidPlayers())
     assert run(control) == 0
     ids, counted = recorded(control)
-    assert (len(ids), counted) == (13, 12)
+    assert (len(ids), counted) == (17, 12)
 
 
 def test_interrupted_startup_says_so_with_the_verdict(control: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import ClassVar, Final, Literal
 
 from mypy_extensions import mypyc_attr
 
-from ringmaster.engines.channel import Channel, Exchange, Transcript
+from ringmaster.engines.channel import Channel, Exchange, Transcript, now_ns
 from ringmaster.engines.process import EngineProcess, Surroundings
 from ringmaster.engines.uci_messages import read_info, read_pv, read_score, score_line
 from ringmaster.engines.usage import Usage
@@ -170,7 +169,7 @@ class Engine(ABC):
         surroundings: Surroundings,
         *,
         interrupt_fd: int | None = None,
-        clock: Callable[[], int] = time.monotonic_ns,
+        clock: Callable[[], int] = now_ns,
     ) -> None:
         self.player = player
         self.name = ""

@@ -259,5 +259,5 @@ class _Quiet(Ready):
         self.answers = 0
 
     def feed(self, line: bytes) -> bool:
-        self.answers += line.startswith(b"bestmove")
+        self.answers += line.lstrip().startswith(b"bestmove")
         return super().feed(line)

@@ -24,6 +24,7 @@ Act = str | Exception | tuple[str, int]
 class ScriptedChannel(Channel):
     def __init__(self) -> None:
         self.transcript = None
+        self.stood_still = 0
 
     def take_stderr(self) -> list[str]:
         return ["a line of standard error"]

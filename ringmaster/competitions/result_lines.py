@@ -25,6 +25,7 @@ REMEDY = (
 _WORDS = {
     "crash": ("crash", "crashes"),
     "hang": ("hang", "hangs"),
+    "limit": ("exceeded limit", "exceeded limits"),
     "protocol": ("protocol error", "protocol errors"),
     "start": ("failed start", "failed starts"),
     "refused": ("refusal", "refusals"),

@@ -133,7 +133,7 @@ class Ringmaster:
                 )
                 for line in self._loaded.warnings():
                     self._run_log.warn(line)
-                leftovers = reaper.kill_leftovers()
+                leftovers = reaper.kill_leftovers(shared=False)
                 if leftovers:
                     processes = counted(leftovers, "process")
                     self._run_log.say(f"killed {processes} that engines of an earlier run had left")

@@ -321,7 +321,7 @@ def main() -> None:
     """Read until the last writer is gone; then kill the remaining engines."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    kill_leftovers()
+    kill_leftovers(shared=False)
     registry = Registry()
     rest = b""
     while data := os.read(0, 65536):

@@ -68,6 +68,11 @@ class Contained:
         if self.bounds.cpu is not None:
             self._cpu_before = usage.measure(self.pid).cpu_time or 0.0
 
+    def remark(self) -> str:
+        """Return the bound at which the system refuses memory, "" without one."""
+        memory = self.bounds.memory
+        return "" if memory is None else f" (max_memory is {_megabytes(memory)} MB)"
+
     def enforce(self) -> None:
         """Kill the engine with its descendants if it exceeds a bound."""
         if not self.excess:

@@ -149,7 +149,11 @@ class EngineProcess:
         return True
 
     def exit_status(self) -> str:
-        """Return how the process ended, e.g. "status 1" or "signal SIGSEGV"."""
+        """Return how the process ended, e.g. "status 1" or "signal SIGSEGV", and a limit of
+        memory, which may be the reason."""
+        return self._exit_status() + self._contained.remark()
+
+    def _exit_status(self) -> str:
         state = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if state is None:
             return "still running"

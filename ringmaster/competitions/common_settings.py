@@ -398,8 +398,8 @@ PLAYER = CallOf(
         Setting(
             "max_memory",
             Maybe(Bytes()),
-            "Memory that the engine and its children may use, without files that they map; above "
-            "it the engine is killed and loses (:doc:`/containment`).",
+            "Memory that the engine and its children may use, without files that they map; an "
+            "engine above it is killed and loses, as with the next two.",
             None,
         ),
         Setting(
@@ -411,7 +411,7 @@ PLAYER = CallOf(
         Setting(
             "max_processes",
             Maybe(Integer(minimum=1)),
-            "Number of processes that the engine may consist of, itself included.",
+            "Number of processes of the engine and its children.",
             None,
         ),
         Setting(

@@ -105,11 +105,13 @@ class _Worker:
     """The engines of this process.
 
     children  descriptor of the list of its children (/proc); None before `contain`
+    ended     engines that have ended since the last sweep: their groups were killed
     """
 
     def __init__(self) -> None:
         self.engines: dict[int, Contained] = {}
         self.children: int | None = None
+        self.ended: set[int] = set()
 
 
 _worker: Final = _Worker()
@@ -139,8 +141,9 @@ def admit(pid: int, bounds: Bounds | None) -> Contained:
 
 
 def release(pid: int) -> None:
-    """Forget an engine that has ended."""
+    """Forget an engine that has ended with its group."""
     engine = _worker.engines.pop(pid)
+    _worker.ended.add(pid)
     if engine.bounds and not any(other.bounds for other in _worker.engines.values()):
         signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -162,29 +165,30 @@ def _enforce_all(_number: int, _frame: Any) -> None:
 
 
 def sweep() -> int:
-    """Kill processes that engines have left behind; return their number."""
-    if _worker.children is None:
-        return 0
+    """Kill processes that engines have left behind; return their number, without members of
+    the engines' groups, which may still be dying."""
     killed: set[int] = set()
     for _ in range(_ROUNDS):
-        orphans = _orphans(_worker.children)
+        orphans = {} if _worker.children is None else _orphans(_worker.children)
         if not orphans:
             break
         # Their children become this process's in the next round.
         for pid in orphans:
             _kill(pid)
-        killed.update(orphans)
+        killed |= {pid for pid, group in orphans.items() if group not in _worker.ended}
         time.sleep(_PAUSE)
+    _worker.ended.clear()
     return len(killed)
 
 
-def _orphans(children: int) -> list[int]:
-    """Return children of this process that belong to no engine; reap dead ones.
+def _orphans(children: int) -> dict[int, int]:
+    """Return children of this process that belong to no engine, with their groups; reap dead
+    ones.
 
     The kernel returns whole process ids and at most a page of them.
     """
     engines = _worker.engines
-    orphans = []
+    orphans = {}
     for pid in map(int, os.pread(children, 1 << 16, 0).split()):
         if pid in engines:
             continue
@@ -195,7 +199,7 @@ def _orphans(children: int) -> list[int]:
             with suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
         elif status.group not in engines and not status.may_be_shared():
-            orphans.append(pid)
+            orphans[pid] = status.group
     return orphans
 
 

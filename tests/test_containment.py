@@ -141,8 +141,9 @@ sys.path.insert(0, sys.argv[1])
 import reaper
 reaper._first_tag = lambda: int(sys.argv[3])
 reaper.tag_worker()
-command = ["env", "-i", "setsid", sys.argv[2], "100"]
-print(*(subprocess.Popen(command).pid for _ in range(2)), flush=True)
+command = [sys.argv[2], "100"]
+started = [subprocess.Popen(command, env={}, start_new_session=True) for _ in range(2)]
+print(*(process.pid for process in started), flush=True)
 sys.stdin.read()
 """
 

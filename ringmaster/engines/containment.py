@@ -168,28 +168,29 @@ def sweep() -> int:
     """Kill processes that engines have left behind; return their number, without members of
     the engines' groups, which may still be dying."""
     killed: set[int] = set()
-    for _ in range(_ROUNDS):
-        orphans = {} if _worker.children is None else _orphans(_worker.children)
-        if not orphans:
+    for _ in range(_ROUNDS if _worker.children is not None else 0):
+        orphans, has_reaped = _orphans()
+        if not (orphans or has_reaped):
             break
-        # Their children become this process's in the next round.
+        # Their children, and those of reaped ones, are in the next round's list.
         for pid in orphans:
             _kill(pid)
         killed |= {pid for pid, group in orphans.items() if group not in _worker.ended}
-        time.sleep(_PAUSE)
+        if not has_reaped:
+            time.sleep(_PAUSE)
     _worker.ended.clear()
     return len(killed)
 
 
-def _orphans(children: int) -> dict[int, int]:
-    """Return children of this process that belong to no engine, with their groups; reap dead
-    ones.
-
-    The kernel returns whole process ids and at most a page of them.
-    """
+def _orphans() -> tuple[dict[int, int], bool]:
+    """Return living children of this process that belong to no engine, with their groups, and
+    whether any dead one was reaped."""
+    assert _worker.children is not None
     engines = _worker.engines
     orphans = {}
-    for pid in map(int, os.pread(children, 1 << 16, 0).split()):
+    has_reaped = False
+    # The kernel returns whole process ids, at most a page of them.
+    for pid in map(int, os.pread(_worker.children, 1 << 16, 0).split()):
         if pid in engines:
             continue
         status = reaper.read_status(pid)
@@ -198,9 +199,10 @@ def _orphans(children: int) -> dict[int, int]:
         if not status.is_alive():
             with suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
+            has_reaped = True
         elif status.group not in engines and not status.may_be_shared():
             orphans[pid] = status.group
-    return orphans
+    return orphans, has_reaped
 
 
 def _kill(pid: int) -> None:

@@ -205,7 +205,6 @@ class EngineProcess:
         self._signal_group(signal.SIGKILL)
         usage.kill(family)
         self.wait(_KILLED)
-        containment.release(self.pid)
         self._popen.wait()
         self._release()
 
@@ -218,6 +217,7 @@ class EngineProcess:
 
     def _release(self) -> None:
         self.is_open = False
+        containment.release(self.pid)
         for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
             if stream is not None and not stream.closed:
                 stream.close()

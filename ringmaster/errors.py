@@ -19,6 +19,7 @@
     └── EngineError                     an engine misbehaved; carries the player's code
         ├── EngineNotStarted            not found, not executable, no handshake
         ├── EngineCrashed               exited or closed its output
+        ├── EngineOverLimit             ended, for it exceeded a limit of its player
         ├── EngineTimeout               silent (or endless) past a deadline
         ├── EngineProtocolError         an answer that is not in the protocol
         ├── EngineRefused               a failure response (GTP "? …")
@@ -205,6 +206,10 @@ class EngineNotStarted(EngineError):
 
 class EngineCrashed(EngineError):
     """The engine exited, or closed its output."""
+
+
+class EngineOverLimit(EngineError):
+    """The engine exceeded a limit of its player (memory, CPU, processes) and was killed."""
 
 
 class EngineTimeout(EngineError):

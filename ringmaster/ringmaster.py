@@ -20,6 +20,7 @@ import ringmaster
 from ringmaster.competitions.competition import Reaction
 from ringmaster.conditions import NOTE
 from ringmaster.control.changes import MOST, Comparison
+from ringmaster.engines import reaper
 from ringmaster.errors import (
     CompetitionHalted,
     ControlFileError,
@@ -144,6 +145,10 @@ class Ringmaster:
                 )
                 for line in self._loaded.warnings():
                     self._run_log.warn(line)
+                leftovers = reaper.kill_leftovers(shared=False)
+                if leftovers:
+                    processes = counted(leftovers, "process")
+                    self._run_log.say(f"killed {processes} that engines of an earlier run had left")
                 self._executor = self._make_executor()
                 self._control.attach(self._executor, self._run_log.say)
                 try:

@@ -611,3 +611,12 @@ def test_unreadable_state_of_an_earlier_version_is_refused(control: Path) -> Non
     with pytest.raises(ControlFileError, match=r"finish with that version, or `reset` .*`fsck`"):
         loaded.restore(store)
     store.close()
+
+
+def test_leftovers_of_an_earlier_run_are_logged(
+    control: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ringmaster.engines.reaper.kill_leftovers", lambda *, shared: 2)
+    run(control)
+    log = control.with_suffix(".log").read_text()
+    assert "killed 2 processes that engines of an earlier run had left" in log

@@ -26,7 +26,7 @@ from ringmaster.ringmaster import Ringmaster
 from ringmaster.run_control import PAGE, RunOptions
 from ringmaster.storage.lock import CompetitionLock
 
-_WORK = "ringmaster.play.worker:Worker"
+_WORK = "ringmaster.play.worker:contained_worker"
 
 
 def run(arguments: argparse.Namespace) -> int:

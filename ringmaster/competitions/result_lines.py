@@ -29,6 +29,7 @@ REMEDY = (
 _WORDS = {
     "crash": ("crash", "crashes"),
     "hang": ("hang", "hangs"),
+    "limit": ("exceeded limit", "exceeded limits"),
     "protocol": ("protocol error", "protocol errors"),
     "start": ("failed start", "failed starts"),
     "refused": ("refusal", "refusals"),

@@ -21,6 +21,7 @@ from ringmaster.engines.process import EngineProcess, ErrorOutput, read_availabl
 from ringmaster.errors import (
     EngineCrashed,
     EngineError,
+    EngineOverLimit,
     EngineProtocolError,
     EngineTimeout,
     JobAbandoned,
@@ -570,9 +571,11 @@ class Channel:
         """Return the last lines of standard error for a message, "" without any."""
         return self._errors.last_words()
 
-    def _crashed(self) -> EngineCrashed:
+    def _crashed(self) -> EngineError:
         """Return the error for an engine that closed a pipe, with its exit status."""
         if self.process.wait(0.5, keep_stderr=True):
             self._errors.drain()
+            if self.process.excess:
+                return EngineOverLimit(self.process.excess, self.code)
             return EngineCrashed(f"it exited with {self.process.exit_status()}", self.code)
         return EngineCrashed("it closed its standard input or output", self.code)

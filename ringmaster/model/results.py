@@ -54,8 +54,9 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
     reason   one of the field's short terms: "mate", "resignation", "stalemate",
              "repetition", "50 moves", "material", "move limit", "score",
              "claim", "time" (its clock ran out), "stall" (its clock ran out, and it
-             ignored `stop`), "illegal move", "refused", "crash", "hang" (no answer
-             without a clock), "protocol", "start", "setup", "perpetual check",
+             ignored `stop`), "illegal move", "refused", "crash", "limit" (it
+             exceeded a limit of memory, CPU or processes), "hang" (no answer without a
+             clock), "protocol", "start", "setup", "perpetual check",
              "declaration", "illegal declaration", "trial", "impasse", "tablebases",
              "adjudicated draw", "adjudicated win", "standstill" (the computer or the
              worker did not run), or the ending of a chess variant

@@ -19,6 +19,7 @@ from ringmaster.errors import (
     EngineCrashed,
     EngineError,
     EngineNotStarted,
+    EngineOverLimit,
     EngineProtocolError,
     EngineRefused,
     EngineTimeout,
@@ -53,6 +54,7 @@ REFEREES: Final[dict[str, type[Referee]]] = {
 REASON_OF_ERROR: Final[tuple[tuple[type[EngineError], str], ...]] = (
     (EngineNotStarted, "start"),
     (EngineCrashed, "crash"),
+    (EngineOverLimit, "limit"),
     (EngineTimeout, "hang"),
     (EngineProtocolError, "protocol"),
 )
@@ -61,7 +63,7 @@ REASON_OF_ERROR: Final[tuple[tuple[type[EngineError], str], ...]] = (
 _PAUSE_SHARE: Final = 0.01
 
 #: Reasons after which neither engine plays another game.
-REASONS_TO_DISCARD: Final = ("stall", "refused", "crash", "hang", "protocol")
+REASONS_TO_DISCARD: Final = ("stall", "refused", "crash", "limit", "hang", "protocol")
 #: Seconds for an engine to answer `stop` after a timeout or at the end of the game.
 STOP_GRACE = 1.0
 
@@ -165,7 +167,7 @@ class GameRunner:
             if not alive[i]:
                 engine.launch(transcript, timeout=start_timeout(self.job.settings, engine.player))
             if has_played[i]:
-                engine.reset_peak()
+                engine.restart_count()
                 continue
             self._remarks += engine.remarks
             self._meters[i].begin_new()
@@ -411,7 +413,8 @@ class GameRunner:
     def _fail(self, error: EngineError) -> Settlement:
         """Settle a game after an engine's failure."""
         settlement = self._void(error)
-        counts = self.job.settings.failures == "loss" and self._game is not None
+        is_loss = isinstance(error, EngineOverLimit) or self.job.settings.failures == "loss"
+        counts = is_loss and self._game is not None
         if not counts or settlement.faulty is None or settlement.reason not in REASONS_TO_DISCARD:
             return settlement
         return self._referee.loss(settlement.faulty, settlement.reason, settlement.detail)

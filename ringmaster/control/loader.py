@@ -24,9 +24,23 @@ from ringmaster.control.calls import ParameterReader, Recorder, calls_in
 from ringmaster.control.names import NamesInFile, node_span, unused_names
 from ringmaster.control.python2_values import changed_values, formatted_bytes
 from ringmaster.control.sibling_modules import sibling_imports
-from ringmaster.control.source import PLACE, ControlFileProblems, Diagnostic, Source, Span, file_error
+from ringmaster.control.source import (
+    PLACE,
+    ControlFileProblems,
+    Diagnostic,
+    Source,
+    Span,
+    file_error,
+)
 from ringmaster.control.source_spans import SettingPlaces, path_text
-from ringmaster.errors import ParameterFileError, SafeModeError, SettingError, UsageError, nearest, shown
+from ringmaster.errors import (
+    ParameterFileError,
+    SafeModeError,
+    SettingError,
+    UsageError,
+    nearest,
+    shown,
+)
 from ringmaster.model.function_source import is_installed
 from ringmaster.model.settings import (
     CallOf,

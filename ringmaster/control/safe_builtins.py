@@ -217,15 +217,15 @@ _GUARDS: Final[Mapping[Any, _Guard]] = {
     tuple: _tuple,
     zip: _zip,
 }
-#: The built-in functions by name.
-BUILTINS: Final[Mapping[str, Any]] = {
-    function.__name__: function
-    for function in _GUARDS
-    if getattr(builtins, function.__name__, None) is function
-}
 
 
 def guard_of(function: Any) -> _Guard | None:
     """Return the function to call in place of a built-in one, None for others."""
     listed = isinstance(function, type | types.BuiltinFunctionType)
     return _GUARDS.get(function) if listed else None
+
+
+#: The built-in functions by name.
+BUILTINS: Final[Mapping[str, Any]] = {
+    name: function for name, function in vars(builtins).items() if guard_of(function)
+}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final
@@ -16,42 +15,24 @@ from typing import Any, Final
 from ringmaster.control.calls import ParameterReader, Recorder
 from ringmaster.control.names import node_span
 from ringmaster.control.safe_builtins import BUILTINS, guard_of, sort
+from ringmaster.control.safe_functions import (
+    EMPTY,
+    SafeFunction,
+    Scope,
+    containers_in,
+    scope_of,
+    signature_of,
+)
 from ringmaster.control.safe_limits import ITERATORS, MODULES, Limits
 from ringmaster.control.source import PLACE, Source
 from ringmaster.errors import SafeModeError
-from ringmaster.model.function_source import (
-    FunctionParts,
-    Interpreted,
-    bound_names,
-    definition_source,
-    names_read,
-)
-from ringmaster.model.settings import Call
+from ringmaster.model.function_source import bound_names
 
 #: Calls of functions of the file inside each other.
 MOST_CALLS: Final = 50
 _MODULES: Final = {module.__name__: module for module in MODULES}
 
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-
-
-class _Scope:
-    """Names of a function call, or of a comprehension.
-
-    own     names that belong to it
-    values  those that have a value
-    outer   the scope around it, None for the names of the file
-    """
-
-    __slots__ = ("is_comprehension", "outer", "own", "values")
-
-    def __init__(
-        self, own: frozenset[str], outer: _Scope | None, is_comprehension: bool = False
-    ) -> None:
-        self.own = own
-        self.values: dict[str, Any] = {}
-        self.outer = outer
-        self.is_comprehension = is_comprehension
 
 
 class _Leave(Exception):
@@ -63,58 +44,6 @@ class _Leave(Exception):
     def __init__(self, way: ast.stmt, value: Any = None) -> None:
         self.way = way
         self.value = value
-
-
-class SafeFunction(Interpreted):
-    """A function of a control file in safe mode."""
-
-    def __init__(
-        self,
-        evaluator: SafeEvaluator,
-        node: ast.FunctionDef | ast.Lambda,
-        scope: _Scope | None,
-        signature: inspect.Signature,
-    ) -> None:
-        self.__name__ = node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
-        self.__signature__ = signature
-        self._evaluator = evaluator
-        self.node = node
-        self.scope = scope
-        self.own = bound_names(node)
-
-    def __call__(self, /, *args: Any, **named: Any) -> Any:
-        return self._evaluator.call_later(self, [*args], named)
-
-    def __repr__(self) -> str:
-        return f"<function {self.__name__}>"
-
-    def defaults(self) -> dict[str, Any]:
-        """Return the defaults of the parameters."""
-        parameters = self.__signature__.parameters.values()
-        return {p.name: p.default for p in parameters if p.default is not p.empty}
-
-    def parts(self) -> FunctionParts:
-        """Return its source and the names that it uses."""
-        chains = list(names_read(self.node))
-        enclosed = {}
-        for name in sorted({chain[0] for chain in chains}):
-            scope = _scope_of(name, self.scope)
-            if scope is not None:
-                enclosed[name] = scope
-        return FunctionParts(
-            self._evaluator.namespace,
-            [chain for chain in chains if chain[0] not in enclosed],
-            [(n, scope.values[n]) for n, scope in enclosed.items() if n in scope.values],
-            definition_source(self.node, self._evaluator.tree),
-            self.defaults(),
-        )
-
-
-def _scope_of(name: str, scope: _Scope | None) -> _Scope | None:
-    """Return the scope that a name belongs to, None for names of the file."""
-    while scope is not None and name not in scope.own:
-        scope = scope.outer
-    return scope
 
 
 class SafeEvaluator:
@@ -143,12 +72,12 @@ class SafeEvaluator:
                     self._note(error, self._places.get(name, self.tree.body[0]))
                     raise
         except _Leave as left:
-            error = SafeModeError("this is outside of a function or loop")
-            self._note(error, left.way)
-            raise error from None
+            outside = SafeModeError("this is outside of a function or loop")
+            self._note(outside, left.way)
+            raise outside from None
         except RecursionError as error:
             raise self._too_deep(error) from None
-        self._frozen = dict(_containers(self.namespace))
+        self._frozen = dict(containers_in(self.namespace))
 
     def call_later(self, function: SafeFunction, args: list[Any], named: dict[str, Any]) -> Any:
         """Return the result of a call by the competition, with new limits."""
@@ -171,7 +100,7 @@ class SafeEvaluator:
 
     # statements
 
-    def _block(self, body: Sequence[ast.stmt], scope: _Scope | None) -> None:
+    def _block(self, body: Sequence[ast.stmt], scope: Scope | None) -> None:
         for statement in body:
             self.limits.spend(1)
             execute = _STATEMENTS.get(type(statement))
@@ -185,28 +114,28 @@ class SafeEvaluator:
                 self._note(error, statement)
                 raise
 
-    def _expr(self, node: ast.Expr, scope: _Scope | None) -> None:
+    def _expr(self, node: ast.Expr, scope: Scope | None) -> None:
         self.value(node.value, scope)
 
-    def _pass(self, node: ast.Pass, scope: _Scope | None) -> None:
+    def _pass(self, node: ast.Pass, scope: Scope | None) -> None:
         pass
 
-    def _leave(self, node: ast.Break | ast.Continue, scope: _Scope | None) -> None:
+    def _leave(self, node: ast.Break | ast.Continue, scope: Scope | None) -> None:
         raise _Leave(node)
 
-    def _return(self, node: ast.Return, scope: _Scope | None) -> None:
+    def _return(self, node: ast.Return, scope: Scope | None) -> None:
         raise _Leave(node, None if node.value is None else self.value(node.value, scope))
 
-    def _assign(self, node: ast.Assign, scope: _Scope | None) -> None:
+    def _assign(self, node: ast.Assign, scope: Scope | None) -> None:
         value = self.value(node.value, scope)
         for target in node.targets:
             self._store(target, value, scope)
 
-    def _annassign(self, node: ast.AnnAssign, scope: _Scope | None) -> None:
+    def _annassign(self, node: ast.AnnAssign, scope: Scope | None) -> None:
         if node.value is not None:
             self._store(node.target, self.value(node.value, scope), scope)
 
-    def _augassign(self, node: ast.AugAssign, scope: _Scope | None) -> None:
+    def _augassign(self, node: ast.AugAssign, scope: Scope | None) -> None:
         target = node.target
         if isinstance(target, ast.Subscript):
             owner, index = self.value(target.value, scope), self.value(target.slice, scope)
@@ -217,7 +146,7 @@ class SafeEvaluator:
             return
         assert isinstance(target, ast.Name)
         old = self._look_up(target.id, scope)
-        if scope is not None and _scope_of(target.id, scope) is not scope:
+        if scope is not None and scope_of(target.id, scope) is not scope:
             raise SafeModeError(f"{target.id!r} is no variable of this function")
         self._store(target, self._changed(node.op, old, self.value(node.value, scope)), scope)
 
@@ -237,23 +166,23 @@ class SafeEvaluator:
             old.update(new)
         return old
 
-    def _if(self, node: ast.If, scope: _Scope | None) -> None:
+    def _if(self, node: ast.If, scope: Scope | None) -> None:
         self._block(node.body if self.value(node.test, scope) else node.orelse, scope)
 
-    def _while(self, node: ast.While, scope: _Scope | None) -> None:
+    def _while(self, node: ast.While, scope: Scope | None) -> None:
         while self.value(node.test, scope):
             if not self._repeat(node.body, scope):
                 return
         self._block(node.orelse, scope)
 
-    def _for(self, node: ast.For, scope: _Scope | None) -> None:
+    def _for(self, node: ast.For, scope: Scope | None) -> None:
         for item in self._iterate(self.value(node.iter, scope)):
             self._store(node.target, item, scope)
             if not self._repeat(node.body, scope):
                 return
         self._block(node.orelse, scope)
 
-    def _repeat(self, body: Sequence[ast.stmt], scope: _Scope | None) -> bool:
+    def _repeat(self, body: Sequence[ast.stmt], scope: Scope | None) -> bool:
         """Execute the body of a loop; return whether the loop goes on."""
         try:
             self._block(body, scope)
@@ -266,17 +195,17 @@ class SafeEvaluator:
     def _iterate(self, value: Any) -> Iterator[Any]:
         return iter(value) if isinstance(value, ITERATORS) else self.limits.lazy(value)
 
-    def _functiondef(self, node: ast.FunctionDef, scope: _Scope | None) -> None:
+    def _functiondef(self, node: ast.FunctionDef, scope: Scope | None) -> None:
         self._bind(node.name, self._function(node, scope), scope)
         self._places[node.name] = node
 
-    def _import(self, node: ast.Import, scope: _Scope | None) -> None:
+    def _import(self, node: ast.Import, scope: Scope | None) -> None:
         for alias in node.names:
             if alias.name not in _MODULES:
                 raise SafeModeError(f"import {alias.name} is not allowed in safe mode")
             self._bind(alias.asname or alias.name, _MODULES[alias.name], scope)
 
-    def _importfrom(self, node: ast.ImportFrom, scope: _Scope | None) -> None:
+    def _importfrom(self, node: ast.ImportFrom, scope: Scope | None) -> None:
         if node.module == "__future__":
             return
         module = _MODULES.get(node.module or "")
@@ -288,13 +217,13 @@ class SafeEvaluator:
 
     # names
 
-    def _bind(self, name: str, value: Any, scope: _Scope | None) -> None:
+    def _bind(self, name: str, value: Any, scope: Scope | None) -> None:
         if scope is None:
             self.namespace[name] = value
         else:
             scope.values[name] = value
 
-    def _store(self, target: ast.expr, value: Any, scope: _Scope | None) -> None:
+    def _store(self, target: ast.expr, value: Any, scope: Scope | None) -> None:
         match target:
             case ast.Name(id=name):
                 self._bind(name, value, scope)
@@ -305,7 +234,7 @@ class SafeEvaluator:
             case _:
                 raise SafeModeError("this cannot be assigned in safe mode")
 
-    def _unpack(self, parts: list[ast.expr], values: list[Any], scope: _Scope | None) -> None:
+    def _unpack(self, parts: list[ast.expr], values: list[Any], scope: Scope | None) -> None:
         stars = [i for i, part in enumerate(parts) if isinstance(part, ast.Starred)]
         if len(values) < len(parts) - len(stars):
             raise ValueError(
@@ -319,8 +248,8 @@ class SafeEvaluator:
         for part, value in zip(parts, values, strict=True):
             self._store(part.value if isinstance(part, ast.Starred) else part, value, scope)
 
-    def _look_up(self, name: str, scope: _Scope | None) -> Any:
-        owner = _scope_of(name, scope)
+    def _look_up(self, name: str, scope: Scope | None) -> Any:
+        owner = scope_of(name, scope)
         values: Mapping[str, Any] = self.namespace if owner is None else owner.values
         if name in values:
             return values[name]
@@ -332,7 +261,7 @@ class SafeEvaluator:
 
     # expressions
 
-    def value(self, node: ast.expr, scope: _Scope | None) -> Any:
+    def value(self, node: ast.expr, scope: Scope | None) -> Any:
         """Return the value of an expression."""
         self.limits.spend(1)
         evaluate = _EXPRESSIONS.get(type(node))
@@ -344,7 +273,7 @@ class SafeEvaluator:
             self._note(error, node)
             raise
 
-    def _values(self, nodes: Sequence[ast.expr], scope: _Scope | None) -> list[Any]:
+    def _values(self, nodes: Sequence[ast.expr], scope: Scope | None) -> list[Any]:
         """Return the values of a display or of arguments, with the items of starred ones."""
         values: list[Any] = []
         for node in nodes:
@@ -355,24 +284,24 @@ class SafeEvaluator:
         self.limits.create(len(values))
         return values
 
-    def _constant(self, node: ast.Constant, scope: _Scope | None) -> Any:
+    def _constant(self, node: ast.Constant, scope: Scope | None) -> Any:
         return self.limits.checked(node.value)
 
-    def _name(self, node: ast.Name, scope: _Scope | None) -> Any:
+    def _name(self, node: ast.Name, scope: Scope | None) -> Any:
         return self._look_up(node.id, scope)
 
-    def _tuple(self, node: ast.Tuple, scope: _Scope | None) -> Any:
+    def _tuple(self, node: ast.Tuple, scope: Scope | None) -> Any:
         return tuple(self._values(node.elts, scope))
 
-    def _list(self, node: ast.List, scope: _Scope | None) -> Any:
+    def _list(self, node: ast.List, scope: Scope | None) -> Any:
         return self._values(node.elts, scope)
 
-    def _set(self, node: ast.Set, scope: _Scope | None) -> Any:
+    def _set(self, node: ast.Set, scope: Scope | None) -> Any:
         values = self._values(node.elts, scope)
         self.limits.keys(values)
         return set(values)
 
-    def _dict(self, node: ast.Dict, scope: _Scope | None) -> Any:
+    def _dict(self, node: ast.Dict, scope: Scope | None) -> Any:
         result: dict[Any, Any] = {}
         for key, item in zip(node.keys, node.values, strict=True):
             if key is not None:
@@ -386,7 +315,7 @@ class SafeEvaluator:
             result.update(other)
         return result
 
-    def _boolop(self, node: ast.BoolOp, scope: _Scope | None) -> Any:
+    def _boolop(self, node: ast.BoolOp, scope: Scope | None) -> Any:
         value = None
         for operand in node.values:
             value = self.value(operand, scope)
@@ -394,7 +323,7 @@ class SafeEvaluator:
                 break
         return value
 
-    def _unaryop(self, node: ast.UnaryOp, scope: _Scope | None) -> Any:
+    def _unaryop(self, node: ast.UnaryOp, scope: Scope | None) -> Any:
         value = self.value(node.operand, scope)
         match node.op:
             case ast.Not():
@@ -405,11 +334,11 @@ class SafeEvaluator:
                 return +value
         return ~value
 
-    def _binop(self, node: ast.BinOp, scope: _Scope | None) -> Any:
+    def _binop(self, node: ast.BinOp, scope: Scope | None) -> Any:
         left = self.value(node.left, scope)
         return self.limits.operate(type(node.op), left, self.value(node.right, scope))
 
-    def _compare(self, node: ast.Compare, scope: _Scope | None) -> Any:
+    def _compare(self, node: ast.Compare, scope: Scope | None) -> Any:
         left = self.value(node.left, scope)
         result = True
         for sign, other in zip(node.ops, node.comparators, strict=True):
@@ -420,24 +349,24 @@ class SafeEvaluator:
             left = right
         return result
 
-    def _ifexp(self, node: ast.IfExp, scope: _Scope | None) -> Any:
+    def _ifexp(self, node: ast.IfExp, scope: Scope | None) -> Any:
         return self.value(node.body if self.value(node.test, scope) else node.orelse, scope)
 
-    def _namedexpr(self, node: ast.NamedExpr, scope: _Scope | None) -> Any:
+    def _namedexpr(self, node: ast.NamedExpr, scope: Scope | None) -> Any:
         value = self.value(node.value, scope)
         while scope is not None and scope.is_comprehension:
             scope = scope.outer
         self._bind(node.target.id, value, scope)
         return value
 
-    def _subscript(self, node: ast.Subscript, scope: _Scope | None) -> Any:
+    def _subscript(self, node: ast.Subscript, scope: Scope | None) -> Any:
         return self.limits.item(self.value(node.value, scope), self.value(node.slice, scope))
 
-    def _slice(self, node: ast.Slice, scope: _Scope | None) -> Any:
+    def _slice(self, node: ast.Slice, scope: Scope | None) -> Any:
         parts = (node.lower, node.upper, node.step)
         return slice(*(None if part is None else self.value(part, scope) for part in parts))
 
-    def _attribute(self, node: ast.Attribute, scope: _Scope | None) -> Any:
+    def _attribute(self, node: ast.Attribute, scope: Scope | None) -> Any:
         return self._member(self.value(node.value, scope), node.attr)
 
     def _member(self, owner: Any, name: str) -> Any:
@@ -447,11 +376,11 @@ class SafeEvaluator:
             return owner.variant(name)
         raise SafeModeError(f".{name} is not allowed in safe mode")
 
-    def _joinedstr(self, node: ast.JoinedStr, scope: _Scope | None) -> Any:
+    def _joinedstr(self, node: ast.JoinedStr, scope: Scope | None) -> Any:
         text = "".join([self.value(part, scope) for part in node.values])
         return self.limits.checked(text)
 
-    def _formattedvalue(self, node: ast.FormattedValue, scope: _Scope | None) -> Any:
+    def _formattedvalue(self, node: ast.FormattedValue, scope: Scope | None) -> Any:
         value = self.value(node.value, scope)
         converts: Mapping[int, Callable[[Any], str]]
         converts = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
@@ -462,29 +391,29 @@ class SafeEvaluator:
 
     # comprehensions
 
-    def _listcomp(self, node: ast.ListComp, scope: _Scope | None) -> Any:
+    def _listcomp(self, node: ast.ListComp, scope: Scope | None) -> Any:
         return self.limits.list_of(self._items(node, scope))
 
-    def _setcomp(self, node: ast.SetComp, scope: _Scope | None) -> Any:
+    def _setcomp(self, node: ast.SetComp, scope: Scope | None) -> Any:
         values = self.limits.list_of(self._items(node, scope))
         self.limits.keys(values)
         return set(values)
 
-    def _dictcomp(self, node: ast.DictComp, scope: _Scope | None) -> Any:
+    def _dictcomp(self, node: ast.DictComp, scope: Scope | None) -> Any:
         pairs = self.limits.list_of(self._items(node, scope))
         self.limits.keys([key for key, _ in pairs])
         return dict(pairs)
 
-    def _items(self, node: _Comprehension, scope: _Scope | None) -> Iterator[Any]:
+    def _items(self, node: _Comprehension, scope: Scope | None) -> Iterator[Any]:
         """Return an iterator over a comprehension; its first list is evaluated at once."""
         first = self.limits.lazy(self.value(node.generators[0].iter, scope))
         names: frozenset[str] = frozenset().union(
             *(bound_names(ast.Expr(loop.target)) for loop in node.generators)
         )
-        return self._loop(node, 0, first, _Scope(names, scope, True))
+        return self._loop(node, 0, first, Scope(names, scope, True))
 
     def _loop(
-        self, node: _Comprehension, number: int, items: Iterator[Any], scope: _Scope
+        self, node: _Comprehension, number: int, items: Iterator[Any], scope: Scope
     ) -> Iterator[Any]:
         loop = node.generators[number]
         for item in items:
@@ -501,28 +430,12 @@ class SafeEvaluator:
 
     # functions
 
-    def _function(self, node: ast.FunctionDef | ast.Lambda, scope: _Scope | None) -> SafeFunction:
-        given = node.args
-        plain = [*given.posonlyargs, *given.args]
-        defaults = [inspect.Parameter.empty] * (len(plain) - len(given.defaults))
-        kinds = inspect.Parameter
-        first = len(given.posonlyargs)
-        parameters = []
-        for i, (arg, default) in enumerate(
-            zip(plain, [*defaults, *self._values(given.defaults, scope)], strict=True)
-        ):
-            kind = kinds.POSITIONAL_ONLY if i < first else kinds.POSITIONAL_OR_KEYWORD
-            parameters.append(kinds(arg.arg, kind, default=default))
-        if given.vararg is not None:
-            parameters.append(kinds(given.vararg.arg, kinds.VAR_POSITIONAL))
-        for arg, expression in zip(given.kwonlyargs, given.kw_defaults, strict=True):
-            default = kinds.empty if expression is None else self.value(expression, scope)
-            parameters.append(kinds(arg.arg, kinds.KEYWORD_ONLY, default=default))
-        if given.kwarg is not None:
-            parameters.append(kinds(given.kwarg.arg, kinds.VAR_KEYWORD))
-        return SafeFunction(self, node, scope, inspect.Signature(parameters))
+    def _function(self, node: ast.FunctionDef | ast.Lambda, scope: Scope | None) -> SafeFunction:
+        defaults = self._values(node.args.defaults, scope)
+        named = [EMPTY if d is None else self.value(d, scope) for d in node.args.kw_defaults]
+        return SafeFunction(self, node, scope, signature_of(node.args, defaults, named))
 
-    def _call(self, node: ast.Call, scope: _Scope | None) -> Any:
+    def _call(self, node: ast.Call, scope: Scope | None) -> Any:
         function, method = None, ""
         if isinstance(node.func, ast.Attribute):
             function = self.value(node.func.value, scope)
@@ -568,7 +481,7 @@ class SafeEvaluator:
         except TypeError as error:
             raise TypeError(f"{function.__name__}() {error}") from None
         bound.apply_defaults()
-        scope = _Scope(function.own, function.scope)
+        scope = Scope(function.own, function.scope)
         scope.values.update(bound.arguments)
         self._calls += 1
         if self._calls > MOST_CALLS:
@@ -584,33 +497,6 @@ class SafeEvaluator:
         finally:
             self._calls -= 1
         return None
-
-
-def _containers(value: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the id of each list, dictionary and set that a value leads to, and the object."""
-    seen: set[int] = set()
-    waiting = [value]
-    while waiting:
-        found = waiting.pop()
-        if id(found) in seen:
-            continue
-        match found:
-            case dict():
-                waiting += [*found.keys(), *found.values()]
-            case Call():
-                waiting += [found.args, found.kwargs]
-            case SafeFunction():
-                waiting += [found.defaults(), found.scope]
-            case _Scope():
-                waiting += [found.values, found.outer]
-            case list() | tuple() | set():
-                waiting += found
-            case _ if type(found).__name__ in ("dict_keys", "dict_values", "dict_items"):
-                waiting += found
-            case _:
-                continue
-        seen.add(id(found))
-        yield id(found), found
 
 
 _STATEMENTS: Final[Mapping[type, Callable[..., None]]] = {

@@ -29,9 +29,9 @@ MOST_WIDTH: Final = 1000
 #: Levels of lists in lists.
 DEEPEST: Final = 40
 
-_VIEWS: Final = tuple(type(view) for view in ({}.keys(), {}.values(), {}.items()))
-_SIZED: Final = (list, tuple, set, dict, str, range, *_VIEWS)
-ITERATORS: Final = (
+VIEWS: Final[tuple[type[Any], ...]] = (type({}.keys()), type({}.values()), type({}.items()))
+_SIZED: Final[tuple[type[Any], ...]] = (list, tuple, set, dict, str, range, *VIEWS)
+ITERATORS: Final[tuple[type[Any], ...]] = (
     *(types.GeneratorType, map, filter, zip, enumerate, type(iter([])), type(reversed([]))),
 )
 _SUBSCRIPTED: Final = (list, tuple, str, dict, range)
@@ -60,40 +60,44 @@ COMPARISONS: Final[Mapping[type, Callable[[Any, Any], Any]]] = {
     ast.GtE: operator.ge,
 }
 
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _WIDTHS: Final = frozenset({"center", "ljust", "rjust", "zfill"})
 _METHODS: Final[Mapping[type, frozenset[str]]] = {
     str: _WIDTHS
-    | frozenset(
-        "capitalize casefold count endswith find format index isalnum isalpha isascii isdecimal "
-        "isdigit isidentifier islower isnumeric isspace istitle isupper join lower lstrip "
-        "partition removeprefix removesuffix replace rfind rindex rpartition rsplit rstrip split "
-        "splitlines startswith strip swapcase title upper".split()
+    | _names(
+        "capitalize casefold count endswith find format index isalnum isalpha "
+        "isascii isdecimal isdigit isidentifier islower isnumeric isspace istitle "
+        "isupper join lower lstrip partition removeprefix removesuffix replace rfind "
+        "rindex rpartition rsplit rstrip split splitlines startswith strip swapcase "
+        "title upper"
     ),
-    list: frozenset("append clear copy count extend index insert pop remove reverse sort".split()),
+    list: _names("append clear copy count extend index insert pop remove reverse sort"),
     tuple: frozenset({"count", "index"}),
-    dict: frozenset("clear copy get items keys pop popitem setdefault update values".split()),
-    set: frozenset(
-        "add clear copy difference discard intersection isdisjoint issubset issuperset remove "
-        "symmetric_difference union update".split()
+    dict: _names("clear copy get items keys pop popitem setdefault update values"),
+    set: _names(
+        "add clear copy difference discard intersection isdisjoint issubset "
+        "issuperset remove symmetric_difference union update"
     ),
 }
-_CHANGES: Final = frozenset(
-    "add append clear discard extend insert pop popitem remove reverse setdefault sort "
-    "update".split()
+_CHANGES: Final = _names(
+    "add append clear discard extend insert pop popitem remove reverse setdefault sort update"
 )
 #: Methods of sets that read others.
-_OF_SETS: Final = frozenset(
-    "difference intersection isdisjoint issubset issuperset symmetric_difference union "
-    "update".split()
+_OF_SETS: Final = _names(
+    "difference intersection isdisjoint issubset issuperset symmetric_difference union update"
 )
-_KEYED: Final = frozenset("add discard get pop remove setdefault".split())
+_KEYED: Final = _names("add discard get pop remove setdefault")
 
 MODULES: Final[Mapping[types.ModuleType, frozenset[str]]] = {
-    math: frozenset(
-        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh degrees e erf erfc exp "
-        "exp2 expm1 fabs floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan "
-        "isqrt ldexp lgamma log log10 log1p log2 modf nan pi pow radians remainder sin sinh sqrt "
-        "tan tanh tau trunc".split()
+    math: _names(
+        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh degrees "
+        "e erf erfc exp exp2 expm1 fabs floor fmod frexp fsum gamma gcd hypot inf "
+        "isclose isfinite isinf isnan isqrt ldexp lgamma log log10 log1p log2 modf "
+        "nan pi pow radians remainder sin sinh sqrt tan tanh tau trunc"
     ),
     sys: frozenset({"executable"}),
 }
@@ -128,22 +132,20 @@ class Limits:
             raise SafeModeError("too much memory for safe mode")
 
     def write(self, characters: int) -> None:
-        """Count characters of a text that will be created.  Raises SafeModeError."""
-        if characters > MOST_TEXT:
-            raise SafeModeError(f"a text of more than {MOST_TEXT} characters in safe mode")
+        """Count at most so many characters of a text that will be created."""
         self.create(1 + characters // 16)
 
     def measure(self, value: Any, level: int = 0) -> int:
         """Return a bound of the length of a value's text, and count the steps to read it."""
-        kind = type(value)
+        kind: type[Any] = type(value)
         if kind is str:
-            return 2 + len(value) * (2 if value.isprintable() else 10)
+            return 2 + len(value) * (4 if value.isascii() else 10)
         if kind is int:
             return 2 + int(value.bit_length()) // 3
         if kind is Call:
             size = len(value.kind) + self.measure(value.args, level)
             return size + self.measure(value.kwargs, level)
-        if kind not in (list, tuple, set, dict, *_VIEWS):
+        if kind not in (list, tuple, set, dict, *VIEWS):
             return 100
         if level > DEEPEST:
             raise SafeModeError("lists are nested too deeply for safe mode")
@@ -191,6 +193,8 @@ class Limits:
         if type(value) is int and value.bit_length() > MOST_BITS:
             raise SafeModeError(f"an integer of more than {MOST_BITS} bits in safe mode")
         if type(value) is str:
+            if len(value) > MOST_TEXT:
+                raise SafeModeError(f"a text of more than {MOST_TEXT} characters in safe mode")
             self.write(len(value))
         if isinstance(value, complex):
             raise SafeModeError("complex numbers are not allowed in safe mode")
@@ -234,7 +238,7 @@ class Limits:
                     self.write(size) if isinstance(text, str) else self.create(size)
         elif isinstance(left, list | tuple) and isinstance(right, list | tuple):
             self.create(len(left) + len(right))
-        elif isinstance(left, (set, dict, *_VIEWS)):
+        elif isinstance(left, (set, dict, *VIEWS)):
             self.keys([*self.list_of(left), *self.list_of(right)])
         return self.checked(OPERATORS[kind](left, right))
 
@@ -299,8 +303,11 @@ class Limits:
 
     def text(self, value: Any, convert: Callable[[Any], str] = str) -> str:
         """Return the text of a value by `str`, `repr` or `ascii`."""
-        self.write(self.measure(value) * (5 if convert is ascii else 1))
-        return convert(value)
+        if isinstance(value, str) and convert is str:
+            return value
+        self.write(self.measure(value) * (3 if convert is ascii else 1))
+        text: str = self.checked(convert(value))
+        return text
 
     def format(self, value: Any, layout: str) -> str:
         """Return a formatted value, as `format` does."""
@@ -322,7 +329,8 @@ class Limits:
                 raise SafeModeError(f"a width of more than {MOST_WIDTH} in safe mode")
             length += size + sum(map(int, widths))
         self.write(length)
-        return text % values
+        result: str = text % values
+        return result
 
     def _format_method(self, text: str, args: Sequence[Any], named: Mapping[str, Any]) -> str:
         """Return text.format(…) for fields without attributes and indexes."""
@@ -340,8 +348,7 @@ class Limits:
                 value = named[field]
             if conversion:
                 value = self.text(value, {"r": repr, "a": ascii}.get(conversion, str))
-            result += self.format(value, layout or "")
-            self.write(len(result))
+            result += self.checked(self.format(value, layout or ""))
         return result
 
     # methods

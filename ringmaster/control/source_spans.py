@@ -17,7 +17,8 @@ import msgspec
 
 from ringmaster.control.calls import NAME as READ_PARAMETERS
 from ringmaster.control.names import node_span
-from ringmaster.control.safe_syntax import Builder, parser
+from ringmaster.control.safe_parser import parser
+from ringmaster.control.safe_syntax import Builder
 from ringmaster.control.source import Source, Span
 from ringmaster.errors import ControlFileError, shown
 from ringmaster.model.settings import (

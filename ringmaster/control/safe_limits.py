@@ -149,7 +149,7 @@ class Limits:
             return 100
         if level > DEEPEST:
             raise SafeModeError("lists are nested too deeply for safe mode")
-        self.spend(1 + len(value) // 4)
+        self.spend(3 + len(value) // 2)
         below = level + 1
         if kind in (set, dict) and any(type(key) is tuple for key in value):
             self.spend(len(value) * (1 + len(value) // 50))

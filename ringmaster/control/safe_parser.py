@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # a control file of one's own does not need lark
 Tree = Any
 
 #: Words and signs of a text.
-MOST_TOKENS: Final = 30_000
+MOST_TOKENS: Final = 20_000
 #: Levels of nesting in lark's tree.
 DEEPEST: Final = 180
 

@@ -98,7 +98,7 @@ def test_safe_run_names_the_programs_and_plays(tmp_path: Path) -> None:
     done = ringmaster(control, "--safe", "-q")
     assert done.returncode == 0
     assert "--safe: the control file starts " in done.stderr
-    assert shown(control)["games"]["completed"] == 2
+    assert shown(control)["games"]["completed"] == 6
     changed: Any = ringmaster(control, "diff", "--safe")
     assert (changed.returncode, changed.stderr) == (0, "")
 

@@ -3,6 +3,7 @@
     RingmasterError
     ├── UsageError                      the command line (exit status 2)
     ├── ControlFileError                the control file; carries diagnostics
+    │   ├── SafeModeError               an expression that safe mode does not evaluate
     │   ├── SettingError                one setting; carries its path
     │   └── SettingErrors               several settings
     ├── OpeningsError                   an opening file: file and line
@@ -45,6 +46,10 @@ class UsageError(RingmasterError):
 
 class ControlFileError(RingmasterError):
     """The control file is wrong; the message has every independent error."""
+
+
+class SafeModeError(ControlFileError):
+    """Safe mode does not evaluate an expression of the control file."""
 
 
 class SettingError(ControlFileError):

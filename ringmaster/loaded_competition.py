@@ -108,12 +108,14 @@ class _TypesBySetting(Mapping[str, tuple[str, ...]]):
 class LoadedCompetition:
     """A loaded control file and its competition.
 
+    safe  evaluate the file in safe mode
+
     The constructor raises ControlFileError with every independent error.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, safe: bool = False) -> None:
         self.control_file: ControlFile = load(
-            path, _table_of, type_names(), kinds=KINDS, elsewhere=_TypesBySetting()
+            path, _table_of, type_names(), kinds=KINDS, elsewhere=_TypesBySetting(), safe=safe
         )
         #: The interpreted settings as JSON data, with `competition_type`.  They are computed
         #: before any call of the file's functions, since a function may change its globals.

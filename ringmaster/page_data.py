@@ -231,7 +231,7 @@ def _copies(loaded: LoadedCompetition, games: int) -> Iterator[CopyText]:
     """Yield the result in every format that applies."""
     if games <= _MOST_COUNTED and loaded.competition.matchup_infos():
         try:
-            results = load(loaded.paths.control)
+            results = load(loaded.paths.control, safe=loaded.control_file.safe)
             for format in BLOCKS:
                 text = result_blocks(results, format)
                 yield CopyText(format, text, f"show --format {format}")

@@ -479,6 +479,14 @@ OPTIONS: tuple[Option, ...] = (
             ),
         ),
     ),
+    Option(
+        "--safe",
+        "evaluate a stranger's control file within bounds, instead of executing it",
+        verbs=(
+            *("check", "plan", "simulate", "run", "verify", "diff", "show", "report", "serve"),
+            *("plot", "export", "export-parameters", "positions"),
+        ),
+    ),
     Option("-y --yes", "delete without a question", verbs=("reset",)),
     Option(
         "--from-engine COMMAND",

@@ -41,7 +41,7 @@ def main() -> int:
             if only not in f"{fault.protocol} {fault.phase} {fault.name}":
                 continue
             struck = strike(worker, folder, fault)
-            files = open_files(worker, folder, fault.protocol) - before[fault.protocol]
+            files = struck.files - before[fault.protocol]
             is_right = struck.verdict == fault.verdict and fault.message in struck.line
             wrong += not is_right or bool(struck.processes) or files != 0
             rows.append(

@@ -69,13 +69,15 @@ class Struck(NamedTuple):
 
     line       of the log and the history
     seconds    from the start of the game with the fault to the start of the next game
-    processes  of the faulty engine, then
+    processes  of the faulty engine, after that game
+    files      open descriptors of this process, then
     """
 
     result: GameResult
     line: str
     seconds: float
     processes: list[int]
+    files: int
 
     @property
     def verdict(self) -> str:
@@ -262,7 +264,7 @@ def strike(worker: Worker, folder: Path, fault: Fault) -> Struck:
     if after.outcome != "win":
         raise RuntimeError(f"the next game failed: {after.detail}")
     processes = [*_children(folder), *_noted(folder / "bad.pids")]
-    return Struck(result, result_line(result, ("good", "bad")), seconds, processes)
+    return Struck(result, result_line(result, ("good", "bad")), seconds, processes, _files())
 
 
 def _children(folder: Path) -> list[int]:
@@ -288,6 +290,10 @@ def _noted(pids: Path) -> list[int]:
 
 
 def open_files(worker: Worker, folder: Path, protocol: ProtocolName) -> int:
-    """Return the number of descriptors of this process after an honest game."""
+    """Return the number of open descriptors of this process after an honest game."""
     play(worker, *(player(folder, code, protocol) for code in ("good", "other")))
+    return _files()
+
+
+def _files() -> int:
     return len(os.listdir("/proc/self/fd"))

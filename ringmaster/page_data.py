@@ -104,7 +104,7 @@ def _state(loaded: LoadedCompetition, store: Store | None) -> str:
         return "not started"
     if loaded.competition.finished():
         return "complete"
-    return "running" if is_locked(loaded.paths.log) else "stopped"
+    return "running" if is_locked(loaded.paths.locked) else "stopped"
 
 
 def _facts(

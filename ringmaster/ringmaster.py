@@ -173,9 +173,9 @@ class Ringmaster:
 
         A new status file is written after the players' check only.
         """
-        status = self._loaded.paths.status
-        if status.exists():
-            self._store = Store.open(status)
+        paths = self._loaded.paths
+        if paths.has_results:
+            self._store = Store.open(paths.status)
             self._changes = self._loaded.check_changes(self._store)
             self._starts_over = self._loaded.starts_over(self._store)
             self._backlog = self._loaded.restore(self._store)

@@ -570,6 +570,11 @@ def test_second_run_is_refused_while_one_is_alive_and_only_then(tmp_path: Path) 
         second = ringmaster(control, "-q")
         assert second.returncode == 1
         assert "is being run by another ringmaster" in second.stderr
+        log = control.with_suffix(".log")
+        log.rename(f"{log}.1")
+        third = ringmaster(control, "-q")
+        assert third.returncode == 1
+        assert "is being run by another ringmaster" in third.stderr
         reset = ringmaster(control, "reset", "--yes")
         assert reset.returncode == 1
         assert shown(control)["games"]["completed"] > 0

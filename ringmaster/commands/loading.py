@@ -27,7 +27,7 @@ def compared(
     The store is open for reading, or None before the first run.
     """
     loaded = load(arguments)
-    if not loaded.paths.status.exists():
+    if not loaded.paths.has_results:
         yield loaded, None, loaded.compare(None)
         return
     store = Store.open_readonly(loaded.paths.status)
@@ -59,4 +59,4 @@ def restore(loaded: LoadedCompetition, store: Store | None) -> int:
         return 0
     outstanding = loaded.restore(store)
     # issued games are in progress only while a run is alive
-    return len(outstanding) if is_locked(loaded.paths.log) else 0
+    return len(outstanding) if is_locked(loaded.paths.locked) else 0

@@ -52,7 +52,7 @@ def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
         if not loaded.control_file.values["stderr_to_log"]:
             error_lines = stack.enter_context(closing(ErrorLines()))
         executor = executor_maker(arguments, loaded, error_lines)
-        stack.enter_context(CompetitionLock(loaded.paths.log))
+        stack.enter_context(CompetitionLock(loaded.paths.locked))
         # those of a killed run, and at the end those of killed workers
         loaded.paths.clear_live()
         stack.callback(loaded.paths.clear_live)

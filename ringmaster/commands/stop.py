@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ringmaster.commands.console import DONE, REPORTED, say
 from ringmaster.errors import RingmasterError, StoreError, StoreUnwritable, UsageError, counted
-from ringmaster.storage.lock import CompetitionLock, is_locked
+from ringmaster.storage.lock import CompetitionLock, check_idle, is_locked
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Store
 
@@ -21,18 +21,15 @@ def reset(arguments: argparse.Namespace) -> int:
     if not paths.existing():
         say("there is nothing to delete\n")
         return DONE
-    if paths.log.exists():
-        # a live run is reported before the question
-        with CompetitionLock(paths.log):
-            outputs = paths.removable()
-    else:
-        outputs = paths.removable()
+    # a live run is reported before the question
+    check_idle(paths.locked)
+    outputs = paths.removable()
     if outputs:
         say(_listed(paths, outputs))
         if not arguments.yes and not _confirmed():
             say("nothing was deleted\n")
             return REPORTED
-    with CompetitionLock(paths.log):
+    with CompetitionLock(paths.locked):
         paths.remove_all()
     return DONE
 
@@ -96,7 +93,7 @@ def send(control_file: Path, command: str) -> None:
     """Give a run one of COMMANDS.  Raises RingmasterError if there is no run."""
     paths = OutputPaths(control_file)
     paths.check([path for path in (paths.log, paths.cmd) if path.exists()])
-    if not is_locked(paths.log):
+    if not is_locked(paths.locked):
         raise RingmasterError(f"{control_file} is not running")
     try:
         paths.give_command(command)

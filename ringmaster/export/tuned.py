@@ -103,7 +103,7 @@ def tuned_parameters(path: Path) -> tuple[LoadedCompetition, list[Tuned]]:
     Raises RingmasterError for a competition without parameters.
     """
     loaded = LoadedCompetition(path)
-    if loaded.paths.status.exists():
+    if loaded.paths.has_results:
         store = Store.open_readonly(loaded.paths.status)
         try:
             loaded.restore(store)

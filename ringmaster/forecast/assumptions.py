@@ -80,7 +80,7 @@ class Measured:
 
 def measured(loaded: LoadedCompetition) -> Measured:
     """Return the measurements of the status file.  Raises StoreError."""
-    if not loaded.paths.status.exists():
+    if not loaded.paths.has_results:
         return Measured()
     store = Store.open_readonly(loaded.paths.status)
     try:

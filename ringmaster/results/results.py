@@ -125,7 +125,7 @@ class Results:
         self.description: str | None = loaded.control_file.values["description"]
         self.completed = self.void = 0
         self.runs: list[RunInfo] = []
-        if loaded.paths.status.exists():
+        if loaded.paths.has_results:
             store = Store.open_readonly(loaded.paths.status)
             try:
                 self._read(store)

@@ -62,7 +62,7 @@ class Watched:
     def is_running(self) -> bool:
         """Whether a run is alive."""
         try:
-            return is_locked(self.paths.log)
+            return is_locked(self.paths.locked)
         except RingmasterError:
             return False
 
@@ -98,7 +98,7 @@ class Watched:
         return self._charts_wait and time.monotonic() >= self._charts_due
 
     def _make(self, *, charts: bool) -> Page:
-        if not self.paths.status.exists():
+        if not self.paths.has_results:
             return make_page(self._load(), None, charts=charts, most_games=ROWS, boards=False)
         with self._restored() as (loaded, store):
             return make_page(loaded, store, charts=charts, most_games=ROWS, boards=False)

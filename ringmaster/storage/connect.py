@@ -96,8 +96,8 @@ def connect(path: Path) -> sqlite3.Connection:
 
     Raises StoreError; a refused file is not changed.
     """
-    if path.is_dir():
-        raise StoreUnwritable(f"cannot write {path}: it is a folder")
+    if path.exists() and not path.is_file():
+        raise StoreUnwritable(f"cannot write {path}: {_kind(path)}")
     with translated(path):
         check_header(path)
         if _size(_companions(path)[0]):
@@ -122,6 +122,10 @@ def connect(path: Path) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
+
+
+def _kind(path: Path) -> str:
+    return "it is a folder" if path.is_dir() else "it is not a regular file"
 
 
 class View:
@@ -190,10 +194,10 @@ def connect_readonly(path: Path) -> View:
     StoreChanged if another try may succeed.
     """
     with translated(path, "read"):
-        if path.is_dir():
-            raise StoreError(f"there is no status file {path}: it is a folder")
-        if not path.is_file():
+        if not path.exists():
             raise StoreError(f"there is no status file {path}")
+        if not path.is_file():
+            raise StoreError(f"there is no status file {path}: {_kind(path)}")
         check_header(path)
         view = _view(path)
         try:

@@ -34,6 +34,27 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
+class _Appended:
+    """A file whose end is written; one that was renamed or deleted (logrotate) begins anew."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._fd: int | None = None
+
+    def open(self, *, end_line: bool = True) -> int:
+        """Return the descriptor.  `end_line` as in `open_to_append`."""
+        if self._fd is not None and is_gone(self.path, self._fd):
+            self.close()
+        if self._fd is None:
+            self._fd = open_to_append(self.path, end_line=end_line)
+        return self._fd
+
+    def close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+
 class Journal:
     """Appends lines to the run log, the history and the tree log.
 
@@ -52,11 +73,10 @@ class Journal:
         *,
         tree: Path | None = None,
     ) -> None:
-        self._paths = (log, hist)
+        self._files = _Appended(log), _Appended(hist)
         self._tree = tree
         self._clock = clock
-        self._log: int | None = open_to_append(log)
-        self._hist: int | None = None
+        self._files[0].open()
         #: Lines of the log and of the history until the end of `together`.
         self._waiting: tuple[list[str], list[str]] = ([], [])
         self._waits = False
@@ -64,7 +84,6 @@ class Journal:
 
     def log(self, message: str) -> None:
         """Append a message with the time of day."""
-        assert self._log is not None, "closed"
         if not self._waiting[0]:
             # one time for all lines of a block
             self._stamp = time.strftime("%Y-%m-%d %H:%M:%S", self._clock())
@@ -73,8 +92,6 @@ class Journal:
 
     def history(self, lines: Sequence[str]) -> None:
         """Append lines to the history in one write."""
-        if self._hist is None:
-            self._hist = open_to_append(self._paths[1])
         self._waiting[1].extend([f"{one_line(line)}\n" for line in lines])
         self._write()
 
@@ -91,13 +108,11 @@ class Journal:
     def _write(self) -> None:
         if self._waits:
             return
-        for lines, fd, path in zip(
-            self._waiting, (self._log, self._hist), self._paths, strict=True
-        ):
-            if lines and fd is not None:
+        for lines, file in zip(self._waiting, self._files, strict=True):
+            if lines:
                 data = "".join(lines).encode()
                 lines.clear()
-                write_through(fd, data, path)
+                write_through(file.open(), data, file.path)
 
     def snapshot(self, line: str, *, unless_last: bool = False) -> None:
         """Append a line of JSON to the tree log.
@@ -118,7 +133,7 @@ class Journal:
     def complete_log(self, messages: Sequence[str]) -> None:
         """Log the missing ones of the last messages."""
         size = 2 * sum(map(len, messages)) + _TAIL
-        logged = self._tail(self._paths[0], size) if messages else b""
+        logged = self._tail(self._files[0].path, size) if messages else b""
         with self.together():
             for message in messages:
                 if f" {one_line(message)}\n".encode() not in logged:
@@ -128,7 +143,7 @@ class Journal:
         """Append the missing part of the last lines: all, the end, or nothing."""
         # the line end before it excludes a match within a line
         block = ("\n" + "".join(f"{one_line(line)}\n" for line in lines)).encode()
-        tail = b"\n" + self._tail(self._paths[1], max(_TAIL, 2 * len(block)))
+        tail = b"\n" + self._tail(self._files[1].path, max(_TAIL, 2 * len(block)))
         if block in tail:
             return
         first = block[: block.index(b"\n", 1) + 1]
@@ -140,10 +155,9 @@ class Journal:
         else:
             # a kill may have cut even the first line short
             written = next(n for n in range(len(first) - 1, -1, -1) if tail.endswith(first[:n]))
-        if self._hist is None:
-            self._hist = open_to_append(self._paths[1], end_line=written < 2)
+        fd = self._files[1].open(end_line=written < 2)
         # without the line end before it
-        write_through(self._hist, block[max(1, written) :], self._paths[1])
+        write_through(fd, block[max(1, written) :], self._files[1].path)
 
     def _tail(self, path: Path, size: int) -> bytes:
         """Return the end of a file, b"" without a file."""
@@ -158,10 +172,16 @@ class Journal:
 
     def close(self) -> None:
         """Close both files; idempotent."""
-        for fd in (self._log, self._hist):
-            if fd is not None:
-                os.close(fd)
-        self._log = self._hist = None
+        for file in self._files:
+            file.close()
+
+
+def is_gone(path: Path, fd: int) -> bool:
+    """Return whether an open file has been moved, deleted or replaced."""
+    try:
+        return not os.path.samestat(os.stat(path), os.fstat(fd))
+    except FileNotFoundError:
+        return True
 
 
 def open_to_append(path: Path, *, end_line: bool = True) -> int:

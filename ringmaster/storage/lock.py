@@ -1,16 +1,23 @@
 """The lock of a competition.
 
-The run log is locked by an exclusive `flock` while a run is alive: two runs of one
-competition exclude each other.  The kernel releases the lock when its holder dies.
-Editors replace the control file, but not the log.  A reader takes a shared lock for an
-instant; a run that starts then waits for it.
+A live run locks the file that must not be written by two runs, the status file: a log may
+be renamed or deleted during a run.  The kernel releases the lock when its holder dies.  A
+reader takes a shared lock for an instant; a run that starts then waits for it.
+
+The lock is one of an open file description (fcntl(2)).  It does not meet SQLite's own locks,
+which are for other bytes and belong to processes, as `flock` would on some file systems.  A
+system without such locks has `flock` on the run log (`OutputPaths.locked`).
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import stat
+import struct
+import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -19,44 +26,50 @@ from ringmaster.errors import AlreadyRunning, StoreUnwritable
 #: Seconds to wait for readers, and between two tries.
 _PATIENCE = 5.0
 _PAUSE = 0.001
+#: `struct flock` of fcntl(2): type, whence, start, length, process.
+_FLOCK = struct.Struct("hhqqi")
+_KINDS = {fcntl.LOCK_EX: fcntl.F_WRLCK, fcntl.LOCK_SH: fcntl.F_RDLCK, fcntl.LOCK_UN: fcntl.F_UNLCK}
 
 
 class CompetitionLock:
     """The lock of a competition, held inside the `with` block.
 
-    Raises AlreadyRunning when another process holds it, StoreUnwritable when the log
+    An empty file is made if there is none, and deleted at the end if it is still empty.
+
+    Raises AlreadyRunning when another process holds it, StoreUnwritable when the file
     cannot be created or locked.
     """
 
-    def __init__(self, log: Path) -> None:
-        self._log = log
+    def __init__(self, file: Path) -> None:
+        self._file = file
         self._fd: int | None = None
 
     def __enter__(self) -> CompetitionLock:
         while self._fd is None:
-            fd = _open(self._log, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+            fd = _open(self._file, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             try:
                 self._acquire(fd)
-                if _is_still(self._log, fd):
+                if _is_still(self._file, fd):
                     self._fd = fd
             finally:
-                # `reset` deleted the log before it was locked
+                # `reset` deleted the file before it was locked
                 if self._fd is None:
                     os.close(fd)
         return self
 
     def _acquire(self, fd: int) -> None:
         deadline = time.monotonic() + _PATIENCE
-        while not _try_lock(fd, fcntl.LOCK_EX, self._log):
-            if not _try_lock(fd, fcntl.LOCK_SH, self._log) or time.monotonic() > deadline:
+        while not _try_lock(fd, fcntl.LOCK_EX, self._file):
+            if not _try_lock(fd, fcntl.LOCK_SH, self._file) or time.monotonic() > deadline:
                 holder = _holder(fd)
+                name = self._file.stem
                 raise AlreadyRunning(
-                    f"{self._log.stem} is being run by another ringmaster"
+                    f"{name} is being run by another ringmaster"
                     + (f" (process {holder})" if holder else "")
-                    + f"; wait for it, or end it: ringmaster {self._log.stem}.ctl stop"
+                    + f"; wait for it, or end it: ringmaster {name}.ctl stop"
                 )
             # only shared locks: a reader looks at it
-            fcntl.flock(fd, fcntl.LOCK_UN)
+            _try_lock(fd, fcntl.LOCK_UN, self._file)
             time.sleep(_PAUSE)
 
     def __exit__(
@@ -66,69 +79,80 @@ class CompetitionLock:
         trace: TracebackType | None,
     ) -> None:
         if self._fd is not None:
+            if _is_still(self._file, self._fd) and not os.fstat(self._fd).st_size:
+                self._file.unlink(missing_ok=True)
             os.close(self._fd)
             self._fd = None
 
 
-def is_locked(log: Path) -> bool:
-    """Whether a run is alive.  Raises StoreUnwritable when the log cannot be opened."""
+def is_locked(file: Path) -> bool:
+    """Return whether a run is alive.  Raises StoreUnwritable if the file cannot be opened."""
     try:
-        fd = _open(log, os.O_RDONLY)
+        fd = _open(file, os.O_RDONLY)
     except FileNotFoundError:
         return False
     try:
-        return not _try_lock(fd, fcntl.LOCK_SH, log)
+        return not _try_lock(fd, fcntl.LOCK_SH, file)
     finally:
         os.close(fd)
 
 
-def _open(log: Path, flags: int) -> int:
-    """Open the log.  Raises StoreUnwritable; without O_CREAT also FileNotFoundError."""
+def check_idle(file: Path) -> None:
+    """Raise AlreadyRunning if a run is alive, StoreUnwritable if that cannot be known."""
+    if file.exists():
+        with CompetitionLock(file):
+            pass
+
+
+def _open(file: Path, flags: int) -> int:
+    """Open the file.  Raises StoreUnwritable; without O_CREAT also FileNotFoundError."""
+    doing = "write" if flags & os.O_CREAT else "read"
     try:
-        return os.open(log, flags | os.O_CLOEXEC, 0o666)
+        # a pipe of this name must not stop the program
+        fd = os.open(file, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
     except FileNotFoundError:
         if not flags & os.O_CREAT:
             raise
-        raise StoreUnwritable(f"cannot write {log}: there is no folder {log.parent}") from None
+        raise StoreUnwritable(f"cannot write {file}: there is no folder {file.parent}") from None
     except OSError as error:
-        doing = "write" if flags & os.O_CREAT else "read"
-        raise StoreUnwritable(f"cannot {doing} {log}: {error.strerror}") from error
+        raise StoreUnwritable(f"cannot {doing} {file}: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise StoreUnwritable(f"cannot {doing} {file}: it is not a regular file")
+    return fd
 
 
-def _try_lock(fd: int, kind: int, log: Path) -> bool:
+def _try_lock(fd: int, kind: int, file: Path) -> bool:
     try:
-        fcntl.flock(fd, kind | fcntl.LOCK_NB)
+        if sys.platform == "linux":
+            fcntl.fcntl(fd, fcntl.F_OFD_SETLK, _FLOCK.pack(_KINDS[kind], os.SEEK_SET, 0, 1, 0))
+        else:
+            fcntl.flock(fd, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError as error:
         raise StoreUnwritable(
-            f"cannot lock {log}: {error.strerror}; keep the competition on a file system "
+            f"cannot lock {file}: {error.strerror}; keep the competition on a file system "
             "that has locks"
         ) from error
     return True
 
 
-def _is_still(log: Path, fd: int) -> bool:
+def _is_still(file: Path, fd: int) -> bool:
     try:
-        there = os.stat(log)
+        return os.path.samestat(os.stat(file), os.fstat(fd))
     except OSError:
         return False  # opening it again raises the error
-    here = os.fstat(fd)
-    return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
 
 
 def _holder(fd: int) -> int | None:
-    """Return the process that holds the exclusive lock, if Linux lists it."""
-    here = os.fstat(fd)
-    file = f"{os.major(here.st_dev):02x}:{os.minor(here.st_dev):02x}:{here.st_ino}"
-    try:
-        lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
-    except (OSError, ValueError):
-        return None
-    for line in lines:
-        # "1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF", proc(5)
-        words = line.split()
-        if words[1:2] == ["FLOCK"] and words[3:4] == ["WRITE"] and words[5:6] == [file]:
-            # 0 or -1: in another container
-            return int(words[4]) if words[4].isdecimal() and words[4] != "0" else None
+    """Return the process that holds the exclusive lock, if /proc shows it."""
+    file = os.fstat(fd)
+    for place in Path("/proc").glob("[0-9]*/fd/*"):
+        with suppress(OSError):  # processes of other users, or gone
+            if os.path.samestat(os.stat(place), file):
+                # "lock: 1: OFDLCK ADVISORY WRITE -1 fe:00:1234 0 0", proc_pid_fdinfo(5)
+                told = place.parent.with_name("fdinfo").joinpath(place.name).read_text("ascii")
+                if "OFDLCK" in told and " WRITE " in told:
+                    return int(place.parts[2])
     return None

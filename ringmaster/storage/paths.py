@@ -10,6 +10,7 @@ import fcntl
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from glob import escape
@@ -145,7 +146,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
         return self.control.absolute().with_suffix(suffix)
 
     status = _Output(".status", "The store.")
-    log = _Output(".log", "The run log; a live run locks it.")
+    log = _Output(".log", "The run log.")
     hist = _Output(".hist", "The history of results.")
     report = _Output(".report", "The report of the last run.")
     page = _Output(".html", "The report with pictures.")
@@ -157,6 +158,17 @@ class OutputPaths(msgspec.Struct, frozen=True):
     void = _Output(".void", "The folder of records of void games.")
     gtplogs = _Output(".gtplogs", "The folder of protocol transcripts.")
     live = _Output(".live", "The folder of records of games in progress.")
+
+    @property
+    def locked(self) -> Path:
+        """The file that a live run locks (see `lock`)."""
+        return self.status if sys.platform == "linux" else self.log
+
+    @property
+    def has_results(self) -> bool:
+        """Whether there is a status file; a run that is checking its players has an empty one."""
+        status = self.status
+        return status.exists() and not (status.is_file() and status.stat().st_size == 0)
 
     def collected(self, suffix: str) -> Path:
         """Return the file of all game records of one format."""
@@ -193,7 +205,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
 
     def check_first_run(self) -> None:
         """Raise ForeignFiles if a first run would write files of another program."""
-        if not self.status.is_file() or maker(self.status) != "ringmaster":
+        if not self.has_results or maker(self.status) != "ringmaster":
             # the modules of these files recognise them
             others = {self.page, self.positions, self.features}
             self.check([path for path in self.existing() if path not in others])

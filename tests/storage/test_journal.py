@@ -311,7 +311,7 @@ def test_lines_of_a_block_are_written_at_its_end_even_after_an_error(tmp_path: P
             journal.history(["first", "second"])
             journal.log("two")
             assert log.read_text() == ""
-            assert hist.read_text() == ""
+            assert not hist.exists()
             raise _Killed
 
     with pytest.raises(_Killed):
@@ -321,3 +321,17 @@ def test_lines_of_a_block_are_written_at_its_end_even_after_an_error(tmp_path: P
     journal.history(["third"])
     assert hist.read_text() == "first\nsecond\nthird\n"
     journal.close()
+
+
+@pytest.mark.parametrize("rotate", ["rename", "delete"])
+def test_rotated_files_are_begun_anew(tmp_path: Path, rotate: str) -> None:
+    log, hist = tmp_path / "t.log", tmp_path / "t.hist"
+    with opened(tmp_path) as journal:
+        journal.log("before")
+        journal.history(["game 1"])
+        for file in (log, hist):
+            file.rename(f"{file}.1") if rotate == "rename" else file.unlink()
+        journal.log("after")
+        journal.history(["game 2"])
+    assert log.read_text() == "2026-03-01 12:00:05 after\n"
+    assert hist.read_text() == "game 2\n"

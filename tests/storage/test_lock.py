@@ -6,17 +6,19 @@ import errno
 import fcntl
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from ringmaster.errors import AlreadyRunning, StoreUnwritable
-from ringmaster.storage.lock import CompetitionLock, is_locked
+from ringmaster.storage import lock
+from ringmaster.storage.lock import CompetitionLock, check_idle, is_locked
 
 HOLD = """
 import subprocess, sys
@@ -32,9 +34,9 @@ with CompetitionLock(Path(sys.argv[1])):
 
 
 @contextmanager
-def holder(log: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def holder(status: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A process that holds the lock, and the pid of a child it has started."""
-    command = [sys.executable, "-c", HOLD, str(log)]
+    command = [sys.executable, "-c", HOLD, str(status)]
     root = Path(__file__).parents[2]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root
@@ -51,19 +53,19 @@ def holder(log: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
                 pass
 
 
-def take(log: Path) -> None:
-    with CompetitionLock(log):
+def take(status: Path) -> None:
+    with CompetitionLock(status):
         pass
 
 
 def test_second_run_is_refused_while_one_is_alive(tmp_path: Path) -> None:
-    log = tmp_path / "tune.log"
-    assert not is_locked(log)
-    assert not log.exists()
-    with holder(log) as (process, _):
-        assert is_locked(log)
+    status = tmp_path / "tune.status"
+    assert not is_locked(status)
+    assert not status.exists()
+    with holder(status) as (process, _):
+        assert is_locked(status)
         with pytest.raises(AlreadyRunning, match="tune is being run") as caught:
-            take(log)
+            take(status)
         assert str(caught.value).endswith("or end it: ringmaster tune.ctl stop")
         if sys.platform == "linux":
             assert f"(process {process.pid})" in str(caught.value)
@@ -71,95 +73,95 @@ def test_second_run_is_refused_while_one_is_alive(tmp_path: Path) -> None:
         process.stdin.write("\n")
         process.stdin.flush()
         assert process.wait() == 0
-        assert not is_locked(log)
-        take(log)
+        assert not is_locked(status)
+        take(status)
 
 
 def test_lock_of_a_killed_run_is_free_though_its_engines_live(tmp_path: Path) -> None:
-    log = tmp_path / "tune.log"
-    with holder(log) as (process, engine):
+    status = tmp_path / "tune.status"
+    with holder(status) as (process, engine):
         process.send_signal(signal.SIGKILL)
         process.wait()
         os.kill(engine, 0)
-        assert not is_locked(log)
-        take(log)
+        assert not is_locked(status)
+        take(status)
 
 
 def test_process_cannot_take_it_twice(tmp_path: Path) -> None:
-    log = tmp_path / "t.log"
-    with CompetitionLock(log):
-        assert is_locked(log)
+    status = tmp_path / "t.status"
+    with CompetitionLock(status):
+        assert is_locked(status)
         with pytest.raises(AlreadyRunning):
-            take(log)
-        assert is_locked(log)
-    assert not is_locked(log)
+            take(status)
+        assert is_locked(status)
+    assert not is_locked(status)
 
 
-def test_lock_neither_changes_nor_empties_the_log(tmp_path: Path) -> None:
-    log = tmp_path / "t.log"
-    log.write_text("lines\n")
-    take(log)
-    is_locked(log)
-    assert log.read_text() == "lines\n"
+def test_lock_does_not_change_the_file(tmp_path: Path) -> None:
+    status = tmp_path / "t.status"
+    status.write_text("lines\n")
+    take(status)
+    is_locked(status)
+    assert status.read_text() == "lines\n"
 
 
 def test_it_is_released_by_an_exception(tmp_path: Path) -> None:
-    log = tmp_path / "t.log"
+    status = tmp_path / "t.status"
 
     def fail() -> None:
-        with CompetitionLock(log):
+        with CompetitionLock(status):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         fail()
-    assert not is_locked(log)
+    assert not is_locked(status)
 
 
-def test_deleted_log_is_created_and_locked_again(
+def test_deleted_file_is_created_and_locked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = tmp_path / "t.log"
-    flock = fcntl.flock
+    status = tmp_path / "t.status"
+    try_lock = lock._try_lock
     deleted: list[bool] = []
 
-    def reset_first(fd: int, kind: int) -> None:
+    def reset_first(fd: int, kind: int, file: Path) -> bool:
         if not deleted:
             deleted.append(True)
-            log.unlink()
-        flock(fd, kind)
+            status.unlink()
+        return try_lock(fd, kind, file)
 
-    monkeypatch.setattr(fcntl, "flock", reset_first)
+    monkeypatch.setattr(lock, "_try_lock", reset_first)
     before = len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
-    with CompetitionLock(log):
-        assert is_locked(log)
+    with CompetitionLock(status):
+        assert is_locked(status)
     if sys.platform == "linux":
         assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_replaced_log_is_the_one_that_is_locked(
+def test_replaced_file_is_the_one_that_is_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = tmp_path / "t.log"
-    flock = fcntl.flock
+    status = tmp_path / "t.status"
+    try_lock = lock._try_lock
 
     with ExitStack() as other:
 
-        def another_run_first(fd: int, kind: int) -> None:
-            monkeypatch.setattr(fcntl, "flock", flock)
-            log.unlink()
-            other.enter_context(CompetitionLock(log))
-            flock(fd, kind)
+        def another_run_first(fd: int, kind: int, file: Path) -> bool:
+            monkeypatch.setattr(lock, "_try_lock", try_lock)
+            status.unlink()
+            other.enter_context(CompetitionLock(status))
+            return try_lock(fd, kind, file)
 
-        monkeypatch.setattr(fcntl, "flock", another_run_first)
+        monkeypatch.setattr(lock, "_try_lock", another_run_first)
         with pytest.raises(AlreadyRunning):
-            take(log)
+            take(status)
 
 
 def test_starting_run_waits_for_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = tmp_path / "t.log"
-    log.touch()
-    looking = os.open(log, os.O_RDONLY)
-    fcntl.flock(looking, fcntl.LOCK_SH)
+    status = tmp_path / "t.status"
+    status.touch()
+    looking = os.open(status, os.O_RDONLY)
+    assert lock._try_lock(looking, fcntl.LOCK_SH, status)
     pauses = []
 
     def look_no_more(seconds: float) -> None:
@@ -168,62 +170,100 @@ def test_starting_run_waits_for_a_reader(tmp_path: Path, monkeypatch: pytest.Mon
             os.close(looking)
 
     monkeypatch.setattr(time, "sleep", look_no_more)
-    take(log)
+    take(status)
     assert len(pauses) == 3
 
 
 def test_wait_for_readers_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = tmp_path / "t.log"
-    log.touch()
+    status = tmp_path / "t.status"
+    status.touch()
     now = iter(range(100))
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     monkeypatch.setattr(time, "monotonic", lambda: float(next(now)))
-    with log.open() as looking:
-        fcntl.flock(looking, fcntl.LOCK_SH)
+    with status.open() as looking:
+        assert lock._try_lock(looking.fileno(), fcntl.LOCK_SH, status)
         with pytest.raises(AlreadyRunning):
-            take(log)
+            take(status)
 
 
 def test_readers_do_not_disturb_one_another(tmp_path: Path) -> None:
-    log = tmp_path / "t.log"
-    log.touch()
-    with log.open() as looking:
-        fcntl.flock(looking, fcntl.LOCK_SH)
-        assert not is_locked(log)
+    status = tmp_path / "t.status"
+    status.touch()
+    with status.open() as looking:
+        assert lock._try_lock(looking.fileno(), fcntl.LOCK_SH, status)
+        assert not is_locked(status)
 
 
-def test_folder_that_is_not_there_or_a_log_that_is_a_folder_is_a_clear_error(
+def test_folder_that_is_not_there_or_a_file_that_is_a_folder_is_a_clear_error(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(StoreUnwritable, match="there is no folder"):
-        take(tmp_path / "none" / "t.log")
-    assert not is_locked(tmp_path / "none" / "t.log")
-    (tmp_path / "t.log").mkdir()
-    with pytest.raises(StoreUnwritable, match=r"cannot write .*t\.log: Is a directory"):
-        take(tmp_path / "t.log")
+        take(tmp_path / "none" / "t.status")
+    assert not is_locked(tmp_path / "none" / "t.status")
+    (tmp_path / "t.status").mkdir()
+    with pytest.raises(StoreUnwritable, match=r"cannot write .*t\.status: Is a directory"):
+        take(tmp_path / "t.status")
 
 
 def test_file_system_without_locks_is_a_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_locks(fd: int, kind: int) -> None:
+    (tmp_path / "t.status").touch()
+
+    def no_locks(*arguments: object) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-    monkeypatch.setattr(fcntl, "flock", no_locks)
+    monkeypatch.setattr(fcntl, "fcntl" if sys.platform == "linux" else "flock", no_locks)
     with pytest.raises(StoreUnwritable, match="cannot lock"):
-        take(tmp_path / "t.log")
+        take(tmp_path / "t.status")
     with pytest.raises(StoreUnwritable, match="cannot lock"):
-        is_locked(tmp_path / "t.log")
+        is_locked(tmp_path / "t.status")
 
 
 def test_without_proc_the_process_is_not_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def none(self: Path, **_: object) -> str:
-        raise FileNotFoundError(self)
-
-    log = tmp_path / "t.log"
-    with CompetitionLock(log):
-        monkeypatch.setattr(Path, "read_text", none)
+    status = tmp_path / "t.status"
+    with CompetitionLock(status):
+        monkeypatch.setattr(Path, "glob", lambda self, pattern: iter(()))
         with pytest.raises(AlreadyRunning, match="by another ringmaster; wait"):
-            take(log)
+            take(status)
+
+
+def test_lock_leaves_no_empty_file(tmp_path: Path) -> None:
+    status = tmp_path / "t.status"
+    take(status)
+    assert not status.exists()
+    with CompetitionLock(status):
+        status.write_text("results")
+    assert status.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux locks the status file")
+def test_reading_and_closing_the_status_file_does_not_end_its_lock(tmp_path: Path) -> None:
+    status = tmp_path / "t.status"
+    with CompetitionLock(status):
+        status.read_bytes()
+        with pytest.raises(AlreadyRunning):
+            check_idle(status)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux locks the status file")
+def test_lock_and_sqlite_do_not_meet(tmp_path: Path) -> None:
+    status = tmp_path / "t.status"
+    with CompetitionLock(status):
+        for mode in ("WAL", "DELETE"):
+            with closing(sqlite3.connect(status, timeout=0)) as connection:
+                connection.execute(f"PRAGMA journal_mode = {mode}")
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+                connection.execute(f"CREATE TABLE {mode}_table (x)")
+                connection.commit()
+                assert is_locked(status)
+
+
+def test_pipe_in_the_place_of_the_file_is_a_clear_error(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "t.status")
+    with pytest.raises(StoreUnwritable, match="not a regular file"):
+        take(tmp_path / "t.status")
+    with pytest.raises(StoreUnwritable, match="not a regular file"):
+        is_locked(tmp_path / "t.status")

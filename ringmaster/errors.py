@@ -9,7 +9,7 @@
     ├── DatasetError                    labelled positions: file and line, or record
     ├── ParameterFileError              a parameter file: file, line and the line itself
     ├── StoreError                      the status file
-    │   ├── StoreCorrupt, StoreTooNew, StoreUnwritable
+    │   ├── StoreCorrupt, StoreReplaced, StoreTooNew, StoreUnwritable
     │   │   └── StoreChanged            written during a read
     │   └── StateRefused, AlreadyRunning, ForeignFiles
     ├── CompetitionHalted               repeated void games, a fatal result
@@ -129,6 +129,10 @@ class StoreError(RingmasterError):
 
 class StoreCorrupt(StoreError):
     """The status file is damaged, or is not a status file."""
+
+
+class StoreReplaced(StoreError):
+    """The status file is another one than at the start of the run."""
 
 
 class StoreTooNew(StoreError):

@@ -386,8 +386,7 @@ class LoadedCompetition:
         )
 
     def write_report(self) -> None:
-        """Write the report's file.  Raises StoreUnwritable, ForeignFiles."""
-        self.paths.check([self.paths.report])
+        """Write the report's file; its origin was checked.  Raises StoreUnwritable."""
         try:
             self.paths.report.write_text(self.report_text(), encoding="utf-8")
         except OSError as error:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from typing import NamedTuple
 
 import msgspec
@@ -20,7 +20,14 @@ import ringmaster
 from ringmaster.competitions.competition import Reaction
 from ringmaster.conditions import NOTE
 from ringmaster.control.changes import MOST, Comparison
-from ringmaster.errors import CompetitionHalted, ControlFileError, SettingError, counted
+from ringmaster.errors import (
+    CompetitionHalted,
+    ControlFileError,
+    RingmasterError,
+    SettingError,
+    StoreError,
+    counted,
+)
 from ringmaster.execution.executor import Done, ErrorLines, Executor
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import CheckJob, GameJob, Task
@@ -32,7 +39,8 @@ from ringmaster.run_log import RunLog
 from ringmaster.storage.entries import IssuedJob, PendingRecord, RunEntry
 from ringmaster.storage.journal import Journal
 from ringmaster.storage.records import GameRecords
-from ringmaster.storage.store import Store, Transaction
+from ringmaster.storage.store import Store
+from ringmaster.storage.transaction import Transaction
 
 #: A state of more bytes than SMALL_STATE is stored once per BYTES_A_RESULT x results.
 SMALL_STATE, BYTES_A_RESULT = 4096, 1024
@@ -118,6 +126,8 @@ class Ringmaster:
         if not paths.log.stat().st_size:
             # this line identifies the log in later runs
             self._journal.log(f"log of {loaded.code}, by ringmaster {ringmaster.__version__}")
+        # not later: reading the status file and closing it would end SQLite's locks
+        paths.check([paths.report])
         with self._control.signals:
             self._display.start()
             try:
@@ -250,12 +260,16 @@ class Ringmaster:
                 self._journal.log(f"changed since the last run: {line}")
         for text in (*self._loaded.effects, *self._competition.notices()):
             self._run_log.say(text)
+        self._copies = self._store.daily_copies(self._run_log.warn)
         self._play_began = time.monotonic()
         reason = "error"
         try:
             self._issue_first()
             self._loop()
             reason = self._reason()
+        except RingmasterError as error:
+            self._journal.log(f"error: {error}")
+            raise
         finally:
             self._finish(number, reason)
 
@@ -302,8 +316,10 @@ class Ringmaster:
                 transaction.save_state(self._competition.state())
             if self._records is not None:
                 self._records.finish()
-        self._store.end_run(number, self._clock(), reason)
         self._journal.log(f"run {number} ended: {reason}")
+        # the error that ended it is told, not another of the same cause
+        with suppress(StoreError) if reason == "error" else nullcontext():
+            self._store.end_run(number, self._clock(), reason)
         progress = self._competition.progress()
         total = "" if progress.total is None else f"/{progress.total}"
         more = "" if self._competition.finished() else "; run it again to resume"
@@ -425,6 +441,7 @@ class Ringmaster:
             self._control.check()
             if self._control.signals.received is not None:
                 return
+            self._copies.write_if_due()
             self._display.update(self._view)
             due = self._display.next_update()
             if self._executor.slots > self._slots and not self._control.paused:

@@ -137,7 +137,7 @@ def memory_store(now: Callable[[], float] = time.time) -> Store:
     """Return an empty store in memory; `now` returns seconds since the epoch."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     migrate(connection, "memory")
-    path = Path("memory")
+    path = Path("t.status")
     return Store(path, View(path, connection), now=now)
 
 

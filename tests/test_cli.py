@@ -585,6 +585,33 @@ def test_second_run_is_refused_while_one_is_alive_and_only_then(tmp_path: Path) 
 
 
 @pytest.mark.process
+@pytest.mark.parametrize("change", ["deleted", "replaced"])
+def test_run_whose_status_file_is_replaced_stops_and_rescues_its_results(
+    tmp_path: Path, change: str
+) -> None:
+    control = write_control_file(tmp_path, PLAYOFF, 100_000)
+    process = start(control, "-q")
+    try:
+        _wait_for_games(control)
+        control.with_suffix(".status").unlink()
+        if change == "replaced":
+            control.with_suffix(".status").write_bytes(b"")
+        assert process.wait(30) == 1
+    finally:
+        process.kill()
+        process.wait()
+    (rescued,) = tmp_path.glob("event.rescued-*.status")
+    log = control.with_suffix(".log").read_text()
+    assert "moved, deleted or replaced while the run was writing it: the run stops" in log
+    assert living_engines(control) == []
+    assert ringmaster(control, "restore", str(rescued)).returncode == 0
+    before = shown(control)["games"]["completed"]
+    assert before > 0
+    assert ringmaster(control, "-q", "-g", "5").returncode == 0
+    assert shown(control)["games"]["completed"] == before + 5
+
+
+@pytest.mark.process
 def test_stop_ends_a_run_after_its_games_in_progress(tmp_path: Path) -> None:
     control = write_control_file(tmp_path, PLAYOFF, 100_000)
     process = start(control, "-q", "-j", "2")

@@ -166,7 +166,20 @@ VERBS: dict[str, tuple[Verb, ...]] = {
         Verb("stop", "stop a run after its games in progress", "stop.stop"),
         Verb("verify", "play more games of a tune's closing match", "run.verify", notes=KEYS),
         Verb("diff", "list changes of the control file since the last run", "show.diff"),
-        Verb("reset", "delete all output files, after a question", "stop.reset"),
+        Verb(
+            "backup",
+            "copy the status file, also during a run",
+            "keep.backup",
+            (CONTROL_FILE, Argument("FILE", "the copy (default: in FILE.backups)", "?")),
+        ),
+        Verb(
+            "restore",
+            "put a copy in the place of the status file, which is kept",
+            "keep.restore",
+            (CONTROL_FILE, Argument("FILE", "the copy (default: list the copies)", "?")),
+        ),
+        Verb("fsck", "verify the status file, history and records, and repair them", "keep.fsck"),
+        Verb("reset", "delete all output files but copies, after a question", "stop.reset"),
     ),
     "use the results": (
         Verb("show", "print the results, also during a run", "show.show"),

@@ -9,6 +9,7 @@ import time
 from ringmaster.commands.console import DONE, REPORTED, say, say_data
 from ringmaster.commands.loading import accepted, compared, print_changes, restore
 from ringmaster.errors import UsageError
+from ringmaster.storage.paths import OutputPaths
 
 
 def show(arguments: argparse.Namespace) -> int:
@@ -52,9 +53,10 @@ def report(arguments: argparse.Namespace) -> int:
     """Write the report as text and as a page."""
     from ringmaster.page_data import write_page
 
+    paths = OutputPaths(arguments.control_file)
+    paths.check([paths.report, paths.page])
     with accepted(arguments) as (loaded, store):
         restore(loaded, store)
-        loaded.paths.check([loaded.paths.page])
         loaded.write_report()
         write_page(loaded, store, loaded.paths.page)
     return DONE

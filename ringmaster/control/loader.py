@@ -38,7 +38,18 @@ from ringmaster.model.settings import (
 
 #: Extensions of the files that a competition writes beside its control file.
 OUTPUT_EXTENSIONS = frozenset(
-    {".status", ".log", ".hist", ".report", ".html", ".cmd", ".games", ".void", ".gtplogs"}
+    {
+        ".status",
+        ".log",
+        ".hist",
+        ".report",
+        ".html",
+        ".cmd",
+        ".games",
+        ".void",
+        ".gtplogs",
+        ".backups",
+    }
 )
 
 

@@ -21,6 +21,9 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from ringmaster.errors import StoreChanged, StoreCorrupt, StoreError, StoreUnwritable
+from ringmaster.storage import rows
+from ringmaster.storage.copies import folder_of, new_name, write_copy
+from ringmaster.storage.guard import check_pair, renew, structure_faults, unpaired
 from ringmaster.storage.migrations import MIGRATIONS, check, check_header, migrate
 
 #: Seconds to wait for another process that writes.
@@ -52,8 +55,11 @@ def decoding(path: Path) -> Iterator[None]:
         raise StoreCorrupt(_damaged(path, error)) from error
 
 
-def _damaged(path: Path, error: Exception) -> str:
-    return f"{path} is damaged ({error}); restore a copy of it, or use reset to start over"
+def _damaged(path: Path, error: object) -> str:
+    return (
+        f"{path} is damaged ({error}).  To repair it: ringmaster {path.stem}.ctl fsck (the "
+        "damaged file is kept)"
+    )
 
 
 def translate(path: Path, error: sqlite3.Error, doing: str = "write") -> Exception:
@@ -94,30 +100,32 @@ def translate(path: Path, error: sqlite3.Error, doing: str = "write") -> Excepti
 def connect(path: Path) -> sqlite3.Connection:
     """Return a connection that may write; create or migrate the file if necessary.
 
-    Raises StoreError; a refused file is not changed.
+    Raises StoreError; a refused or damaged file is not changed.
     """
     if path.exists() and not path.is_file():
         raise StoreUnwritable(f"cannot write {path}: {_kind(path)}")
     with translated(path):
         check_header(path)
         if _size(_companions(path)[0]):
-            # the version may still be in the `-wal`
-            with closing(_reader(path)) as reader:
-                check(reader, str(path))
+            _check_wal(path)
         connection = _open(str(path))
         try:
-            check(connection, str(path))
+            version = check(connection, str(path))
+            if version:
+                _check_whole(path, connection, structure_faults(connection))
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             # Debian's SQLite writes zeros over deleted data, here a record a game
             connection.execute("PRAGMA secure_delete = OFF")
-            # a checkpoint forces the disk: fewer of them, of at most 16 MiB
-            connection.execute("PRAGMA wal_autocheckpoint = 4000")
+            # the store makes them, and `guard` must know when
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+            if 0 < version < len(MIGRATIONS):
+                copy = new_name(folder_of(path), f"before-format-{len(MIGRATIONS)}")
+                write_copy(connection, copy)
             migrate(connection, str(path))
-            # SQLite opens a write-protected file for reading: find out now
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("UPDATE counts SET void = void")
-            connection.execute("ROLLBACK")
+            _check_whole(path, connection, rows.faults(connection))
+            # SQLite opens a write-protected file for reading: this would fail
+            renew(connection)
         except BaseException:
             connection.close()
             raise
@@ -126,6 +134,27 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def _kind(path: Path) -> str:
     return "it is a folder" if path.is_dir() else "it is not a regular file"
+
+
+def _check_wal(path: Path) -> None:
+    """Check version and origin of a file with a `-wal`, where the version may still be.
+
+    Raises StoreError, sqlite3.Error.
+    """
+    try:
+        with closing(_reader(path)) as whole, closing(_in_place(path)) as alone:
+            check_pair(path, alone, whole)
+            check(whole, str(path))
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError):
+            raise
+        raise unpaired(path) from error
+
+
+def _check_whole(path: Path, connection: sqlite3.Connection, faults: Iterator[str]) -> None:
+    """Raise StoreCorrupt for the first fault."""
+    for fault in faults:
+        raise StoreCorrupt(_damaged(path, fault))
 
 
 class View:
@@ -214,6 +243,15 @@ def connect_readonly(path: Path) -> View:
             view.connection.close()
             raise
     return view
+
+
+def private_copy(path: Path) -> sqlite3.Connection:
+    """Return a private copy of a file's data, as `migrate` would make it.  Raises StoreError."""
+    view = connect_readonly(path)
+    try:
+        return view.copied()
+    finally:
+        view.connection.close()
 
 
 def _view(path: Path) -> View:

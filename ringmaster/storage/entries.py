@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import zlib
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import EngineUsage, EvaluationResult, GameResult
+
+#: Plain names of files.
+_FILE_NAME = re.compile(r"[A-Za-z0-9!#$%&*+\-:;<=>?^_~][A-Za-z0-9!#$%&*+\-.:;<=>?^_~]{0,199}")
 
 decode = msgspec.json.decode
 _encode = msgspec.json.encode
@@ -140,10 +145,26 @@ def _clean(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def unpacked(game_id: str, attempt: int, folder: str, name: str, text: bytes) -> PendingRecord:
-    """Return a stored game record."""
+def file_name(name: str) -> str:
+    """Return a name that is a plain file name; it may come from a stranger's status file.
+
+    Raises ValueError.
+    """
+    if not _FILE_NAME.fullmatch(name):
+        raise ValueError(f"{name!r} cannot be the name of a game or its record")
+    return name
+
+
+def unpacked(
+    status: Path, game_id: str, attempt: int, folder: str, name: str, text: bytes
+) -> PendingRecord:
+    """Return a stored game record, for the folder of this status file.  Raises ValueError."""
+    suffix = Path(folder).suffix
+    if suffix not in (".games", ".void"):
+        raise ValueError(f"{folder!r} cannot be a folder of game records")
     whole = zlib.decompress(text).decode("utf-8", "surrogatepass")
-    return PendingRecord(game_id, attempt, folder, name, whole)
+    folder = status.with_suffix(suffix).name
+    return PendingRecord(file_name(game_id), attempt, folder, file_name(name), whole)
 
 
 def packed(text: bytes) -> bytes:

@@ -87,6 +87,16 @@ def _hosts(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE results ADD COLUMN load REAL")
 
 
+def _checksums(connection: sqlite3.Connection) -> None:
+    # NULL for rows of earlier versions
+    for table in ("results", "names", "issues", "state", "notes", "runs"):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER")
+    # `generation` changes after each checkpoint, `base` is the one before: see `guard`
+    connection.execute("ALTER TABLE counts ADD COLUMN base INTEGER")
+    connection.execute("ALTER TABLE counts ADD COLUMN generation INTEGER")
+    connection.execute("UPDATE counts SET generation = random()")
+
+
 #: Migration n (from 1) brings a file from version n - 1 to n; entries never change.
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("first tables", _first),
@@ -94,6 +104,7 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("evaluations of positions and their scores", _evaluations),
     ("fingerprints of games", _fingerprints),
     ("hosts of games", _hosts),
+    ("checksums of rows, and the generation of the file", _checksums),
 )
 
 

@@ -157,6 +157,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
     games = _Output(".games", "The folder of game records.")
     void = _Output(".void", "The folder of records of void games.")
     gtplogs = _Output(".gtplogs", "The folder of protocol transcripts.")
+    backups = _Output(".backups", "The folder of copies of the store; `reset` leaves it.")
     live = _Output(".live", "The folder of records of games in progress.")
 
     @property
@@ -194,7 +195,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
                 if own.exists() and path.exists() and own.samefile(path):
                     return True
         real = path.resolve()
-        folders = [folder.resolve() for folder in self._folders()]
+        folders = [folder.resolve() for folder in (*self._folders(), self.backups)]
         files = [file.resolve() for file in (self.control, *self._files())]
         return real in files or any(real.is_relative_to(folder) for folder in folders)
 

@@ -8,7 +8,6 @@ the file is compared with the next records, so each game is in the file once and
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
@@ -16,10 +15,11 @@ from pathlib import Path
 from typing import Literal
 
 from ringmaster.errors import StoreUnwritable
-from ringmaster.storage.entries import PendingRecord
+from ringmaster.storage.entries import PendingRecord, file_name
 from ringmaster.storage.journal import open_to_append, write_through
 from ringmaster.storage.paths import OutputPaths
-from ringmaster.storage.store import Store, Transaction
+from ringmaster.storage.store import Store
+from ringmaster.storage.transaction import Transaction
 
 RecordFiles = Literal["both", "single", "collected"]
 
@@ -30,8 +30,6 @@ SYNC_PERIOD = 1.0
 _BETWEEN = {"csa": b"/\n", "kif": b"\n", "kifu": b"\n"}
 #: Key of the lengths of the collected files in the store.
 _LENGTHS = "collected"
-#: Names of record files.
-_NAME = re.compile(r"[A-Za-z0-9!#$%&*+\-:;<=>?^_~][A-Za-z0-9!#$%&*+\-.:;<=>?^_~]{0,199}")
 #: Records read at a time.
 _BATCH = 100
 #: Records held in memory until their turn in the collected file; others are read again.
@@ -257,9 +255,7 @@ def write_record(folder: str | Path, name: str, text: str) -> None:
 
     Raises ValueError for a name that is no plain file name, StoreUnwritable.
     """
-    if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} cannot be the name of a game record")
-    temporary, path = f"{folder}/.{name}.new", f"{folder}/{name}"
+    temporary, path = f"{folder}/.{file_name(name)}.new", f"{folder}/{name}"
     try:
         try:
             fd = _create(temporary)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from ringmaster.model.cluster import Host
-from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import (
     FAULTS,
     TIME_LOSSES,
@@ -23,17 +22,17 @@ from ringmaster.model.results import (
     EvaluationResult,
     GameResult,
     HostTally,
-    Result,
 )
+from ringmaster.storage import rows
 from ringmaster.storage.connect import (
     View,
     connect,
     connect_readonly,
     decoding,
     retry_read,
-    translate,
     translated,
 )
+from ringmaster.storage.copies import DailyCopies
 from ringmaster.storage.entries import (
     IssuedJob,
     PendingRecord,
@@ -43,34 +42,22 @@ from ringmaster.storage.entries import (
     StoredShard,
     decode,
     encode,
-    packed,
-    storable_evaluation,
-    storable_game,
+    file_name,
     unpacked,
 )
+from ringmaster.storage.guard import Guard, renew
 from ringmaster.storage.history import History
+from ringmaster.storage.transaction import EngineNames, Transaction
 
 #: Seconds between two commits that are forced to the disk.
 FULL_COMMIT_PERIOD = 1.0
+#: Transactions between two checkpoints, which write the `-wal` to the file.
+CHECKPOINT_PERIOD = 400
 #: Results read at a time.
 _BATCH = 1000
 _NONE: Mapping[tuple[str, int], PendingRecord] = {}
 _READ_PENDING = "SELECT game_id, attempt, folder, name, text FROM pending WHERE rowid = ?"
-# not OR IGNORE, which would pass over other constraints, too
-_INSERT_RESULT = (
-    "INSERT INTO results (game_id, attempt, once, ticket, outcome, reason, detail, seconds, "
-    "usage, finished, winner, forfeit, score, faulty, plies, evaluation, fingerprint, repeats, "
-    "host, speed, load) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-    "ON CONFLICT (game_id, once) DO NOTHING"
-)
-
-
-_READ_RESULTS = (
-    "SELECT seq, ticket, finished, usage, evaluation, game_id, attempt, outcome, reason, detail, "
-    "seconds, winner, forfeit, score, faulty, plies, fingerprint, repeats, host, speed, load "
-    "FROM results"
-)
+_READ_RESULTS = rows.selection("results", "seq")
 
 
 class Store:
@@ -97,12 +84,16 @@ class Store:
         self._now = now
         self._last_full: float | None = None
         self._full = False
-        self._name_ids: dict[str, int] = {}
-        self._names: dict[int, str] = {}
+        #: Of a store that may write.
+        self._guard: Guard | None = None
+        #: Transactions since the last checkpoint.
+        self._unwritten = 0
         try:
-            for id, name in self._rows("SELECT id, name FROM names"):
-                self._names[id] = name
-                self._name_ids[name] = id
+            known = self._rows(rows.selection("names", "id"))
+            with decoding(path):
+                self._names = EngineNames(
+                    (id, name) for id, name in (rows.checked("names", row) for row in known)
+                )
         except BaseException:
             view.connection.close()
             raise
@@ -123,7 +114,14 @@ class Store:
         Raises StoreError; a refused file is not changed.
         """
         path = Path(path)
-        return cls(path, View(path, connect(path)), clock, now)
+        store = cls(path, View(path, connect(path)), clock, now)
+        try:
+            with translated(path):
+                store._guard = Guard(path)
+        except BaseException:
+            store.close()
+            raise
+        return store
 
     @classmethod
     def open_readonly(cls, path: Path, *, lasting: bool = False) -> Store:
@@ -150,7 +148,7 @@ class Store:
                 raise RuntimeError("a transaction is open already")
             self._choose_sync(full)
             connection.execute("BEGIN IMMEDIATE")
-        transaction = Transaction(self)
+        transaction = Transaction(connection, self._path, self._names, self._now)
         try:
             yield transaction
             transaction.check()
@@ -161,13 +159,28 @@ class Store:
             if self._is_in_transaction():
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
-            for name in transaction.new_names:
-                del self._names[self._name_ids.pop(name)]
+            self._names.forget(transaction.new_names)
             raise
         finally:
             transaction.over = True
+        self._unwritten += 1
         if full:
             self._last_full = now
+            self._look_around()
+
+    def _look_around(self) -> None:
+        """Check that the file is still the same one, and write the `-wal` to it when due.
+
+        Raises StoreReplaced.
+        """
+        if self._guard is None:
+            return  # in memory
+        with translated(self._path):
+            self._guard.check(self._connection)
+            if self._unwritten >= CHECKPOINT_PERIOD:
+                renew(self._connection)
+                self._guard.note()
+                self._unwritten = 0
 
     def _is_in_transaction(self) -> bool:
         return self._connection.in_transaction
@@ -182,26 +195,28 @@ class Store:
             self._full = full
 
     def begin_run(self, run: RunEntry) -> int:
-        """Store a new run and return its number; `run.number` is ignored."""
+        """Store a new run and return its number; its number and end are ignored."""
+        values = (run.started, run.version, run.source, run.source_hash)
         with translated(self._path):
             cursor = self._connection.execute(
-                "INSERT INTO runs (started, version, source, source_hash, settings, parallel, "
-                "ended, end_reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(run.started, run.version, run.source, run.source_hash),
-                    *(encode(run.settings), run.parallel, run.ended, run.end_reason),
-                ),
+                rows.insertion("runs"),
+                rows.stored("runs", (*values, encode(run.settings), run.parallel)),
             )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
     def end_run(self, number: int, ended: float, reason: str) -> None:
-        """Store the end of a run."""
+        """Store the end of a run.  Raises StoreReplaced if the file is another one now."""
         with translated(self._path):
             self._connection.execute(
                 "UPDATE runs SET ended = ?, end_reason = ? WHERE number = ?",
                 (ended, reason, number),
             )
+        self._look_around()
+
+    def daily_copies(self, warn: Callable[[str], None]) -> DailyCopies:
+        """Return the writer of daily copies; `warn` receives what fails."""
+        return DailyCopies(self._connection, self._path, warn, self._now)
 
     def runs(self) -> int:
         """Return the number of runs."""
@@ -217,37 +232,40 @@ class Store:
         return runs[0] if runs else None
 
     def _runs(self, which: str) -> list[RunEntry]:
-        rows = self._rows(
-            "SELECT number, started, version, source, source_hash, settings, parallel, ended, "
-            f"end_reason FROM runs {which}"
-        )
+        found = self._rows(f"{rows.selection('runs', 'number')} {which}")
+        ends = self._rows(f"SELECT ended, end_reason FROM runs {which}")
         with decoding(self._path):
-            return [RunEntry(*[*row[:5], decode(row[5]), *row[6:]]) for row in rows]
+            return [
+                RunEntry(*[*row[:5], decode(row[5]), *row[6:], *end])
+                for row, end in zip((rows.checked("runs", run) for run in found), ends, strict=True)
+            ]
 
     def snapshot(self) -> tuple[int, dict[str, Any]] | None:
         """Return the latest state, after the seq of the last result before it."""
-        row = self._one("SELECT seq, data FROM state")
+        row = self._one(rows.selection("state"))
         if row is None:
             return None
         with decoding(self._path):
-            return row[0], decode(row[1])
+            _, _, seq, data = rows.checked("state", row)
+            return seq, decode(data)
 
     def results(self, after: int = 0) -> Iterator[StoredGame | StoredShard]:
         """Yield results with seq > after, in order, up to the last one at the start."""
         # in batches: no statement stays open between them, and memory is limited
         (last,) = self._one("SELECT coalesce(max(seq), 0) FROM results")
+        after = max(after, 0)
         if last - after > _BATCH:
             self._view.detach()
             self._connection = self._view.connection
         while after < last:
-            rows = self._rows(
+            found = self._rows(
                 f"{_READ_RESULTS} WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
                 (after, last, _BATCH),
             )
-            if not rows:
-                return
             with decoding(self._path):
-                batch = [self._recorded(row) for row in rows]
+                if len(found) != min(_BATCH, last - after):
+                    raise ValueError(f"results are missing after number {after}")
+                batch = [self._recorded(row) for row in found]
             yield from batch
             after = batch[-1].seq
 
@@ -260,13 +278,13 @@ class Store:
 
         Only the last 100,000 results are searched.
         """
-        rows = self._rows(
+        found = self._rows(
             f"{_READ_RESULTS} WHERE seq < ? AND seq > ? AND evaluation IS NULL "
             "AND (forfeit OR outcome = 'void') ORDER BY seq DESC LIMIT ?",
             (before, before - 100_000, most),
         )
         with decoding(self._path):
-            results = [self._recorded(row) for row in reversed(rows)]
+            results = [self._recorded(row) for row in reversed(found)]
         return [result for result in results if isinstance(result, StoredGame)]
 
     def history(self, *, usage: bool = True) -> History:
@@ -280,9 +298,9 @@ class Store:
         return History(self._rows, self._path, last, usage=usage)
 
     def _recorded(self, row: tuple[Any, ...]) -> StoredGame | StoredShard:
-        seq, ticket, finished, usage, evaluation, game_id, attempt, outcome, *rest = row
-        reason, detail, seconds, winner, forfeit, score, faulty, plies, *rest = rest
-        fingerprint, repeats, host, speed, load = rest
+        seq, game_id, attempt, _, ticket, outcome, reason, *rest = rows.checked("results", row)
+        detail, seconds, usage, finished, winner, forfeit, score, *rest = rest
+        faulty, plies, evaluation, fingerprint, repeats, host, speed, load = rest
         used = [self._usage(item) for item in decode(usage)]
         if evaluation is not None:
             number, shard, positions, facts = decode(evaluation)
@@ -298,14 +316,14 @@ class Store:
             *(plies, seconds, (first, second)),
             fingerprint=fingerprint,
             repeats=bool(repeats),
-            host=None if host is None else Host(self._names[host], speed, load),
+            host=None if host is None else Host(self._names.names[host], speed, load),
         )
         return StoredGame(seq, decode(ticket), result, finished)
 
     def _usage(self, item: list[Any]) -> EngineUsage:
         # the CPU time of pondering is last, and often missing
         name, cpu_time, peak_memory, thinking, slowest, description, *ponder = item
-        names = self._names
+        names = self._names.names
         return EngineUsage(
             *(names[name], cpu_time, peak_memory, thinking, slowest, names[description], *ponder)
         )
@@ -319,7 +337,7 @@ class Store:
             "WHERE host IS NOT NULL GROUP BY host ORDER BY host",
             (*TIME_LOSSES, *FAULTS),
         ):
-            yield HostTally(self._names[row[0]], *row[1:])
+            yield HostTally(self._names.names[row[0]], *row[1:])
 
     def scores(self, number: int, shard: int) -> bytes | None:
         """Return the scores of a shard of a pass, None if dropped or never recorded."""
@@ -328,24 +346,25 @@ class Store:
 
     def issues(self) -> Sequence[IssuedJob]:
         """Return issued jobs without a result, in order of issue."""
-        rows = self._rows("SELECT game_id, attempt, ticket FROM issues ORDER BY number")
+        found = self._rows(f"{rows.selection('issues', 'number')} ORDER BY number")
         with decoding(self._path):
             return [
-                IssuedJob(game_id, attempt, decode(ticket)) for game_id, attempt, ticket in rows
+                IssuedJob(file_name(game_id), attempt, decode(ticket))
+                for _, game_id, attempt, ticket in (rows.checked("issues", row) for row in found)
             ]
 
     def pending(self) -> Iterator[PendingRecord]:
         """Yield game records that are still to be written, in constant memory."""
         after = 0
-        while rows := self._rows(
+        while found := self._rows(
             "SELECT rowid, game_id, attempt, folder, name, text FROM pending WHERE rowid > ? "
             "ORDER BY rowid LIMIT 100",
             (after,),
         ):
             with decoding(self._path):
-                batch = [unpacked(*row) for _, *row in rows]
+                batch = [unpacked(self._path, *row) for _, *row in found]
             yield from batch
-            after = rows[-1][0]
+            after = found[-1][0]
 
     def in_turn(
         self,
@@ -360,7 +379,7 @@ class Store:
         after  the last place that was written
         known  records by (game_id, attempt); their texts are not read again
         """
-        rows = self._rows(
+        found = self._rows(
             "SELECT place, pending.rowid, game_id, attempt FROM places "
             "JOIN pending USING (game_id, attempt) WHERE place > ? AND place < coalesce("
             "(SELECT place FROM places WHERE attempt IS NULL ORDER BY place LIMIT 1), "
@@ -368,19 +387,19 @@ class Store:
             (after, most),
         )
         records = []
-        for place, rowid, game_id, attempt in rows:
+        for place, rowid, game_id, attempt in found:
             pending = known.get((game_id, attempt))
             if pending is None:
                 with decoding(self._path):
-                    pending = unpacked(*self._one(_READ_PENDING, (rowid,)))
+                    pending = unpacked(self._path, *self._one(_READ_PENDING, (rowid,)))
             records.append(PlacedRecord(place, pending))
         return records
 
     def read_value(self, key: str) -> Any:
         """Return the value that `set_value` stored under a key, or None."""
-        row = self._one("SELECT value FROM notes WHERE key = ?", (key,))
+        row = self._one(f"{rows.selection('notes')} WHERE key = ?", (key,))
         with decoding(self._path):
-            return None if row is None else decode(row[0])
+            return None if row is None else decode(rows.checked("notes", row)[-1])
 
     def counts(self) -> tuple[int, int]:
         """Return (completed, void) results; constant cost."""
@@ -394,13 +413,16 @@ class Store:
             return self._connection.execute(query, arguments).fetchall()
 
     def _one(self, query: str, arguments: tuple[Any, ...] = ()) -> Any:
-        rows = self._rows(query, arguments)
-        return rows[0] if rows else None
+        found = self._rows(query, arguments)
+        return found[0] if found else None
 
     def close(self) -> None:
         """Release the file; idempotent."""
         with translated(self._path):
             self._connection.close()
+            if self._guard is not None:
+                self._guard.close()
+                self._guard = None
 
 
 def _lasting(path: Path) -> View:
@@ -411,190 +433,3 @@ def _lasting(path: Path) -> View:
         view.connection.close()
         raise
     return view
-
-
-class Transaction:
-    """Changes that become visible together, when the `with` block ends.
-
-    new_names  engine names that this transaction added
-    over       whether the block has ended
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._connection = store._connection
-        self._failure: Exception | None = None
-        self.new_names: list[str] = []
-        self.over = False
-
-    def check(self) -> None:
-        """Raise the error of an earlier change: half a transaction must not be committed."""
-        if self._failure is not None:
-            raise self._failure
-
-    def _execute(self, statement: str, arguments: tuple[Any, ...] = ()) -> sqlite3.Cursor:
-        # after a rollback by SQLite each statement would be a transaction of its own
-        self.check()
-        if self.over or not self._connection.in_transaction:
-            raise RuntimeError("the transaction is over")
-        try:
-            return self._connection.execute(statement, arguments)
-        except sqlite3.Error as error:
-            self._failure = translate(self._store._path, error)
-            raise self._failure from error
-        except Exception as error:
-            self._failure = error
-            raise
-
-    def _encode(self, value: Any) -> str:
-        try:
-            return encode(value)
-        except Exception as error:
-            self._failure = error
-            raise
-
-    def _name_id(self, name: str) -> int:
-        """Return the number of an engine's name; results repeat few names."""
-        store = self._store
-        number = store._name_ids.get(name)
-        if number is None:
-            number = self._execute("INSERT INTO names (name) VALUES (?)", (name,)).lastrowid
-            assert number is not None
-            store._name_ids[name] = number
-            store._names[number] = name
-            self.new_names.append(name)
-        return number
-
-    def store_result(self, ticket: Ticket, result: Result) -> int | None:
-        """Insert a result and drop its issued job; return its seq.
-
-        Return None, and change nothing, if it was stored before: the competition must
-        not receive it again.  Void results are unique by (game id, attempt), others by
-        game id.  Scores of a shard are stored apart, until `drop_scores`.
-        """
-        if isinstance(result, EvaluationResult):
-            return self._store_evaluation(ticket, result)
-        result = storable_game(result)
-        own = (
-            *(result.winner, result.forfeit, result.score, result.faulty, result.plies),
-            *(None, result.fingerprint, result.repeats, *self._place(result.host)),
-        )
-        return self._insert(ticket, result, own, result.usage)
-
-    def _store_evaluation(self, ticket: Ticket, result: EvaluationResult) -> int | None:
-        scores = result.scores
-        result = storable_evaluation(result)
-        facts = [result.score_key, result.shard, result.positions, result.facts]
-        own = (None, 0, "", None, 0, self._encode(facts), None, 0, *self._place(result.host))
-        seq = self._insert(ticket, result, own, (result.usage,))
-        if seq is not None and scores is not None:
-            self._execute(
-                "INSERT OR REPLACE INTO scores VALUES (?, ?, ?)",
-                (result.score_key, result.shard, scores),
-            )
-        return seq
-
-    def _insert(
-        self, ticket: Ticket, result: Result, own: tuple[Any, ...], usage: Sequence[EngineUsage]
-    ) -> int | None:
-        """Insert a row; `own` holds the columns that only one kind of result fills."""
-        void = result.outcome == "void"
-        if void:
-            counted = "SELECT 1 FROM results WHERE game_id = ? AND once = -1"
-            if self._execute(counted, (result.id,)).fetchone():
-                return None  # it counts already, and must not be replayed
-        values = (
-            *(result.id, result.attempt, result.attempt if void else -1, self._encode(ticket)),
-            *(result.outcome, result.reason, result.detail, result.seconds),
-            *(self._encode([self._usage_row(used) for used in usage]), int(self._store._now())),
-            *own,
-        )
-        cursor = self._execute(_INSERT_RESULT, values)
-        if cursor.rowcount == 0:
-            return None
-        seq = cursor.lastrowid
-        self._execute("DELETE FROM issues WHERE game_id = ?", (result.id,))
-        column = "void" if void else "completed"
-        self._execute(f"UPDATE counts SET {column} = {column} + 1")
-        return seq
-
-    def _place(self, host: Host | None) -> tuple[int | None, float | None, float | None]:
-        """Return the columns of a host."""
-        return (
-            (None, None, None)
-            if host is None
-            else (self._name_id(host.name), host.speed, host.load)
-        )
-
-    def _usage_row(self, used: EngineUsage) -> list[Any]:
-        name, description = self._name_id(used.name), self._name_id(used.description)
-        row = [name, used.cpu_time, used.peak_memory, used.thinking, used.slowest, description]
-        return row if used.ponder_cpu_time is None else [*row, used.ponder_cpu_time]
-
-    def has_game(self, fingerprint: int) -> bool:
-        """Whether a game with this fingerprint is recorded, also in this transaction."""
-        statement = "SELECT 1 FROM results WHERE fingerprint = ? LIMIT 1"
-        return self._execute(statement, (fingerprint,)).fetchone() is not None
-
-    def drop_scores(self, number: int) -> None:
-        """Delete the scores of a pass."""
-        self._execute("DELETE FROM scores WHERE pass = ?", (number,))
-
-    def issue(self, issue: IssuedJob) -> None:
-        """Store a job as issued, in place of one with the same game id."""
-        self._execute(
-            "INSERT OR REPLACE INTO issues (game_id, attempt, ticket) VALUES (?, ?, ?)",
-            (issue.game_id, issue.attempt, self._encode(issue.ticket)),
-        )
-
-    def withdraw(self, game_id: str) -> None:
-        """Delete an issued job."""
-        self._execute("DELETE FROM issues WHERE game_id = ?", (game_id,))
-
-    def save_state(self, state: dict[str, Any]) -> int:
-        """Store the competition's state after the last result; return its size in bytes."""
-        text = self._encode(state)
-        self._execute(
-            "INSERT OR REPLACE INTO state VALUES "
-            "(1, (SELECT coalesce(max(seq), 0) FROM results), ?)",
-            (text,),
-        )
-        return len(text)
-
-    def add_pending(self, pending: PendingRecord) -> None:
-        """Store a game record that is to be written after the commit."""
-        text = packed(pending.text.encode("utf-8", "surrogatepass"))
-        self._execute(
-            "INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?)",
-            (pending.game_id, pending.attempt, pending.folder, pending.name, text),
-        )
-
-    def drop_pending(self, game_id: str, attempt: int) -> None:
-        """Delete a game record that is on disk."""
-        self._execute("DELETE FROM pending WHERE game_id = ? AND attempt = ?", (game_id, attempt))
-
-    def give_place(self, game_id: str) -> None:
-        """Give a game the next place in the collected file, unless it has one."""
-        self._execute(
-            "INSERT INTO places (game_id) VALUES (?) ON CONFLICT (game_id) DO NOTHING", (game_id,)
-        )
-
-    def fill_place(self, game_id: str, attempt: int) -> None:
-        """Assign the pending record of an attempt to the game's place, if it has one."""
-        self._execute("UPDATE places SET attempt = ? WHERE game_id = ?", (attempt, game_id))
-
-    def drop_place(self, game_id: str) -> None:
-        """Delete a place: its record is written, or there will be none."""
-        self._execute("DELETE FROM places WHERE game_id = ?", (game_id,))
-
-    def pass_over(self, but: Collection[str] = ()) -> None:
-        """Delete every place without a record, except those of the games `but`."""
-        self._execute(
-            "DELETE FROM places WHERE attempt IS NULL "
-            "AND game_id NOT IN (SELECT value FROM json_each(?))",
-            (self._encode(list(but)),),
-        )
-
-    def set_value(self, key: str, value: Any) -> None:
-        """Store a small piece of JSON data under a key."""
-        self._execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (key, self._encode(value)))

@@ -261,7 +261,7 @@ def test_record_is_written_unchanged_in_a_new_folder(tmp_path: Path) -> None:
     ["", ".", "..", ".hidden", "a/b", "../a", "/a", "a\\b", "a\0", "a\n", "a b", "é", "x" * 201],
 )
 def test_record_is_never_written_anywhere_else(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValueError, match="cannot be the name of a game record"):
+    with pytest.raises(ValueError, match="cannot be the name of a game or its record"):
         write_record(tmp_path / "t.games", name, "text")
     assert list(tmp_path.iterdir()) == []
 

@@ -29,7 +29,7 @@ def dump(connection: sqlite3.Connection) -> list[str]:
 
 def add_column(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE runs ADD COLUMN host TEXT NOT NULL DEFAULT ''")
-    connection.execute("INSERT INTO notes VALUES ('migrated', '1')")
+    connection.execute("INSERT INTO notes (key, value) VALUES ('migrated', '1')")
 
 
 def add_table(connection: sqlite3.Connection) -> None:
@@ -59,7 +59,7 @@ def test_older_file_gets_missing_tables_and_keeps_its_data(
     connection: sqlite3.Connection,
 ) -> None:
     migrate(connection, "t.status")
-    connection.execute("INSERT INTO notes VALUES ('old', '1')")
+    connection.execute("INSERT INTO notes (key, value) VALUES ('old', '1')")
     migrate(connection, "t.status", NEWER)
     assert check(connection, "t.status", len(NEWER)) == len(NEWER)
     assert connection.execute("SELECT key FROM notes ORDER BY key").fetchall() == [
@@ -76,6 +76,7 @@ def test_games_of_a_file_without_fingerprints_are_read_and_new_ones_compared(
     old = sqlite3.connect(path, isolation_level=None)
     migrate(old, "t.status", MIGRATIONS[:3])
     old.execute("INSERT INTO names VALUES (1, 'engine')")
+    old.execute("UPDATE counts SET completed = 1")
     old.execute(
         "INSERT INTO results (game_id, attempt, once, ticket, outcome, reason, detail, forfeit, "
         "score, plies, seconds, usage, finished) VALUES ('0', 0, -1, '{}', 'draw', 'mate', '', 0, "

@@ -303,7 +303,7 @@ def test_exception_takes_back_everything(store: Store) -> None:
         transaction.issue(IssuedJob("b", 0, {}))
         transaction.issue(IssuedJob("c", 0, {}))
         transaction.save_state({"n": 1})
-        transaction.add_pending(PendingRecord("a", 0, "f", "n", "t"))
+        transaction.add_pending(PendingRecord("a", 0, "t.games", "n", "t"))
         transaction.set_value("key", "old")
     before = everything(store)
     usage = EngineUsage("New engine", description="new, too")
@@ -318,7 +318,7 @@ def test_exception_takes_back_everything(store: Store) -> None:
             transaction.withdraw("c")
             transaction.save_state({"n": 2})
             transaction.drop_pending("a", 0)
-            transaction.add_pending(PendingRecord("b", 0, "f", "n", "t"))
+            transaction.add_pending(PendingRecord("b", 0, "t.games", "n", "t"))
             transaction.set_value("key", "new")
             raise OSError("the caller's own")
 

@@ -1,0 +1,180 @@
+"""The verbs that keep the status file safe: `backup`, `restore` and `fsck`."""
+
+from __future__ import annotations
+
+import argparse
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from ringmaster.commands.console import DONE, REPORTED, say
+from ringmaster.errors import RingmasterError, StoreError, counted
+from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.storage import copies
+from ringmaster.storage.connect import connect, private_copy, translated
+from ringmaster.storage.journal import one_line
+from ringmaster.storage.lock import CompetitionLock
+from ringmaster.storage.paths import OutputPaths
+from ringmaster.storage.repair import Salvage, salvage
+from ringmaster.storage.store import Store
+
+
+def backup(arguments: argparse.Namespace) -> int:
+    """Copy the status file, also during a run."""
+    status = OutputPaths(arguments.control_file).status
+    target = arguments.file and Path(arguments.file)
+    if target is not None and target.exists():
+        raise RingmasterError(f"{target} exists already, and was not written over")
+    with closing(private_copy(status)) as connection:
+        copies.check_copy(status, connection)
+        target = target or copies.new_name(copies.folder_of(status), copies.stamp())
+        copies.write_copy(connection, target)
+    say(f"{_contents(target)}: {target}\n")
+    return DONE
+
+
+def restore(arguments: argparse.Namespace) -> int:
+    """Put a copy in the place of the status file, which is kept."""
+    paths = OutputPaths(arguments.control_file)
+    if arguments.file is None:
+        found = sorted(copies.folder_of(paths.status).glob("*.status"))
+        listed = [f"  {_contents(path):>22}  {path}\n" for path in found]
+        say("".join(listed) or f"there are no copies in {copies.folder_of(paths.status)}\n")
+        return DONE
+    source = Path(arguments.file)
+    with CompetitionLock(paths.locked), closing(private_copy(source)) as connection:
+        copies.check_copy(source, connection)
+        former = copies.put_in_place(connection, paths.status, "before-restore")
+    say(f"restored: {_contents(paths.status)}\n")
+    if former is not None:
+        say(
+            f"the former status file is {former}\n"
+            "game records and history keep the games that were played since\n"
+        )
+    return DONE
+
+
+def _contents(path: Path) -> str:
+    """Return the number of a copy's results."""
+    try:
+        with closing(Store.open_readonly(path)) as store:
+            return counted(sum(store.counts()), "recorded result")
+    except StoreError:
+        return "damaged"
+
+
+def fsck(arguments: argparse.Namespace) -> int:
+    """Verify the status file, and repair it if it is damaged; return 1 if results are lost."""
+    paths = OutputPaths(arguments.control_file)
+    status = paths.status
+    if not paths.has_results:
+        raise StoreError(f"there is no status file {status}")
+    with CompetitionLock(paths.locked):
+        fault = _fault(status)
+        found = Salvage()
+        if fault is None:
+            say(f"{status.name}: {_contents(status)}, sound\n")
+        else:
+            say(f"{status.name}: {fault}\n")
+            found = _repair(status)
+        loaded = LoadedCompetition(arguments.control_file)
+        with closing(Store.open(status)) as store:
+            lines = _replay(loaded, store, rebuilt=fault is not None and not found.state)
+            _check_history(paths, lines)
+            _check_records(loaded, store)
+    return REPORTED if found.lost > found.in_state else DONE
+
+
+def _fault(status: Path) -> str | None:
+    """Return what is wrong with a status file.  A sound one of an earlier version is migrated."""
+    try:
+        connect(status).close()
+    except StoreError as error:
+        return str(error).partition(".  To repair it")[0]
+    return None
+
+
+def _repair(status: Path) -> Salvage:
+    """Replace a damaged status file by its whole rows.  Raises StoreError."""
+    with closing(sqlite3.connect("", isolation_level=None)) as new:
+        with translated(status, "read"):
+            found = salvage(status, new)
+        former = copies.put_in_place(new, status, "damaged")
+    say(f"repaired: {counted(found.results, 'result')} are whole; {former} is the damaged file\n")
+    if found.lost:
+        counts = (
+            f"; {found.in_state} of them are part of the stored state" if found.in_state else ""
+        )
+        say(f"lost: {counted(found.lost, 'result')}{counts}\n")
+    for table, rows in found.tables.items():
+        if table not in ("results", "state"):
+            say(f"damaged: {table}, {counted(rows, 'row')} left\n")
+    return found
+
+
+def _replay(loaded: LoadedCompetition, store: Store, *, rebuilt: bool) -> list[str] | None:
+    """Return the lines of the history, None if earlier settings made them; rebuild the state.
+
+    Raises RingmasterError if a rebuilt state does not fit the settings.
+    """
+    loaded.prepare()
+    if rebuilt:
+        loaded.restore(store)
+        with store.transaction() as transaction:
+            transaction.save_state(loaded.competition.state())
+        say("the state is rebuilt from the results\n")
+        loaded.forget_results()
+    loaded.competition.attach(store.scores)
+    lines: list[str] = []
+    try:
+        for recorded in store.results():
+            reaction = loaded.competition.record_result(recorded.ticket, recorded.result)
+            lines += [one_line(line) for line in (reaction.line, *reaction.notes) if line]
+    except (RingmasterError, LookupError, TypeError, ValueError):
+        say("the results were played with other settings: the history was not verified\n")
+        return None
+    return lines
+
+
+def _check_history(paths: OutputPaths, lines: list[str] | None) -> None:
+    """Write the history anew if it lacks lines; the former file is kept."""
+    hist = paths.hist
+    if lines is None:
+        return
+    there = hist.read_text(encoding="utf-8").splitlines() if hist.exists() else []
+    missing = (Counter(lines) - Counter(there)).total()
+    if not missing:
+        say(f"{hist.name}: complete\n")
+        return
+    former = ""
+    if hist.exists():
+        kept = hist.with_name(f"{hist.name}.{copies.stamp()}")
+        hist.rename(kept)
+        former = f"; {kept.name} is the former file"
+    hist.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    say(f"{hist.name}: {counted(missing, 'line')} were missing; it is written anew{former}\n")
+
+
+def _check_records(loaded: LoadedCompetition, store: Store) -> None:
+    """Drop places in the collected file that will never be filled, and tell which records miss."""
+    waiting = {(record.game_id, record.attempt) for record in store.pending()}
+    with store.transaction() as transaction:
+        transaction.pass_over([issue.game_id for issue in store.issues()])
+    values = loaded.control_file.values
+    if not values["record_games"] or values["record_files"] == "collected":
+        return
+    there = {path.stem for path in loaded.paths.games.glob("*")} | {game for game, _ in waiting}
+    missing = list(_without_record(store, there))
+    if missing:
+        more = "" if len(missing) == 1 else f" and {len(missing) - 1} more"
+        say(f"{loaded.paths.games.name}: no record of game {missing[0]}{more}\n")
+    else:
+        say(f"{loaded.paths.games.name}: complete\n")
+
+
+def _without_record(store: Store, there: set[str]) -> Iterator[str]:
+    for game in store.games():
+        if game.result.outcome != "void" and game.result.id not in there:
+            yield game.result.id

@@ -1,0 +1,157 @@
+"""Copies of a status file: by hand, each day, before a migration; and putting one back.
+
+A copy is made by SQLite's backup functions, so it is whole, also during a run.  A status file
+and its `-wal` are one database: whoever copies or moves one alone loses results.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+from ringmaster.errors import StoreError, StoreUnwritable
+from ringmaster.storage import rows
+from ringmaster.storage.guard import structure_faults
+
+#: Daily copies that are kept.
+DAILY = 3
+_COMPANIONS = ("", "-wal", "-shm", "-journal")
+
+
+def folder_of(status: Path) -> Path:
+    """Return the folder of a status file's copies."""
+    return status.with_suffix(".backups")
+
+
+def stamp(now: float | None = None) -> str:
+    """Return a time for a file's name, by default the present."""
+    return time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
+
+
+def new_name(folder: Path, name: str) -> Path:
+    """Return the path of a `.status` file that does not exist."""
+    path, number = folder / f"{name}.status", 1
+    while os.path.lexists(path):
+        path, number = folder / f"{name}-{number}.status", number + 1
+    return path
+
+
+def write_copy(connection: sqlite3.Connection, target: Path) -> None:
+    """Write a connection's data to a file, whole or not at all; make its folder.
+
+    Raises StoreUnwritable.
+    """
+    part = target.with_name(f".{target.name}.new")
+    try:
+        target.parent.mkdir(exist_ok=True)
+        part.unlink(missing_ok=True)
+        with closing(sqlite3.connect(part)) as copy:
+            connection.backup(copy)
+            # a copy without -wal can be moved
+            copy.execute("PRAGMA journal_mode = DELETE")
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        os.replace(part, target)
+    except (OSError, sqlite3.Error) as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise StoreUnwritable(f"cannot write the copy {target}: {reason}") from error
+
+
+class DailyCopies:
+    """Writes a copy of a run's status file each day, and deletes older ones.
+
+    connection  the run's
+    warn        receives a warning about a copy that cannot be written
+    now         seconds since the epoch
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        status: Path,
+        warn: Callable[[str], None],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._connection = connection
+        self._folder = folder_of(status)
+        self._warn = warn
+        self._now = now
+        # nothing is lost of a run that begins now
+        (is_empty,) = connection.execute("SELECT completed + void = 0 FROM counts").fetchone()
+        self._last = self._name() if is_empty else ""
+
+    def _name(self) -> str:
+        return time.strftime("daily-%Y%m%d.status", time.localtime(self._now()))
+
+    def write_if_due(self) -> None:
+        """Write today's copy unless there is one."""
+        today = self._name()
+        if today == self._last:
+            return
+        self._last = today
+        if (self._folder / today).exists():
+            return
+        try:
+            write_copy(self._connection, self._folder / today)
+            for old in sorted(self._folder.glob("daily-*.status"))[:-DAILY]:
+                old.unlink()
+        except (OSError, StoreUnwritable) as error:
+            self._warn(f"warning: no daily copy of the results: {error}")
+
+
+def file_faults(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield what is wrong with a file of the newest version, as text."""
+    try:
+        yield from structure_faults(connection)
+        yield from rows.faults(connection)
+    except sqlite3.Error as error:
+        yield str(error)
+
+
+def move_away(status: Path, name: str) -> Path | None:
+    """Move a status file with its `-wal` among its copies; return its new path, None without one.
+
+    Raises StoreUnwritable.
+    """
+    if not status.exists() or not status.stat().st_size:
+        return None
+    folder = folder_of(status)
+    target = new_name(folder, f"{name}-{stamp()}")
+    try:
+        folder.mkdir(exist_ok=True)
+        for companion in _COMPANIONS:
+            with suppress(FileNotFoundError):
+                os.rename(f"{status}{companion}", f"{target}{companion}")
+    except OSError as error:
+        raise StoreUnwritable(f"cannot move {status} to {target}: {error.strerror}") from error
+    return target
+
+
+def put_in_place(connection: sqlite3.Connection, status: Path, name: str) -> Path | None:
+    """Replace a status file by a connection's data; return where the former one is now.
+
+    The caller holds the lock.  Raises StoreUnwritable.
+    """
+    new = status.with_name(f".{status.name}.restored")
+    write_copy(connection, new)
+    try:
+        former = move_away(status, name)
+        os.replace(new, status)
+    except OSError as error:
+        raise StoreUnwritable(f"cannot write {status}: {error.strerror}") from error
+    return former
+
+
+def check_copy(path: Path, connection: sqlite3.Connection) -> None:
+    """Raise StoreError for a copy with a fault."""
+    for fault in file_faults(connection):
+        raise StoreError(
+            f"{path} is damaged ({fault}), and was not restored.  To save what is whole, copy it "
+            "over the status file and use fsck"
+        )

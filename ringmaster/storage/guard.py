@@ -1,0 +1,151 @@
+"""What can happen to a status file from outside: to be moved, deleted, replaced, written over.
+
+SQLite does not notice, and would go on in a file without a name, or in two files mixed.  A run
+looks each second (`Guard`).  Between two runs, a file and a `-wal` that do not belong together
+are found by their generations: each checkpoint begins one.  The `-wal` says which generation it
+continues; an earlier copy of the file is of an earlier one.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+from ringmaster.errors import StoreCorrupt, StoreReplaced
+
+_HEADER = 100  # https://www.sqlite.org/fileformat.html, 1.3
+
+
+class Guard:
+    """Notices changes of a status file that the run did not make.
+
+    Keeps the file open, also until SQLite has closed it: closing it would end SQLite's locks.
+
+    Raises OSError.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._wal = Path(f"{path}-wal")
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._wal_identity = _identity(self._wal)
+        self._failure: StoreReplaced | None = None
+        self.note()
+
+    def note(self) -> None:
+        """Remember the file as it is, after a checkpoint."""
+        self._seen = self._stamp()
+        self._head = os.pread(self._fd, _HEADER, 0)
+
+    def _stamp(self) -> tuple[int, int]:
+        there = os.fstat(self._fd)
+        return there.st_size, there.st_mtime_ns
+
+    def check(self, connection: sqlite3.Connection) -> None:
+        """Raise StoreReplaced if the file is another one now; first write its data to a file."""
+        if self._failure is None:
+            change = self._change()
+            if change is None:
+                return
+            self._failure = StoreReplaced(
+                f"{self._path}{change} while the run was writing it: the run stops.  "
+                f"{_rescued(self._path, connection, is_whole='over' not in change)}"
+            )
+        raise self._failure
+
+    def _change(self) -> str | None:
+        """Return what has happened."""
+        if _identity(self._path) != _identity(self._fd):
+            return " was moved, deleted or replaced"
+        if _identity(self._wal) != self._wal_identity:
+            return "-wal was moved, deleted or replaced"
+        if self._stamp() != self._seen:
+            # `touch` and some network file systems change the time alone
+            if (self._stamp()[0], os.pread(self._fd, _HEADER, 0)) != (self._seen[0], self._head):
+                return " was written over by another program"
+            self._seen = self._stamp()
+        return None
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._fd)
+
+
+def _identity(file: Path | int) -> tuple[int, int] | None:
+    try:
+        there = os.stat(file)
+    except FileNotFoundError:
+        return None
+    return there.st_dev, there.st_ino
+
+
+def _rescued(path: Path, connection: sqlite3.Connection, *, is_whole: bool) -> str:
+    """Write the data of a connection to a file beside a path, or to the folder for temporary
+    files; return sentences that tell what to do."""
+    name = f"{path.stem}.rescued-{time.strftime('%Y%m%d-%H%M%S')}.status"
+    for folder in (path.parent, Path(tempfile.gettempdir())):
+        rescue = folder / name
+        if not folder.is_dir() or rescue.exists():
+            continue
+        with suppress(sqlite3.Error), closing(sqlite3.connect(rescue)) as copy:
+            connection.backup(copy)
+            if is_whole:
+                told = f"All recorded results are in {rescue}.  To go on with them:"
+            else:
+                told = (
+                    f"What could still be read is in {rescue}; daily copies are in "
+                    f"{path.with_suffix('.backups')}.  To go on with one of them:"
+                )
+            return f"{told} ringmaster {path.stem}.ctl restore {rescue}"
+    return "Its data could not be written to another file."
+
+
+def structure_faults(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield what is wrong with the structure of a file.  Raises sqlite3.Error."""
+    for (text,) in connection.execute("PRAGMA integrity_check(5)"):
+        yield from (line for line in text.splitlines() if line != "ok" and line[:3] != "***")
+
+
+def renew(connection: sqlite3.Connection) -> None:
+    """Write the `-wal` to the file, and begin a generation if that was done to the end.
+
+    A reader may prevent it.  Raises sqlite3.Error.
+    """
+    busy, frames, written = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    if not busy and frames == written:
+        connection.execute("UPDATE counts SET base = generation, generation = random()")
+
+
+def check_pair(path: Path, alone: sqlite3.Connection, whole: sqlite3.Connection) -> None:
+    """Raise StoreCorrupt if a `-wal` does not belong to its file.
+
+    alone  connection to the file without its `-wal`
+    whole  connection to both
+    """
+    try:
+        (base, generation) = whole.execute("SELECT base, generation FROM counts").fetchone()
+    except sqlite3.OperationalError:
+        return  # of an earlier version
+    try:
+        ((here,),) = alone.execute("SELECT generation FROM counts").fetchall()
+    except sqlite3.OperationalError:
+        here = None  # the tables are in the `-wal`
+    except sqlite3.DatabaseError:
+        return  # a kill during a checkpoint; SQLite repeats it
+    if here not in (base, generation):
+        raise unpaired(path)
+
+
+def unpaired(path: Path) -> StoreCorrupt:
+    """Return the error for a file and a `-wal` that cannot be read together."""
+    return StoreCorrupt(
+        f"{path} and {path.name}-wal do not belong together, or are damaged: {path.name} may be an "
+        "older copy that was put beside the -wal of a later run.  To use the copy, move "
+        f"{path.name}-wal and {path.name}-shm away; to use the later results, put back the "
+        f"{path.name} that was there"
+    )

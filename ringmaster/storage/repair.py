@@ -1,0 +1,179 @@
+"""Repair of a damaged status file: its whole rows are copied to a new file.
+
+Nothing is deleted: the damaged file is moved among the copies.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ringmaster.storage import rows
+from ringmaster.storage.migrations import MIGRATIONS, check, migrate
+
+#: Tables with their keys, in the order in which they are copied.
+_KEYS = {
+    "runs": "number",
+    "names": "id",
+    "results": "seq",
+    "issues": "number",
+    "state": "one",
+    "notes": "rowid",
+    "pending": "rowid",
+    "places": "place",
+    "scores": "rowid",
+}
+#: Numbers that are tried behind a page that cannot be read.
+_REACH = 10_000
+
+
+class Salvage(msgspec.Struct):
+    """What a repair found.
+
+    results  results that are whole
+    lost     results that are not; of these, `in_state` are part of the stored state
+    tables   other tables with damaged or missing rows, and the number of rows left
+    state    whether the stored state is whole
+    """
+
+    results: int = 0
+    lost: int = 0
+    in_state: int = 0
+    tables: dict[str, int] = msgspec.field(default_factory=dict)
+    state: bool = False
+
+
+def salvage(path: Path, new: sqlite3.Connection) -> Salvage:
+    """Copy the whole rows of a status file, with its `-wal`, to an empty database.
+
+    Raises StoreError, sqlite3.Error when nothing can be read.
+    """
+    with tempfile.TemporaryDirectory(prefix="ringmaster-") as folder:
+        copy = Path(folder) / "copy"
+        for companion in ("", "-wal"):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(f"{path}{companion}", f"{copy}{companion}")
+        with closing(sqlite3.connect(copy, isolation_level=None)) as old:
+            # text that is no UTF-8 is damage of a row, not of the file
+            old.text_factory = lambda data: data.decode("utf-8", "replace")
+            version = check(old, str(path))
+            if version < len(MIGRATIONS):
+                migrate(old, str(path))
+            migrate(new, str(path))
+            return _Repair(old, new).run()
+
+
+class _Repair:
+    def __init__(self, old: sqlite3.Connection, new: sqlite3.Connection) -> None:
+        self.old = old
+        self.new = new
+        self.found = Salvage()
+        #: The numbers of whole results in the old file, in order.
+        self.kept: list[int] = []
+        #: Whether rows of the last table could not be read.
+        self.is_cut = False
+
+    def run(self) -> Salvage:
+        recorded = self._recorded()
+        self.new.execute("BEGIN")
+        for table, key in _KEYS.items():
+            self._copy(table, key)
+        self._fill_names()
+        self.new.execute(
+            "UPDATE counts SET void = (SELECT count(*) FROM results WHERE outcome = 'void')"
+        )
+        self.new.execute("UPDATE counts SET completed = (SELECT count(*) FROM results) - void")
+        # a result that counts has no issued job
+        self.new.execute(
+            "DELETE FROM issues WHERE game_id IN (SELECT game_id FROM results WHERE once = -1)"
+        )
+        self.new.execute("COMMIT")
+        self.found.results = len(self.kept)
+        self.found.lost = max(recorded, max(self.kept, default=0)) - len(self.kept)
+        return self.found
+
+    def _recorded(self) -> int:
+        try:
+            (number,) = self.old.execute("SELECT completed + void FROM counts").fetchone()
+        except (sqlite3.Error, TypeError):
+            return 0
+        return number if isinstance(number, int) else 0
+
+    def _copy(self, table: str, key: str) -> None:
+        columns = [name for _, name, *_ in self.new.execute(f"PRAGMA table_info({table})")]
+        names = ", ".join(columns)
+        insertion = (
+            f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
+        )
+        there = whole = 0
+        for row in self._rows(table, key, names):
+            there += 1
+            if not self._is_whole(table, dict(zip(columns, row[1:], strict=True))):
+                continue
+            values = list(row[1:])
+            if table == "results":
+                self.kept.append(row[0])
+                values[columns.index("seq")] = len(self.kept)
+            elif table == "state":
+                values = self._moved_state(dict(zip(columns, values, strict=True)))
+            whole += self.new.execute(insertion, values).rowcount
+        if whole < there or self.is_cut:
+            self.found.tables[table] = whole
+        if table == "state":
+            self.found.state = whole == 1
+
+    def _is_whole(self, table: str, row: dict[str, Any]) -> bool:
+        if table not in rows.TABLES:
+            return True
+        values = [row[column] for column in rows.TABLES[table]]
+        return rows.is_sound(table, values, row["checksum"])
+
+    def _moved_state(self, row: dict[str, Any]) -> list[Any]:
+        """Return the state's row with the number that its last result has now."""
+        before = sum(seq <= row["seq"] for seq in self.kept)
+        self.found.in_state = row["seq"] - before
+        return rows.stored("state", (1, before, row["data"]))
+
+    def _rows(self, table: str, key: str, names: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows that can be read; set `is_cut` if some cannot."""
+        self.is_cut = False
+        after, last = 0, _REACH
+        query = f"SELECT {key}, {names} FROM {table} WHERE {key} > ? ORDER BY {key} LIMIT ?"
+        most = 100
+        while True:
+            try:
+                found = self.old.execute(query, (after, most)).fetchall()
+            except sqlite3.Error:
+                self.is_cut = True
+                # then row by row, over the damaged page
+                after += most == 1
+                most = 1
+                if after > last:
+                    return
+                continue
+            if not found:
+                return
+            yield from found
+            after = found[-1][0]
+            last = after + _REACH
+
+    def _fill_names(self) -> None:
+        """Give a name to each number without one."""
+        used = {
+            number
+            for usage, host in self.new.execute("SELECT usage, host FROM results")
+            for names in ([host], *([item[0], item[5]] for item in msgspec.json.decode(usage)))
+            for number in names
+            if number is not None
+        }
+        there = {number for (number,) in self.new.execute("SELECT id FROM names")}
+        for number in sorted(used - there):
+            (name, checksum) = rows.stored("names", (f"lost name {number}",))
+            self.new.execute("INSERT INTO names VALUES (?, ?, ?)", (number, name, checksum))

@@ -1,0 +1,239 @@
+"""Changes of a store that are made together or not at all."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ringmaster.model.cluster import Host
+from ringmaster.model.jobs import Ticket
+from ringmaster.model.results import EngineUsage, EvaluationResult, Result
+from ringmaster.storage import rows
+from ringmaster.storage.connect import translate
+from ringmaster.storage.entries import (
+    IssuedJob,
+    PendingRecord,
+    encode,
+    packed,
+    storable_evaluation,
+    storable_game,
+)
+
+
+class EngineNames:
+    """Names of engines and hosts by their numbers in the store, and the numbers by name."""
+
+    def __init__(self, known: Iterable[tuple[int, str]]) -> None:
+        self.names: dict[int, str] = {}
+        self.numbers: dict[str, int] = {}
+        for number, name in known:
+            self.add(number, name)
+
+    def add(self, number: int, name: str) -> None:
+        """Add a name."""
+        self.names[number] = name
+        self.numbers[name] = number
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Remove names."""
+        for name in names:
+            del self.names[self.numbers.pop(name)]
+
+
+class Transaction:
+    """Changes that become visible together, when the `with` block ends.
+
+    path       the status file, for messages
+    names      the store's; names that this transaction added are in `new_names`
+    now        returns seconds since the epoch
+    over       whether the block has ended
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        names: EngineNames,
+        now: Callable[[], float],
+    ) -> None:
+        self._connection = connection
+        self._path = path
+        self._names = names
+        self._now = now
+        self._failure: Exception | None = None
+        self.new_names: list[str] = []
+        self.over = False
+
+    def check(self) -> None:
+        """Raise the error of an earlier change: half a transaction must not be committed."""
+        if self._failure is not None:
+            raise self._failure
+
+    def _execute(self, statement: str, arguments: Sequence[Any] = ()) -> sqlite3.Cursor:
+        # after a rollback by SQLite each statement would be a transaction of its own
+        self.check()
+        if self.over or not self._connection.in_transaction:
+            raise RuntimeError("the transaction is over")
+        try:
+            return self._connection.execute(statement, arguments)
+        except sqlite3.Error as error:
+            self._failure = translate(self._path, error)
+            raise self._failure from error
+        except Exception as error:
+            self._failure = error
+            raise
+
+    def _encode(self, value: Any) -> str:
+        try:
+            return encode(value)
+        except Exception as error:
+            self._failure = error
+            raise
+
+    def _put(
+        self, table: str, *values: Any, verb: str = "INSERT OR REPLACE", clause: str = ""
+    ) -> sqlite3.Cursor:
+        """Store a row with its checksum."""
+        return self._execute(rows.insertion(table, verb, clause), rows.stored(table, values))
+
+    def _name_id(self, name: str) -> int:
+        """Return the number of an engine's name; results repeat few names."""
+        number = self._names.numbers.get(name)
+        if number is None:
+            number = self._put("names", name, verb="INSERT").lastrowid
+            assert number is not None
+            self._names.add(number, name)
+            self.new_names.append(name)
+        return number
+
+    def store_result(self, ticket: Ticket, result: Result) -> int | None:
+        """Insert a result and drop its issued job; return its seq.
+
+        Return None, and change nothing, if it was stored before: the competition must
+        not receive it again.  Void results are unique by (game id, attempt), others by
+        game id.  Scores of a shard are stored apart, until `drop_scores`.
+        """
+        if isinstance(result, EvaluationResult):
+            return self._store_evaluation(ticket, result)
+        result = storable_game(result)
+        own = (
+            *(result.winner, result.forfeit, result.score, result.faulty, result.plies),
+            *(None, result.fingerprint, result.repeats, *self._place(result.host)),
+        )
+        return self._insert(ticket, result, own, result.usage)
+
+    def _store_evaluation(self, ticket: Ticket, result: EvaluationResult) -> int | None:
+        scores = result.scores
+        result = storable_evaluation(result)
+        facts = [result.score_key, result.shard, result.positions, result.facts]
+        own = (None, 0, "", None, 0, self._encode(facts), None, 0, *self._place(result.host))
+        seq = self._insert(ticket, result, own, (result.usage,))
+        if seq is not None and scores is not None:
+            self._execute(
+                "INSERT OR REPLACE INTO scores VALUES (?, ?, ?)",
+                (result.score_key, result.shard, scores),
+            )
+        return seq
+
+    def _insert(
+        self, ticket: Ticket, result: Result, own: tuple[Any, ...], usage: Sequence[EngineUsage]
+    ) -> int | None:
+        """Insert a row; `own` holds the columns that only one kind of result fills."""
+        void = result.outcome == "void"
+        if void:
+            counted = "SELECT 1 FROM results WHERE game_id = ? AND once = -1"
+            if self._execute(counted, (result.id,)).fetchone():
+                return None  # it counts already, and must not be replayed
+        values = (
+            *(result.id, result.attempt, result.attempt if void else -1, self._encode(ticket)),
+            *(result.outcome, result.reason, result.detail, result.seconds),
+            *(self._encode([self._usage_row(used) for used in usage]), self._now()),
+            *own,
+        )
+        # not OR IGNORE, which would pass over other constraints, too
+        once = "ON CONFLICT (game_id, once) DO NOTHING"
+        cursor = self._put("results", *values, verb="INSERT", clause=once)
+        if cursor.rowcount == 0:
+            return None
+        seq = cursor.lastrowid
+        self._execute("DELETE FROM issues WHERE game_id = ?", (result.id,))
+        column = "void" if void else "completed"
+        self._execute(f"UPDATE counts SET {column} = {column} + 1")
+        return seq
+
+    def _place(self, host: Host | None) -> tuple[int | None, float | None, float | None]:
+        """Return the columns of a host."""
+        return (
+            (None, None, None)
+            if host is None
+            else (self._name_id(host.name), host.speed, host.load)
+        )
+
+    def _usage_row(self, used: EngineUsage) -> list[Any]:
+        name, description = self._name_id(used.name), self._name_id(used.description)
+        row = [name, used.cpu_time, used.peak_memory, used.thinking, used.slowest, description]
+        return row if used.ponder_cpu_time is None else [*row, used.ponder_cpu_time]
+
+    def has_game(self, fingerprint: int) -> bool:
+        """Whether a game with this fingerprint is recorded, also in this transaction."""
+        statement = "SELECT 1 FROM results WHERE fingerprint = ? LIMIT 1"
+        return self._execute(statement, (fingerprint,)).fetchone() is not None
+
+    def drop_scores(self, number: int) -> None:
+        """Delete the scores of a pass."""
+        self._execute("DELETE FROM scores WHERE pass = ?", (number,))
+
+    def issue(self, issue: IssuedJob) -> None:
+        """Store a job as issued, in place of one with the same game id."""
+        self._put("issues", issue.game_id, issue.attempt, self._encode(issue.ticket))
+
+    def withdraw(self, game_id: str) -> None:
+        """Delete an issued job."""
+        self._execute("DELETE FROM issues WHERE game_id = ?", (game_id,))
+
+    def save_state(self, state: dict[str, Any]) -> int:
+        """Store the competition's state after the last result; return its size in bytes."""
+        text = self._encode(state)
+        (last,) = self._execute("SELECT coalesce(max(seq), 0) FROM results").fetchone()
+        self._put("state", 1, last, text)
+        return len(text)
+
+    def add_pending(self, pending: PendingRecord) -> None:
+        """Store a game record that is to be written after the commit."""
+        text = packed(pending.text.encode("utf-8", "surrogatepass"))
+        self._execute(
+            "INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?)",
+            (pending.game_id, pending.attempt, pending.folder, pending.name, text),
+        )
+
+    def drop_pending(self, game_id: str, attempt: int) -> None:
+        """Delete a game record that is on disk."""
+        self._execute("DELETE FROM pending WHERE game_id = ? AND attempt = ?", (game_id, attempt))
+
+    def give_place(self, game_id: str) -> None:
+        """Give a game the next place in the collected file, unless it has one."""
+        self._execute(
+            "INSERT INTO places (game_id) VALUES (?) ON CONFLICT (game_id) DO NOTHING", (game_id,)
+        )
+
+    def fill_place(self, game_id: str, attempt: int) -> None:
+        """Assign the pending record of an attempt to the game's place, if it has one."""
+        self._execute("UPDATE places SET attempt = ? WHERE game_id = ?", (attempt, game_id))
+
+    def drop_place(self, game_id: str) -> None:
+        """Delete a place: its record is written, or there will be none."""
+        self._execute("DELETE FROM places WHERE game_id = ?", (game_id,))
+
+    def pass_over(self, but: Collection[str] = ()) -> None:
+        """Delete every place without a record, except those of the games `but`."""
+        self._execute(
+            "DELETE FROM places WHERE attempt IS NULL "
+            "AND game_id NOT IN (SELECT value FROM json_each(?))",
+            (self._encode(list(but)),),
+        )
+
+    def set_value(self, key: str, value: Any) -> None:
+        """Store a small piece of JSON data under a key."""
+        self._put("notes", key, self._encode(value))

@@ -1,0 +1,205 @@
+"""What happens to a status file from outside, during a run and between two."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ringmaster.errors import StoreCorrupt, StoreReplaced
+from ringmaster.storage import store as store_module
+from ringmaster.storage.store import Store
+from tests.storage.test_store import result
+
+pytestmark = pytest.mark.usefixtures("frequent_checkpoints")
+
+
+@pytest.fixture
+def frequent_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "CHECKPOINT_PERIOD", 5)
+
+
+def opened(path: Path) -> Store:
+    """A store whose commits are all forced to the disk, a second apart."""
+    seconds = iter(range(100_000))
+    return Store.open(path, clock=lambda: float(next(seconds)))
+
+
+def play(store: Store, *numbers: int) -> None:
+    for number in numbers:
+        with store.transaction() as transaction:
+            played = msgspec.structs.replace(result(f"g{number}"), detail="x" * 900)
+            transaction.store_result({"game": number}, played)
+            transaction.save_state({"games": number})
+
+
+def games(path: Path) -> list[str]:
+    with closing(Store.open_readonly(path)) as store:
+        return [game.result.game_id for game in store.games()]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run" / "t.status"
+
+
+@pytest.fixture
+def running(path: Path) -> Iterator[Store]:
+    path.parent.mkdir()
+    store = opened(path)
+    play(store, *range(12))
+    yield store
+    store.close()
+
+
+def _other_competition(path: Path) -> Path:
+    other = path.with_name("other.status")
+    with closing(opened(other)) as store:
+        play(store, *range(30))
+    return other
+
+
+def _delete(path: Path) -> None:
+    path.unlink()
+
+
+def _move(path: Path) -> None:
+    path.rename(path.with_name("elsewhere.status"))
+
+
+def _replace(path: Path) -> None:
+    _other_competition(path).replace(path)
+
+
+def _delete_wal(path: Path) -> None:
+    Path(f"{path}-wal").unlink()
+
+
+@pytest.mark.parametrize("change", [_delete, _move, _replace, _delete_wal])
+def test_run_stops_and_rescues_its_results_when_its_file_is_replaced(
+    path: Path, running: Store, change: Callable[[Path], None]
+) -> None:
+    change(path)
+    with pytest.raises(StoreReplaced, match="the run stops") as caught:
+        play(running, 12)
+    (rescue,) = path.parent.glob("t.rescued-*.status")
+    assert f"ringmaster t.ctl restore {rescue}" in str(caught.value)
+    assert games(rescue) == [f"g{n}" for n in range(13)]
+    with pytest.raises(StoreReplaced):
+        running.end_run(1, 0.0, "complete")
+    assert len(list(path.parent.glob("t.rescued-*"))) == 1
+
+
+def test_results_are_rescued_elsewhere_when_the_folder_is_deleted(
+    path: Path, running: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    shutil.rmtree(path.parent)
+    with pytest.raises(StoreReplaced, match="the run stops"):
+        play(running, 12)
+    (rescue,) = tmp_path.glob("t.rescued-*.status")
+    assert games(rescue) == [f"g{n}" for n in range(13)]
+
+
+def test_end_of_a_run_also_notices_it(path: Path, running: Store) -> None:
+    path.unlink()
+    with pytest.raises(StoreReplaced):
+        running.end_run(1, 0.0, "complete")
+
+
+def test_file_that_is_written_over_stops_the_run(path: Path, running: Store) -> None:
+    path.write_bytes(_other_competition(path).read_bytes())
+    with pytest.raises(
+        StoreReplaced, match=r"written over.* could still be read is in .*\.backups"
+    ):
+        play(running, 12)
+
+
+def test_touched_file_does_not_stop_the_run(path: Path, running: Store) -> None:
+    os.utime(path, (1, 1))
+    play(running, *range(12, 40))
+    assert games(path) == [f"g{n}" for n in range(40)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_guard_leaves_no_descriptor(path: Path, running: Store) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    with closing(opened(path.with_name("u.status"))) as store:
+        play(store, 1)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+# between two runs
+
+
+def kill(store: Store, path: Path, target: Path) -> None:
+    """Leave in `target` what a kill of the run leaves."""
+    target.parent.mkdir(exist_ok=True)
+    shutil.copyfile(path, target)
+    shutil.copyfile(f"{path}-wal", f"{target}-wal")
+
+
+def test_older_copy_beside_a_newer_wal_is_refused(
+    path: Path, running: Store, tmp_path: Path
+) -> None:
+    copy = tmp_path / "backup.status"
+    with closing(sqlite3.connect(copy)) as target:
+        running._connection.backup(target)
+    play(running, *range(12, 45))
+    killed = tmp_path / "killed" / "t.status"
+    kill(running, path, killed)
+    shutil.copyfile(copy, killed)
+    before = killed.read_bytes(), Path(f"{killed}-wal").read_bytes()
+    with pytest.raises(StoreCorrupt, match="do not belong together") as caught:
+        Store.open(killed)
+    assert "move t.status-wal and t.status-shm away" in str(caught.value)
+    assert (killed.read_bytes(), Path(f"{killed}-wal").read_bytes()) == before
+    # as the message says
+    Path(f"{killed}-wal").unlink()
+    Store.open(killed).close()
+    assert games(killed) == [f"g{n}" for n in range(12)]
+
+
+def test_file_of_another_competition_beside_a_wal_is_refused(
+    path: Path, running: Store, tmp_path: Path
+) -> None:
+    killed = tmp_path / "killed" / "t.status"
+    kill(running, path, killed)
+    shutil.copyfile(_other_competition(path), killed)
+    with pytest.raises(StoreCorrupt, match="do not belong together"):
+        Store.open(killed)
+
+
+@pytest.mark.parametrize("count", range(13))
+def test_killed_run_goes_on_wherever_its_last_checkpoint_was(tmp_path: Path, count: int) -> None:
+    path, killed = tmp_path / "t.status", tmp_path / "killed" / "t.status"
+    with closing(opened(path)) as store:
+        play(store, *range(count))
+        kill(store, path, killed)
+    with closing(opened(killed)) as store:
+        play(store, *range(count, count + 7))
+        kill(store, killed, path.with_name("again.status"))
+    with closing(opened(path.with_name("again.status"))) as store:
+        assert [game.result.game_id for game in store.games()] == [
+            f"g{n}" for n in range(count + 7)
+        ]
+
+
+def test_reader_that_delays_checkpoints_does_not_make_the_pair_look_wrong(tmp_path: Path) -> None:
+    path, killed = tmp_path / "t.status", tmp_path / "killed" / "t.status"
+    with closing(opened(path)) as store:
+        play(store, *range(3))
+        with closing(Store.open_readonly(path)) as reader:
+            assert len(list(reader.games())) == 3
+            play(store, *range(3, 30))
+            kill(store, path, killed)
+    with closing(opened(killed)) as store:
+        assert len(list(store.games())) == 30

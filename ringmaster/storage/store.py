@@ -405,7 +405,7 @@ class Store:
         """Return (completed, void) results; constant cost."""
         row = self._one("SELECT completed, void FROM counts")
         with decoding(self._path):
-            completed, void = row
+            completed, void = map(int, row)
             return completed, void
 
     def _rows(self, query: str, arguments: tuple[Any, ...] = ()) -> list[Any]:

@@ -31,11 +31,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--games", type=int, default=40, help="of each matchup")
     parser.add_argument("--every", type=int, default=10, help="run on from every N-th state")
-    parser.add_argument("--short", action="store_true", help="two games of each matchup")
+    parser.add_argument("--short", action="store_true", help="one game of each matchup")
     arguments = parser.parse_args()
     games, every = arguments.games, arguments.every
     if arguments.short:
-        games, every = 2, 200
+        games, every = 1, 200
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         whole = write_control_file(folder / "whole", PLAYOFF, games)

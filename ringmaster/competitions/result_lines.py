@@ -33,6 +33,7 @@ _WORDS = {
     "protocol": ("protocol error", "protocol errors"),
     "start": ("failed start", "failed starts"),
     "refused": ("refusal", "refusals"),
+    "illegal move": ("illegal move", "illegal moves"),
     "setup": ("failed setup", "failed setups"),
     STANDSTILL: ("standstill of the computer", "standstills of the computer"),
 }
@@ -148,6 +149,16 @@ def void_by_player(kinds: Mapping[str, Mapping[str, int]], total: int) -> str:
 def void_line(kinds: Mapping[str, Mapping[str, int]], total: int, *, unit: str = "games") -> str:
     """Return a report's line on void results."""
     return f"void {unit} (not counted): {total} ({void_by_player(kinds, total)})"
+
+
+def lost_line(kinds: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Return a report's line on games lost by a fault, [] without any.
+
+    kinds  number of games by the code of the faulty player and by reason
+    """
+    faulty = {code: reasons for code, reasons in kinds.items() if reasons}
+    total = sum(sum(reasons.values()) for reasons in faulty.values())
+    return [f"games lost by a fault: {total} ({void_by_player(faulty, total)})"] if total else []
 
 
 def _reasons(reasons: Mapping[str, int]) -> str:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import csv
 import io
+import lzma
 import math
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -24,6 +26,8 @@ Unnamed = Literal["refuse", "ignore"]
 #: Name of a position's phase beside its features.
 PHASE = "phase"
 _LISTED_NAMES = 5
+#: Errors of reading lines of a file that may be compressed.
+_UNREADABLE = (csv.Error, UnicodeDecodeError, EOFError, OSError, zlib.error, lzma.LZMAError)
 
 
 class CountsError(Exception):
@@ -228,9 +232,12 @@ def read_table(path: str, wanted: Wanted) -> Table:
 def _csv(path: str, wanted: Wanted) -> Table:
     # Source decompresses files; its game does not matter here
     with Source(path, "chess").open() as raw, io.TextIOWrapper(raw, "utf-8-sig") as file:
-        start = file.readline()
-        delimiter = max(",;\t", key=start.count)
-        head = next(csv.reader([start], delimiter=delimiter), [])
+        try:
+            start = file.readline()
+            delimiter = max(",;\t", key=start.count)
+            head = next(csv.reader([start], delimiter=delimiter), [])
+        except _UNREADABLE as error:
+            raise DatasetError(path, 1, f"cannot be read: {error}") from None
         header = [name.strip() for name in head]
         text_at, phase_at, features = _split_header(path, header, wanted)
         try:
@@ -255,7 +262,7 @@ def _csv(path: str, wanted: Wanted) -> Table:
                 if len(lines) == _CHUNK:
                     yield _lines(path, lines, numbers, text_at, phase_at, features, columns)
                     lines, numbers = [], []
-        except (csv.Error, UnicodeDecodeError, EOFError, OSError) as error:
+        except _UNREADABLE as error:
             raise DatasetError(path, reader.line_num + 1, f"cannot be read: {error}") from None
         if lines:
             yield _lines(path, lines, numbers, text_at, phase_at, features, columns)
@@ -312,7 +319,8 @@ def _npz(path: str, wanted: Wanted) -> Table:
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
+        # zipfile raises RuntimeError for encryption, and for compression that it lacks
         raise DatasetError(path, None, f"cannot read the features: {error}") from None
     try:
         yield from _arrays(path, arrays, wanted)

@@ -339,7 +339,7 @@ def _operations(rest: bytes) -> Tail:
             game = hash_of(operand)
         elif code == b"hmvc" and operand.isdigit():
             clock = operand
-        elif code == b"fmvn" and operand.isdigit():
+        elif code == b"fmvn" and operand.isdigit() and len(operand) <= 5:
             move = operand
     if unfinished:
         raise Unfinished

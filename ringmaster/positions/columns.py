@@ -41,7 +41,7 @@ def read_header(path: Path, magic: bytes, kind: type[HeaderT], name: str) -> tup
         text = file.read(length)
     try:
         header = msgspec.json.decode(text, type=kind)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise damaged(path, f" ({error})") from error
     return header, aligned(len(start) + length)
 

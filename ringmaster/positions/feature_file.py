@@ -28,6 +28,8 @@ from ringmaster.positions.columns import (
 MAGIC = b"RMFEA\x00\x01\n"
 #: Types of counts; the smallest that holds all counts is used.
 _KINDS = ("<i1", "<i2", "<f4")
+#: Types of feature numbers and of places.
+_WHOLE = ("<u1", "<u2", "<u4", "<u8")
 
 Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[Any]
@@ -58,15 +60,23 @@ class FeatureFile:
         header, begin = read_header(path, MAGIC, _Header, "feature file")
         self.names = tuple(header.names)
         self.rows, self.key = header.rows, header.key
+        size = path.stat().st_size - begin
+        if missing := {"indptr", "columns", "values"} - header.columns.keys():
+            raise damaged(path, f" (no {min(missing)})")
         if any(
-            begin + at + length > path.stat().st_size for at, length, _ in header.columns.values()
+            min(at, length) < 0 or at + length > size for at, length, _ in header.columns.values()
         ):
             raise cut_off(path)
         data = np.memmap(path, dtype=np.uint8, mode="r")
 
         def column(name: str) -> Any:
             at, length, kind = header.columns[name]
-            return data[begin + at : begin + at + length].view(kind)
+            if kind not in (*_KINDS, *_WHOLE):
+                raise damaged(path, f" (unknown numbers {kind!r})")
+            dtype = np.dtype(kind)
+            if length % dtype.itemsize:
+                raise damaged(path)
+            return data[begin + at : begin + at + length].view(dtype)
 
         self.indptr: npt.NDArray[np.uint64] = column("indptr")
         self.columns: Numbers = column("columns")

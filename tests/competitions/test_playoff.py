@@ -639,6 +639,16 @@ def test_void_games_without_a_faulty_player_are_counted_by_matchup() -> None:
     assert "void games (not counted): 2" in render_report(playoff.report())
 
 
+def test_games_lost_by_a_fault_are_summed_by_player() -> None:
+    playoff = chess(call("Matchup", "a", "b"), call("Matchup", "b", "c"))
+    for winner, reason in (("a", "time"), ("c", "time"), ("b", "stall")):
+        job = playoff.next_job()
+        lost = msgspec.structs.replace(won(job, winner), reason=reason, forfeit=True)
+        playoff.record_result(job.ticket, lost)
+    text = render_report(playoff.report())
+    assert "games lost by a fault: 3 (b: 2 time; a: 1 stall)" in text
+
+
 def test_players_that_change_places_in_a_matchup_keep_their_results() -> None:
     playoff = go(call("Matchup", "a", "b"))
     for _ in range(3):

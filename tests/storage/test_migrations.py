@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,8 @@ from ringmaster.errors import StoreCorrupt, StoreTooNew
 from ringmaster.storage import migrations
 from ringmaster.storage.migrations import APPLICATION_ID, MIGRATIONS, check, check_header, migrate
 from ringmaster.storage.store import Store
+from tests import recorded
+from tests.program import PLAYOFF, ringmaster, shown, write_control_file
 
 
 @pytest.fixture
@@ -67,6 +70,69 @@ def test_older_file_gets_missing_tables_and_keeps_its_data(
         ("old",),
     ]
     assert connection.execute("SELECT count(*) FROM migrations").fetchone() == (len(NEWER),)
+
+
+def made_older(status: Path, version: int) -> None:
+    """Replace a status file by one of an earlier format with the same rows."""
+    older = status.with_suffix(".older")
+    with closing(sqlite3.connect(status)) as rows, closing(sqlite3.connect(older)) as connection:
+        connection.isolation_level = None
+        migrate(connection, "older", MIGRATIONS[:version])
+        tables = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        ).fetchall()
+        for (table,) in tables:
+            if table == "migrations":
+                continue
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            connection.execute(f"DELETE FROM {table}")
+            connection.executemany(
+                f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})",
+                rows.execute(f"SELECT {', '.join(columns)} FROM {table}").fetchall(),
+            )
+        assert check(connection, "older") == version
+    older.replace(status)
+
+
+VERSIONS = range(1, len(MIGRATIONS))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_results_of_each_earlier_format_are_read_and_new_ones_added(
+    tmp_path: Path, version: int
+) -> None:
+    control = recorded.write(tmp_path)
+    games = [(recorded.ticket("0", i), recorded.won(f"0_{i}", i % 2)) for i in range(3)]
+    recorded.recorded(control, games)
+    status = control.with_suffix(".status")
+    made_older(status, version)
+    before = status.read_bytes()
+    wanted = [result for _, result in games]
+    reader = Store.open_readonly(status)
+    assert [game.result for game in reader.games()] == wanted
+    assert (reader.counts(), reader.runs()) == ((3, 0), 1)
+    reader.close()
+    assert status.read_bytes() == before
+    store = Store.open(status)
+    more = recorded.won("0_3")
+    recorded.add(store, [(recorded.ticket("0", 3), more)])
+    store.close()
+    reader = Store.open_readonly(status)
+    assert [game.result for game in reader.games()] == [*wanted, more]
+    reader.close()
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.parametrize("version", VERSIONS)
+def test_run_goes_on_from_each_earlier_format(tmp_path: Path, version: int) -> None:
+    control = write_control_file(tmp_path / "event", PLAYOFF, 10)
+    assert ringmaster(control, "-q", "-g", "11").returncode == 0
+    made_older(control.with_suffix(".status"), version)
+    assert shown(control)["games"]["completed"] == 11
+    done = ringmaster(control, "-q")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert shown(control)["games"]["completed"] == 30
 
 
 def test_games_of_a_file_without_fingerprints_are_read_and_new_ones_compared(

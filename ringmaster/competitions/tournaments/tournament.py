@@ -15,7 +15,13 @@ from ringmaster.competitions.competition import Competition, MatchupInfo, Played
 from ringmaster.competitions.ending import endless_warning
 from ringmaster.competitions.matchup_sprt import SprtReport, sequential_warnings
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
-from ringmaster.competitions.result_lines import VoidKinds, result_line, sum_void_kinds, void_line
+from ringmaster.competitions.result_lines import (
+    VoidKinds,
+    lost_line,
+    result_line,
+    sum_void_kinds,
+    void_line,
+)
 from ringmaster.competitions.tournaments.game_charts import tournament_charts
 from ringmaster.competitions.tournaments.live_tables import LiveMatchup, live_table
 from ringmaster.competitions.tournaments.made_players import MadePlayers
@@ -547,6 +553,16 @@ class Tournament(Competition):
         void = sum(tally.void for tally in self.tallies.values())
         if void:
             lines.append(void_line(self.void_kinds(), void))
+        if len(self.tallies) > 1:
+            # the table of a single matchup has them
+            lines += lost_line(
+                sum_void_kinds(
+                    [
+                        dict(zip(tally.players, tally.forfeit_kinds, strict=True))
+                        for tally in self.tallies.values()
+                    ]
+                )
+            )
         for code in self._stopped():
             choices = remedy([code], self.values["withdrawn"], may_lose=self._may_lose)
             lines.append(f"player {code}: too many void games; {choices}")

@@ -1,0 +1,64 @@
+"""Faults of engines in every phase and protocol: verdict, log line, time, nothing left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ringmaster.model.players import ProtocolName
+from ringmaster.play.worker import Worker
+from tests.play.workers import one_worker
+from tests.reliability.fault_matrix import PHASES, PROTOCOLS, Fault, faults, open_files, strike
+
+#: Most seconds until the next game starts, on a busy machine too.
+MOST_SECONDS = 15
+
+
+def _parameter(fault: Fault) -> object:
+    id = "-".join((fault.protocol, fault.phase, fault.name))
+    slow_names = ("closes", "late", "prints", "exits, its")
+    waits = fault.waits or fault.phase == "quit" or fault.name.startswith(slow_names)
+    # USI engines share the code of UCI engines
+    is_slow = waits or fault.protocol == "usi"
+    return pytest.param(fault, id=id, marks=[pytest.mark.slow] if is_slow else [])
+
+
+class Bench:
+    """A worker with the number of its descriptors by protocol."""
+
+    def __init__(self, worker: Worker, folder: Path) -> None:
+        self.worker = worker
+        self.folder = folder
+        self._files: dict[ProtocolName, int] = {}
+
+    def files(self, protocol: ProtocolName) -> int:
+        """Return the number of descriptors before any fault."""
+        if protocol not in self._files:
+            self._files[protocol] = open_files(self.worker, self.folder, protocol)
+        return self._files[protocol]
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with one_worker("tests/engines") as worker:
+        yield Bench(worker, tmp_path_factory.mktemp("faults"))
+
+
+@pytest.mark.parametrize("fault", [_parameter(fault) for fault in faults()])
+def test_fault_gets_its_verdict_and_leaves_nothing_behind(bench: Bench, fault: Fault) -> None:
+    before = bench.files(fault.protocol)
+    struck = strike(bench.worker, bench.folder, fault)
+    assert struck.verdict == fault.verdict
+    assert fault.message in struck.line
+    assert (struck.result.faulty == 1) == bool(fault.reason)
+    assert struck.seconds < MOST_SECONDS
+    assert struck.processes == []
+    assert struck.files == before
+
+
+def test_matrix_has_every_phase_of_every_protocol() -> None:
+    assert {(fault.protocol, fault.phase) for fault in faults()} == {
+        (protocol, phase) for protocol in PROTOCOLS for phase in PHASES
+    }

@@ -43,6 +43,7 @@ def verify(arguments: argparse.Namespace) -> int:
 
 def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
     never_wait()
+    loaded.paths.check_kinds()
     loaded.paths.check_first_run()
     cluster = chosen_cluster(arguments, loaded)
     display = make_display(

@@ -27,6 +27,7 @@ from ringmaster.errors import (
     RingmasterError,
     SettingError,
     StoreError,
+    StoreUnwritable,
     counted,
 )
 from ringmaster.execution.executor import Done, ErrorLines, Executor
@@ -275,7 +276,8 @@ class Ringmaster:
             self._loop()
             reason = self._reason()
         except RingmasterError as error:
-            self._journal.log(f"error: {error}")
+            with suppress(StoreError):
+                self._journal.log(f"error: {error}")
             raise
         finally:
             self._finish(number, reason)
@@ -318,14 +320,19 @@ class Ringmaster:
 
     def _finish(self, number: int, reason: str) -> None:
         assert self._store is not None
+        unwritable: StoreUnwritable | None = None
         if not self._inconsistent:
-            with self._store.transaction() as transaction:
+            # where another file has failed, the status file may be gone, too
+            with self._store.transaction(full=True) as transaction:
                 transaction.save_state(self._competition.state())
             if self._records is not None:
-                self._records.finish()
-        self._journal.log(f"run {number} ended: {reason}")
+                try:
+                    self._records.finish()
+                except StoreUnwritable as error:
+                    unwritable = error
         # the error that ended it is told, not another of the same cause
         with suppress(StoreError) if reason == "error" else nullcontext():
+            self._journal.log(f"run {number} ended: {reason}")
             self._store.end_run(number, self._clock(), reason)
         progress = self._competition.progress()
         total = "" if progress.total is None else f"/{progress.total}"
@@ -336,6 +343,8 @@ class Ringmaster:
         self._display.message(f"{ending}: {self._competition.verdict()}")
         if not self._inconsistent:
             self._loaded.write_report()
+        if unwritable is not None:
+            raise unwritable
 
     # issuing
 

@@ -357,9 +357,9 @@ def test_results_before_the_next_commit_share_a_transaction(
         in_one[-1] += 1
         return store_result(self, ticket, result)
 
-    def begun(self: Store) -> AbstractContextManager[Transaction]:
+    def begun(self: Store, *, full: bool = False) -> AbstractContextManager[Transaction]:
         in_one.append(0)
-        return begin(self)
+        return begin(self, full=full)
 
     monkeypatch.setattr(Store, "transaction", begun)
     monkeypatch.setattr(Transaction, "store_result", counted)
@@ -448,10 +448,10 @@ def test_failing_commit_loses_and_doubles_nothing(
     transaction = Store.transaction
 
     @contextmanager
-    def failing(self: Store):  # type: ignore[no-untyped-def]
+    def failing(self: Store, *, full: bool = False):  # type: ignore[no-untyped-def]
         nonlocal commits
         commits += 1
-        with transaction(self) as open_transaction:
+        with transaction(self, full=full) as open_transaction:
             yield open_transaction
             if commits == commit:
                 raise StoreUnwritable("the disk is full")

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ringmaster.commands.console import say
+from ringmaster.commands.console import never_wait, say
 from ringmaster.commands.loading import load, print_programs
 from ringmaster.commands.serve import beside_a_run
 from ringmaster.engines import reaper
@@ -42,6 +42,8 @@ def verify(arguments: argparse.Namespace) -> int:
 
 
 def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
+    never_wait()
+    loaded.paths.check_kinds()
     loaded.paths.check_first_run()
     cluster = chosen_cluster(arguments, loaded)
     if arguments.safe:

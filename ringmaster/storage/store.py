@@ -139,11 +139,14 @@ class Store:
         return cls(path, retry_read(lambda: _lasting(path)) if lasting else connect_readonly(path))
 
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
-        """Begin a transaction; an exception in the `with` block rolls it back."""
+    def transaction(self, *, full: bool = False) -> Iterator[Transaction]:
+        """Begin a transaction; an exception in the `with` block rolls it back.
+
+        full  force it to the disk now, not at the next second, and check the file
+        """
         connection = self._connection
         now = self._clock()
-        full = self._last_full is None or now - self._last_full >= FULL_COMMIT_PERIOD
+        full = full or self._last_full is None or now - self._last_full >= FULL_COMMIT_PERIOD
         with translated(self._path):
             if self._is_in_transaction():
                 raise RuntimeError("a transaction is open already")

@@ -35,7 +35,7 @@ def empty_folder() -> Path:
 
 def start_workers(slots: int) -> LocalExecutor:
     """Start worker processes; the caller closes the executor."""
-    return LocalExecutor("ringmaster.play.worker:Worker", slots, reaper=reaper.__file__)
+    return LocalExecutor("ringmaster.play.worker:contained_worker", slots, reaper=reaper.__file__)
 
 
 def game_results(executor: Executor) -> Iterator[GameResult]:

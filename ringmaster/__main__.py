@@ -13,8 +13,10 @@ def main() -> None:
 
         complete()
     from ringmaster.cli import run
+    from ringmaster.commands.console import close_streams, prepare_streams
 
-    sys.exit(run(sys.argv[1:]))
+    prepare_streams()
+    sys.exit(close_streams(run(sys.argv[1:])))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
     RingmasterError
     ├── UsageError                      the command line (exit status 2)
     ├── ControlFileError                the control file; carries diagnostics
+    │   ├── SafeModeError               an expression that safe mode does not evaluate
     │   ├── SettingError                one setting; carries its path
     │   └── SettingErrors               several settings
     ├── OpeningsError                   an opening file: file and line
@@ -19,6 +20,7 @@
     └── EngineError                     an engine misbehaved; carries the player's code
         ├── EngineNotStarted            not found, not executable, no handshake
         ├── EngineCrashed               exited or closed its output
+        ├── EngineOverLimit             ended, for it exceeded a limit of its player
         ├── EngineTimeout               silent (or endless) past a deadline
         ├── EngineProtocolError         an answer that is not in the protocol
         ├── EngineRefused               a failure response (GTP "? …")
@@ -44,6 +46,10 @@ class UsageError(RingmasterError):
 
 class ControlFileError(RingmasterError):
     """The control file is wrong; the message has every independent error."""
+
+
+class SafeModeError(ControlFileError):
+    """Safe mode does not evaluate an expression of the control file."""
 
 
 class SettingError(ControlFileError):
@@ -205,6 +211,10 @@ class EngineNotStarted(EngineError):
 
 class EngineCrashed(EngineError):
     """The engine exited, or closed its output."""
+
+
+class EngineOverLimit(EngineError):
+    """The engine exceeded a limit of its player (memory, CPU, processes) and was killed."""
 
 
 class EngineTimeout(EngineError):

@@ -34,6 +34,7 @@ from ringmaster.errors import (
     SettingError,
     SettingErrors,
     StateRefused,
+    StoreCorrupt,
     StoreUnwritable,
 )
 from ringmaster.model.jobs import CheckJob
@@ -42,7 +43,7 @@ from ringmaster.model.report import Report
 from ringmaster.model.results import CheckResult, Problem
 from ringmaster.model.settings import Setting, SettingPath
 from ringmaster.reporting.tables import render_report
-from ringmaster.storage.entries import IssuedJob
+from ringmaster.storage.entries import IssuedJob, StoredGame, StoredShard
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Store
 
@@ -65,10 +66,11 @@ def _restore(competition: Competition, state: dict[str, Any]) -> None:
     """Restore a competition from a stored state; raise StateRefused for an unreadable state."""
     try:
         competition.restore(state)
-    except (msgspec.ValidationError, KeyError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError, msgspec.MsgspecError) as error:
         raise StateRefused(
-            "this version cannot read the stored state of an earlier version "
-            f"({error}): finish with that version, or `reset` to start over",
+            "this version cannot read the stored state "
+            f"({type(error).__name__}: {error}): it is of an earlier version (finish with "
+            "that version, or `reset` to start over), or damaged (`fsck` repairs it)",
             ("competition_type",),
         ) from None
 
@@ -106,12 +108,14 @@ class _TypesBySetting(Mapping[str, tuple[str, ...]]):
 class LoadedCompetition:
     """A loaded control file and its competition.
 
+    safe  evaluate the file in safe mode
+
     The constructor raises ControlFileError with every independent error.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, safe: bool = False) -> None:
         self.control_file: ControlFile = load(
-            path, _table_of, type_names(), kinds=KINDS, elsewhere=_TypesBySetting()
+            path, _table_of, type_names(), kinds=KINDS, elsewhere=_TypesBySetting(), safe=safe
         )
         #: The interpreted settings as JSON data, with `competition_type`.  They are computed
         #: before any call of the file's functions, since a function may change its globals.
@@ -365,11 +369,22 @@ class LoadedCompetition:
             except StateRefused as refused:
                 raise self._refused(refused) from None
         for recorded in store.results(after):
-            self.competition.record_result(recorded.ticket, recorded.result)
+            self._take(recorded)
         self.conditions.restore(store)
         issues = store.issues()
         self.effects = self.competition.apply_edits([issue.ticket for issue in issues])
         return [issue for issue in issues if self.competition.resume(issue.ticket)]
+
+    def _take(self, recorded: StoredGame | StoredShard) -> None:
+        """Pass a recorded result to the competition.  Raises StoreCorrupt."""
+        try:
+            self.competition.record_result(recorded.ticket, recorded.result)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            # a ticket may come from a stranger's status file
+            raise StoreCorrupt(
+                f"{self.paths.status}: result {recorded.seq} does not fit the control file, or "
+                f"is damaged ({type(error).__name__}: {error})"
+            ) from error
 
     def report_text(self, *, begins: bool = True) -> str:
         """Return the report.

@@ -140,7 +140,8 @@ def _rate(games: Sequence[Game]) -> float | None:
     times = [game.finished for game in games[:MOST_GAMES] if game.finished is not None]
     times = [finished for finished in times if times[0] - finished <= _RECENT]
     seconds = (times[0] - times[-1]).total_seconds() if times else 0.0
-    return (len(times) - 1) / seconds if seconds else None
+    # The date may have been set back.
+    return (len(times) - 1) / seconds if seconds > 0 else None
 
 
 def _duration(seconds: float) -> str:
@@ -230,7 +231,7 @@ def _copies(loaded: LoadedCompetition, games: int) -> Iterator[CopyText]:
     """Yield the result in every format that applies."""
     if games <= _MOST_COUNTED and loaded.competition.matchup_infos():
         try:
-            results = load(loaded.paths.control)
+            results = load(loaded.paths.control, safe=loaded.control_file.safe)
             for format in BLOCKS:
                 text = result_blocks(results, format)
                 yield CopyText(format, text, f"show --format {format}")

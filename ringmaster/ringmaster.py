@@ -20,12 +20,14 @@ import ringmaster
 from ringmaster.competitions.competition import Reaction
 from ringmaster.conditions import NOTE
 from ringmaster.control.changes import MOST, Comparison
+from ringmaster.engines import reaper
 from ringmaster.errors import (
     CompetitionHalted,
     ControlFileError,
     RingmasterError,
     SettingError,
     StoreError,
+    StoreUnwritable,
     counted,
 )
 from ringmaster.execution.executor import Done, ErrorLines, Executor
@@ -41,6 +43,7 @@ from ringmaster.storage.journal import Journal
 from ringmaster.storage.records import GameRecords
 from ringmaster.storage.store import Store
 from ringmaster.storage.transaction import Transaction
+from ringmaster.storage.transcripts import Transcripts
 
 #: A state of more bytes than SMALL_STATE is stored once per BYTES_A_RESULT x results.
 SMALL_STATE, BYTES_A_RESULT = 4096, 1024
@@ -123,6 +126,7 @@ class Ringmaster:
         paths = loaded.paths
         self._journal = Journal(paths.log, paths.hist, tree=paths.tree_log)
         self._run_log = RunLog(self._journal, self._display, loaded)
+        self._transcripts = Transcripts(paths.gtplogs, self._run_log.warn)
         if not paths.log.stat().st_size:
             # this line identifies the log in later runs
             self._journal.log(f"log of {loaded.code}, by ringmaster {ringmaster.__version__}")
@@ -142,6 +146,10 @@ class Ringmaster:
                 )
                 for line in self._loaded.warnings():
                     self._run_log.warn(line)
+                leftovers = reaper.kill_leftovers(shared=False)
+                if leftovers:
+                    processes = counted(leftovers, "process")
+                    self._run_log.say(f"killed {processes} that engines of an earlier run had left")
                 self._executor = self._make_executor()
                 self._control.attach(self._executor, self._run_log.say)
                 try:
@@ -268,7 +276,8 @@ class Ringmaster:
             self._loop()
             reason = self._reason()
         except RingmasterError as error:
-            self._journal.log(f"error: {error}")
+            with suppress(StoreError):
+                self._journal.log(f"error: {error}")
             raise
         finally:
             self._finish(number, reason)
@@ -311,14 +320,19 @@ class Ringmaster:
 
     def _finish(self, number: int, reason: str) -> None:
         assert self._store is not None
+        unwritable: StoreUnwritable | None = None
         if not self._inconsistent:
-            with self._store.transaction() as transaction:
+            # where another file has failed, the status file may be gone, too
+            with self._store.transaction(full=True) as transaction:
                 transaction.save_state(self._competition.state())
             if self._records is not None:
-                self._records.finish()
-        self._journal.log(f"run {number} ended: {reason}")
+                try:
+                    self._records.finish()
+                except StoreUnwritable as error:
+                    unwritable = error
         # the error that ended it is told, not another of the same cause
         with suppress(StoreError) if reason == "error" else nullcontext():
+            self._journal.log(f"run {number} ended: {reason}")
             self._store.end_run(number, self._clock(), reason)
         progress = self._competition.progress()
         total = "" if progress.total is None else f"/{progress.total}"
@@ -329,6 +343,8 @@ class Ringmaster:
         self._display.message(f"{ending}: {self._competition.verdict()}")
         if not self._inconsistent:
             self._loaded.write_report()
+        if unwritable is not None:
+            raise unwritable
 
     # issuing
 
@@ -476,6 +492,8 @@ class Ringmaster:
                 assert not isinstance(event.job, CheckJob)
                 assert not isinstance(event.result, CheckResult)
                 results.append((event.job, event.result))
+                if event.job.transcript is not None:
+                    self._transcripts.add(event.job.transcript)
             else:
                 summary, *details = event.reason.splitlines() or [""]
                 is_game = isinstance(event.job, GameJob)

@@ -16,6 +16,8 @@ from ringmaster.storage.journal import Journal
 
 #: Numbers of results and of warnings on the display.
 RECENT, WARNINGS = 50, 5
+#: Bytes of the engines' standard error in the log of one run.
+STDERR_BYTES = 20_000_000
 #: A verdict is computed again after this many times its own duration.
 VERDICT_PAUSE = 20
 
@@ -38,6 +40,7 @@ class RunLog:
         self._verdict, self._verdict_due = "", 0.0
         self.recent: list[str] = []
         self.warnings: list[str] = []
+        self._stderr_room = STDERR_BYTES
 
     def warn(self, line: str) -> None:
         """Log a warning and show it until newer warnings replace it."""
@@ -88,13 +91,24 @@ class RunLog:
                 if reaction.milestone:
                     milestones.append(reaction.milestone)
             for code, line in result.stderr:
-                self._journal.log(f"{result.id} {code} stderr: {line}")
+                self._log_stderr(f"{result.id} {code} stderr: {line}")
             if reaction.line:
                 self.recent.append(reaction.line)
         self._display.results(shown)
         for line in milestones:
             self.say(line)
         del self.recent[:-RECENT]
+
+    def _log_stderr(self, line: str) -> None:
+        if self._stderr_room <= 0:
+            return
+        self._journal.log(line)
+        self._stderr_room -= len(line)
+        if self._stderr_room <= 0:
+            self.warn(
+                f"warning: the log has {STDERR_BYTES / 1e6:.0f} MB of the engines' standard error; "
+                "more is left out in this run (discard_stderr=True silences a player)"
+            )
 
     def _latest_verdict(self) -> str:
         """Return the verdict, perhaps of a moment ago: ratings of many players take a while."""

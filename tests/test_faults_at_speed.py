@@ -145,7 +145,7 @@ def test_every_game_gets_its_verdict_whatever_happens_in_the_others(
 ) -> None:
     jobs, expected = schedule(tmp_path)
     executor = LocalExecutor(
-        "ringmaster.play.worker:Worker",
+        "ringmaster.play.worker:contained_worker",
         parallel,
         reaper=reaper.__file__,
     )

@@ -151,7 +151,7 @@ def test_last_message_of_a_run_ends_with_the_verdict_however_it_ends(control: Pa
     halted = Messages()
     with pytest.raises(CompetitionHalted):
         run(control, players=VoidPlayers(), display=halted)
-    assert halted.lines[-1].startswith("halted: the first game of this run was void")
+    assert halted.lines[-1].startswith("halted: this tune has 5 void results and none that counts")
     assert halted.lines[-1].endswith(": Tuning: iteration 0 of 6, 0 games; gain not measured yet")
     complete = Messages()
     assert run(control, display=complete) == 0
@@ -357,9 +357,9 @@ def test_results_before_the_next_commit_share_a_transaction(
         in_one[-1] += 1
         return store_result(self, ticket, result)
 
-    def begun(self: Store) -> AbstractContextManager[Transaction]:
+    def begun(self: Store, *, full: bool = False) -> AbstractContextManager[Transaction]:
         in_one.append(0)
-        return begin(self)
+        return begin(self, full=full)
 
     monkeypatch.setattr(Store, "transaction", begun)
     monkeypatch.setattr(Transaction, "store_result", counted)
@@ -448,10 +448,10 @@ def test_failing_commit_loses_and_doubles_nothing(
     transaction = Store.transaction
 
     @contextmanager
-    def failing(self: Store):  # type: ignore[no-untyped-def]
+    def failing(self: Store, *, full: bool = False):  # type: ignore[no-untyped-def]
         nonlocal commits
         commits += 1
-        with transaction(self) as open_transaction:
+        with transaction(self, full=full) as open_transaction:
             yield open_transaction
             if commits == commit:
                 raise StoreUnwritable("the disk is full")
@@ -478,12 +478,16 @@ def test_failing_function_of_the_control_file_loses_no_game(control: Path, games
     assert len(ids) == len(set(ids)) == counted == 12
 
 
-def test_void_first_game_ends_the_run_and_is_played_again_in_the_next(control: Path) -> None:
-    with pytest.raises(CompetitionHalted, match="the first game of this run was void"):
+def test_void_games_without_a_result_end_the_run_and_are_played_again_in_the_next(
+    control: Path,
+) -> None:
+    with pytest.raises(
+        CompetitionHalted, match="this tune has 5 void results and none that counts"
+    ):
         run(control, players=VoidPlayers())
     assert run(control) == 0
     ids, counted = recorded(control)
-    assert (len(ids), counted) == (13, 12)
+    assert (len(ids), counted) == (17, 12)
 
 
 def test_interrupted_startup_says_so_with_the_verdict(control: Path) -> None:
@@ -604,6 +608,15 @@ def test_unreadable_state_of_an_earlier_version_is_refused(control: Path) -> Non
     store = Store.open(loaded.paths.status)
     with store.transaction() as transaction:
         transaction.save_state({"matchups": "a form of earlier versions"})
-    with pytest.raises(ControlFileError, match=r"finish with that version, or `reset`"):
+    with pytest.raises(ControlFileError, match=r"finish with that version, or `reset` .*`fsck`"):
         loaded.restore(store)
     store.close()
+
+
+def test_leftovers_of_an_earlier_run_are_logged(
+    control: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ringmaster.engines.reaper.kill_leftovers", lambda *, shared: 2)
+    run(control)
+    log = control.with_suffix(".log").read_text()
+    assert "killed 2 processes that engines of an earlier run had left" in log

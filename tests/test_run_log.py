@@ -20,7 +20,7 @@ class Run:
     """A run log with its journal and its output."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._out, self._errors = io.StringIO(), io.StringIO()
         self.journal = Journal(folder / "log", folder / "hist", tree=folder / "tree")
         display = PlainDisplay(self._out, self._errors, log_games=True)
@@ -37,7 +37,7 @@ class Run:
 
     @property
     def log(self) -> list[str]:
-        lines = (self._folder / "log").read_text().splitlines()
+        lines = (self.folder / "log").read_text().splitlines()
         return [line.split(" ", 2)[2] for line in lines]
 
 
@@ -91,3 +91,14 @@ def test_display_keeps_a_bounded_number_of_results_and_warnings(run: Run) -> Non
     assert len(run.run_log.recent) == RECENT
     assert run.run_log.recent[-1] == f"game 0_{RECENT + 4}: a beat b"
     assert run.run_log.warnings == [f"warning {n}" for n in range(2, WARNINGS + 2)]
+
+
+def test_standard_error_in_the_log_is_bounded(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ringmaster.run_log.STDERR_BYTES", 100)
+    run_log = Run(run.folder).run_log
+    for number in range(5):
+        noisy = ("a", "x" * 60)
+        run_log.results([won_game(number, stderr=(noisy,))], halted=False)
+    lines = [line for line in run.log if "a stderr: " in line]
+    assert [line.split()[0] for line in lines] == ["0_0", "0_1"]
+    assert sum("left out in this run" in line for line in run.log) == 1

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from ringmaster.commands.console import DONE, REPORTED, say, say_data
-from ringmaster.commands.loading import compared, print_changes
+from ringmaster.commands.loading import compared, print_changes, print_programs
 from ringmaster.commands.run import executor_maker, games_at_a_time
 from ringmaster.errors import RingmasterError, StoreChanged
 from ringmaster.execution.affinity import usable_cpus
@@ -43,7 +43,10 @@ def _check(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     loaded.check_functions(played=comparison.played)
     warnings = loaded.warnings()
     parallel = games_at_a_time(arguments, loaded)
-    executor = executor_maker(arguments, loaded)()
+    executor_of = executor_maker(arguments, loaded)
+    if arguments.safe:
+        print_programs(loaded)
+    executor = executor_of()
     try:
         results = check_players(
             loaded, executor, _say_waiting, show_stderr=True, thorough=not arguments.quick

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 import ringmaster
+from ringmaster.commands.console import say
 from ringmaster.commands.options import (
     ELSEWHERE,
     OPTIONS,
@@ -49,10 +50,10 @@ def read(argv: Sequence[str]) -> tuple[Verb, argparse.Namespace]:
         return verb, argparse.Namespace(words=words)
     line = split(argv)
     if "--version" in line.names:
-        print(f"ringmaster {ringmaster.__version__}{' (compiled)' * ringmaster.is_compiled()}")
+        say(f"ringmaster {ringmaster.__version__}{' (compiled)' * ringmaster.is_compiled()}\n")
         raise SystemExit(0)
     if line.words[:1] == ["help"] or {"-h", "--help"} & set(line.names):
-        print(_help(line.words), end="")
+        say(_help(line.words))
         raise SystemExit(0)
     _refuse_unknown(line)
     verb, words = _find_verb(line.words)

@@ -20,7 +20,7 @@ def export(arguments: argparse.Namespace) -> int:
         raise UsageError(f"there is no format {format!r}; choose from {', '.join(FORMATS)}")
     if arguments.void and arguments.trajectory:
         raise UsageError("--void is for games; use it without --trajectory")
-    results = load(arguments.control_file)
+    results = load(arguments.control_file, safe=arguments.safe)
     for line in export_results(
         results, format, output, void=arguments.void, trajectory=arguments.trajectory
     ):
@@ -32,7 +32,9 @@ def export_parameters(arguments: argparse.Namespace) -> int:
     """Write tuned values."""
     from ringmaster.export.parameters import export_parameters as write_parameters
 
-    for line in write_parameters(arguments.control_file, arguments.format, _output(arguments)):
+    for line in write_parameters(
+        arguments.control_file, arguments.format, _output(arguments), safe=arguments.safe
+    ):
         complain(line)
     return DONE
 

@@ -39,7 +39,10 @@ def restore(arguments: argparse.Namespace) -> int:
     """Put a copy in the place of the status file, which is kept."""
     paths = OutputPaths(arguments.control_file)
     if arguments.file is None:
-        found = sorted(copies.folder_of(paths.status).glob("*.status"))
+        found = sorted(
+            copies.folder_of(paths.status).glob("*.status"),
+            key=lambda copy: copy.stat().st_mtime_ns,
+        )
         listed = [f"  {_contents(path):>22}  {path}\n" for path in found]
         say("".join(listed) or f"there are no copies in {copies.folder_of(paths.status)}\n")
         return DONE
@@ -81,10 +84,16 @@ def fsck(arguments: argparse.Namespace) -> int:
             found = _repair(status)
         loaded = LoadedCompetition(arguments.control_file)
         with closing(Store.open(status)) as store:
-            lines = _replay(loaded, store, rebuilt=fault is not None and not found.state)
+            if fault is not None and not found.state:
+                _rebuild(loaded, store)
+            lines = _replayed(loaded, store)
             _check_history(paths, lines)
             _check_records(loaded, store)
-    return REPORTED if found.lost > found.in_state else DONE
+    gone = found.lost - found.in_state - found.again
+    if gone > 0:
+        lost = counted(gone, "result")
+        say(f"a tune cannot go on without {lost}: `restore` lists copies\n")
+    return REPORTED if gone > 0 else DONE
 
 
 def _fault(status: Path) -> str | None:
@@ -104,28 +113,34 @@ def _repair(status: Path) -> Salvage:
         former = copies.put_in_place(new, status, "damaged")
     say(f"repaired: {counted(found.results, 'result')} are whole; {former} is the damaged file\n")
     if found.lost:
-        counts = (
-            f"; {found.in_state} of them are part of the stored state" if found.in_state else ""
-        )
-        say(f"lost: {counted(found.lost, 'result')}{counts}\n")
+        fates = {"are part of the stored state": found.in_state, "are played again": found.again}
+        told = "".join(f"; {number} {fate}" for fate, number in fates.items() if number)
+        say(f"lost: {counted(found.lost, 'result')}{told}\n")
     for table, rows in found.tables.items():
         if table not in ("results", "state"):
             say(f"damaged: {table}, {counted(rows, 'row')} left\n")
     return found
 
 
-def _replay(loaded: LoadedCompetition, store: Store, *, rebuilt: bool) -> list[str] | None:
-    """Return the lines of the history, None if earlier settings made them; rebuild the state.
-
-    Raises RingmasterError if a rebuilt state does not fit the settings.
-    """
+def _rebuild(loaded: LoadedCompetition, store: Store) -> None:
+    """Store the state that the results give.  Raises StoreError."""
     loaded.prepare()
-    if rebuilt:
+    try:
         loaded.restore(store)
-        with store.transaction() as transaction:
-            transaction.save_state(loaded.competition.state())
-        say("the state is rebuilt from the results\n")
-        loaded.forget_results()
+    except RingmasterError as error:
+        raise StoreError(
+            f"the state cannot be rebuilt from the results ({error}): put a copy back with "
+            f"`ringmaster {loaded.paths.control.name} restore`, which lists them"
+        ) from error
+    with store.transaction() as transaction:
+        transaction.save_state(loaded.competition.state())
+    say("the state is rebuilt from the results\n")
+    loaded.forget_results()
+
+
+def _replayed(loaded: LoadedCompetition, store: Store) -> list[str] | None:
+    """Return the lines of the history, None if earlier settings made them."""
+    loaded.prepare()
     loaded.competition.attach(store.scores)
     lines: list[str] = []
     try:

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ringmaster.control.changes import MOST, Comparison
 from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.reporting.text import sanitise
 from ringmaster.storage.lock import is_locked
 from ringmaster.storage.store import Store
 
 
 def load(arguments: argparse.Namespace) -> LoadedCompetition:
     """Load the control file.  Raises ControlFileError."""
-    return LoadedCompetition(arguments.control_file)
+    return LoadedCompetition(arguments.control_file, safe=arguments.safe)
+
+
+def print_programs(loaded: LoadedCompetition) -> None:
+    """Print the programs that a control file in safe mode will start to standard error."""
+    programs: dict[str, None] = {}
+    for job in loaded.check_jobs():
+        player = job.player
+        words = [*(f"{name}={value}" for name, value in player.environ.items()), *player.command]
+        folder = f" in {player.cwd}" if player.cwd else ""
+        programs[sanitise(shlex.join(words) + folder)] = None
+    for program in programs:
+        print(f"--safe: the control file starts {program}", file=sys.stderr)
 
 
 @contextmanager

@@ -178,7 +178,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
             "keep.restore",
             (CONTROL_FILE, Argument("FILE", "the copy (default: list the copies)", "?")),
         ),
-        Verb("fsck", "verify the status file, history and records, and repair them", "keep.fsck"),
+        Verb("fsck", "verify status file, history and records, and repair them", "keep.fsck"),
         Verb("reset", "delete all output files but copies, after a question", "stop.reset"),
     ),
     "use the results": (
@@ -477,6 +477,14 @@ OPTIONS: tuple[Option, ...] = (
                 "interaction of two parameters' errors (default 0)",
                 values.CORRELATION,
             ),
+        ),
+    ),
+    Option(
+        "--safe",
+        "evaluate a stranger's control file within bounds, instead of executing it",
+        verbs=(
+            *("check", "plan", "simulate", "run", "verify", "diff", "show", "report", "serve"),
+            *("plot", "export", "export-parameters", "positions"),
         ),
     ),
     Option("-y --yes", "delete without a question", verbs=("reset",)),

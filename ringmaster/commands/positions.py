@@ -38,7 +38,7 @@ def make(arguments: argparse.Namespace) -> int:
         noise=noise,
         seed=arguments.seed or 0,
     )
-    results = load(arguments.control_file)
+    results = load(arguments.control_file, safe=arguments.safe)
     to_standard_output = arguments.output == "-"
     named = Path(arguments.output) if arguments.output and not to_standard_output else None
     players = frozenset(code for word in arguments.players or () for code in word.split(","))

@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ringmaster.commands.console import say
-from ringmaster.commands.loading import load
+from ringmaster.commands.console import never_wait, say
+from ringmaster.commands.loading import load, print_programs
 from ringmaster.commands.serve import beside_a_run
 from ringmaster.engines import reaper
 from ringmaster.errors import SettingError, UsageError
@@ -26,7 +26,7 @@ from ringmaster.ringmaster import Ringmaster
 from ringmaster.run_control import PAGE, RunOptions
 from ringmaster.storage.lock import CompetitionLock
 
-_WORK = "ringmaster.play.worker:Worker"
+_WORK = "ringmaster.play.worker:contained_worker"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -42,8 +42,12 @@ def verify(arguments: argparse.Namespace) -> int:
 
 
 def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
+    never_wait()
+    loaded.paths.check_kinds()
     loaded.paths.check_first_run()
     cluster = chosen_cluster(arguments, loaded)
+    if arguments.safe:
+        print_programs(loaded)
     display = make_display(
         sys.stdout, arguments.quiet, errors=sys.stderr, log_games=arguments.log_games
     )
@@ -60,7 +64,9 @@ def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
         loaded.paths.take_commands()
         page = ""
         if arguments.serve is not None:
-            page = stack.enter_context(beside_a_run(loaded.paths.control, arguments.serve))
+            page = stack.enter_context(
+                beside_a_run(loaded.paths.control, arguments.serve, arguments.safe)
+            )
             if page and arguments.quiet:
                 # nobody could guess it
                 say(f"{PAGE}: {page}\n")
@@ -100,6 +106,10 @@ def chosen_cluster(arguments: argparse.Namespace, loaded: LoadedCompetition) -> 
     where: str | None = arguments.cluster
     if where == "off":
         return None
+    if arguments.safe and declared is not None:
+        if where is None:
+            raise UsageError("--safe: the cluster of the control file is not used; --cluster off")
+        declared = None
     cluster = declared
     if where == "local":
         is_local = declared is not None and declared.kind == "local"

@@ -29,6 +29,7 @@ def serve(arguments: argparse.Namespace) -> int:
             arguments.port,
             lambda url: say(f"{url}\nCtrl-C ends the server.\n"),
             control=_control if arguments.control else None,
+            safe=arguments.safe,
         )
     return DONE
 
@@ -40,11 +41,11 @@ def _control(path: Path, command: str) -> None:
 
 
 @contextmanager
-def beside_a_run(path: Path, port: int) -> Iterator[str]:
+def beside_a_run(path: Path, port: int, safe: bool) -> Iterator[str]:
     """Serve the page of a run in a process of its own; give its address, "" after a failure."""
     # its own session: Ctrl-C in the terminal is for the run
     server = subprocess.Popen(
-        [sys.executable, "-m", "ringmaster.server", str(path), str(port)],
+        [sys.executable, "-m", "ringmaster.server", str(path), str(port), *["--safe"] * safe],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

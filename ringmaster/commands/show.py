@@ -45,7 +45,7 @@ def _show_as(arguments: argparse.Namespace) -> int:
 
     if arguments.json:
         raise UsageError("show prints either --json or a --format")
-    say(result_blocks(load(arguments.control_file), arguments.format))
+    say(result_blocks(load(arguments.control_file, safe=arguments.safe), arguments.format))
     return DONE
 
 

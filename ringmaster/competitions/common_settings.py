@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.cluster_settings import CLUSTER_SETTING
+from ringmaster.competitions.cluster_settings import CLUSTER_SETTING, Bytes
 from ringmaster.competitions.ending import NotGiven
 from ringmaster.errors import SettingError, counted, nearest, shown
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player
@@ -393,6 +393,32 @@ PLAYER = CallOf(
             Boolean(),
             "Send its program, if written with a path, and the files that its arguments, options "
             "and variables name, to the hosts of a cluster.",
+            False,
+        ),
+        Setting(
+            "max_memory",
+            Maybe(Bytes()),
+            "Memory that the engine and its children may use, without files that they map; an "
+            "engine above it is killed and loses, as with the next two.",
+            None,
+        ),
+        Setting(
+            "max_cpu",
+            Maybe(Float(above=0, maximum=LONGEST)),
+            "Seconds of CPU that the engine and its children may use in one game.",
+            None,
+        ),
+        Setting(
+            "max_processes",
+            Maybe(Integer(minimum=1)),
+            "Number of processes of the engine and its children.",
+            None,
+        ),
+        Setting(
+            "sandbox",
+            Boolean(),
+            "Run the engine by bubblewrap (Linux), without a network and with a read-only file "
+            "system.",
             False,
         ),
     ),

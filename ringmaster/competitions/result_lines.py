@@ -11,10 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ringmaster.errors import counted
 from ringmaster.model.players import Player, threads_of
-from ringmaster.model.results import EvaluationResult, GameResult
+from ringmaster.model.results import STANDSTILL, EvaluationResult, GameResult
 
 #: Number of void results by the code of the faulty player ("" for no player) and by reason.
 VoidKinds = dict[str, dict[str, int]]
+
+#: Void results that end a run before the first counted one, and later by how many they must
+#: exceed the counted ones.
+FIRST_VOID, MOST_VOID = 5, 12
 
 #: Remedies for a tune that void games have ended.
 REMEDY = (
@@ -25,11 +29,13 @@ REMEDY = (
 _WORDS = {
     "crash": ("crash", "crashes"),
     "hang": ("hang", "hangs"),
+    "limit": ("exceeded limit", "exceeded limits"),
     "protocol": ("protocol error", "protocol errors"),
     "start": ("failed start", "failed starts"),
     "refused": ("refusal", "refusals"),
     "illegal move": ("illegal move", "illegal moves"),
     "setup": ("failed setup", "failed setups"),
+    STANDSTILL: ("standstill of the computer", "standstills of the computer"),
 }
 
 
@@ -65,20 +71,42 @@ def result_line(result: GameResult, codes: tuple[str, str]) -> str:
 # void games
 
 
-def void_rule(in_a_row: int, *, first: bool, what: str) -> str:
-    """Return the reason to end a run early, "" without one.
+def void_excess(excess: int, result: GameResult | EvaluationResult) -> int:
+    """Return how many void results exceed the counted ones, after a result: 0 to MOST_VOID.
 
-    A run ends when its first result is void, or two in a row.
+    The excess is a walk that stays at 0 or above (Page's cumulative sum), so it measures the
+    latest results.  A player that fails once in seven games reaches MOST_VOID before 10,000
+    games with probability 6e-5, one that fails in every second game after some 150.
 
-    in_a_row  latest results that are void
-    first     whether no counted result precedes them
-    what      name of the run or match, for the message
+    excess  before the result
     """
-    if in_a_row and first:
-        return f"the first game of {what} was void"
-    if in_a_row >= 2:
-        return f"two games in a row of {what} were void"
-    return ""
+    if result.outcome != "void":
+        return max(0, excess - 1)
+    return excess if result.reason == STANDSTILL else min(MOST_VOID, excess + 1)
+
+
+def void_reason(excess: int, *, first: bool) -> str:
+    """Return why void results end a run, "" if they do not.
+
+    first  whether no result has counted yet
+    """
+    if first and excess >= FIRST_VOID:
+        return f"{excess} void results and none that counts"
+    return f"{excess} more void results than counted ones lately" if excess >= MOST_VOID else ""
+
+
+def void_rule(excess: int, result: GameResult | EvaluationResult, *, first: bool, what: str) -> str:
+    """Return the reason to end a run after a void result, "" without one.
+
+    excess, first  as in `void_reason`, this result included
+    what           name of the run or match, for the message
+    """
+    if result.reason == STANDSTILL:
+        return ""
+    if result.attempt + 1 >= MOST_VOID:
+        return f"{result.id} was void {result.attempt + 1} times"
+    reason = void_reason(excess, first=first)
+    return reason and f"{what} has {reason}"
 
 
 def count_void(

@@ -78,15 +78,21 @@ class Recorder:
         """Make a call available as an attribute."""
         self._variants[name] = variant
 
-    def __getattr__(self, name: str) -> Recorder:
+    def variant(self, name: str) -> Recorder:
+        """Return the call after a dot.  Raises AttributeError."""
         if name not in self._variants:
             near = nearest(name, list(self._variants)) if self._variants else ""
             hint = f": expected {near}" if near else ""
             raise AttributeError(f"{self._kind} has no {name!r}{hint}", name=name, obj=self)
         return self._variants[name]
 
+    __getattr__ = variant
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Call:
-        position = calling_position(self._source, 2)
+        return self.called(calling_position(self._source, 2), *args, **kwargs)
+
+    def called(self, position: tuple[int, int] | None, /, *args: Any, **kwargs: Any) -> Call:
+        """Return the call at a position, (line, column), of the control file."""
         items = tuple(map(_listed, args))
         named = {name: _listed(value) for name, value in kwargs.items()}
         return Call(self._kind, items, named, position, self._positional)
@@ -155,8 +161,12 @@ class ParameterReader:
         self._positional = positional
         self._note = note
 
-    def __call__(
+    def __call__(self, /, *args: Any, **kwargs: Any) -> list[Call]:
+        return self.called(calling_position(self._source, 2), *args, **kwargs)
+
+    def called(
         self,
+        position: tuple[int, int] | None,
         /,
         file: str,
         *,
@@ -164,7 +174,7 @@ class ParameterReader:
         games: int | None = None,
         integer: bool | None = None,
     ) -> list[Call]:
-        """Return the parameters of a file.
+        """Return the parameters of a file, for a call at a position of the control file.
 
         file     its name, relative to the competition directory
         format   its format, by default the one that its content shows
@@ -175,7 +185,6 @@ class ParameterReader:
         """
         from ringmaster.parameter_files import LARGEST, ReadOptions, Text, arguments, read_file
 
-        position = calling_position(self._source, 2)
         if not set(self._known) >= _NEEDED:
             raise UsageError(f"{NAME} is for competition_type 'spsa'")
         path = self._path(file)

@@ -2,7 +2,7 @@
 
 CPython checks and runs the file; the settings table of its competition type interprets
 the values.  Places inside a setting are found only for a message, so a correct file
-never waits for lark.
+never waits for lark.  In safe mode lark and `safe_evaluation` take the place of CPython.
 """
 
 from __future__ import annotations
@@ -24,9 +24,23 @@ from ringmaster.control.calls import ParameterReader, Recorder, calls_in
 from ringmaster.control.names import NamesInFile, node_span, unused_names
 from ringmaster.control.python2_values import changed_values, formatted_bytes
 from ringmaster.control.sibling_modules import sibling_imports
-from ringmaster.control.source import ControlFileProblems, Diagnostic, Source, Span, file_error
+from ringmaster.control.source import (
+    PLACE,
+    ControlFileProblems,
+    Diagnostic,
+    Source,
+    Span,
+    file_error,
+)
 from ringmaster.control.source_spans import SettingPlaces, path_text
-from ringmaster.errors import ParameterFileError, SettingError, UsageError, nearest, shown
+from ringmaster.errors import (
+    ParameterFileError,
+    SafeModeError,
+    SettingError,
+    UsageError,
+    nearest,
+    shown,
+)
 from ringmaster.model.function_source import is_installed
 from ringmaster.model.settings import (
     CallOf,
@@ -66,6 +80,8 @@ class ControlFile(msgspec.Struct, eq=False, dict=True):
     directory    the competition directory, absolute
     table        the settings table of the competition type
     values       interpreted settings by name, defaults included
+    tree         the syntax tree
+    safe         whether the file was evaluated in safe mode
     source       the text, line ends as "\\n", without BOM
     source_hash  SHA-256 of `source` in UTF-8, hexadecimal
     namespace    the file's global names after running it
@@ -78,6 +94,8 @@ class ControlFile(msgspec.Struct, eq=False, dict=True):
     directory: Path
     competition_type: str
     table: Sequence[Setting]
+    tree: ast.Module
+    safe: bool
     source: str
     source_hash: str
     namespace: dict[str, Any]
@@ -89,7 +107,7 @@ class ControlFile(msgspec.Struct, eq=False, dict=True):
     @cached_property
     def setting_places(self) -> SettingPlaces:
         """Places of the settings' parts, found at first use."""
-        return SettingPlaces(self.origin, self.namespace, self._positional)
+        return SettingPlaces(self.origin, self.tree, self.namespace, self._positional)
 
     @cached_property
     def _positional(self) -> dict[str, tuple[str, ...]]:
@@ -163,6 +181,7 @@ def load(
     *,
     kinds: Iterable[str] = (),
     elsewhere: Mapping[str, Sequence[str]] | None = None,
+    safe: bool = False,
 ) -> ControlFile:
     """Load the control file at `path`.
 
@@ -172,12 +191,20 @@ def load(
     kinds       calls of other competition types: a helper function may mention them
     elsewhere   settings of all types, each with its types; read only when the file has
                 an unused name
+    safe        evaluate the file within bounds; CPython neither compiles nor runs it
 
     Raises ControlFileError with every independent error.
     """
     code = _competition_code(os.fspath(path))
     source = Source.read(path)
-    tree, program, caught = _compile(source)
+    caught: list[Diagnostic] = []
+    program = None
+    if safe:
+        from ringmaster.control.safe_syntax import parse_safely
+
+        tree = parse_safely(source)
+    else:
+        tree, program, caught = _compile(source)
     competition_type, declared_at = _competition_type(tree, source)
     table = table_of(competition_type)
     if table is None:
@@ -189,11 +216,16 @@ def load(
             "competition_type",
         )
     calls = calls_in(table)
-    with sibling_imports(tree, source.file.parent):
-        namespace = _run(program, source, calls, kinds, caught)
+    namespace = _namespace(source, calls, kinds, caught)
+    if program is None:
+        _run(lambda: _evaluate(source, tree, namespace), source, namespace)
+    else:
+        source.register()
+        with sibling_imports(tree, source.file.parent):
+            _run(lambda: exec(program, namespace), source, namespace)
     names = [setting.name for setting in table]
     text = NamesInFile(tree, source)
-    caught += changed_values(tree, source, competition_type)
+    caught += changed_values(tree, source, competition_type, modules=not safe)
     # its length would import every type
     others = {} if elsewhere is None else elsewhere
     unused = unused_names(text, source, competition_type, names, calls, others)
@@ -203,13 +235,16 @@ def load(
         directory=source.file.parent,
         competition_type=competition_type,
         table=table,
+        tree=tree,
+        safe=safe,
         source=source.text,
         source_hash=source.hash,
         namespace=namespace,
         origin=source,
         warnings=caught + [name for name in unused if name.severity == "warning"],
     )
-    context = Context(loaded.directory, returned=loaded.check_returned, doubted=loaded.doubt)
+    returned = None if safe else loaded.check_returned
+    context = Context(loaded.directory, returned=returned, doubted=loaded.doubt)
     if namespace.get("competition_type") != competition_type:
         context.refuse(
             ("competition_type",),
@@ -223,7 +258,7 @@ def load(
     if values is None or context.problems or misplaced:
         raise ControlFileProblems([*loaded.error(context.problems).diagnostics, *misplaced])
     loaded.values = values
-    for name in names:
+    for name in () if safe else names:  # safe mode has no bytes
         for part in formatted_bytes(namespace.get(name), (name,)):
             loaded.warn(part, FORMATTED_BYTES, "text")
     return loaded
@@ -336,21 +371,19 @@ def _assigned_type(statement: ast.stmt) -> ast.expr | None:
     return None
 
 
-def _run(
-    program: types.CodeType,
+def _namespace(
     source: Source,
     calls: Mapping[str, CallOf],
     kinds: Iterable[str],
     caught: list[Diagnostic],
 ) -> dict[str, Any]:
-    """Run the file and return its global names; add its warnings to `caught`."""
+    """Return the global names of a file before its run; their warnings go to `caught`."""
 
     def note(position: tuple[int, int] | None, text: str) -> None:
         line, column = position or (1, 1)
         end = column + len(READ_PARAMETERS) if position else column
         caught.append(source.diagnostic(Span(line, column, line, end), text, severity="warning"))
 
-    source.register()
     namespace: dict[str, Any] = {kind: Recorder(kind, source) for kind in kinds}
     namespace |= {kind: Recorder(kind, source, c.positional) for kind, c in calls.items()}
     for kind in [kind for kind in namespace if "." in kind]:
@@ -363,8 +396,20 @@ def _run(
         namespace[READ_PARAMETERS] = ParameterReader(source, known, positional, note)
     namespace["__name__"] = "control_file"
     namespace["__file__"] = source.filename
+    return namespace
+
+
+def _evaluate(source: Source, tree: ast.Module, namespace: dict[str, Any]) -> None:
+    """Evaluate the file in safe mode."""
+    from ringmaster.control.safe_evaluation import SafeEvaluator
+
+    SafeEvaluator(source, tree, namespace).run()
+
+
+def _run(run: Callable[[], None], source: Source, namespace: Mapping[str, Any]) -> None:
+    """Run the file.  Raises ControlFileError."""
     try:
-        exec(program, namespace)
+        run()
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also SystemExit: a control file cannot end the program
@@ -375,12 +420,13 @@ def _run(
         details = error.details if isinstance(error, ParameterFileError) else ()
         problem = source.diagnostic(span, _described(error), expected, details=details)
         raise ControlFileProblems([problem]) from error
-    return namespace
 
 
 def raised_at(error: BaseException, source: Source) -> Span | None:
     """Return the place in the control file nearest to where `error` was raised."""
-    span = None
+    span: Span | None = vars(error).get(PLACE)
+    if span is not None:
+        return span
     traceback = error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -423,7 +469,7 @@ def _described(error: BaseException) -> str:
         return "the control file ends the program (SystemExit)"
     if isinstance(error, ParameterFileError):
         return error.message
-    if isinstance(error, UsageError):
+    if isinstance(error, UsageError | SafeModeError):
         return str(error)
     try:
         text = str(error)

@@ -30,17 +30,19 @@ _PYTHON_3: Final = (
 )
 
 
-def changed_values(tree: ast.Module, source: Source, competition_type: str) -> list[Diagnostic]:
+def changed_values(
+    tree: ast.Module, source: Source, competition_type: str, *, modules: bool = True
+) -> list[Diagnostic]:
     """Return a warning for each expression that may have another value in Python 2.
 
-    The control file and the modules beside it are read.  A file that Gomill could not
-    run has no warnings.  A ce_tuner has none about `round`: its samples are no halves.
+    The control file is read, and with `modules` also modules beside it.  A file that Gomill
+    could not run has no warnings.  A ce_tuner has none about `round`: its samples are no halves.
     """
     if competition_type not in _GOMILL_TYPES or _is_of_another_game(tree):
         return []
     may_be_halves = competition_type != "ce_tuner"
     warned = [] if _is_python_3(tree) or not may_be_halves else list(_rounded(tree, source))
-    for path in imported_siblings(tree, source.file.parent):
+    for path in imported_siblings(tree, source.file.parent) if modules else ():
         try:
             module = Source.read(path)
             with warnings.catch_warnings():

@@ -160,6 +160,11 @@ def _window(widths: Sequence[int], start: int) -> tuple[int, int]:
     return low, high
 
 
+#: Bytes of the largest control file.
+LARGEST = 10**7
+#: The attribute of an exception of safe mode with its place, a Span.
+PLACE = "control_file_span"
+
 #: The encoding that a Python 2 file may declare in its first or second line
 #: (PEP 263); control files are UTF-8 in Gomill, too.
 _CODING = re.compile(rb"(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-_.a-zA-Z0-9]+)")
@@ -201,10 +206,13 @@ class Source:
         shown = os.fspath(path)
         try:
             file = Path(os.path.abspath(shown))
-            mode = file.stat().st_mode
+            status = file.stat()
+            mode = status.st_mode
             if not stat.S_ISREG(mode):
                 kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
                 raise file_error(shown, f"is {kind}", "a control file")
+            if status.st_size > LARGEST:
+                raise file_error(shown, f"has {status.st_size} bytes", "a control file")
             data = file.read_bytes()
         except FileNotFoundError:
             raise file_error(shown, "no such file") from None

@@ -10,17 +10,17 @@ setting is returned.
 from __future__ import annotations
 
 import ast
-import functools
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from ringmaster.control.calls import NAME as READ_PARAMETERS
 from ringmaster.control.names import node_span
+from ringmaster.control.safe_parser import parser
+from ringmaster.control.safe_syntax import Builder
 from ringmaster.control.source import Source, Span
-from ringmaster.errors import shown
+from ringmaster.errors import ControlFileError, shown
 from ringmaster.model.settings import (
     Call,
     SettingPath,
@@ -84,7 +84,6 @@ def path_text(path: SettingPath, namespace: Mapping[str, Any], positional: Posit
     return text
 
 
-_T = TypeVar("_T")
 #: Names followed from one to the next (`a = b`, `b = c`, …).
 _HOPS = 20
 #: Statements and clauses that may bind a name at the top level of the file.
@@ -122,6 +121,7 @@ class _Node(msgspec.Struct, frozen=True):
 class SettingPlaces:
     """Places of settings in one control file.
 
+    module      its tree of module `ast`
     namespace   global names after running the file
     positional  for each kind of call, the names of its positional arguments
     """
@@ -129,10 +129,12 @@ class SettingPlaces:
     def __init__(
         self,
         source: Source,
+        module: ast.Module,
         namespace: Mapping[str, Any],
         positional: Positional,
     ) -> None:
         self._source = source
+        self._module = module
         self._namespace = namespace
         self._positional = positional
         self._bindings: dict[str, list[_Node]] = {}
@@ -179,12 +181,12 @@ class SettingPlaces:
         return node, place
 
     def _without_tree(self, name: str) -> Place:
-        """Return the place of the last assignment of `name`, by CPython's parser.
+        """Return the place of the last assignment of `name`, by the tree of module `ast`.
 
         A name that is not assigned gets the place of `competition_type`.
         """
         places: dict[str, Place] = {}
-        for statement in _quietly(ast.parse, self._source.text).body:
+        for statement in self._module.body:
             if isinstance(statement, ast.FunctionDef):
                 places[statement.name] = Place(node_span(statement, self._source))
             elif isinstance(statement, ast.Assign):
@@ -268,10 +270,9 @@ class SettingPlaces:
         variable = _variable(node)
         if variable:
             return self._namespace.get(variable, UNKNOWN)
-        text = self._source.text[node.meta.start_pos : node.meta.end_pos]
         try:
-            return _quietly(ast.literal_eval, f"({text}\n)")
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return ast.literal_eval(Builder(self._source).expression(node))
+        except (ValueError, ControlFileError):
             return UNKNOWN
 
 
@@ -281,34 +282,9 @@ def parse(text: str) -> Tree | None:
     CPython has accepted the file; lark's grammar is narrower.
     """
     try:
-        return _parser().parse(text + "\n")
+        return parser().parse(text + "\n")
     except Exception:  # also AssertionError and RecursionError, besides LarkError
         return None
-
-
-@functools.cache
-def _parser() -> lark.Lark:
-    """Build lark's parser for Python, which takes about a second."""
-    import lark
-    from lark.indenter import PythonIndenter
-
-    return lark.Lark.open_from_package(
-        "lark",
-        "python.lark",
-        ["grammars"],
-        parser="lalr",
-        postlex=PythonIndenter(),
-        propagate_positions=True,
-        maybe_placeholders=True,
-        start=["file_input"],
-    )
-
-
-def _quietly(parse_text: Callable[[str], _T], text: str) -> _T:
-    """Parse without CPython's warnings; loading the file has shown them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return parse_text(text)
 
 
 def _span(node: Tree) -> Span:

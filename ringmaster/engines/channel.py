@@ -12,6 +12,7 @@ import select
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Final, Protocol
 
 from mypy_extensions import mypyc_attr
@@ -20,6 +21,7 @@ from ringmaster.engines.process import EngineProcess, ErrorOutput, read_availabl
 from ringmaster.errors import (
     EngineCrashed,
     EngineError,
+    EngineOverLimit,
     EngineProtocolError,
     EngineTimeout,
     JobAbandoned,
@@ -35,12 +37,20 @@ _CHUNK: Final = 1 << 16
 _NEWLINE: Final = ord("\n")
 #: Characters of an engine's line in a message.
 _QUOTED: Final = 200
-#: Longest wait of `poll` in milliseconds.
-_LONGEST_POLL: Final = (1 << 31) - 1
+#: Longest wait of `poll` in milliseconds: this process wakes up so often, to notice a time in
+#: which it did not run.
+_LONGEST_POLL: Final = 500
+#: Nanoseconds from one wake-up to the next above which this process has stood still.
+_STANDSTILL: Final = 1_000_000_000
 #: Longest pause in seconds between two reads of a stream.
 _LONGEST_PAUSE: Final = 0.001
 #: Reads from the pipe of a dead engine: more than a pipe can hold.
 _LAST_READS: Final = 32
+
+#: Return nanoseconds of a clock that also counts while the computer is suspended (Linux).
+now_ns: Final[Callable[[], int]] = partial(
+    time.clock_gettime_ns, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -103,6 +113,11 @@ class Transcript(Protocol):
         """Log lines; direction is ">" (to the engine), "<" or "!" (standard error)."""
 
 
+def _poll_time(left: int) -> int:
+    """Return the milliseconds of the next wait, of `left` nanoseconds in all."""
+    return min(max(left // 1_000_000 + 1, 0), _LONGEST_POLL)
+
+
 def quoted(request: bytes) -> str:
     """Return the last line of a request as a message quotes it."""
     text = request.rstrip(b"\n").rpartition(b"\n")[2].decode("utf-8", "replace")
@@ -115,7 +130,10 @@ class Channel:
 
     code          player code, for messages
     interrupt_fd  readable when the job must be dropped (raises JobAbandoned)
-    clock         nanoseconds, monotonic
+    clock         nanoseconds, never set back
+
+    A computer that is suspended, or a paused container, stops engine and referee alike.  This
+    process notices by its late wake-up, and the time counts for no deadline and no engine.
     """
 
     def __init__(
@@ -124,7 +142,7 @@ class Channel:
         code: str,
         *,
         interrupt_fd: int | None = None,
-        clock: Callable[[], int] = time.monotonic_ns,
+        clock: Callable[[], int] = now_ns,
     ) -> None:
         self.process = process
         self.code = code
@@ -132,6 +150,9 @@ class Channel:
         self.echo: Callable[[str, bytes], None] | None = None
         #: Whether an exchange has failed: later output may belong to it.
         self.has_failed = False
+        #: Nanoseconds, at least, for which this process did not run during its waits; 0 for
+        #: less than a second at a time.  The game loop resets it.
+        self.stood_still = 0
         self._clock = clock
         self._stdout = process.stdout_fd
         self._errors = ErrorOutput(process.stderr_fd, self._note_error)
@@ -171,12 +192,12 @@ class Channel:
 
         Raises EngineTimeout after `seconds`, EngineCrashed, EngineProtocolError, JobAbandoned.
         """
-        start = self._clock()
+        start = beat = self._clock()
         stdout = self._stdout
         try:
             if ahead_ns is not None:
                 lines, self._rest = self._rest, b""
-                start = self._seen
+                start = beat = self._seen
                 if lines or self._partial:
                     start -= ahead_ns
                     rest = exchange.take(lines)
@@ -184,7 +205,7 @@ class Channel:
                         self._rest = rest
                         return self._seen - start
             elif exchange.request:
-                start = self.send(exchange.request, seconds)
+                start = beat = self.send(exchange.request, seconds)
             deadline = start + int(seconds * 1e9)
             timeout = min(int(seconds * 1000) + 1, _LONGEST_POLL)
             while True:
@@ -192,16 +213,20 @@ class Channel:
                 for fd, _ in self._poll.poll(timeout):
                     if fd == stdout:
                         if self._is_answered(exchange, self._read_lines()):
-                            return self._seen - start
+                            return self._seen - start - self._standstill(self._seen - beat)
                     elif fd == self._exit:
                         has_exited = True
                     else:
                         self._handle_other(fd)
                 if has_exited:
-                    return self._read_last_answer(exchange) - start
-                if self._clock() >= deadline:
+                    seen = self._read_last_answer(exchange)
+                    return seen - start - self._standstill(seen - beat)
+                now = self._clock()
+                gap = self._standstill(now - beat)
+                start, deadline, beat = start + gap, deadline + gap, now
+                if now >= deadline:
                     raise EngineTimeout(f"no answer to {exchange.describe()} in {seconds:g} s")
-                timeout = self._milliseconds_until(deadline)
+                timeout = _poll_time(deadline - now)
         except EngineCrashed as error:
             self.has_failed = True
             after = (self._clock() - start) / 1e9
@@ -230,13 +255,13 @@ class Channel:
     def _carry_out(self, stream: Stream, patience: int) -> None:
         stdout, poll = self._stdout, self._poll
         exit_fd, stdin = self._exit, self.process.stdin_fd
-        start = self._clock()
+        start = now = self._clock()
         deadline, first = start + patience, stream.done
         done, lines = first, b""
         rest = self._write_now(memoryview(self._noted(stream.begin())))
         try:
             while True:
-                for fd, _ in poll.poll(self._milliseconds_until(deadline)):
+                for fd, _ in poll.poll(_poll_time(deadline - now)):
                     if fd == stdout:
                         lines = self._read_lines()
                         self._check_partial()
@@ -253,14 +278,15 @@ class Channel:
                         return self._take_last(stream)
                     else:
                         self._handle_other(fd)
+                beat, now = now, self._clock()
+                deadline += self._standstill(now - beat)
                 if stream.done != done:
-                    now = self._clock()
                     done, deadline = stream.done, now + patience
                     if stream.slack and len(lines) < _CHUNK // 4:
                         # Waking up for every line costs both sides more than the line.
                         each = (now - start) / (done - first) / 1e9
                         time.sleep(min(stream.slack * each, _LONGEST_PAUSE))
-                elif self._clock() >= deadline:
+                elif now >= deadline:
                     raise EngineTimeout(f"no answer in {patience / 1e9:g} s")
         finally:
             self._unregister(stdin)
@@ -353,8 +379,16 @@ class Channel:
         # The end of the stream is noticed at its next request.
         return bool(chunk) and self._ponder_bytes > 0 and len(self._partial) <= MAX_LINE
 
-    def _milliseconds_until(self, deadline: int) -> int:
-        return min(max((deadline - self._clock()) // 1_000_000 + 1, 0), _LONGEST_POLL)
+    def _standstill(self, elapsed: int) -> int:
+        """Return and record the nanoseconds, at least, for which this process did not run.
+
+        elapsed  nanoseconds since its last wake-up
+        """
+        if elapsed <= _STANDSTILL:
+            return 0
+        gap = elapsed - _LONGEST_POLL * 1_000_000
+        self.stood_still += gap
+        return gap
 
     def _read_last_answer(self, exchange: Exchange) -> int:
         """Read the last output of a process that has exited; return when the answer came.
@@ -470,13 +504,13 @@ class Channel:
 
         The engine may wait for its output to be read before it reads on.
         """
-        start = self._clock()
+        start = now = self._clock()
         deadline = start + int(seconds * 1e9)
         stdin = self.process.stdin_fd
         self._poll.register(stdin, select.POLLOUT)
         try:
             while rest:
-                for fd, _ in self._poll.poll(self._milliseconds_until(deadline)):
+                for fd, _ in self._poll.poll(_poll_time(deadline - now)):
                     if fd == stdin:
                         start = self._clock()
                         try:
@@ -495,7 +529,9 @@ class Channel:
                         raise self._crashed()
                     else:
                         self._handle_other(fd)
-                if rest and self._clock() >= deadline:
+                beat, now = now, self._clock()
+                deadline += self._standstill(now - beat)
+                if rest and now >= deadline:
                     raise EngineTimeout(f"it read no input for {seconds:g} s", self.code)
         finally:
             self._poll.unregister(stdin)
@@ -535,9 +571,11 @@ class Channel:
         """Return the last lines of standard error for a message, "" without any."""
         return self._errors.last_words()
 
-    def _crashed(self) -> EngineCrashed:
+    def _crashed(self) -> EngineError:
         """Return the error for an engine that closed a pipe, with its exit status."""
         if self.process.wait(0.5, keep_stderr=True):
             self._errors.drain()
+            if self.process.excess:
+                return EngineOverLimit(self.process.excess, self.code)
             return EngineCrashed(f"it exited with {self.process.exit_status()}", self.code)
         return EngineCrashed("it closed its standard input or output", self.code)

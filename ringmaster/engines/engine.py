@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +9,8 @@ from typing import ClassVar, Final, Literal
 
 from mypy_extensions import mypyc_attr
 
-from ringmaster.engines.channel import Channel, Exchange, Transcript
+from ringmaster.engines.channel import Channel, Exchange, Transcript, now_ns
+from ringmaster.engines.containment import Bounds
 from ringmaster.engines.process import EngineProcess, Surroundings
 from ringmaster.engines.uci_messages import read_info, read_pv, read_score, score_line
 from ringmaster.engines.usage import Usage
@@ -170,7 +170,7 @@ class Engine(ABC):
         surroundings: Surroundings,
         *,
         interrupt_fd: int | None = None,
-        clock: Callable[[], int] = time.monotonic_ns,
+        clock: Callable[[], int] = now_ns,
     ) -> None:
         self.player = player
         self.name = ""
@@ -254,6 +254,8 @@ class Engine(ABC):
             environ=player.environ,
             discard_stderr=player.discard_stderr,
             surroundings=self._surroundings,
+            bounds=Bounds(player.max_memory, player.max_cpu, player.max_processes),
+            sandbox=player.sandbox,
         )
         self._channel = Channel(
             process, player.code, interrupt_fd=self._interrupt_fd, clock=self._clock
@@ -372,9 +374,9 @@ class Engine(ABC):
         """Return the CPU time and memory that the process has used since its start."""
         return self.channel.process.measure()
 
-    def reset_peak(self) -> None:
-        """Reset the peak of memory."""
-        self.channel.process.reset_peak()
+    def restart_count(self) -> None:
+        """Count the use of memory and CPU for a new game."""
+        self.channel.process.restart_count()
 
     def is_usable(self) -> bool:
         """Return whether the process runs, met its deadlines and kept to the protocol."""

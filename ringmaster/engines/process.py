@@ -1,10 +1,10 @@
 """One engine as an operating-system process: start, measure, end; and its standard error.
 
-`channel` talks to it.  Killing works at three levels: the engine's process group and its
-known descendants here, a registration with the reaper (which kills the group even when
-ringmaster itself is killed with SIGKILL), and an environment marker by which the reaper
-finds descendants that have left the group.  The marker needs /proc; elsewhere a descendant
-in a session of its own survives.
+`channel` talks to it.  Killing works at four levels: the engine's process group and its
+known descendants here, `containment.sweep` for processes that have left both, a registration
+with the reaper (which kills the group even when ringmaster itself is killed with SIGKILL),
+and a tag by which the reaper finds the rest.  Sweep and tag need Linux; elsewhere a
+descendant in a session of its own survives.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from ringmaster.engines import reaper, usage
+from ringmaster.engines import containment, reaper, usage
+from ringmaster.engines.containment import Bounds
+from ringmaster.engines.sandbox import OWN_PROCESSES, sandboxed
 from ringmaster.errors import EngineNotStarted
 
 #: Seconds for the kernel to end a killed process.
@@ -72,13 +74,17 @@ class EngineProcess:
         environ: Mapping[str, str] | None = None,
         discard_stderr: bool = False,
         surroundings: Surroundings | None = None,
+        bounds: Bounds | None = None,
+        sandbox: bool = False,
     ) -> None:
         """Start the process.  Raises EngineNotStarted, saying why."""
         surroundings = surroundings or Surroundings({})
         variables = {**os.environ, **surroundings.environ, **(environ or {})}
+        if sandbox and bounds is not None and bounds.processes is not None:
+            bounds = replace(bounds, processes=bounds.processes + OWN_PROCESSES)
         try:
             self._popen = subprocess.Popen(
-                list(command),
+                sandboxed(command, cwd) if sandbox else list(command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL if discard_stderr else subprocess.PIPE,
@@ -92,6 +98,7 @@ class EngineProcess:
         except (OSError, ValueError) as error:
             raise EngineNotStarted(_why_not_started(command, cwd, error)) from error
         self.pid = self._popen.pid
+        self._contained = containment.admit(self.pid, bounds)
         self._slot = surroundings.slot
         self._reaper_fd = surroundings.reaper_fd
         if self._reaper_fd is not None:
@@ -142,7 +149,11 @@ class EngineProcess:
         return True
 
     def exit_status(self) -> str:
-        """Return how the process ended, e.g. "status 1" or "signal SIGSEGV"."""
+        """Return how the process ended, e.g. "status 1" or "signal SIGSEGV", and a limit of
+        memory, which may be the reason."""
+        return self._exit_status() + self._contained.remark()
+
+    def _exit_status(self) -> str:
         state = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if state is None:
             return "still running"
@@ -157,10 +168,17 @@ class EngineProcess:
         """Return CPU seconds since the start and peak memory, descendants included."""
         return usage.measure(self.pid) if self.is_open else usage.Usage(None, None)
 
-    def reset_peak(self) -> None:
-        """Reset the peak of memory (Linux)."""
+    def restart_count(self) -> None:
+        """Count use for a new game: reset the peak of memory (Linux) and the CPU time that
+        is bounded."""
         if self.is_open:
             usage.reset_peak(self.pid)
+            self._contained.restart_count()
+
+    @property
+    def excess(self) -> str:
+        """The bound for which the engine was killed and its use, "" without one."""
+        return self._contained.excess
 
     def close_stdin(self) -> None:
         """Close the engine's standard input, on which most engines quit; idempotent."""
@@ -199,6 +217,7 @@ class EngineProcess:
 
     def _release(self) -> None:
         self.is_open = False
+        containment.release(self.pid)
         for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
             if stream is not None and not stream.closed:
                 stream.close()

@@ -15,6 +15,11 @@ worker hold.  A line is shorter than PIPE_BUF, so each write is atomic:
 When every writer is gone it kills the engines still registered, then (with a /proc) every
 process of the same user that carries a marker, and exits.  Malformed lines are ignored.
 
+On Linux each worker carries a tag, a resource limit without any effect, which all its
+descendants inherit: it outlasts setsid, a double fork, exec and a cleared environment.  A
+process is a leftover if it has the tag of a worker that is dead.  The reaper kills leftovers
+at its start, after the death of a worker, and at its end.
+
 Without /proc (macOS, the BSDs) only the process group can be killed: a grandchild that
 leaves it survives, and a reused process id is not recognised.
 """
@@ -22,11 +27,25 @@ leaves it survives, and a reused process id is not recognised.
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 import time
 
+TYPE_CHECKING = False  # the constant of `typing`, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 MARKER_NAME = "RINGMASTER_RUN"
+
+# RLIMIT_LOCKS, which Linux has ignored since 2.4.25 (getrlimit(2)).  Its soft value is
+# 2**62, then the process namespace's number, then the worker's process id.
+_TAG_LIMIT = 10
+_PID_BITS = 22  # PID_MAX_LIMIT of Linux
+
+# Servers that go into the background and serve engines of other workers, too: Wine's, and
+# the connection of `ssh` with ControlPersist.
+_SHARED = (b"wineserver", b"ssh")
 
 _LINE_LIMIT = 512  # PIPE_BUF is at least this everywhere (POSIX)
 _ROUNDS = 200  # of killing and looking again, _PAUSE seconds apart
@@ -53,7 +72,7 @@ def retire(fd: int | None, slot: int, pid: int) -> None:
 def start_time(pid: int) -> int:
     """Return the start of a process in clock ticks since boot; 0 when it is unknown (no such
     process, no /proc).  Pid and start time identify a process for good."""
-    status = _status(pid)
+    status = read_status(pid)
     return status.start if status else 0
 
 
@@ -65,29 +84,53 @@ def _write(fd: int | None, line: str) -> None:
             pass
 
 
+def tag_worker() -> None:
+    """Tag this process, and with it every process that it starts from now on, as a worker's.
+
+    Does nothing where the system has no such limit, or an administrator has set it.
+    """
+    if sys.platform == "linux":
+        hard = resource.getrlimit(_TAG_LIMIT)[1]
+        try:
+            resource.setrlimit(_TAG_LIMIT, (_first_tag() + os.getpid(), hard))
+        except (OSError, ValueError):
+            pass
+
+
 # Looking at processes
 
 
-class _Status:
+class Status:
     """Some fields of /proc/<pid>/stat."""
 
-    __slots__ = ("group", "parent", "session", "start", "state")
+    __slots__ = ("group", "name", "parent", "session", "start", "state")
 
     def __init__(self, text: bytes) -> None:
         # The second field is the program's name in brackets, which may contain brackets
         # and spaces (proc_pid_stat(5)).
-        fields = text.rpartition(b")")[2].split()
+        head, _, tail = text.rpartition(b")")
+        self.name = head.partition(b"(")[2]
+        fields = tail.split()
         self.state = fields[0]
         self.parent = int(fields[1])
         self.group = int(fields[2])
         self.session = int(fields[3])
         self.start = int(fields[19])
 
+    def is_alive(self) -> bool:
+        """Return whether the process is no zombie."""
+        return self.state not in (b"Z", b"X")
 
-def _status(pid: int) -> _Status | None:
+    def may_be_shared(self) -> bool:
+        """Return whether it may be a server that engines of several workers use."""
+        return self.name in _SHARED or self.name.endswith(b".exe")
+
+
+def read_status(pid: int) -> Status | None:
+    """Return a process's status, None if there is no such process or no /proc."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            return _Status(file.read())
+            return Status(file.read())
     except (OSError, ValueError, IndexError):
         return None
 
@@ -99,10 +142,43 @@ def _pids() -> list[int]:
         return []
 
 
-def _living() -> dict[int, _Status]:
+def _living() -> dict[int, Status]:
     """Return every process that is not a zombie; empty without /proc."""
-    statuses = ((pid, _status(pid)) for pid in _pids())
-    return {pid: s for pid, s in statuses if s is not None and s.state not in (b"Z", b"X")}
+    statuses = ((pid, read_status(pid)) for pid in _pids())
+    return {pid: s for pid, s in statuses if s is not None and s.is_alive()}
+
+
+def _first_tag() -> int:
+    """Return the tag of process 0 in this process namespace.
+
+    A container's processes, visible from outside under other ids, have other tags.
+    """
+    return (1 << 62) + (os.stat("/proc/self/ns/pid").st_ino << _PID_BITS)
+
+
+def _leftovers(*, shared: bool) -> list[int]:
+    """Return living processes of this user with the tag of a dead worker.
+
+    shared  whether to include servers that other workers may use
+    """
+    if sys.platform != "linux":
+        return []
+    first, user = _first_tag(), os.geteuid()
+    workers: dict[int, tuple[int, Status]] = {}
+    for pid in _pids():
+        try:
+            worker = resource.prlimit(pid, _TAG_LIMIT)[0] - first
+            if 0 < worker < 1 << _PID_BITS and os.stat(f"/proc/{pid}").st_uid == user:
+                status = read_status(pid)
+                if status is not None and status.is_alive():
+                    workers[pid] = worker, status
+        except OSError:
+            continue
+    return [
+        pid
+        for pid, (worker, status) in workers.items()
+        if worker not in workers and (shared or not status.may_be_shared())
+    ]
 
 
 def _marked(markers: set[bytes]) -> list[int]:
@@ -123,7 +199,7 @@ def _marked(markers: set[bytes]) -> list[int]:
     return marked
 
 
-def _belonging(engines: dict[int, int], living: dict[int, _Status]) -> set[int]:
+def _belonging(engines: dict[int, int], living: dict[int, Status]) -> set[int]:
     """Return the living processes of `engines` (pid: start time).
 
     They are its group, its session and its descendants.  The number of a group or session
@@ -181,13 +257,29 @@ def kill_engines(engines: dict[int, int]) -> None:
 
 def kill_marked(markers: set[bytes]) -> None:
     """Kill every process with a marker in its environment."""
+    _kill_all(lambda: _marked(markers))
+
+
+def kill_leftovers(*, shared: bool = True) -> int:
+    """Kill processes that engines of dead workers have left; return their number.
+
+    shared  whether to kill servers that other workers may use
+    """
+    return _kill_all(lambda: _leftovers(shared=shared))
+
+
+def _kill_all(find: Callable[[], list[int]]) -> int:
+    """Kill processes until `find` returns none; return their number."""
+    killed: set[int] = set()
     for _ in range(_ROUNDS):
-        left = _marked(markers)
+        left = find()
         if not left:
-            return
+            break
+        killed.update(left)
         for pid in left:
             _signal(pid)
         time.sleep(_PAUSE)
+    return len(killed)
 
 
 # The program
@@ -229,6 +321,7 @@ def main() -> None:
     """Read until the last writer is gone; then kill the remaining engines."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    kill_leftovers(shared=False)
     registry = Registry()
     rest = b""
     while data := os.read(0, 65536):
@@ -236,8 +329,11 @@ def main() -> None:
         rest = rest[:_LINE_LIMIT]
         for line in lines:
             kill_engines(registry.handle(line[:_LINE_LIMIT]))
+            if line.startswith(b"!"):
+                kill_leftovers(shared=False)
     kill_engines(registry.everything())
     kill_marked(registry.markers)
+    kill_leftovers()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ringmaster.engines.channel import Stream
-from ringmaster.engines.uci_messages import last_score_lines, read_info, read_score
+from ringmaster.engines.uci_messages import find_line, last_score_lines, read_info, read_score
 from ringmaster.errors import EngineProtocolError, shown
 from ringmaster.model.jobs import ScoreKind
 
@@ -24,8 +24,8 @@ MATE = 10_000.0
 MAX_ANSWER = 1 << 14
 
 _READY = b"isready\n"
-_READYOK = re.compile(rb"\nreadyok[ \t\r]*(?=\n)")
-_BESTMOVE = b"\nbestmove"
+_READYOK = re.compile(rb"\n[ \t]*readyok[ \t\r]*(?=\n)")
+_BESTMOVE = b"bestmove"
 
 
 class Requests(Stream):
@@ -138,14 +138,13 @@ class SearchStream(Requests):
         self._unfinished = b""
 
     def take(self, lines: bytes) -> bytes | None:
-        *answers, rest = (b"\n" + lines).split(_BESTMOVE)
-        earlier = self._unfinished
-        for answer in answers:
-            line = last_score_lines(answer)[0] or earlier
-            earlier = b""
+        earlier, at = self._unfinished, 0
+        while (end := find_line(lines, _BESTMOVE, at)) >= 0:
+            line = last_score_lines(lines[at:end])[0] or earlier
+            earlier, at = b"", end + len(_BESTMOVE)
             self.values.append(score_of(line))
             self.last_line = line
-        self._unfinished = last_score_lines(rest)[0] or earlier
+        self._unfinished = last_score_lines(lines[at:])[0] or earlier
         self.done = len(self.values)
         self._check_count()
         return None if self.done == len(self._requests) else self._more()
@@ -182,11 +181,11 @@ class AnswerStream(Requests):
 
     def take(self, lines: bytes) -> bytes | None:
         lines = lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines
-        sign = b"bestmove" if self._searches else b"readyok"
+        sign = _BESTMOVE if self._searches else b"readyok"
         text = self._unfinished + lines
         at = 0
         begin = max(0, len(self._unfinished) - len(sign))
-        while (index := self._find(text, sign, begin)) >= 0:
+        while (index := find_line(text, sign, begin)) >= 0:
             end = text.index(b"\n", index) + 1
             answer = text[at : end if self._searches else index]
             self.answers.append(answer[-MAX_ANSWER:])
@@ -195,14 +194,6 @@ class AnswerStream(Requests):
         self.done = len(self.answers)
         self._check_count()
         return None if self.done == len(self._requests) else self._more()
-
-    @staticmethod
-    def _find(text: bytes, sign: bytes, begin: int) -> int:
-        """Return the index of a line that begins with `sign`, -1 without one."""
-        at = text.find(sign, begin)
-        while at > 0 and text[at - 1] != 10:
-            at = text.find(sign, at + 1)
-        return at
 
 
 #: Lines of an answer in a refusal.

@@ -11,7 +11,6 @@ its answer is dropped, and a new search begins.
 from __future__ import annotations
 
 import re
-import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,7 +18,7 @@ from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
-from ringmaster.engines.channel import Exchange
+from ringmaster.engines.channel import Exchange, now_ns
 from ringmaster.engines.engine import (
     MAX_NAME,
     Engine,
@@ -71,7 +70,7 @@ class UciOrUsiEngine(Engine):
         surroundings: Surroundings,
         *,
         interrupt_fd: int | None = None,
-        clock: Callable[[], int] = time.monotonic_ns,
+        clock: Callable[[], int] = now_ns,
     ) -> None:
         super().__init__(player, surroundings, interrupt_fd=interrupt_fd, clock=clock)
         self._reset({})

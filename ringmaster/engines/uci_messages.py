@@ -25,6 +25,8 @@ LONG_MATE: Final = 999
 #: Limit of declared options.
 MAX_OPTIONS: Final = 10_000
 
+_NEWLINE: Final = ord("\n")
+
 _SCORE: Final = re.compile(rb"\sscore\s+(cp|mate)\s+([+-]?\d{1,15}|[+-])(?!\S)")
 # Numbers with more digits are garbage.
 _FIELD: Final = re.compile(
@@ -38,6 +40,23 @@ _OPTION: Final = re.compile(
     r"(?:\s+(?P<rest>.*))?$"
 )
 _KEYWORD: Final = re.compile(r"(?:^|\s)(default|min|max|var)(?=\s|$)")
+
+
+def find_line(lines: bytes, word: bytes, begin: int = 0) -> int:
+    """Return the index of the first `word` that has only blanks before it in its line, -1
+    without one (UCI: "arbitrary white space between tokens is allowed").
+
+    begin  index at which the search begins
+    """
+    at = lines.find(word, begin)
+    while at > 0 and lines[at - 1] != _NEWLINE:
+        start = lines.rfind(b"\n", 0, at) + 1
+        if not lines[start:at].strip():
+            break
+        # Behind this line, which may be long and full of the word.
+        end = lines.find(b"\n", at)
+        at = lines.find(word, end) if end >= 0 else -1
+    return at
 
 
 # Info lines
@@ -68,7 +87,7 @@ def last_score_lines(lines: bytes) -> tuple[bytes, bytes]:
     while (at := lines.rfind(b" score ", 0, end)) >= 0:
         end = lines.rfind(b"\n", 0, at) + 1
         stop = lines.find(b"\n", at)
-        line = lines[end:stop] if stop >= 0 else lines[end:]
+        line = (lines[end:stop] if stop >= 0 else lines[end:]).lstrip()
         # "info string" is free text.
         if not line.startswith(b"info ") or line.startswith(b"info st"):
             continue
@@ -290,15 +309,15 @@ class Go(Exchange):
         return self.take(line + b"\n") is not None
 
     def take(self, lines: bytes) -> bytes | None:
-        if not lines.startswith(b"bestmove"):
-            before, sign, lines = lines.partition(b"\nbestmove")
-            self.info_lines += before + b"\n" if sign else before
+        at = 0 if lines.startswith(b"bestmove") else find_line(lines, b"bestmove")
+        if at:
+            self.info_lines += lines if at < 0 else lines[:at]
             if len(self.info_lines) > MAX_INFO:
                 line = score_line(self.info_lines)
                 self.info_lines = line + b"\n" if line else b""
-            if not sign:
+            if at < 0:
                 return None
-            lines = b"bestmove" + lines
+            lines = lines[at:]
         answer, _, rest = lines.partition(b"\n")
         words = answer.split(None, 4)
         # Bytes that are no text stay visible in the error message.

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Linux's number of a process's CPU clock.
 _CPU_CLOCK: Final = 2
+#: Fields of /proc/<pid>/status in kilobytes (proc_pid_status(5)).
+_OWN_MEMORY: Final = (b"RssAnon:", b"RssShmem:", b"VmSwap:")
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ def measure(pid: int) -> Usage:
         seconds, ticks, peak = _read_use(pid)
     except (OSError, ValueError, IndexError):
         return Usage(None, None)
-    for child in _child_pids(pid):
+    for child in child_pids(pid):
         try:
             child_seconds, child_ticks, child_peak = _read_use(child)
         except (OSError, ValueError, IndexError):
@@ -45,6 +47,36 @@ def measure(pid: int) -> Usage:
         ticks += child_ticks
         peak += child_peak
     return Usage(seconds + ticks / _ticks(), peak)
+
+
+def members(pid: int) -> list[int]:
+    """Return the pids of a process and its living descendants."""
+    if _has_proc():
+        return [pid, *child_pids(pid)]
+    import psutil
+
+    try:
+        return [process.pid for process in _psutil_family(pid)]
+    except psutil.Error:
+        return [pid]
+
+
+def own_memory(pid: int) -> int:
+    """Return the bytes of memory that a process uses alone or shares with its descendants,
+    in memory or swapped out: without files that are mapped (Linux), else resident memory."""
+    if not _has_proc():
+        import psutil
+
+        try:
+            return int(psutil.Process(pid).memory_info().rss)
+        except psutil.Error:
+            return 0
+    try:
+        lines = _contents(f"/proc/{pid}/status").split(b"\n")
+    except OSError:
+        return 0
+    kilobytes = (line.split()[1] for line in lines if line.startswith(_OWN_MEMORY))
+    return 1024 * sum(map(int, kilobytes))
 
 
 def reset_peak(pid: int) -> None:
@@ -61,7 +93,7 @@ def descendants(pid: int) -> list[psutil.Process]:
 
     family = []
     try:
-        pids = _child_pids(pid) if _has_proc() else [p.pid for p in _psutil_family(pid)[1:]]
+        pids = child_pids(pid) if _has_proc() else [p.pid for p in _psutil_family(pid)[1:]]
     except psutil.Error:
         return []
     for child in pids:
@@ -113,8 +145,8 @@ def _read_use(pid: int) -> tuple[float, int, int]:
         return 0.0, user + system + child_user + child_system, peak
 
 
-def _child_pids(pid: int) -> list[int]:
-    """Return the pids of all living descendants, from /proc."""
+def child_pids(pid: int) -> list[int]:
+    """Return the pids of all descendants, from /proc."""
     pids: list[int] = []
     queue = [pid]
     while queue:

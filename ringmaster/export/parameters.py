@@ -115,18 +115,21 @@ def _comment(name: str, one: Tuned, opening: str, closing: str = "") -> str:
 Rendered = tuple[str, list[str]]
 
 
-def export_parameters(path: Path, format: str | None, output: Path | None) -> list[str]:
+def export_parameters(
+    path: Path, format: str | None, output: Path | None, *, safe: bool = False
+) -> list[str]:
     """Write the tuned values of a control file's competition; return notes.
 
     format  one of FORMATS, None for a table
     output  None for standard output
+    safe    whether the control file is evaluated in safe mode
 
     Raises UsageError for an unknown format or an impossible file, RingmasterError without tuned
     parameters, StoreError.
     """
     name = format_named(format or "table")
     check_output(output, path)
-    loaded, tuned = tuned_parameters(path)
+    loaded, tuned = tuned_parameters(path, safe=safe)
     text, notes = render(name, tuned, loaded)
     with open_output(output) as stream:
         stream.write(text.encode())

@@ -180,15 +180,15 @@ def _record(
     waiting: dict[tuple[str, int], str],
     collected: CollectedRecords,
 ) -> bytes | None:
-    """Return the record of a game from its file, from the store, or from the collected file."""
+    """Return the record of a game from the store, from its file, or from the collected file."""
+    text = waiting.get((game.id, game.attempt))
+    if text is not None:
+        # not written yet; a kill, or something in the file's place, has prevented it
+        return text.encode("utf-8", "backslashreplace")
     path = directory / game.record_name
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        # not written yet, or a kill has prevented it
-        text = waiting.get((game.id, game.attempt))
-        if text is not None:
-            return text.encode("utf-8", "backslashreplace")
         # collected files have no void games
         return None if game.is_void else collected.get(game.id)
     except OSError as error:

@@ -97,12 +97,12 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def tuned_parameters(path: Path) -> tuple[LoadedCompetition, list[Tuned]]:
+def tuned_parameters(path: Path, *, safe: bool = False) -> tuple[LoadedCompetition, list[Tuned]]:
     """Return the restored competition of a control file, with all parameters of its tune.
 
     Raises RingmasterError for a competition without parameters.
     """
-    loaded = LoadedCompetition(path)
+    loaded = LoadedCompetition(path, safe=safe)
     if loaded.paths.has_results:
         store = Store.open_readonly(loaded.paths.status)
         try:

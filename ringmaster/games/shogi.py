@@ -421,7 +421,9 @@ def details(move: MoveRecord, wanted: tuple[str, ...]) -> str:
 
 
 #: Faults that either player can commit, even with the other to move.
-_FAULTS: Final = ("refused", "crash", "hang", "protocol", "start", "setup", "perpetual check")
+_FAULTS: Final = (
+    *("refused", "crash", "limit", "hang", "protocol", "start", "setup", "perpetual check"),
+)
 _TIME: Final = ("time", "stall")
 _ILLEGAL: Final = ("illegal move", "illegal declaration")
 

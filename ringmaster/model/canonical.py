@@ -40,7 +40,7 @@ from typing import Any, Final
 import msgspec
 
 from ringmaster.model import function_source as source
-from ringmaster.model.function_source import has_source, is_installed_module
+from ringmaster.model.function_source import Interpreted, has_source, is_installed_module
 
 #: Levels of nesting that are converted; fixed, so that all runs agree.
 DEEPEST = 64
@@ -51,6 +51,8 @@ LONGEST_USE = 4000
 
 #: Records of ringmaster with values of any type: types count in them.
 TYPES_COUNT: Final = frozenset({"Explicit"})
+#: Functions and classes.
+_DEFINED: Final = (types.FunctionType, Interpreted, type)
 #: The attribute by which a wrapper of ringmaster names the function of the control file.
 STANDS_FOR: Final = "ringmaster_stands_for"
 
@@ -116,7 +118,7 @@ class _Conversion:
         #: Names of the entries of functions and classes, by id.
         self._entries: dict[int, str] = {}
         #: Functions whose entries are still empty: recursion could go to any depth.
-        self._waiting: collections.deque[tuple[str, types.FunctionType | type]]
+        self._waiting: collections.deque[tuple[str, types.FunctionType | Interpreted | type]]
         self._waiting = collections.deque()
         #: Namespaces of modules, by the modules' names.
         self._namespaces: dict[str, Mapping[str, Any]] = {}
@@ -151,11 +153,11 @@ class _Conversion:
 
     def _compound(self, value: Any) -> Any:
         cls = type(value)
-        if _is_own(cls):
+        if _is_own(cls) and not isinstance(value, Interpreted):
             return self._record(value)
         if self._uses is None and (has_source(cls) or callable(value)):
             return self._function(value)
-        if _is_a(value, types.FunctionType, type) and has_source(value):
+        if _is_a(value, *_DEFINED) and has_source(value):
             return self._reference(value)
         if _is_a(value, enum.Enum):
             content = tagged(_kind(cls), name=value._name_, value=self.data(value._value_))
@@ -293,7 +295,7 @@ class _Conversion:
         self._home = None
         name = _name_of(value)
         try:
-            if _is_a(value, types.FunctionType, type) and has_source(value):
+            if _is_a(value, *_DEFINED) and has_source(value):
                 uses[name] = None  # it may use itself
                 self._entries[id(value)] = name
                 what = self._code(value)
@@ -327,7 +329,7 @@ class _Conversion:
             return tagged("name", text=_public_name(value))
         return self._foreign(value)
 
-    def _reference(self, value: types.FunctionType | type) -> dict[str, Any]:
+    def _reference(self, value: types.FunctionType | Interpreted | type) -> dict[str, Any]:
         """Return a reference to the entry of a function or class with source."""
         assert self._uses is not None
         if id(value) not in self._entries:
@@ -337,7 +339,7 @@ class _Conversion:
             self._waiting.append((key, value))
         return tagged("function", ref=self._entries[id(value)])
 
-    def _code(self, value: types.FunctionType | type) -> Any:
+    def _code(self, value: types.FunctionType | Interpreted | type) -> Any:
         """Return the source of a function or class; add the names that it uses."""
         what = f"{'class' if isinstance(value, type) else 'function'} {_name_of(value)}"
         try:
@@ -345,24 +347,18 @@ class _Conversion:
         except Exception as error:
             return unseen(what, f"reading it raised {type(error).__name__}")
 
-    def _def(self, function: types.FunctionType, what: str) -> dict[str, Any]:
-        namespace = function.__globals__
-        code = function.__code__
-        self._add_names(namespace, source.references(code))
-        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            try:
-                if name != "__class__":
-                    self._add(name, cell.cell_contents)
-            except ValueError:  # not bound yet
-                continue
-        text = source.function_source(function)
-        content = unseen(what, "it has no source") if text is None else tagged("code", source=text)
-        names = code.co_varnames[: code.co_argcount]
-        values = function.__defaults__ or ()
-        defaults = dict(zip(names[len(names) - len(values) :], values, strict=True))
-        defaults |= function.__kwdefaults__ or {}
-        if defaults:
-            content["defaults"] = {name: self._use(item) for name, item in defaults.items()}
+    def _def(self, function: types.FunctionType | Interpreted, what: str) -> dict[str, Any]:
+        parts = source.parts_of(function)
+        self._add_names(parts.namespace, parts.chains)
+        for name, value in parts.enclosed:
+            if name != "__class__":
+                self._add(name, value)
+        if parts.source is None:
+            content = unseen(what, "it has no source")
+        else:
+            content = tagged("code", source=parts.source)
+        if parts.defaults:
+            content["defaults"] = {name: self._use(item) for name, item in parts.defaults.items()}
         return content
 
     def _class(self, cls: type) -> dict[str, Any]:
@@ -523,7 +519,7 @@ def _name_of(value: Any) -> str:
     """Return a function's or class's name, of another object its class's."""
     if isinstance(value, functools.partial):
         return _name_of(value.func)
-    named = types.FunctionType | type | types.MethodType | types.BuiltinFunctionType
+    named = types.FunctionType | Interpreted | type | types.MethodType | types.BuiltinFunctionType
     return str(value.__name__) if isinstance(value, named) else type(value).__name__
 
 

@@ -7,6 +7,7 @@ Nothing is run.
 from __future__ import annotations
 
 import ast
+import copy
 import dis
 import functools
 import linecache
@@ -14,8 +15,11 @@ import os
 import sys
 import types
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 _STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__))
 _THIS_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -27,7 +31,58 @@ _READS_ATTRIBUTE = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 #: Instructions without a meaning that may stand between the two.
 _FILLING = frozenset({"EXTENDED_ARG", "CACHE", "PUSH_NULL", "NOP"})
 
+_Tree = TypeVar("_Tree", bound=ast.AST)
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+
+
+class FunctionParts(msgspec.Struct, frozen=True):
+    """A function's source, and the names and values that it uses.
+
+    namespace  the names of its module
+    chains     names of the module that it reads, each with its attributes
+    enclosed   names and values of the functions around it
+    source     normalised, None where there is none
+    defaults   of its parameters
+    """
+
+    namespace: Mapping[str, Any]
+    chains: Sequence[tuple[str, ...]]
+    enclosed: Sequence[tuple[str, Any]]
+    source: str | None
+    defaults: Mapping[str, Any]
+
+
+class Interpreted(ABC):
+    """A function of a control file that ringmaster evaluates itself."""
+
+    __name__: str
+
+    @abstractmethod
+    def parts(self) -> FunctionParts:
+        """Return its source and the names that it uses."""
+
+
+def parts_of(function: types.FunctionType | Interpreted) -> FunctionParts:
+    """Return a function's source and the names that it uses."""
+    if isinstance(function, Interpreted):
+        return function.parts()
+    code = function.__code__
+    enclosed = []
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            enclosed.append((name, cell.cell_contents))
+        except ValueError:  # not bound yet
+            continue
+    names = code.co_varnames[: code.co_argcount]
+    values = function.__defaults__ or ()
+    defaults = dict(zip(names[len(names) - len(values) :], values, strict=True))
+    return FunctionParts(
+        function.__globals__,
+        list(references(code)),
+        enclosed,
+        function_source(function),
+        defaults | (function.__kwdefaults__ or {}),
+    )
 
 
 def is_installed(file: str) -> bool:
@@ -54,6 +109,8 @@ def is_installed_module(name: str | None) -> bool:
 
 def has_source(value: Any) -> bool:
     """Whether a function or class is of the control file or a file beside it."""
+    if isinstance(value, Interpreted):
+        return True
     if isinstance(value, type):
         return value.__module__ != "builtins" and not is_installed_module(value.__module__)
     return not (
@@ -112,6 +169,10 @@ def _tree(text: str) -> ast.Module | None:
             tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
+    return _without_docstrings(tree)
+
+
+def _without_docstrings(tree: _Tree) -> _Tree:
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and any(map(_is_bare_string, body)):
@@ -119,6 +180,94 @@ def _tree(text: str) -> ast.Module | None:
                 *(statement for statement in body if not _is_bare_string(statement))
             ] or [ast.Pass(lineno=body[0].lineno, col_offset=body[0].col_offset)]
     return tree
+
+
+def definition_source(node: ast.FunctionDef | ast.Lambda, tree: ast.Module) -> str:
+    """Return what `function_source` returns, for a definition in a tree."""
+    nodes: list[ast.AST] = [node]
+    if isinstance(node, ast.Lambda):
+        shape = _dumped(node)
+        lambdas = (n for n in ast.walk(tree) if isinstance(n, ast.Lambda))
+        nodes = [n for n in lambdas if n.lineno == node.lineno and _dumped(n) == shape]
+    return "\n".join(ast.unparse(_without_docstrings(copy.deepcopy(n))) for n in nodes)
+
+
+def _dumped(node: ast.Lambda) -> str:
+    """Return a lambda without its defaults as text."""
+    given = node.args
+    names = [arg.arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    return f"{names} {given.vararg} {given.kwarg} {ast.dump(node.body)}"
+
+
+def bound_names(node: ast.AST) -> frozenset[str]:
+    """Return the names that belong to a function or to a part of a file.
+
+    Those of functions and comprehensions inside do not count.
+    """
+    found: set[str] = set()
+    waiting: list[ast.AST] = [node]
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        given = node.args
+        every = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
+        found |= {arg.arg for arg in every if arg is not None}
+        waiting = list(node.body) if isinstance(node, ast.FunctionDef) else [node.body]
+    while waiting:
+        part = waiting.pop()
+        match part:
+            case ast.FunctionDef(name=name):
+                found.add(name)
+                continue
+            case ast.Lambda():
+                continue
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                # `:=` inside it binds a name out here
+                inside = (n for n in ast.walk(part) if isinstance(n, ast.NamedExpr))
+                found |= {n.target.id for n in inside}
+                continue
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+            case ast.alias(name=name, asname=other):
+                found.add(other or name.partition(".")[0])
+        waiting += ast.iter_child_nodes(part)
+    return frozenset(found)
+
+
+def names_read(node: ast.FunctionDef | ast.Lambda) -> Iterator[tuple[str, ...]]:
+    """Yield the names from outside that a function reads, each with its attributes."""
+    body = node.body if isinstance(node, ast.FunctionDef) else [node.body]
+    for part in body:
+        yield from _read(part, bound_names(node))
+
+
+def _read(node: ast.AST, bound: frozenset[str]) -> Iterator[tuple[str, ...]]:
+    inner = bound
+    parts: list[ast.AST] = [*ast.iter_child_nodes(node)]
+    match node:
+        case ast.FunctionDef() | ast.Lambda():
+            inner = bound | bound_names(node)
+            body = node.body if isinstance(node, ast.FunctionDef) else [node.body]
+            outer = [part for part in parts if part not in body]
+            parts = [*body]
+            for part in outer:
+                yield from _read(part, bound)
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            first = node.generators[0].iter
+            yield from _read(first, bound)
+            inner = bound.union(*(bound_names(loop.target) for loop in node.generators))
+        case ast.Attribute():
+            chain: tuple[str, ...] = ()
+            while isinstance(node, ast.Attribute):
+                chain, node = (node.attr, *chain), node.value
+            if isinstance(node, ast.Name):
+                if node.id not in bound:
+                    yield (node.id, *chain)
+                return
+            parts = [node]
+        case ast.Name(id=name, ctx=ast.Load()):
+            if name not in bound:
+                yield (name,)
+    for part in parts:
+        yield from _read(part, inner)
 
 
 def _first_line(node: _Definition) -> int:

@@ -43,6 +43,9 @@ class Player(msgspec.Struct, frozen=True):
     ready_timeout  seconds to start and to prepare a game; None: the default
     score_pov     the side of its scores
     ship          whether a cluster's hosts get its program and the files that it names
+    max_memory, max_cpu, max_processes  bytes, CPU seconds in a game, and processes that the
+                  engine with its descendants may use; None: no limit
+    sandbox       whether it runs without a network and with a read-only file system
     """
 
     code: str
@@ -67,6 +70,10 @@ class Player(msgspec.Struct, frozen=True):
     ready_timeout: float | None = None
     score_pov: ScoreView = "mover"
     ship: bool = False
+    max_memory: int | None = None
+    max_cpu: float | None = None
+    max_processes: int | None = None
+    sandbox: bool = False
 
     @property
     def keeps_process(self) -> bool:

@@ -20,6 +20,8 @@ Outcome = Literal["win", "draw", "unknown", "void"]
 #: Reasons of games that a slow machine may cause, and of those that a broken one may.
 TIME_LOSSES = ("time", "stall")
 FAULTS = ("crash", "hang", "protocol", "start", "setup")
+#: The reason of a game that is void because its referee did not run: nobody's fault.
+STANDSTILL = "standstill"
 
 
 class EngineUsage(msgspec.Struct, frozen=True):
@@ -52,10 +54,12 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
     reason   one of the field's short terms: "mate", "resignation", "stalemate",
              "repetition", "50 moves", "material", "move limit", "score",
              "claim", "time" (its clock ran out), "stall" (its clock ran out, and it
-             ignored `stop`), "illegal move", "refused", "crash", "hang" (no answer
-             without a clock), "protocol", "start", "setup", "perpetual check",
+             ignored `stop`), "illegal move", "refused", "crash", "limit" (it
+             exceeded a limit of memory, CPU or processes), "hang" (no answer without a
+             clock), "protocol", "start", "setup", "perpetual check",
              "declaration", "illegal declaration", "trial", "impasse", "tablebases",
-             "adjudicated draw", "adjudicated win", or the ending of a chess variant
+             "adjudicated draw", "adjudicated win", "standstill" (the computer or the
+             worker did not run), or the ending of a chess variant
     detail   one line for a person: the margin, the move, the engine's last output
     forfeit  whether the loser lost by a fault (illegal move, time, GTP failure)
     score    "B+3.5", "W+R", "W+F", "0", "?", "Void" in Go; "1-0", "0-1",

@@ -48,6 +48,10 @@ def launch_key(player: Player) -> Any:
         player.cwd,
         sorted(player.environ.items()),
         player.discard_stderr,
+        player.max_memory,
+        player.max_cpu,
+        player.max_processes,
+        player.sandbox,
     )
     if player.protocol == "usi":
         # It may be undeclared, so there is no default to restore.

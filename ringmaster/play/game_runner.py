@@ -19,6 +19,7 @@ from ringmaster.errors import (
     EngineCrashed,
     EngineError,
     EngineNotStarted,
+    EngineOverLimit,
     EngineProtocolError,
     EngineRefused,
     EngineTimeout,
@@ -27,7 +28,13 @@ from ringmaster.errors import (
 from ringmaster.games.game import Game
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.players import SECOND_SELF, describe_limits
-from ringmaster.model.results import EngineUsage, GameRecord, GameResult, MoveRecord
+from ringmaster.model.results import (
+    STANDSTILL,
+    EngineUsage,
+    GameRecord,
+    GameResult,
+    MoveRecord,
+)
 from ringmaster.play.adjudication import make_adjudicator
 from ringmaster.play.clock import Clock
 from ringmaster.play.go_referee import GoReferee
@@ -47,12 +54,16 @@ REFEREES: Final[dict[str, type[Referee]]] = {
 REASON_OF_ERROR: Final[tuple[tuple[type[EngineError], str], ...]] = (
     (EngineNotStarted, "start"),
     (EngineCrashed, "crash"),
+    (EngineOverLimit, "limit"),
     (EngineTimeout, "hang"),
     (EngineProtocolError, "protocol"),
 )
 
+#: Share of a mover's time above which a pause of the referee makes the game void.
+_PAUSE_SHARE: Final = 0.01
+
 #: Reasons after which neither engine plays another game.
-REASONS_TO_DISCARD: Final = ("stall", "refused", "crash", "hang", "protocol")
+REASONS_TO_DISCARD: Final = ("stall", "refused", "crash", "limit", "hang", "protocol")
 #: Seconds for an engine to answer `stop` after a timeout or at the end of the game.
 STOP_GRACE = 1.0
 
@@ -156,7 +167,7 @@ class GameRunner:
             if not alive[i]:
                 engine.launch(transcript, timeout=start_timeout(self.job.settings, engine.player))
             if has_played[i]:
-                engine.reset_peak()
+                engine.restart_count()
                 continue
             self._remarks += engine.remarks
             self._meters[i].begin_new()
@@ -164,6 +175,7 @@ class GameRunner:
             engine.start_game(self.job.settings, self.job.opening, colour)
             if has_played[colour]:
                 self._meters[colour].begin_kept()
+            engine.channel.stood_still = 0
 
     def _detach(self, transcript: GameTranscript) -> None:
         for engine in self.engines:
@@ -276,6 +288,8 @@ class GameRunner:
         except EngineRefused as error:
             detail = f"{engine.player.code} failed to move: {error}"
             return self._referee.loss(mover, "refused", detail)
+        if engine.channel.stood_still and (void := self._after_standstill(mover)) is not None:
+            return void
         elapsed = thought.elapsed_ns
         if not clock.charge(elapsed):
             spent = elapsed / 1e9
@@ -289,10 +303,29 @@ class GameRunner:
         assert self._game is not None
         return self._referee.claim(self._game, mover)
 
+    def _after_standstill(self, mover: int) -> Settlement | None:
+        """Return a settlement if the referee stood still for too long a part of the mover's
+        time: its clock, or the engine's own, is wrong then."""
+        channel = self.engines[mover].channel
+        gap, channel.stood_still = channel.stood_still, 0
+        allowance = self._clocks[mover].allowance()
+        detail = (
+            f"the computer or the worker stood still for at least {gap / 1e9:.1f} s while "
+            f"{self.job.players[mover].code} was thinking"
+        )
+        if allowance is None or gap <= _PAUSE_SHARE * allowance:
+            self._remarks.append(f"{detail}; this time is not charged")
+            return None
+        return Settlement(
+            "void", None, STANDSTILL, self._referee.score_of_void, f"{detail}: its clock is wrong"
+        )
+
     def _out_of_time(self, mover: int, error: EngineTimeout) -> Settlement:
         """Settle a game after a timeout: a loss on time if the mover answers `stop` or is
-        gone, else a stall."""
+        gone, else a stall; no loss if the referee stood still."""
         engine = self.engines[mover]
+        if engine.channel.stood_still and (void := self._after_standstill(mover)) is not None:
+            return void
         seconds = engine.stop_thinking(STOP_GRACE)
         detail = f"{engine.player.code}: {error}"
         if seconds is not None:
@@ -380,7 +413,8 @@ class GameRunner:
     def _fail(self, error: EngineError) -> Settlement:
         """Settle a game after an engine's failure."""
         settlement = self._void(error)
-        counts = self.job.settings.failures == "loss" and self._game is not None
+        is_loss = isinstance(error, EngineOverLimit) or self.job.settings.failures == "loss"
+        counts = is_loss and self._game is not None
         if not counts or settlement.faulty is None or settlement.reason not in REASONS_TO_DISCARD:
             return settlement
         return self._referee.loss(settlement.faulty, settlement.reason, settlement.detail)

@@ -91,7 +91,7 @@ class Scorer:
         """Start the engine unless it runs; return whether it was started."""
         if self.engine.is_usable():
             self.engine.channel.transcript = self._transcript
-            self.engine.reset_peak()
+            self.engine.restart_count()
             return False
         timeout = start_timeout(self._job.settings, self.engine.player)
         self.engine.launch(self._transcript, timeout=timeout)
@@ -259,5 +259,5 @@ class _Quiet(Ready):
         self.answers = 0
 
     def feed(self, line: bytes) -> bool:
-        self.answers += line.startswith(b"bestmove")
+        self.answers += line.lstrip().startswith(b"bestmove")
         return super().feed(line)

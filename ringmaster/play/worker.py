@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
+from ringmaster.engines.containment import contain, sweep
 from ringmaster.engines.engine import Engine, Limits, start_timeout
 from ringmaster.engines.process import STDERR_LINE, Surroundings
-from ringmaster.errors import EngineError
+from ringmaster.errors import EngineError, counted
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job, Opening
 from ringmaster.model.players import HASH, THREADS, Player
 from ringmaster.model.results import (
@@ -98,7 +99,7 @@ def measure_speed(engine: Engine, job: CheckJob) -> float | None:
 
 
 class Worker:
-    """Runs jobs; an engine's faults are in the result.  Executors find it by its dotted name.
+    """Runs jobs; an engine's faults are in the result.
 
     `run` raises JobAbandoned when the control descriptor becomes readable, after it has
     ended the job's engines.
@@ -121,6 +122,9 @@ class Worker:
         self._live = None if live is None else LiveRecord(live)
         self._pool = EnginePool(self._make)
         self._evaluator: Evaluator | None = None
+        self._say = context.say
+        #: Whether an engine has left a process behind.
+        self._has_swept = False
 
     def _make(self, player: Player, surroundings: Surroundings) -> Engine:
         return make_engine(player, surroundings, interrupt_fd=self._control_fd)
@@ -139,7 +143,19 @@ class Worker:
         return dataclasses.replace(self._surroundings, environ=variables)
 
     def run(self, job: Job) -> JobResult:
-        """Carry out a job."""
+        """Carry out a job, then kill processes that engines have left behind."""
+        try:
+            return self._run(job)
+        finally:
+            killed = sweep()
+            if killed and not self._has_swept:
+                self._has_swept = True
+                self._say(
+                    f"{job.id}: killed {counted(killed, 'process')} that an engine had left "
+                    "behind (further ones are killed without a message)"
+                )
+
+    def _run(self, job: Job) -> JobResult:
         if self._echo is not None:
             self._echo.job_id = job.id
         if isinstance(job, CheckJob):
@@ -275,3 +291,10 @@ class Worker:
     def close(self) -> None:
         """End all engines."""
         self._pool.close()
+        sweep()
+
+
+def contained_worker(context: Context) -> Worker:
+    """Return the worker of a process of its own, in which all processes are engines'."""
+    contain()
+    return Worker(context)

@@ -18,7 +18,7 @@ from ringmaster.reporting.progress import (
     describe_progress,
     share_done,
 )
-from ringmaster.reporting.text import printable, sanitise
+from ringmaster.reporting.text import sanitise
 
 __all__ = ["Display", "DisplayView", "PlainDisplay", "QuietDisplay", "RunningGame"]
 
@@ -92,9 +92,8 @@ class LineWriter:
         if self._broken:
             return
         lines = [sanitise(line, LINE_LIMIT) for line in text.splitlines()] or [""]
-        encoding = getattr(self._stream, "encoding", None) or "utf-8"
         try:
-            self._stream.write(printable("\n".join(lines) + "\n", encoding))
+            self._stream.write("\n".join(lines) + "\n")
             self._stream.flush()
         except (OSError, ValueError):
             # ValueError: the stream is closed

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import TextIO
 
 from ringmaster.reporting.layout import Line, compose
@@ -20,8 +18,9 @@ from ringmaster.reporting.live import (
     PlainDisplay,
     QuietDisplay,
 )
+from ringmaster.reporting.outlet import outlet_of
 from ringmaster.reporting.progress import DisplayView, RateEstimate, RateMeter, describe_progress
-from ringmaster.reporting.text import printable, sanitise
+from ringmaster.reporting.text import sanitise
 
 #: The least number of seconds between two drawings.
 INTERVAL = 0.125
@@ -35,7 +34,7 @@ RECENT, SHOWN = 3, 60.0
 _MESSAGES = 1000
 # A smaller size that a terminal reports is wrong or useless.
 _LEAST_COLUMNS, _LEAST_ROWS = 10, 2
-# Seconds that the last words wait for a terminal that does not read.
+# Seconds that Ctrl-Z waits for a terminal that does not read.
 _PATIENCE = 1.0
 
 # DEC private modes: synchronised update (2026), alternate screen (1049), cursor (25),
@@ -154,6 +153,7 @@ class TerminalDisplay(Display):
             texts = filter(None, (describe_progress(view, estimate), view.verdict))
             self._unprinted.append(("\n".join(texts), ""))
             self._leave()
+            self._screen.settle()
         return True
 
     def resume(self) -> None:
@@ -179,7 +179,7 @@ class TerminalDisplay(Display):
                 self._styled(sanitise(line, LINE_LIMIT), style) + "\r\n"
                 for line in text.splitlines()
             ]
-        self._screen.write(control + "".join(lines), patience=_PATIENCE)
+        self._screen.write(control + "".join(lines))
 
     def _draw(self, lines: list[Line], columns: int, rows: int) -> None:
         parts = [_BEGIN]
@@ -216,59 +216,38 @@ class TerminalDisplay(Display):
 
 
 class Screen:
-    """A terminal's output that never blocks for long.  A closed terminal is no error."""
+    """A terminal's output.  A closed terminal is no error."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._encoding = getattr(stream, "encoding", None) or "utf-8"
-        self._pending = b""
+        self._outlet = outlet_of(stream)
         self._is_broken = False
-        self._fd: int | None = None
-        with suppress(OSError, ValueError, AttributeError):
-            # a separate open file description: O_NONBLOCK must not affect the shell
-            flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-            self._fd = os.open(os.ttyname(stream.fileno()), flags)
 
-    def write(self, text: str, *, patience: float = 0.0) -> None:
-        """Write text; the rest of it that the terminal does not read is written later.
-
-        patience  seconds to wait for the terminal
-        """
-        text = printable(text, self._encoding)
+    def write(self, text: str) -> None:
+        """Write text."""
         if self._is_broken:
             return
         try:
-            if self._fd is None:
-                self._stream.write(text)
-                self._stream.flush()
-                return
-            self._pending += text.encode(self._encoding)
-            deadline = time.monotonic() + patience
-            while not self._flush() and (left := deadline - time.monotonic()) > 0:
-                select.select([], [self._fd], [], left)
+            self._stream.write(text)
+            self._stream.flush()
         except (OSError, ValueError):
             self._is_broken = True
 
     def is_ready(self) -> bool:
         """Return whether everything has been written."""
-        try:
-            return not self._is_broken and self._flush()
-        except OSError:
-            self._is_broken = True
-            return False
+        return self._is_open() and (self._outlet is None or self._outlet.is_settled())
 
-    def _flush(self) -> bool:
-        while self._pending:
-            assert self._fd is not None
-            try:
-                self._pending = self._pending[os.write(self._fd, self._pending) :]
-            except BlockingIOError:
-                return False
-        return True
+    def settle(self) -> None:
+        """Give the terminal a moment to read everything."""
+        if self._outlet is not None:
+            self._outlet.settle(_PATIENCE)
+
+    def _is_open(self) -> bool:
+        return not self._is_broken and (self._outlet is None or self._outlet.failure is None)
 
     def is_ours(self) -> bool:
         """Return whether the process is in the foreground of an open terminal."""
-        if self._is_broken:
+        if not self._is_open():
             return False
         try:
             return os.tcgetpgrp(self._stream.fileno()) == os.getpgrp()

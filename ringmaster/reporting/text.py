@@ -6,6 +6,7 @@ megabyte of letters.
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -30,6 +31,17 @@ _MARKS_PER_LETTER = 3
 _ASCII_FORMS = str.maketrans(
     {
         ELLIPSIS: "...",
+        "\u2018": "'",
+        "\u2019": "'",
+        "│": "|",
+        "×": "x",
+        "≤": "<=",
+        "≥": ">=",
+        "−": "-",
+        "·": ".",
+        "½": "1/2",
+        "θ": "theta",
+        "δ": "delta",
         "–": "-",
         "—": "-",
         "━": "#",
@@ -143,14 +155,13 @@ def pad(text: str, columns: int) -> str:
     return text + " " * (columns - width(text))
 
 
-def printable(text: str, encoding: str | None) -> str:
-    """Return `text` for a stream of this encoding: in ASCII, "…" becomes "...", and "技" "?"."""
-    encoding = encoding or "ascii"
-    try:
-        text.encode(encoding)
-        return text
-    except UnicodeError:
-        plain = text.translate(_ASCII_FORMS)
-        return plain.encode(encoding, "replace").decode(encoding)
-    except LookupError:
-        return text.translate(_ASCII_FORMS).encode("ascii", "replace").decode("ascii")
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    missing = error.object[error.start : error.end].translate(_ASCII_FORMS)
+    return "".join(char if char.isascii() else "?" for char in missing), error.end
+
+
+#: How streams encode the characters that their encoding lacks: in ASCII, "…" becomes "...",
+#: and "技" and the bytes of a file name that are not UTF-8 become "?".
+ENCODING_ERRORS = "ringmaster.in_ascii"
+codecs.register_error(ENCODING_ERRORS, _in_ascii)

@@ -379,7 +379,7 @@ class _Reader:
         else:
             self.match.different.append(
                 f"{self.program} ends the match when an engine crashes; here the game is void and "
-                'played again, at most twice in a row (failures = "loss": it loses)'
+                'played again, unless most games are void (failures = "loss": it loses)'
             )
 
     def _own_books(self) -> None:

@@ -10,10 +10,16 @@ from ringmaster.server.serving import serve
 
 
 def main() -> None:
-    """Read a control file and a port from the command line; print the address."""
-    place, port = sys.argv[1:3]
+    """Read a control file, a port and perhaps --safe from the command line; print the address."""
+    place, port, *options = sys.argv[1:]
     try:
-        serve(Path(place), int(port), lambda url: print(url, flush=True), until_eof=True)
+        serve(
+            Path(place),
+            int(port),
+            lambda url: print(url, flush=True),
+            until_eof=True,
+            safe="--safe" in options,
+        )
     except RingmasterError as error:
         print(f"error: {error}", flush=True)
         sys.exit(1)

@@ -142,14 +142,21 @@ class Site:
     """The site of one control file, or of a folder of them.
 
     control  called with a control file and a command ("stop", …); None: read-only
+    safe     whether control files are evaluated in safe mode
     """
 
     def __init__(
-        self, place: Path, token: str, *, control: Callable[[Path, str], None] | None = None
+        self,
+        place: Path,
+        token: str,
+        *,
+        control: Callable[[Path, str], None] | None = None,
+        safe: bool = False,
     ) -> None:
         self._place = place
         self._token = token
         self._control = control
+        self._safe = safe
         self._hubs: dict[str, Hub] = {}
 
     def app(self) -> Starlette:
@@ -181,7 +188,7 @@ class Site:
         path = self._files().get(name)
         if path is None:
             return None
-        return self._hubs.setdefault(name, Hub(Watched(path)))
+        return self._hubs.setdefault(name, Hub(Watched(path, self._safe)))
 
     async def _index(self, request: Request) -> Response:
         files = self._files()
@@ -189,7 +196,7 @@ class Site:
             return RedirectResponse(f"./{quote(self._place.stem)}/")
         rows = []
         for name, path in files.items():
-            hub = self._hubs.setdefault(name, Hub(Watched(path)))
+            hub = self._hubs.setdefault(name, Hub(Watched(path, self._safe)))
             rows.append(await hub.call(hub.watched.index_row))
         return HTMLResponse(render_index(self._place.resolve().name or str(self._place), rows))
 

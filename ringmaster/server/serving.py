@@ -31,6 +31,7 @@ def serve(
     *,
     control: Callable[[Path, str], None] | None = None,
     until_eof: bool = False,
+    safe: bool = False,
 ) -> None:
     """Serve a control file, or a folder of them, on the loopback interface until a signal.
 
@@ -38,6 +39,7 @@ def serve(
     announce  receives the address, with its token
     control   called with a control file and a command; None: read-only
     until_eof whether to end with standard input, too: with the process at its other end
+    safe      whether control files are evaluated in safe mode
 
     Raises UsageError for a place without control files, RingmasterError for a port in use.
     """
@@ -55,7 +57,7 @@ def serve(
         listener.close()
         raise RingmasterError(f"cannot serve on port {port}: {error.strerror}") from error
     token = secrets.token_urlsafe(16)
-    site = Site(place, token, control=control)
+    site = Site(place, token, control=control, safe=safe)
     config = uvicorn.Config(
         site.app(),
         # a run's terminal shows the run

@@ -43,11 +43,13 @@ class Watched:
     """One competition.  Not for several threads at a time.
 
     path  the control file
+    safe  whether it is evaluated in safe mode
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, safe: bool = False) -> None:
         self.path = path
         self.paths = OutputPaths(path)
+        self._safe = safe
         self._stamp: object = None
         self._loaded: tuple[object, LoadedCompetition] | None = None
         self._page: Page | None = None
@@ -129,7 +131,7 @@ class Watched:
         """Return the competition without results; execute the control file if it has changed."""
         stamp = _stamp(self.path)
         if self._loaded is None or self._loaded[0] != stamp:
-            self._loaded = stamp, LoadedCompetition(self.path)
+            self._loaded = stamp, LoadedCompetition(self.path, safe=self._safe)
         else:
             self._loaded[1].forget_results()
         return self._loaded[1]

@@ -204,6 +204,15 @@ class OutputPaths(msgspec.Struct, frozen=True):
         *files, log = self._files()
         return [path for path in (*files, *self._folders(), log) if os.path.lexists(path)]
 
+    def check_kinds(self) -> None:
+        """Raise StoreUnwritable if an output file's name belongs to a folder, or the reverse."""
+        for path in self._files():
+            if path.is_dir():
+                raise StoreUnwritable(f"{path} is a folder, and ringmaster writes a file there")
+        for path in self._folders():
+            if os.path.lexists(path) and not path.is_dir():
+                raise StoreUnwritable(f"{path} is no folder, and ringmaster makes a folder there")
+
     def check_first_run(self) -> None:
         """Raise ForeignFiles if a first run would write files of another program."""
         if not self.has_results or maker(self.status) != "ringmaster":

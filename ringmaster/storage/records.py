@@ -3,18 +3,22 @@
 Both are written after the commit of the result.  The store keeps a record's text until it
 is on disk, and the length of the collected file at that time.  After a kill the end of
 the file is compared with the next records, so each game is in the file once and whole.
+
+A record whose own file cannot be written stays in the store and is tried again.  A collected
+file that cannot be written ends the run: no later game could be added in order.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from ringmaster.errors import StoreUnwritable
+from ringmaster.errors import StoreUnwritable, counted
 from ringmaster.storage.entries import PendingRecord, file_name
 from ringmaster.storage.journal import open_to_append, write_through
 from ringmaster.storage.paths import OutputPaths
@@ -34,6 +38,8 @@ _LENGTHS = "collected"
 _BATCH = 100
 #: Records held in memory until their turn in the collected file; others are read again.
 MOST_AT_HAND = 200
+#: Seconds between two attempts to write the files that could not be written, and records tried.
+RETRY_PERIOD, MOST_TRIED = 60.0, 100
 
 
 class GameRecords:
@@ -42,7 +48,7 @@ class GameRecords:
     A place is a game's position in the collected file.  Places are given in order of issue.
 
     files  the files to write; None when games are not recorded
-    warn   receives a warning about a collected file that somebody changed
+    warn   receives warnings: files that somebody changed, files that cannot be written
     clock  seconds from any beginning
 
     Every method raises StoreUnwritable or another StoreError.
@@ -73,6 +79,12 @@ class GameRecords:
         #: Records to be deleted from the store after the next fsync.
         self._appended: list[tuple[str, int]] = []
         self._next_sync = clock() + SYNC_PERIOD
+        #: Records whose own file could not be written, and whether they wait for their turn in
+        #: the collected file.
+        self._without_file: dict[tuple[str, int], bool] = {}
+        self._next_try = 0.0
+        #: Why a file could not be written, "" before the first failure.
+        self._failure = ""
         #: Some of the records that wait for their turn in the collected file.
         self._at_hand: dict[tuple[str, int], PendingRecord] = {}
 
@@ -109,6 +121,11 @@ class GameRecords:
 
     def write(self, records: Sequence[PendingRecord]) -> None:
         """Write records, after the commit."""
+        if self._without_file and self._clock() >= self._next_try:
+            self._next_try = self._clock() + RETRY_PERIOD
+            for pending in islice(self._store.pending(), MOST_TRIED):
+                if (pending.game_id, pending.attempt) in self._without_file:
+                    self._write_single(pending)
         for pending in records:
             self._write_single(pending)
             waits = self._collects and pending.folder != self._void
@@ -118,11 +135,36 @@ class GameRecords:
             self._collect()
 
     def _write_single(self, pending: PendingRecord) -> None:
-        void = pending.folder == self._void
-        if void or self._single:
+        key = pending.game_id, pending.attempt
+        waits = self._without_file.get(key, self._collects and pending.folder != self._void)
+        if not self._write_file(pending):
+            self._without_file[key] = waits
+            return
+        self._without_file.pop(key, None)
+        if not waits:
+            self._written.append(key)
+
+    def _write_file(self, pending: PendingRecord) -> bool:
+        """Write a record's own file, if it gets one; return False if that is impossible.
+
+        Raises StoreUnwritable if there is no store any more to keep the record.
+        """
+        if pending.folder != self._void and not self._single:
+            return True
+        try:
             write_record(f"{self._folder}/{pending.folder}", pending.name, pending.text)
-        if void or not self._collects:
-            self._written.append((pending.game_id, pending.attempt))
+        except StoreUnwritable as error:
+            if not self._paths.status.exists():
+                raise
+            if not self._failure:
+                self._next_try = self._clock() + RETRY_PERIOD
+                self._warn(
+                    f"{error}; such game records stay in {self._paths.status.name}, and are tried "
+                    "again each minute and by the next run"
+                )
+            self._failure = str(error)
+            return False
+        return True
 
     def _collect(self) -> None:
         """Append the next records in order of their places."""
@@ -147,8 +189,8 @@ class GameRecords:
     def _file(self, suffix: str) -> _Collected:
         file = self._collected.get(suffix)
         if file is not None and file.is_gone():
-            file.close()
             self._known[suffix] = file.end
+            self._collected.pop(suffix).close()
             file = None
         if file is None:
             path, known = self._paths.collected(suffix), self._known.get(suffix, 0)
@@ -165,9 +207,12 @@ class GameRecords:
             for suffix, file in self._collected.items():
                 self._known[suffix] = file.sync()
             self._next_sync = self._clock() + SYNC_PERIOD
-            for game_id, _ in self._appended:
-                transaction.drop_place(game_id)
-            self._written += self._appended
+            for game in self._appended:
+                transaction.drop_place(game[0])
+                if game in self._without_file:
+                    self._without_file[game] = False
+                else:
+                    self._written.append(game)
             self._appended.clear()
             transaction.set_value(_LENGTHS, self._known)
         for game_id, attempt in self._written:
@@ -181,6 +226,19 @@ class GameRecords:
         self._collect()
         with self._store.transaction() as transaction:
             self.forget(transaction, all=True)
+        left = 0
+        for pending in self._store.pending():
+            if self._write_file(pending):
+                self._written.append((pending.game_id, pending.attempt))
+            else:
+                left += 1
+        if left:
+            self._warn(
+                f"{counted(left, 'game record')} could not be written ({self._failure}); the next "
+                "run tries again, and `export` has them"
+            )
+        with self._store.transaction() as transaction:
+            self.forget(transaction)
 
     def close(self) -> None:
         """Close the files; idempotent."""
@@ -206,13 +264,20 @@ class _Collected:
         #: Place of the next record: before the file's end if a killed run wrote it there.
         self.end = known
         if self._size < known:
-            self._continue_at_end()
+            try:
+                self._continue_at_end()
+            except BaseException:
+                self.close()
+                raise
 
     def append(self, records: Sequence[bytes]) -> None:
         """Append records, or their missing part."""
         together = self._between.join(records)
         data = self._between + together if self.end else together
-        there = os.pread(self._fd, len(data), self.end) if self.end < self._size else b""
+        there = b""
+        if self.end < self._size:
+            with _translated(self.path):
+                there = os.pread(self._fd, len(data), self.end)
         if not data.startswith(there):
             self._continue_at_end()
             data, there = self._between + together, b""
@@ -228,7 +293,8 @@ class _Collected:
                 f"{self.path} {change}; new games are added at its end (`export` writes all "
                 "games to another file)"
             )
-            ended = os.pread(self._fd, 1, self._size - 1) == b"\n"
+            with _translated(self.path):
+                ended = os.pread(self._fd, 1, self._size - 1) == b"\n"
             write_through(self._fd, b"\n" if ended else b"\n\n", self.path)
         else:
             self._warn(f"{self.path} has been moved or deleted; a new file is begun")
@@ -243,11 +309,20 @@ class _Collected:
 
     def sync(self) -> int:
         """Force the file to the disk; return its length."""
-        os.fsync(self._fd)
+        with _translated(self.path):
+            os.fsync(self._fd)
         return self.end
 
     def close(self) -> None:
         os.close(self._fd)
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
 
 
 def write_record(folder: str | Path, name: str, text: str) -> None:

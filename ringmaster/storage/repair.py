@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.storage import rows
+from ringmaster.storage.entries import file_name
 from ringmaster.storage.migrations import MIGRATIONS, check, migrate
 
 #: Tables with their keys, in the order in which they are copied.
@@ -38,7 +39,8 @@ class Salvage(msgspec.Struct):
     """What a repair found.
 
     results  results that are whole
-    lost     results that are not; of these, `in_state` are part of the stored state
+    lost     results that are not; of these, `in_state` are part of the stored state, and
+             `again` are issued again
     tables   other tables with damaged or missing rows, and the number of rows left
     state    whether the stored state is whole
     """
@@ -46,6 +48,7 @@ class Salvage(msgspec.Struct):
     results: int = 0
     lost: int = 0
     in_state: int = 0
+    again: int = 0
     tables: dict[str, int] = msgspec.field(default_factory=dict)
     state: bool = False
 
@@ -77,6 +80,8 @@ class _Repair:
         self.found = Salvage()
         #: The numbers of whole results in the old file, in order.
         self.kept: list[int] = []
+        #: Games whose results are damaged, but not their tickets: number, id, attempt, ticket.
+        self.broken: list[tuple[int, str, int, str]] = []
         #: Whether rows of the last table could not be read.
         self.is_cut = False
 
@@ -90,6 +95,7 @@ class _Repair:
             "UPDATE counts SET void = (SELECT count(*) FROM results WHERE outcome = 'void')"
         )
         self.new.execute("UPDATE counts SET completed = (SELECT count(*) FROM results) - void")
+        self._issue_again()
         # a result that counts has no issued job
         self.new.execute(
             "DELETE FROM issues WHERE game_id IN (SELECT game_id FROM results WHERE once = -1)"
@@ -115,7 +121,12 @@ class _Repair:
         there = whole = 0
         for row in self._rows(table, key, names):
             there += 1
-            if not self._is_whole(table, dict(zip(columns, row[1:], strict=True))):
+            named = dict(zip(columns, row[1:], strict=True))
+            if not self._is_whole(table, named):
+                if table == "results":
+                    self.broken.append(
+                        (row[0], named["game_id"], named["attempt"], named["ticket"])
+                    )
                 continue
             values = list(row[1:])
             if table == "results":
@@ -141,6 +152,18 @@ class _Repair:
         self.found.in_state = row["seq"] - before
         return rows.stored("state", (1, before, row["data"]))
 
+    def _issue_again(self) -> None:
+        """Issue the games of damaged results that the state does not have."""
+        (last,) = self.old.execute("SELECT coalesce(max(seq), 0) FROM state").fetchone()
+        for number, game_id, attempt, ticket in self.broken:
+            if self.found.state and number <= last:
+                continue
+            with suppress(TypeError, ValueError):
+                msgspec.json.decode(ticket, type=dict[str, Any])
+                values = rows.stored("issues", (file_name(game_id), attempt, ticket))
+                self.new.execute(rows.insertion("issues", "INSERT OR IGNORE"), values)
+                self.found.again += 1
+
     def _rows(self, table: str, key: str, names: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows that can be read; set `is_cut` if some cannot."""
         self.is_cut = False
@@ -150,7 +173,11 @@ class _Repair:
         while True:
             try:
                 found = self.old.execute(query, (after, most)).fetchall()
-            except sqlite3.Error:
+                keys = [after, *(row[0] for row in found)]
+                # damaged pages may refer to one another
+                if keys != sorted(set(keys)):
+                    raise sqlite3.DatabaseError
+            except (sqlite3.Error, TypeError):
                 self.is_cut = True
                 # then row by row, over the damaged page
                 after += most == 1

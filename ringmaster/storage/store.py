@@ -7,6 +7,7 @@ runs no code.  `connect` opens the file and translates errors, `migrations` has 
 
 from __future__ import annotations
 
+import operator
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -138,11 +139,14 @@ class Store:
         return cls(path, retry_read(lambda: _lasting(path)) if lasting else connect_readonly(path))
 
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
-        """Begin a transaction; an exception in the `with` block rolls it back."""
+    def transaction(self, *, full: bool = False) -> Iterator[Transaction]:
+        """Begin a transaction; an exception in the `with` block rolls it back.
+
+        full  force it to the disk now, not at the next second, and check the file
+        """
         connection = self._connection
         now = self._clock()
-        full = self._last_full is None or now - self._last_full >= FULL_COMMIT_PERIOD
+        full = full or self._last_full is None or now - self._last_full >= FULL_COMMIT_PERIOD
         with translated(self._path):
             if self._is_in_transaction():
                 raise RuntimeError("a transaction is open already")
@@ -405,7 +409,7 @@ class Store:
         """Return (completed, void) results; constant cost."""
         row = self._one("SELECT completed, void FROM counts")
         with decoding(self._path):
-            completed, void = map(int, row)
+            completed, void = map(operator.index, row)
             return completed, void
 
     def _rows(self, query: str, arguments: tuple[Any, ...] = ()) -> list[Any]:

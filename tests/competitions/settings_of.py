@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ringmaster.competitions import competition_class
-from ringmaster.competitions.competition import Competition
+from ringmaster.competitions.competition import Competition, Reaction
 from ringmaster.competitions.ending import NOT_GIVEN
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.jobs import GameJob
@@ -96,6 +96,13 @@ def void(job: GameJob, code: str | None = None) -> GameResult:
     return GameResult(
         job.id, job.attempt, "void", reason="crash", detail="it exited", faulty=faulty
     )
+
+
+def void_often(
+    competition: Competition, job: GameJob, times: int, code: str | None = None
+) -> list[Reaction]:
+    """Record a game as void `times` times in a row, as first attempts."""
+    return [competition.record_result(job.ticket, void(job, code)) for _ in range(times)]
 
 
 def again(competition: Competition, fresh: Competition) -> Competition:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import msgspec
 import pytest
 
 from ringmaster.competitions.tuning.ce_tuner import CeTuner
@@ -21,6 +22,7 @@ from tests.competitions.settings_of import (
     make,
     uci,
     void,
+    void_often,
 )
 from tests.competitions.settings_of import candidate_result as result
 
@@ -132,21 +134,31 @@ def test_transform_makes_engine_parameters_of_optimiser_parameters() -> None:
     assert "x 1.00~4.00" in text(tune)
 
 
-def test_void_game_is_replayed_once_and_then_ends_the_run() -> None:
+def test_void_games_are_replayed_until_too_many_end_the_run() -> None:
     tune = tuner()
     play(tune, 1)
+    *reactions, last = void_often(tune, tune.next_job(), 12)
+    assert all(reaction.replay and not reaction.halt for reaction in reactions)
+    assert "12 more void results than counted ones lately" in last.halt
+
+
+def test_game_that_is_void_again_and_again_ends_the_run_whatever_the_others_do() -> None:
+    tune = tuner(batch_size=30)
+    play(tune, 1)
     job = tune.next_job()
-    verdict = tune.record_result(job.ticket, void(job))
-    assert verdict.replay
-    assert not verdict.halt
-    second = GameResult(job.id, 1, "void", reason="crash")
-    assert "void again" in tune.record_result(job.ticket, second).halt
+    for attempt in range(12):
+        failed = msgspec.structs.replace(void(job), attempt=attempt)
+        halt = tune.record_result(job.ticket, failed).halt
+        assert bool(halt) == (attempt == 11)
+        play(tune, 2)
+    assert halt.startswith(f"{job.id} was void 12 times")
 
 
-def test_run_ends_when_the_first_result_is_void() -> None:
+def test_run_ends_when_no_result_of_the_first_five_counts() -> None:
     tune = tuner()
-    job = tune.next_job()
-    assert "first game" in tune.record_result(job.ticket, void(job)).halt
+    *reactions, last = void_often(tune, tune.next_job(), 5)
+    assert not any(reaction.halt for reaction in reactions)
+    assert "5 void results and none that counts" in last.halt
 
 
 def test_tune_continues_when_generations_are_added_after_the_end() -> None:

@@ -22,7 +22,7 @@ from tests.competitions.settings_of import (
     drawn,
     make,
     uci,
-    void,
+    void_often,
 )
 
 
@@ -155,13 +155,13 @@ def test_tune_of_some_games_ends_with_the_last_result() -> None:
     assert tuner(number_of_games=None).progress().total is None
 
 
-def test_void_games_are_replayed_and_two_in_a_row_end_the_run() -> None:
+def test_void_games_are_replayed_until_too_many_end_the_run() -> None:
     tune = tuner()
     play(tune, 5)
-    job = tune.next_job()
-    assert tune.record_result(job.ticket, void(job, "o")).replay
-    assert "two games in a row" in tune.record_result(job.ticket, void(job, "o")).halt
-    assert tune.void_kinds() == {"o": {"crash": 2}}
+    *reactions, last = void_often(tune, tune.next_job(), 12, "o")
+    assert all(reaction.replay and not reaction.halt for reaction in reactions)
+    assert "this tune has 12 more void results than counted ones lately" in last.halt
+    assert tune.void_kinds() == {"o": {"crash": 12}}
     assert len(tune.tuner) == 5
 
 

@@ -12,7 +12,17 @@ from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from ringmaster.reporting.tables import render_report
 from ringmaster.stats import elo
-from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
+from tests.competitions.settings_of import (
+    Refused,
+    again,
+    call,
+    drawn,
+    make,
+    uci,
+    void,
+    void_often,
+    won,
+)
 
 
 def chess(
@@ -257,50 +267,52 @@ def crashing(competition: Any, broken: str) -> list[str]:
 def test_only_the_pairings_of_a_broken_engine_stop() -> None:
     tournament = chess(rounds=2)
     assert crashing(tournament, "x") == [
-        "player x: 2 void games in a row (crash); its other games wait until the next run"
+        "player x has 5 void results and none that counts (crash); its other games wait until "
+        "the next run"
     ]
     assert [tally.completed for tally in tournament.tallies.values()] == [0, 2, 0, 2]
     assert not tournament.finished()
     assert tournament.blocked() == [
-        "player x: 2 void games in a row (crash): 4 games of 2 matchups wait",
+        "player x has 5 void results and none that counts (crash): 4 games of 2 matchups wait",
         'repair x and run again, or withdraw it (withdrawn = ["x"]), or have crashes and hangs '
         'lose the game (failures = "loss")',
     ]
     text = render_report(tournament.report())
-    assert "void games (not counted): 2 (x: 2 crashes)" in text
-    assert "player x: 2 void games in a row; repair x and run again" in text
+    assert "void games (not counted): 5 (x: 5 crashes)" in text
+    assert "player x: too many void games; repair x and run again" in text
     assert tournament.summary()["stopped"] == ["x"]
 
 
-def test_player_that_worked_before_stops_after_two_void_games_in_a_row_over_all_pairings() -> None:
+def test_player_that_worked_before_stops_after_many_void_games_over_all_pairings() -> None:
     tournament = chess(rounds=4)
-    play(tournament, Av1="w")
+    play(tournament, Av1="w", Bv1="w")
     jobs = [tournament.next_job() for _ in range(4)]
     of_x = [job for job in jobs if "x" in codes(job)]
     assert {job.ticket["m"] for job in of_x} == {"Av1", "Bv1"}
-    assert tournament.record_result(of_x[0].ticket, void(of_x[0], "x")).warning == ""
-    warning = tournament.record_result(of_x[1].ticket, void(of_x[1], "x")).warning
-    assert "player x: 2 void games in a row" in warning
+    for job in of_x:
+        reactions = void_often(tournament, job, 6, "x")
+    assert [bool(reaction.warning) for reaction in reactions] == [False] * 5 + [True]
+    assert "player x has 12 more void results than counted ones" in reactions[-1].warning
     assert {tournament.next_job().ticket["m"] for _ in range(4)} == {"Av2", "Bv2"}
 
 
 def test_player_that_fails_against_one_opponent_only_waits_with_that_matchup() -> None:
-    tournament = chess(rounds=4)
+    tournament = chess(rounds=40)
     play(tournament, Av1="w", Bv1="w")
-    jobs = {job.ticket["m"]: job for job in iter(tournament.next_job, None)}
-    for _ in range(2):
+    for _ in range(12):
+        jobs = {job.ticket["m"]: job for job in (tournament.next_job() for _ in range(8))}
         warning = tournament.record_result(jobs["Av1"].ticket, void(jobs["Av1"], "x")).warning
         tournament.record_result(jobs["Bv1"].ticket, won(jobs["Bv1"], "x"))
-    assert "matchup Av1: 2 void games in a row" in warning
+    assert "matchup Av1 has 12 more void results" in warning
     assert not tournament.wants(jobs["Av1"].ticket)
     assert tournament.wants(jobs["Bv1"].ticket)
     assert "repair x" in tournament.blocked()[-1]
 
 
-def test_counted_game_resets_the_void_games_in_a_row() -> None:
-    tournament = chess()
+def test_player_that_fails_in_every_other_game_plays_on_for_a_while() -> None:
+    tournament = chess(rounds=40)
     play(tournament, Av1="w", Bv1="w")
-    for _ in range(3):
+    for _ in range(30):
         job = next(j for j in iter(tournament.next_job, None) if "x" in codes(j))
         assert tournament.record_result(job.ticket, void(job, "x")).warning == ""
         assert tournament.record_result(job.ticket, won(job, "x")).warning == ""
@@ -311,7 +323,7 @@ def test_next_run_gives_a_broken_engine_another_chance() -> None:
     crashing(tournament, "x")
     again_broken = again(tournament, chess(rounds=2))
     assert len(crashing(again_broken, "x")) == 1
-    assert again_broken.void_kinds() == {"x": {"crash": 3}}
+    assert again_broken.void_kinds() == {"x": {"crash": 6}}
     repaired = again(again_broken, chess(rounds=2))
     assert crashing(repaired, "nobody") == []
     assert repaired.summary()["stopped"] == []

@@ -23,6 +23,7 @@ from tests.competitions.settings_of import (
     make,
     uci,
     void,
+    void_often,
 )
 from tests.competitions.settings_of import candidate_result as result
 
@@ -161,20 +162,20 @@ def test_void_game_uses_up_its_number_and_is_not_replayed() -> None:
     assert tune.progress().completed == 3
 
 
-def test_run_ends_when_the_first_result_is_void() -> None:
+def test_run_ends_when_no_result_of_the_first_five_counts() -> None:
     tune = tuner()
-    job = tune.next_job()
-    assert "first game" in tune.record_result(job.ticket, void(job)).halt
+    halts = [void_often(tune, tune.next_job(), 1)[0].halt for _ in range(5)]
+    assert [bool(halt) for halt in halts] == [False] * 4 + [True]
+    assert "5 void results and none that counts" in halts[-1]
 
 
-def test_run_ends_after_two_void_games_in_a_row() -> None:
-    tune = tuner()
-    jobs = [tune.next_job() for _ in range(5)]
-    halts = [
-        tune.record_result(job.ticket, void(job) if bad else result(job, True)).halt
-        for job, bad in zip(jobs, [0, 1, 0, 1, 1], strict=True)
-    ]
-    assert [bool(halt) for halt in halts] == [False, False, False, False, True]
+def test_run_ends_when_twelve_more_games_are_void_than_counted() -> None:
+    tune = tuner(number_of_games=40)
+    halts = []
+    for bad in [0, *[1] * 7, *[0] * 3, *[1] * 8]:
+        job = tune.next_job()
+        halts.append(tune.record_result(job.ticket, void(job) if bad else result(job, True)).halt)
+    assert [bool(halt) for halt in halts] == [False] * (len(halts) - 1) + [True]
 
 
 def test_tree_is_logged_after_every_period() -> None:

@@ -19,7 +19,17 @@ from ringmaster.model.report import Table
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.model.settings import canonical
 from ringmaster.reporting.tables import render_report
-from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
+from tests.competitions.settings_of import (
+    Refused,
+    again,
+    call,
+    drawn,
+    make,
+    uci,
+    void,
+    void_often,
+    won,
+)
 
 GO = {"players": {"a": call("Player", "a"), "b": call("Player", "b")}, "board_size": 9, "komi": 6.5}
 CHESS = {"game": "chess", "players": {"a": uci(), "b": uci(), "c": uci()}}
@@ -208,28 +218,36 @@ def test_players_that_did_not_alternate_show_their_colour() -> None:
     assert [(row[0], row[3]) for row in table.rows] == [("a", "(black)"), ("b", "(white)")]
 
 
-def test_void_game_is_played_again_and_the_second_in_a_row_ends_the_run() -> None:
+def test_void_game_is_played_again_until_too_many_suspend_the_matchup() -> None:
     playoff = chess(call("Matchup", "a", "b"))
     one, two = playoff.next_job(), playoff.next_job()
     assert playoff.record_result(one.ticket, won(one, "a")).warning == ""
-    verdict = playoff.record_result(two.ticket, void(two))
-    assert (verdict.replay, verdict.warning) == (True, "")
-    assert (
-        "matchup 0: 2 void games in a row" in playoff.record_result(two.ticket, void(two)).warning
-    )
+    *reactions, last = void_often(playoff, two, 12)
+    assert all(reaction.replay and not reaction.warning for reaction in reactions)
+    assert last.warning.startswith("matchup 0 has 12 more void results than counted ones lately")
     assert playoff.next_job() is None
     assert not playoff.finished()
 
 
-def test_nothing_is_left_to_play_when_one_of_two_players_is_void_twice() -> None:
+def test_nothing_is_left_to_play_when_one_of_two_players_fails_from_the_start() -> None:
     playoff = chess(call("Matchup", "a", "b"))
     job = playoff.next_job()
-    assert playoff.record_result(job.ticket, void(job, "b")).warning == ""
-    warning = playoff.record_result(job.ticket, void(job, "b")).warning
-    assert warning.startswith("player b: 2 void games in a row (crash)")
+    *reactions, last = void_often(playoff, job, 5, "b")
+    assert not any(reaction.warning for reaction in reactions)
+    assert last.warning.startswith("player b has 5 void results and none that counts (crash)")
     assert playoff.next_job() is None
     assert not playoff.wants(job.ticket)
     assert 'withdrawn = ["b"]' in playoff.blocked()[-1]
+
+
+def test_standstill_is_nobodys_fault_and_suspends_nothing() -> None:
+    playoff = chess(call("Matchup", "a", "b"))
+    job = playoff.next_job()
+    pause = GameResult(job.id, 20, "void", reason="standstill", detail="the computer stood still")
+    reactions = [playoff.record_result(job.ticket, pause) for _ in range(20)]
+    assert all(reaction.replay and not reaction.warning for reaction in reactions)
+    text = render_report(playoff.report())
+    assert "20 (no player at fault: 20 standstills of the computer)" in text
 
 
 def test_restored_state_continues_where_it_stopped() -> None:
@@ -592,19 +610,19 @@ def test_switched_off_matchup_still_shows_its_results() -> None:
     assert [row[0] for row in table.rows] == ["a v b", "b v c"]
 
 
-def test_void_games_before_a_restart_count_until_the_player_has_a_result() -> None:
+def test_void_games_before_a_restart_count_for_the_player() -> None:
     def matchups() -> Any:
         return chess(call("Matchup", "a", "b"), call("Matchup", "b", "c"))
 
     playoff = matchups()
     one, two = playoff.next_job(), playoff.next_job()
     playoff.record_result(one.ticket, won(one, "a"))
-    assert playoff.record_result(two.ticket, void(two, "c")).warning == ""
+    assert void_often(playoff, two, 4, "c")[-1].warning == ""
     later = again(playoff, matchups())
     three = later.next_job()
     assert three.ticket["m"] == "0"
     assert later.record_result(three.ticket, void(three, "b")).warning == ""
-    assert "player c: 2 void games" in later.record_result(two.ticket, void(two, "c")).warning
+    assert "player c has 5 void" in later.record_result(two.ticket, void(two, "c")).warning
     assert later.next_job().ticket["m"] == "0"
 
 

@@ -8,7 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringmaster.competitions.result_lines import sum_void_kinds, void_by_player, void_line
+from ringmaster.competitions.result_lines import (
+    sum_void_kinds,
+    void_by_player,
+    void_excess,
+    void_line,
+    void_rule,
+)
 from ringmaster.model.results import EvaluationResult, GameResult
 from ringmaster.reporting.tables import render_report
 from tests.competitions.settings_of import (
@@ -305,3 +311,28 @@ def test_tunes_count_games_that_repeat() -> None:
         assert tune.summary()["repeats"] == 2
         text = render_report(tune.report())
         assert "games that repeat an earlier one, move for move: 2 (3 distinct games)\n" in text
+
+
+def chance_to_end(rate: float, games: int) -> float:
+    """Return the chance that void games end a run before `games` have counted."""
+    results = [GameResult("g", 0, "win", winner=0), GameResult("g", 0, "void", reason="crash")]
+    chances, ended = {(True, 0): 1.0}, 0.0
+    for _ in range(round(games / (1 - rate))):
+        following: dict[tuple[bool, int], float] = {}
+        for (first, excess), chance in chances.items():
+            for result, share in zip(results, (1 - rate, rate), strict=True):
+                is_void = result is results[1]
+                after = void_excess(excess, result)
+                if is_void and void_rule(after, result, first=first, what="it"):
+                    ended += chance * share
+                else:
+                    state = first and is_void, after
+                    following[state] = following.get(state, 0.0) + chance * share
+        chances = following
+    return ended
+
+
+def test_void_games_end_a_run_by_their_rate() -> None:
+    assert chance_to_end(1 / 7, 10_000) < 1e-4
+    assert chance_to_end(1 / 2, 1000) > 0.999
+    assert chance_to_end(0.9, 5) > 0.99

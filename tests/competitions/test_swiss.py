@@ -15,7 +15,17 @@ from hypothesis import strategies as st
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from ringmaster.reporting.tables import render_report
-from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
+from tests.competitions.settings_of import (
+    Refused,
+    again,
+    call,
+    drawn,
+    make,
+    uci,
+    void,
+    void_often,
+    won,
+)
 
 CODES = ["a", "b", "c", "d"]
 
@@ -187,19 +197,15 @@ def test_openings_by_encounter_continue_after_openings_by_round(tmp_path: Path) 
 def test_void_game_is_played_again_and_does_not_end_the_round() -> None:
     tournament = chess()
     play(tournament, 4)
-    job = tournament.next_job()
-    verdict = tournament.record_result(job.ticket, void(job))
-    assert verdict.replay
-    # both players have had a result in the first round: their engines work
-    assert not verdict.warning
-    assert tournament.record_result(job.ticket, void(job)).warning
+    *reactions, last = void_often(tournament, tournament.next_job(), 5)
+    assert all(reaction.replay and not reaction.warning for reaction in reactions)
+    assert last.warning.startswith("matchup 2AvB has 5 void results and none that counts")
 
 
 def test_round_waits_for_a_player_with_void_games() -> None:
     tournament = chess()
     job = tournament.next_job()
-    assert tournament.record_result(job.ticket, void(job, "c")).warning == ""
-    assert tournament.record_result(job.ticket, void(job, "c")).warning
+    assert [bool(r.warning) for r in void_often(tournament, job, 5, "c")] == [False] * 4 + [True]
     assert play(tournament) == ["1BvD_0", "1BvD_1"]
     assert not tournament.finished()
     assert 'withdrawn = ["c"]' in tournament.blocked()[-1]

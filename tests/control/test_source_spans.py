@@ -26,7 +26,7 @@ def run(text: str) -> tuple[Source, SettingPlaces]:
     source = Source("x.ctl", Path("/nowhere/x.ctl"), text)
     namespace: dict[str, Any] = {kind: Recorder(kind, source) for kind in POSITIONAL}
     exec(compile(source.text, source.filename, "exec", dont_inherit=True), namespace)
-    return source, SettingPlaces(source, namespace, POSITIONAL)
+    return source, SettingPlaces(source, ast.parse(text), namespace, POSITIONAL)
 
 
 def text_at(source: Source, span: Span) -> str:
@@ -321,5 +321,5 @@ def test_any_file_and_any_path_give_some_place(text: str, path: list[str | int])
         compile(source.text, "x", "exec", dont_inherit=True)
     except SyntaxError:
         return
-    place = SettingPlaces(source, {}, {}).find(tuple(path))
+    place = SettingPlaces(source, ast.parse(source.text), {}, {}).find(tuple(path))
     assert 1 <= place.value.line <= len(source.lines)

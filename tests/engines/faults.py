@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import sys
+import time
 
 from flags import Table
 
@@ -49,6 +50,15 @@ FLAGS: Table = {
     "windows-newlines": ("", str, False, "lines end in CR LF"),
     "spawn-child": ("", str, False, "leave a child running that shares its pipes"),
     "daemon-child": ("", str, False, "leave a child in a session of its own, without pipes"),
+    "escapee": (
+        "",
+        str,
+        False,
+        "leave a process with another parent, a session of its own and no environment",
+    ),
+    "children": ("N", int, 0, "start so many at the first move, which wait"),
+    "allocate": ("MB", int, 0, "memory to fill at the first move, in pieces"),
+    "burn": ("SECONDS", float, 0.0, "CPU time for each move"),
     "pid-file": ("PATH", str, None, "append the pids of itself and its children"),
     "once": ("PATH", str, None, "only one fault strikes: the one that creates PATH"),
     "lifetime": ("SECONDS", int, 300, "the longest that it or a child lives, whatever is ignored"),
@@ -72,6 +82,7 @@ class Faults:
         self._counts: dict[str, int] = {}
         self._moves = 0
         self._closed = False
+        self._memory: list[bytes] = []
 
     def begin(self) -> None:
         """Set up signals and children."""
@@ -86,6 +97,8 @@ class Faults:
             self._spawn(own_session=False)
         if self.flags["daemon-child"]:
             self._spawn(own_session=True)
+        if self.flags["escapee"]:
+            self._escape()
 
     def command(self, name: str) -> bool:
         """Count a command, let its fault strike; whether the answer is to be
@@ -109,6 +122,7 @@ class Faults:
     def move(self, honest: str, illegal: str) -> str:
         """Return the move to answer with, instead of an honest one."""
         self._moves += 1
+        self._consume()
         lines = self.flags["flood-stderr"]
         if lines:
             text = b"".join(b"complaint %d\n" % i for i in range(lines))
@@ -185,6 +199,36 @@ class Faults:
         self._note_pid()
         self.hang()
 
+    def _escape(self) -> None:
+        pid = os.fork()
+        if pid:
+            os.waitpid(pid, 0)
+            return
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(nowhere, fd)
+        self._note_pid()
+        code = f"import signal; signal.alarm({self.flags['lifetime']}); signal.pause()"
+        os.execve(sys.executable, [sys.executable, "-I", "-S", "-c", code], {})
+
+    def _consume(self) -> None:
+        """Use processes, memory and CPU time as requested."""
+        while self._moves == 1 and self.flags["children"]:
+            self.flags["children"] -= 1
+            self._spawn(own_session=False)
+        while self._moves == 1 and self.flags["allocate"]:
+            self.flags["allocate"] -= 1
+            self._memory.append(b"x" * 1_000_000)
+            # until somebody has noticed
+            select.select([], [], [], 0.002)
+        if self.flags["burn"]:
+            end = time.process_time() + self.flags["burn"]
+            while time.process_time() < end:
+                pass
+
     def _note_pid(self) -> None:
         path = self.flags["pid-file"]
         if path is not None:
@@ -241,6 +285,4 @@ class Reader:
 
 
 def _now() -> float:
-    import time
-
     return time.monotonic()

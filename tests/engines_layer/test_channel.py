@@ -149,15 +149,61 @@ def test_time_before_the_write_returns_is_charged(
 
 
 def test_deadline_holds_on_the_channels_clock_alone() -> None:
-    now = iter(range(0, 10**15, 10**9))
+    now = iter(range(0, 10**15, 10**8))
     process = EngineProcess(["/bin/sh", "-c", "yes info"])
     try:
         channel = Channel(process, "p", clock=lambda: next(now))
         with pytest.raises(EngineTimeout):
-            channel.converse(_Forgetful(), 30)
-        assert next(now) < 40 * 10**9
+            channel.converse(_Forgetful(), 3)
+        assert next(now) < 4 * 10**9
     finally:
         process.end(patience=0.05)
+
+
+@contextmanager
+def timed(script: str, seconds: list[float]) -> Iterator[Channel]:
+    """Yield the channel of an engine whose clock shows these seconds one after another."""
+    process = EngineProcess(["/bin/sh", "-c", script])
+    try:
+        yield Channel(process, "p", clock=iter([round(s * 1e9) for s in seconds]).__next__)
+    finally:
+        process.end(patience=0.05)
+
+
+@pytest.mark.parametrize(
+    ("answered", "pause"), [(0.9, 0.0), (1.0, 0.0), (6.0, 5.5), (3600, 3599.5)]
+)
+def test_time_in_which_the_referee_did_not_run_is_not_charged(
+    answered: float, pause: float
+) -> None:
+    with timed("read x; echo yes; cat", [0, 0, answered]) as channel:
+        elapsed = channel.converse(Until(b"yes", b"go\n"), 10)
+        assert (elapsed, channel.stood_still) == (1e9 * (answered - pause), 1e9 * pause)
+
+
+def test_last_answer_of_an_engine_that_exits_during_a_pause_is_not_charged_for_it() -> None:
+    with timed("echo yes", [0, 6]) as channel:
+        assert channel.process.exit_fd is not None
+        assert select.select([channel.process.exit_fd], [], [], 10)[0]
+        assert channel.converse(Until(b"yes"), 1) == 5e8
+
+
+#: The referee is stopped from 0.1 s to 60 s; the engine gets the rest of its two seconds.
+PAUSE = [0.1, 0.1, 60, 60, 60.5, 60.5, 61.4, 61.4, 61.6, 61.6]
+
+
+def test_pause_of_the_referee_moves_the_deadline() -> None:
+    with timed("yes info", [0, 0, *PAUSE, 62]) as channel:
+        with pytest.raises(EngineTimeout, match="in 2 s"):
+            channel.converse(Until(b"never", b"go\n"), 2)
+        assert channel.stood_still == 59.4e9
+
+
+def test_pause_of_the_referee_moves_the_deadline_of_a_stream() -> None:
+    with timed("yes info", [0, *PAUSE]) as channel:
+        with pytest.raises(EngineTimeout, match="in 2 s"):
+            channel.stream(Counted(2, 2), 2)
+        assert channel.stood_still == 59.4e9
 
 
 def test_line_without_end_is_refused() -> None:

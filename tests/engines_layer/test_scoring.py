@@ -149,6 +149,16 @@ def test_mate_is_ten_thousand(score: bytes, value: float) -> None:
     assert stream.values == [value]
 
 
+def test_blanks_before_a_line_are_passed_over() -> None:
+    output = b"  info depth 5 score cp 7\ninfo string bestmove\n\t bestmove a1a2\n"
+    search, texts = SearchStream(requests(1), 1), AnswerStream(requests(1), 1, searches=True)
+    assert feed(search, output)
+    assert feed(texts, output)
+    assert (search.values, search.depth, texts.answers) == ([7], 5, [output])
+    evaluation = EvaluationStream(requests(1), 1, STOCKFISH)
+    assert feed(evaluation, b"Final evaluation 0.5\n readyok\n")
+
+
 def test_long_answer_keeps_its_end() -> None:
     stream = AnswerStream(requests(1), 1, searches=False)
     feed(stream, b"beginning\n" + b"x\n" * MAX_ANSWER + b"end\nreadyok\n", [1000] * 50)

@@ -114,7 +114,18 @@ def test_go_keeps_the_last_info_line_with_a_score() -> None:
 
 
 def test_go_does_not_end_before_bestmove() -> None:
-    assert still_waits(Go(b""), "info string bestmove is near", "readyok", " bestmove e2e4")
+    assert still_waits(Go(b""), "info string bestmove is near", "readyok", "a bestmove")
+
+
+@pytest.mark.parametrize("blanks", [" ", "  ", "\t", " \t "])
+def test_blanks_before_a_message_are_passed_over(blanks: str) -> None:
+    go, handshake = Go(b"go depth 3\n"), Handshake("uci")
+    converse(go, f"{blanks}info depth 1 score cp 13", f"{blanks}bestmove e2e4 ponder e7e5")
+    assert (go.bestmove, go.ponder, read_info(go.info)["score"]) == ("e2e4", "e7e5", 13)
+    option = "option name Hash type spin default 16 min 1 max 64"
+    converse(handshake, f"{blanks}id name X", f"{blanks}{option}", f"{blanks}uciok")
+    assert (handshake.name, [*handshake.options]) == ("X", ["hash"])
+    converse(Ready(), f"{blanks}readyok")
 
 
 @pytest.mark.parametrize(

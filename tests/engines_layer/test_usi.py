@@ -169,6 +169,9 @@ WORDS = (
     b"info depth 6",
     b"bestmove 7g7f ponder 3c3d",
     b"bestmove",
+    b"  bestmove 2g2f",
+    b"\t info depth 7 score cp 7",
+    b"info string bestmove",
     b"boo score ",
     b"",
 )
@@ -202,7 +205,7 @@ def test_lines_of_a_read_are_worth_as_much_as_one_by_one(
     seen = lines[: read + 1] if lines else []
     scores = [
         line
-        for line in seen
+        for line in map(bytes.lstrip, seen)
         if line.startswith(b"info ")
         and b" score " in line
         and not line.startswith(b"info st")

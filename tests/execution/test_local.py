@@ -88,7 +88,7 @@ def test_workers_and_engines_share_a_session_and_lead_groups_of_their_own(
 ) -> None:
     written = tmp_path / "written"
     engine = Player("a", (sys.executable, "-S", "-c", REPORTER, str(written)), protocol="uci")
-    executor = make(2, "ringmaster.play.worker:Worker")
+    executor = make(2, "ringmaster.play.worker:contained_worker")
     run_all(executor, [CheckJob(f"check_{n}", engine, GameSettings("chess")) for n in range(4)])
     lines = [[int(word) for word in line.split()] for line in written.read_text().splitlines()]
     assert len(lines) == 4

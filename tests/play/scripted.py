@@ -24,6 +24,7 @@ Act = str | Exception | tuple[str, int]
 class ScriptedChannel(Channel):
     def __init__(self) -> None:
         self.transcript = None
+        self.stood_still = 0
 
     def take_stderr(self) -> list[str]:
         return ["a line of standard error"]
@@ -104,7 +105,7 @@ class Scripted(Engine):
     def measure(self) -> Usage:
         return Usage(1.5, 1000)
 
-    def reset_peak(self) -> None: ...
+    def restart_count(self) -> None: ...
 
     def _say_goodbye(self) -> None: ...
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from ringmaster.engines.engine import Engine
 from ringmaster.engines.process import Surroundings
 from ringmaster.model.players import Player
@@ -48,6 +50,19 @@ def test_player_with_other_options_is_served_by_the_same_process() -> None:
     second = pool.game(uci("a", options={"X": 2}), uci("b"))
     assert first == second
     assert second[0].player.options == {"X": 2}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"max_memory": 1}, {"max_cpu": 1.0}, {"max_processes": 1}, {"sandbox": True}],
+    ids=str,
+)
+def test_player_with_other_limits_gets_another_process(settings: dict[str, Any]) -> None:
+    pool = Pool()
+    first = pool.game(uci("a"), uci("b"))
+    second = pool.game(uci("a", **settings), uci("b"))
+    assert second[0] is not first[0]
+    assert second[1] is first[1]
 
 
 def test_one_process_never_serves_both_players() -> None:

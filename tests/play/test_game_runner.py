@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringmaster.engines.engine import Engine
+from ringmaster.engines.engine import Engine, Limits, Thought
 from ringmaster.errors import (
     EngineCrashed,
     EngineNotStarted,
@@ -21,7 +21,7 @@ from ringmaster.model.players import Player
 from ringmaster.model.results import GameResult
 from ringmaster.model.time_control import TimeControl
 from ringmaster.play.game_runner import GameRunner
-from tests.play.scripted import Act, Scripted, ScriptedGo, chess_player, job
+from tests.play.scripted import MS, Act, Scripted, ScriptedGo, chess_player, job
 
 WHITE, BLACK = chess_player("w"), chess_player("b")
 
@@ -99,6 +99,53 @@ def test_illegal_move_forfeits_and_is_quoted(move: str) -> None:
     )
     assert repr(move) in result.detail
     assert "rnbqkbnr/pppppppp" in result.detail
+
+
+class Paused(Scripted):
+    """Thinks while the referee does not run for 5 s."""
+
+    def think(self, colour: int, limits: Limits) -> Thought:
+        self.stand_in.stood_still = 5000 * MS
+        return super().think(colour, limits)
+
+
+def paused(act: Act, **limits: Any) -> GameResult:
+    player = chess_player("b", **limits)
+    engines = Scripted(WHITE, ["e2e4"]), Paused(player, [act])
+    return GameRunner(job(WHITE, player, move_limit=2), engines).play()
+
+
+@pytest.mark.parametrize("act", ["e7e5", "resign", EngineTimeout("no answer", "b")])
+@pytest.mark.parametrize(
+    "limits", [{"time_control": TimeControl.parse("10+0.1")}, {"move_time": 1.0}]
+)
+def test_game_is_void_if_the_referee_stood_still_during_a_timed_move(
+    act: Act, limits: dict[str, Any]
+) -> None:
+    result = paused(act, **limits)
+    assert (result.outcome, result.reason, result.faulty) == ("void", "standstill", None)
+    assert result.detail == (
+        "the computer or the worker stood still for at least 5.0 s while b was thinking: "
+        "its clock is wrong"
+    )
+    assert result.fingerprint is None
+
+
+@pytest.mark.parametrize("limits", [{}, {"time_control": TimeControl.parse("500+1")}])
+def test_game_without_a_clock_or_with_a_long_one_goes_on_after_a_pause(
+    limits: dict[str, Any],
+) -> None:
+    result = paused("e7e5", **limits)
+    assert (result.outcome, result.reason, result.usage[1].thinking) == (
+        "draw",
+        "move limit",
+        0.001,
+    )
+    assert result.stderr[0] == (
+        "ringmaster",
+        "the computer or the worker stood still for at least 5.0 s while b was thinking; "
+        "this time is not charged",
+    )
 
 
 def test_move_limit_draws_in_chess() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringmaster.play.transcript import FaultTranscript, FileTranscript
+from ringmaster.play.transcript import MAX_KEPT, FaultTranscript, FileTranscript
 from tests.play.test_kept_engines import Worker, filler, make, play, worker
 
 __all__ = ["make", "worker"]
@@ -63,7 +63,30 @@ def test_transcript_keeps_the_end_of_a_long_game_and_counts_the_rest(tmp_path: P
     numbers = [int(line.split()[-1]) for line in lines if " line " in line]
     assert numbers == list(range(1000 - len(numbers), 1000))
     assert 30 < len(numbers) < 60
-    assert f"({2000 - 2 * len(numbers)} earlier lines are dropped)" in first
+    assert f"({2000 - 2 * len(numbers)} lines are left out here)" in first
+
+
+def test_file_of_a_flood_has_its_beginning_and_its_end(tmp_path: Path) -> None:
+    transcript = FileTranscript(str(tmp_path / "log"), most=10_000)
+    for number in range(100_000):
+        transcript.note("a", "<", b"info string %d" % number)
+    transcript.close()
+    text = (tmp_path / "log").read_text()
+    left_out = int(re.search(r"ringmaster ! \((\d+) lines are left out here\)", text)[1])
+    numbers = [int(n) for n in re.findall(r"string (\d+)", text)]
+    start = next(i for i, n in enumerate(numbers) if i != n)
+    assert numbers == [*range(start), *range(100_000 - (len(numbers) - start), 100_000)]
+    assert left_out == 100_000 - len(numbers)
+    assert 10_000 < len(text) < 10_100 + MAX_KEPT
+
+
+@pytest.mark.parametrize("line", [b"\n" * 60_000, b"\xff" * 60_000])
+def test_flood_of_empty_lines_or_of_no_text_is_bounded_too(tmp_path: Path, line: bytes) -> None:
+    transcript = FileTranscript(str(tmp_path / "log"), most=10_000)
+    for _ in range(100):
+        transcript.note("a", "<", line)
+    transcript.close()
+    assert (tmp_path / "log").stat().st_size < 2_000_000 + 4 * MAX_KEPT
 
 
 def test_transcript_drops_a_line_that_is_too_long(tmp_path: Path) -> None:
@@ -73,7 +96,7 @@ def test_transcript_drops_a_line_that_is_too_long(tmp_path: Path) -> None:
     transcript.want()
     transcript.close()
     first, second = (tmp_path / "log").read_text().splitlines()
-    assert "(1 earlier lines" in first
+    assert "(1 lines are left out" in first
     assert second.endswith("a > go")
 
 

@@ -19,6 +19,7 @@ from ringmaster.reporting.live import (
     QuietDisplay,
 )
 from ringmaster.reporting.terminal import TerminalDisplay, make_display
+from ringmaster.reporting.text import ENCODING_ERRORS
 
 ROOT = Path(__file__).parents[2]
 
@@ -173,10 +174,10 @@ def test_a_closed_pipe_is_no_error(closed: bool) -> None:
 
 def test_an_ascii_stream_gets_ascii() -> None:
     raw = io.BytesIO()
-    stream = io.TextIOWrapper(raw, encoding="ascii")
+    stream = io.TextIOWrapper(raw, encoding="ascii", errors=ENCODING_ERRORS)
     display = PlainDisplay(stream, stream, log_games=True, clock=Clock())
     display.results(["θ+ beat θ- by ±3 …"])
-    assert raw.getvalue() == b"?+ beat ?- by +/-3 ...\n"
+    assert raw.getvalue() == b"theta+ beat theta- by +/-3 ...\n"
     stream.close()
 
 

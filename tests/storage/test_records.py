@@ -13,7 +13,7 @@ from ringmaster.errors import StoreUnwritable
 from ringmaster.storage import records as records_module
 from ringmaster.storage.entries import PendingRecord
 from ringmaster.storage.paths import OutputPaths
-from ringmaster.storage.records import GameRecords, RecordFiles
+from ringmaster.storage.records import RETRY_PERIOD, GameRecords, RecordFiles
 from ringmaster.storage.store import Store
 from tests.recorded import memory_store
 
@@ -328,7 +328,7 @@ def test_files_may_be_switched_off_and_on_between_runs(tmp_path: Path) -> None:
     assert (bench.collected(), bench.singles()) == (text_of("c"), ["a", "b"])
 
 
-def test_unwritable_file_is_an_error(bench: Bench) -> None:
+def test_unwritable_collected_file_is_an_error(bench: Bench) -> None:
     bench.paths.collected("pgn").mkdir()
     bench.issue("a")
     with pytest.raises(StoreUnwritable, match=r"cannot write .*t\.games\.pgn"):
@@ -336,6 +336,117 @@ def test_unwritable_file_is_an_error(bench: Bench) -> None:
     bench.paths.collected("pgn").rmdir()
     bench.kill()
     assert bench.collected() == text_of("a")
+
+
+def test_folder_in_the_place_of_the_collected_file_is_an_error_again_and_again(
+    bench: Bench,
+) -> None:
+    bench.issue(*"abc")
+    bench.play("a")
+    path = bench.paths.collected("pgn")
+    path.unlink()
+    path.mkdir()
+    for game_id in "bc":
+        with pytest.raises(StoreUnwritable, match="Is a directory"):
+            bench.play(game_id)
+    with pytest.raises(StoreUnwritable, match="Is a directory"):
+        bench.records.finish()
+    path.rmdir()
+    bench.kill()
+    assert bench.collected() == all_of(*"abc")
+    assert bench.singles() == list("abc")
+
+
+@pytest.fixture(params=["both", "single"])
+def blocked(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """Give records, with folders in the places of the files of games b and c."""
+    bench = Bench(tmp_path, request.param)
+    bench.paths.status.touch()
+    for game_id in "bc":
+        (bench.paths.games / f"{game_id}.pgn").mkdir(parents=True)
+    bench.issue(*"abcde")
+    bench.play(*"abcd")
+    yield bench
+    bench.records.close()
+
+
+def waiting(bench: Bench) -> list[str]:
+    return [pending.game_id for pending in bench.store.pending()]
+
+
+def unblock(bench: Bench, *game_ids: str) -> None:
+    for game_id in game_ids:
+        (bench.paths.games / f"{game_id}.pgn").rmdir()
+
+
+def files(bench: Bench) -> list[str]:
+    return sorted(path.stem for path in bench.paths.games.glob("*") if path.is_file())
+
+
+def test_record_that_cannot_be_written_is_tried_again_in_the_run(blocked: Bench) -> None:
+    assert files(blocked) == ["a", "d"]
+    (warning,) = blocked.warnings
+    assert "b.pgn: Is a directory; such game records stay in t.status" in warning
+    unblock(blocked, "b", "c")
+    blocked.now += 2
+    blocked.play("e")
+    assert files(blocked) == ["a", "d", "e"]
+    blocked.now += RETRY_PERIOD
+    blocked.issue("f")
+    blocked.play("f")
+    assert files(blocked) == list("abcdef")
+    blocked.end()
+    assert waiting(blocked) == []
+    assert blocked.warnings == [warning]
+    assert blocked.files == "single" or blocked.collected() == all_of(*"abcdef")
+
+
+def test_record_that_cannot_be_written_is_tried_at_the_end_of_the_run(blocked: Bench) -> None:
+    unblock(blocked, "c")
+    blocked.end()
+    assert files(blocked) == ["a", "c", "d"]
+    assert waiting(blocked) == ["b"]
+    assert "1 game record could not be written (cannot write " in blocked.warnings[1]
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_record_that_cannot_be_written_is_tried_by_each_later_run(
+    blocked: Bench, killed: bool
+) -> None:
+    again = blocked.kill if killed else blocked.end
+    again()
+    again()
+    unblock(blocked, "b", "c")
+    again()
+    assert files(blocked) == ["a", "b", "c", "d"]
+    blocked.end()
+    assert waiting(blocked) == []
+    if blocked.files == "both":
+        assert blocked.collected() == all_of(*"abcd")
+
+
+def test_record_of_a_void_game_is_tried_again_too(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.paths.status.touch()
+    bench.paths.void.write_text("no folder")
+    void = PendingRecord("a", 0, bench.paths.void.name, "a.pgn", text_of("a"))
+    with bench.store.transaction() as transaction:
+        transaction.add_pending(void)
+    bench.records.write([void])
+    assert waiting(bench) == ["a"]
+    bench.paths.void.unlink()
+    bench.end()
+    assert (bench.paths.void / "a.pgn").read_text() == text_of("a")
+    assert waiting(bench) == []
+    bench.records.close()
+
+
+def test_without_a_store_nothing_is_promised(bench: Bench) -> None:
+    (bench.paths.games / "a.pgn").mkdir(parents=True)
+    bench.issue("a")
+    with pytest.raises(StoreUnwritable, match="cannot write"):
+        bench.play("a")
+    assert bench.warnings == []
 
 
 @given(data=st.data())

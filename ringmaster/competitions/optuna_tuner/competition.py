@@ -28,6 +28,7 @@ from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
 from ringmaster.competitions.result_lines import (
     repeats_line,
     result_line,
+    void_excess,
     void_line,
 )
 from ringmaster.competitions.spsa.games import opponent_cycle
@@ -361,11 +362,11 @@ class OptunaTuner(GameTune):
         self._register_of_tune(ticket)
         number: int = ticket["t"]
         line = result_line(result, self._codes(ticket, f"trial {number}"))
+        state.void_excess = void_excess(state.void_excess, result)
         if result.outcome == "void":
             return self._record_void(
                 line, result, self._codes(ticket, self.values["player"]), first=not state.games
             )
-        state.void_in_a_row = 0
         points = result.points(ticket["g"] % 2)
         state.results[_COLUMN[points]] += 1
         if "r" in ticket:

@@ -83,7 +83,7 @@ class OptunaState(msgspec.Struct):
     pairs    number of pairs with an issued game
     results  wins, draws and losses of candidates
     against  the same by opponent, if there are several
-    void_in_a_row  void games since the last counted one
+    void_excess  of void games over counted ones lately (`result_lines.void_excess`)
     matches  closing matches, as `ClosingMatches` stores them
     repeats  games of the tune that repeat an earlier game
     """
@@ -95,7 +95,7 @@ class OptunaState(msgspec.Struct):
     results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
     against: dict[str, list[int]] = msgspec.field(default_factory=dict)
     void: int = 0
-    void_in_a_row: int = 0
+    void_excess: int = 0
     void_kinds: VoidKinds = msgspec.field(default_factory=dict)
     matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
     repeats: int = 0

@@ -23,6 +23,7 @@ from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.result_lines import (
     repeats_line,
     result_line,
+    void_excess,
     void_line,
 )
 from ringmaster.competitions.spsa.charts import TuneCharts
@@ -324,11 +325,11 @@ class SpsaCompetition(GameTune):
         state = self._state
         self._register_of_tune(ticket)
         line = result_line(result, self._codes(ticket))
+        state.void_excess = void_excess(state.void_excess, result)
         if result.outcome == "void":
             return self._record_void(
                 line, result, self._codes(ticket, of_sides=False), first=not state.games
             )
-        state.void_in_a_row = 0
         sides = self._tickets.sides(ticket)
         own = "-" if "+" not in sides else "+"
         results = state.results if own == "+" else state.results_minus

@@ -254,7 +254,7 @@ class SpsaState(msgspec.Struct):
     results          wins, draws and losses of θ⁺, against θ⁻ or the opponent
     results_minus    the same of θ⁻ against the opponent
     against          the same of both sides together, by opponent, if there are several
-    void_in_a_row    void games since the last game that counts
+    void_excess      of void games over counted ones lately (`result_lines.void_excess`)
     matches          closing matches, as `ClosingMatches` stores them
     repeats          games of the tune that repeat an earlier game
     """
@@ -269,7 +269,7 @@ class SpsaState(msgspec.Struct):
     results_minus: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
     against: dict[str, list[int]] = msgspec.field(default_factory=dict)
     void: int = 0
-    void_in_a_row: int = 0
+    void_excess: int = 0
     matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
     edits: list[Edit] = msgspec.field(default_factory=list)
     repeats: int = 0

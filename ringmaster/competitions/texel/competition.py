@@ -21,7 +21,12 @@ from ringmaster.competitions.competition import (
 )
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
-from ringmaster.competitions.result_lines import VoidKinds, sum_void_kinds, void_line
+from ringmaster.competitions.result_lines import (
+    VoidKinds,
+    sum_void_kinds,
+    void_excess,
+    void_line,
+)
 from ringmaster.competitions.texel.charts import tune_charts
 from ringmaster.competitions.texel.evaluations import (
     Evaluations,
@@ -358,10 +363,10 @@ class TexelCompetition(PlayerTune):
         assert isinstance(result, EvaluationResult)
         if self.tuning.optimiser is not None:
             self._register_of_tune(ticket)
-        if result.outcome == "void":
-            return record_void(self._state, ticket, result, self.values["player"])
         state = self._state
-        state.void_in_a_row = 0
+        state.void_excess = void_excess(state.void_excess, result)
+        if result.outcome == "void":
+            return record_void(state, ticket, result, self.values["player"])
         if "n" in ticket:
             return record_probe(state, ticket, result, self._scoring.kind)
         state.shards += 1

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from ringmaster.competitions.competition import Reaction
-from ringmaster.competitions.result_lines import count_void
+from ringmaster.competitions.result_lines import count_void, void_rule
 from ringmaster.competitions.texel.labels import decode_scores
 from ringmaster.competitions.texel.methods import feature_request
 from ringmaster.competitions.texel.reference import Reference
@@ -132,27 +132,16 @@ def shard_line(ticket: Ticket, result: EvaluationResult) -> str:
 def record_void(state: TexelState, ticket: Ticket, result: EvaluationResult, code: str) -> Reaction:
     """Record a void result, and return the reaction: another try, or the end of the run.
 
-    The run ends if the very first result is void, the same one twice, or three in a row.
-
     code  of the player that evaluates
     """
-    first = not state.shards
     state.void += 1
-    state.void_in_a_row += 1
     count_void(state.void_kinds, result, [code])
     job = "the probe" if "n" in ticket else f"shard {shard_id(ticket)}"
     attempt = f", attempt {result.attempt + 1}" if result.attempt else ""
     detail = result.detail.splitlines()[0] if result.detail else ""
     line = f"{job}: void ({result.reason}{attempt}): {detail}"
-    why = detail or result.reason
-    halt = ""
-    if result.attempt:
-        halt = f"{job} was void twice: {why}"
-    elif first:
-        halt = f"the first evaluation was void: {why}"
-    elif state.void_in_a_row > 2:
-        halt = f"three shards in a row were void: {why}"
-    return Reaction(line, replay=True, halt=halt)
+    halt = void_rule(state.void_excess, result, first=not state.shards, what="this tune")
+    return Reaction(line, replay=True, halt=halt and f"{halt}: {detail or result.reason}")
 
 
 def record_probe(

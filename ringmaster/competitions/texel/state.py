@@ -252,7 +252,7 @@ class TexelState(msgspec.Struct):
     positions: int = 0
     seconds: float = 0.0
     void: int = 0
-    void_in_a_row: int = 0
+    void_excess: int = 0
     matches: list[dict[str, Any]] = []
     void_kinds: VoidKinds = {}
 

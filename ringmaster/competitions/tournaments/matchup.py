@@ -13,11 +13,12 @@ from ringmaster.competitions.result_lines import (
     count_void,
     expected_repeats,
     repeats_warning,
+    void_excess,
 )
 from ringmaster.competitions.verdicts import MatchResult
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import SECOND_SELF, Player
-from ringmaster.model.results import GameResult
+from ringmaster.model.results import STANDSTILL, GameResult
 from ringmaster.stats import elo
 from ringmaster.stats.sprt import Sprt
 
@@ -151,6 +152,7 @@ class Tally(msgspec.Struct):
     unknown_kinds  games with an unknown result by reason
     cpu, timed     CPU seconds by player, and the number of games with a measurement
     pairs          the first player's results by pairs, where colours alternate
+    void_excess    of void games over counted ones lately (`result_lines.void_excess`)
     void_kinds     void games by faulty player and reason
     endings        games by ending: {"mate": 12, "time": 1}
     trial          progress of the sequential test (its stored name), None without a test
@@ -164,7 +166,7 @@ class Tally(msgspec.Struct):
     forfeit_kinds: list[dict[str, int]] = msgspec.field(default_factory=lambda: [{}, {}])
     unknown_kinds: dict[str, int] = msgspec.field(default_factory=dict)
     void: int = 0
-    void_in_a_row: int = 0
+    void_excess: int = 0
     cpu: list[float] = msgspec.field(default_factory=lambda: [0.0, 0.0])
     timed: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     pairs: Pairs = msgspec.field(default_factory=Pairs)
@@ -182,6 +184,15 @@ class Tally(msgspec.Struct):
         """Games that are not void, including unknown results."""
         return sum(map(sum, self.by_colour))
 
+    def has(self, player: str) -> bool:
+        """Return whether a player, or its second self, plays here."""
+        return player in map(base_code, self.players)
+
+    @property
+    def faulty_void(self) -> int:
+        """Void games by somebody's fault."""
+        return self.void - self.void_kinds.get("", {}).get(STANDSTILL, 0)
+
     @property
     def known(self) -> int:
         """Games with a result."""
@@ -194,7 +205,7 @@ class Tally(msgspec.Struct):
     def record_result(self, result: GameResult, first_mover: int, pair: int | None) -> None:
         """Count a result; `first_mover` is the player (0, 1) that moved first."""
         void = result.outcome == "void"
-        self.void_in_a_row = self.void_in_a_row + 1 if void else 0
+        self.void_excess = void_excess(self.void_excess, result)
         seat = (0, 1) if first_mover == 0 else (1, 0)
         if void:
             self.void += 1
@@ -372,7 +383,7 @@ class GameSeries(msgspec.Struct, frozen=True):
         counts = tally.counts_for(progress)
         forfeits = dict(zip(tally.players, tally.forfeits, strict=True))
         doubts = (
-            fault_warning(tally.completed, forfeits, tally.void),
+            fault_warning(tally.completed, forfeits, tally.faulty_void),
             repeats_warning(tally.repeats, tally.completed),
         )
         return SprtReport(

@@ -14,6 +14,12 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from ringmaster.competitions.result_lines import (
+    MOST_VOID,
+    void_excess,
+    void_reason,
+    void_rule,
+)
 from ringmaster.competitions.tournaments.matchup import Tally, base_code
 from ringmaster.errors import SettingError, counted, nearest, shown
 from ringmaster.model.jobs import Ticket
@@ -124,19 +130,15 @@ class OpeningNumbers:
         return number
 
 
-#: Void games in a row after which the games of a player, or of a matchup, wait.
-MOST = 2
-
-
 class Holds:
     """Matchups that wait for the next run because of void games.
 
-    in_a_row  void games by faulty player since its last counted game, over all matchups
-              and runs; part of the state
+    excess  of void games by a player's fault over its counted games lately, by player, over all
+            matchups and runs (`result_lines.void_excess`); part of the state
     """
 
-    def __init__(self, in_a_row: Mapping[str, int] | None = None) -> None:
-        self.in_a_row = dict(in_a_row or {})
+    def __init__(self, excess: Mapping[str, int] | None = None) -> None:
+        self.excess = dict(excess or {})
         #: Reason and faulty player ("" for none), by matchup id.
         self._reasons: dict[str, tuple[str, str]] = {}
 
@@ -181,40 +183,48 @@ class Holds:
         id: str,
         codes: tuple[str, str],
         result: GameResult,
-        tally: Tally,
+        tallies: Mapping[str, Tally],
         opponents: Mapping[str, tuple[str, str]],
     ) -> str:
         """Update the state after a result.  Return a warning if matchups must wait, else "".
 
         codes      the players in the order of the result
-        tally      the matchup's tally, including this result
+        tallies    the results of every matchup by id, including this one
         opponents  the players of every matchup of the control file, by id
         """
         if result.outcome != "void":
-            if self.in_a_row:
-                for code in codes:
-                    self.in_a_row.pop(base_code(code), None)
+            if self.excess:
+                self._count(dict.fromkeys(map(base_code, codes)), result)
             return ""
-        cause, player = "", ""
-        waiting = [id] if id in opponents and tally.void_in_a_row >= MOST else []
-        if waiting:
-            cause = f"matchup {id}: {tally.void_in_a_row}"
+        player, waiting = "", [id] if id in opponents else []
+        tally = tallies[id]
+        cause = void_rule(
+            tally.void_excess, result, first=not tally.completed, what=f"matchup {id}"
+        )
         if result.faulty is not None:
             player = base_code(codes[result.faulty])
-            count = self.in_a_row[player] = self.in_a_row.get(player, 0) + 1
-            if count >= MOST:
-                cause = f"player {player}: {count}"
+            self._count([player], result)
+            first = not any(t.completed for t in tallies.values() if t.has(player))
+            if why := void_reason(self.excess[player], first=first):
+                self.excess[player] = MOST_VOID
+                cause = f"player {player} has {why}"
                 waiting = [i for i, both in opponents.items() if player in map(base_code, both)]
         waiting = [i for i in waiting if i not in self._reasons]
-        if not waiting:
+        if not cause or not waiting:
             return ""
-        reason = f"{cause} void games in a row ({result.reason})"
+        reason = f"{cause} ({result.reason})"
         self._reasons |= dict.fromkeys(waiting, (reason, player))
         return f"{reason}; its other games wait until the next run"
 
-    def stopped(self) -> dict[str, int]:
-        """Return the players with too many void games in a row, and these numbers."""
-        return {code: count for code, count in self.in_a_row.items() if count >= MOST}
+    def _count(self, players: Iterable[str], result: GameResult) -> None:
+        for player in players:
+            before = self.excess.pop(player, 0)
+            if after := void_excess(before, result):
+                self.excess[player] = after
+
+    def stopped(self) -> list[str]:
+        """Return the players whose games wait, or would after another void game."""
+        return [code for code, excess in self.excess.items() if excess >= MOST_VOID]
 
 
 def remedy(broken: Sequence[str], withdrawn: Sequence[str], *, may_lose: bool) -> str:

@@ -363,7 +363,7 @@ class Tournament(Competition):
         tally.record_result(result, ticket["b"], ticket.get("p"))
         codes = self._codes(ticket)
         opponents = {id: m.codes for id, m in self.matchups.items()} if void else {}
-        warning = self._holds.record_result(id, codes, result, tally, opponents)
+        warning = self._holds.record_result(id, codes, result, self.tallies, opponents)
         if not void and id in self._open:
             self._open[id].discard(ticket["i"])
             if not self._open[id]:
@@ -402,8 +402,8 @@ class Tournament(Competition):
             "matchups": msgspec.to_builtins(self.tallies),
             **{name: list(codes) for name, codes in self._entered.items()},
         }
-        if self._holds.in_a_row:
-            state["void_in_a_row"] = dict(self._holds.in_a_row)
+        if self._holds.excess:
+            state["void_excess"] = dict(self._holds.excess)
         numbers = self._numbers.state()
         return {**state, "openings": numbers} if numbers else state
 
@@ -413,7 +413,7 @@ class Tournament(Competition):
             self.tallies.clear()
             self._pair_all()
         self._numbers = OpeningNumbers(state.get("openings"))
-        self._holds = Holds(state.get("void_in_a_row"))
+        self._holds = Holds(state.get("void_excess"))
         self._open.clear()
         self._turns = None
         for id, raw in state["matchups"].items():
@@ -563,9 +563,9 @@ class Tournament(Competition):
                     ]
                 )
             )
-        for code, count in self._stopped().items():
+        for code in self._stopped():
             choices = remedy([code], self.values["withdrawn"], may_lose=self._may_lose)
-            lines.append(f"player {code}: {count} void games in a row; {choices}")
+            lines.append(f"player {code}: too many void games; {choices}")
         return tuple(lines)
 
     @property
@@ -573,10 +573,9 @@ class Tournament(Competition):
         """Whether failures could lose games instead of making them void."""
         return any(matchup.settings.failures == "void" for matchup in self.matchups.values())
 
-    def _stopped(self) -> dict[str, int]:
-        """Return the players with waiting games, and their void games in a row."""
-        stopped = self._holds.stopped()
-        return {code: n for code, n in stopped.items() if code not in self._withdrawn}
+    def _stopped(self) -> list[str]:
+        """Return the players with waiting games."""
+        return [code for code in self._holds.stopped() if code not in self._withdrawn]
 
     def _standings(self) -> Standings | None:
         """Return the standings of all players, None where they are meaningless."""
@@ -590,7 +589,7 @@ class Tournament(Competition):
         standings = self._standings()
         return {
             "withdrawn": self._withdrawn,
-            "stopped": list(self._stopped()),
+            "stopped": self._stopped(),
             "matchups": [
                 matchup_data(
                     tally,

@@ -183,11 +183,13 @@ class CandidateState(msgspec.Struct, kw_only=True):
     codes     of the parameters
     opponent  name that the opponent's engine reports
     repeats   games that repeat an earlier one of the same candidate
+    void_excess  of void games over counted ones lately (`result_lines.void_excess`)
     """
 
     codes: list[str]
     opponent: str = ""
     void: int = 0
+    void_excess: int = 0
     void_kinds: VoidKinds = {}
     repeats: int = 0
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 import msgspec
 
 from ringmaster.competitions.competition import Played, Reaction, TunedOptions
-from ringmaster.competitions.result_lines import REMEDY
+from ringmaster.competitions.result_lines import REMEDY, void_excess, void_rule
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
@@ -168,7 +168,6 @@ class CeTuner(CandidateTuner):
         )
         self._samples: list[tuple[float, ...]] = []
         #: Number of counted results since the competition was loaded.
-        self._results = 0
         self._begin_generation()
         means = self.engine_values(self._distribution.means)
         self._specimen = self.candidate("candidate", means)
@@ -301,15 +300,12 @@ class CeTuner(CandidateTuner):
         present = ticket["g"] == state.generation
         if present:
             state.issued[candidate] = max(state.issued[candidate], ticket["r"] + 1)
-        first = not self._results
+        state.void_excess = void_excess(state.void_excess, result)
         if result.outcome == "void":
             line = self.count_void(result, seat, self._code(ticket["g"], candidate))
-            # a second void attempt ends the run (Gomill)
-            halt = "the first game of this run was void" if first else ""
-            if result.attempt:
-                halt = halt or f"game {result.game_id} was void again"
+            first = not state.completed
+            halt = void_rule(state.void_excess, result, first=first, what="this tune")
             return Reaction(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
-        self._results += 1
         state.completed += 1
         self.count_game(result, seat)
         shown = f"{self._code(ticket['g'], candidate)} {self._shown(ticket['p'])}"
@@ -370,7 +366,6 @@ class CeTuner(CandidateTuner):
                 ("samples_per_generation",),
             )
         self._state = restored
-        self._results = 0
         self._draw()
 
     # reports

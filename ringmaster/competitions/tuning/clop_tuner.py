@@ -21,6 +21,7 @@ from ringmaster.competitions.result_lines import (
     VoidKinds,
     repeats_line,
     result_line,
+    void_excess,
     void_line,
 )
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
@@ -70,7 +71,7 @@ class State(msgspec.Struct, kw_only=True):
     sample: tuple[int, list[int]] = (-1, [])
     results: dict[str, list[int]] = {}
     void: int = 0
-    void_in_a_row: int = 0
+    void_excess: int = 0
     void_kinds: VoidKinds = {}
     repeats: int = 0
     verify: list[dict[str, Any]] = []
@@ -327,11 +328,11 @@ class ClopTuner(GameTune):
             f"{p.code}={v}" for p, v in zip(self.tuned, self.tuner.played(ticket["p"]), strict=True)
         )
         line = f"{result_line(result, codes)}; {values}"
+        state.void_excess = void_excess(state.void_excess, result)
         if result.outcome == "void":
             return self._record_void(
                 line, result, self._codes(ticket, self.values["player"]), first=not len(self.tuner)
             )
-        state.void_in_a_row = 0
         points = result.points(ticket["s"])
         state.results.setdefault(ticket["r"], [0, 0, 0])[_COLUMN[points]] += 1
         state.repeats += result.repeats

@@ -299,13 +299,14 @@ class ClosingMatches:
         self.count(ticket, standing)
         match = self._match(ticket)
         tally = match.tally
-        first = not tally.completed
         first_mover: int = ticket["g"] % 2
         tally.record_result(result, first_mover, ticket["g"] // 2)
         codes = tally.players[::-1] if first_mover else tally.players
         line = result_line(result, (codes[0], codes[1]))
         if result.outcome == "void":
-            halt = void_rule(tally.void_in_a_row, first=first, what="the closing match")
+            halt = void_rule(
+                tally.void_excess, result, first=not tally.completed, what="the closing match"
+            )
             return Reaction(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
         self._open[ticket["v"]].discard(ticket["g"])
         series = self._series_now(match, standing)

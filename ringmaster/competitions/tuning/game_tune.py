@@ -24,7 +24,7 @@ class VoidCounts(Protocol):
     """The part of a tune's state that counts void games."""
 
     void: int
-    void_in_a_row: int
+    void_excess: int
     void_kinds: VoidKinds
 
 
@@ -82,7 +82,6 @@ class GameTune(PlayerTune):
         """
         state = self._state
         state.void += 1
-        state.void_in_a_row += 1
         count_void(state.void_kinds, result, codes)
-        halt = void_rule(state.void_in_a_row, first=first, what="this run")
+        halt = void_rule(state.void_excess, result, first=first, what="this tune")
         return Reaction(line, replay=True, halt=halt and f"{halt}; {REMEDY}")

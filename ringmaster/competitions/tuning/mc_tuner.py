@@ -22,6 +22,7 @@ from ringmaster.competitions.ending import (
 )
 from ringmaster.competitions.result_lines import (
     REMEDY,
+    void_excess,
     void_rule,
 )
 from ringmaster.competitions.tuning.candidates import (
@@ -118,7 +119,6 @@ class State(CandidateState, kw_only=True):
     tree: dict[str, Any] = msgspec.field(default_factory=dict)
     next: int = 0
     results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0, 0])
-    void_in_a_row: int = 0
 
 
 class McTuner(CandidateTuner):
@@ -213,7 +213,6 @@ class McTuner(CandidateTuner):
         #: Nodes of the games in progress, by number.
         self._flying: dict[int, Path] = {}
         #: Number of results since the competition was loaded.
-        self._results = 0
         self._specimen = self.candidate("candidate", self._shown((0,))[0])
 
     def _sample(self, index: int) -> float:
@@ -368,19 +367,17 @@ class McTuner(CandidateTuner):
         number, path, seat = ticket["n"], tuple(ticket["p"]), ticket["s"]
         state.next = max(state.next, number + 1)
         flying = self._flying.pop(number, None) is not None
-        first = not self._results
-        self._results += 1
+        state.void_excess = void_excess(state.void_excess, result)
         if result.outcome == "void":
             # its expansion of the tree stays
             self.tree.grow(path, _initial(ticket))
             if flying:
                 self.tree.withdraw(path)
-            state.void_in_a_row += 1
             line = self.count_void(result, seat, self._code(path))
             # its number is not played again (Gomill)
-            halt = void_rule(state.void_in_a_row, first=first, what="this run")
+            first = not self.tree.games
+            halt = void_rule(state.void_excess, result, first=first, what="this tune")
             return Reaction(line, halt=halt and f"{halt}; {REMEDY}")
-        state.void_in_a_row = 0
         # a game of unknown result counts as a loss (Gomill)
         points = result.points(seat) if result.outcome != "unknown" else 0.0
         self.tree.tell(path, points, flying=flying, initial=_initial(ticket))
@@ -436,7 +433,6 @@ class McTuner(CandidateTuner):
                     )
         self._state = msgspec.structs.replace(restored, samples=present.samples)
         self._flying.clear()
-        self._results = 0
 
     # reports
 

@@ -147,6 +147,7 @@ class Dialogue(Exchange):
         self.ms = 0.0
 
     def feed(self, line: bytes) -> bool:
+        line = line.lstrip()
         if line.startswith(self._ends):
             self.last = _text(line, 200)
         elif line.strip():

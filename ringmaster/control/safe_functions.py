@@ -1,0 +1,159 @@
+"""Functions and scopes of a control file in safe mode."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from ringmaster.control.safe_limits import VIEWS
+from ringmaster.model.function_source import (
+    FunctionParts,
+    Interpreted,
+    bound_names,
+    definition_source,
+    names_read,
+)
+from ringmaster.model.settings import Call
+
+#: No default.
+EMPTY: Any = inspect.Parameter.empty
+
+
+class Scope:
+    """Names of a function call, or of a comprehension.
+
+    own     names that belong to it
+    values  those that have a value
+    outer   the scope around it, None for the names of the file
+    """
+
+    __slots__ = ("is_comprehension", "outer", "own", "values")
+
+    def __init__(
+        self, own: frozenset[str], outer: Scope | None, is_comprehension: bool = False
+    ) -> None:
+        self.own = own
+        self.values: dict[str, Any] = {}
+        self.outer = outer
+        self.is_comprehension = is_comprehension
+
+
+class Evaluator(Protocol):
+    """The evaluator of a control file.
+
+    tree       of the file
+    namespace  global names
+    """
+
+    tree: ast.Module
+    namespace: dict[str, Any]
+
+    def call_later(self, function: SafeFunction, args: list[Any], named: dict[str, Any]) -> Any:
+        """Return the result of a call by the competition, with new limits."""
+
+
+class SafeFunction(Interpreted):
+    """A function of a control file in safe mode."""
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        node: ast.FunctionDef | ast.Lambda,
+        scope: Scope | None,
+        signature: inspect.Signature,
+    ) -> None:
+        self.__name__ = node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
+        self.__signature__ = signature
+        self._evaluator = evaluator
+        self.node = node
+        self.scope = scope
+        self.own = bound_names(node)
+
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
+        return self._evaluator.call_later(self, [*args], named)
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__}>"
+
+    def defaults(self) -> dict[str, Any]:
+        """Return the defaults of the parameters."""
+        parameters = self.__signature__.parameters.values()
+        return {p.name: p.default for p in parameters if p.default is not p.empty}
+
+    def parts(self) -> FunctionParts:
+        """Return its source and the names that it uses."""
+        chains = list(names_read(self.node))
+        enclosed = {}
+        for name in sorted({chain[0] for chain in chains}):
+            scope = scope_of(name, self.scope)
+            if scope is not None:
+                enclosed[name] = scope
+        return FunctionParts(
+            self._evaluator.namespace,
+            [chain for chain in chains if chain[0] not in enclosed],
+            [(n, scope.values[n]) for n, scope in enclosed.items() if n in scope.values],
+            definition_source(self.node, self._evaluator.tree),
+            self.defaults(),
+        )
+
+
+def scope_of(name: str, scope: Scope | None) -> Scope | None:
+    """Return the scope that a name belongs to, None for names of the file."""
+    while scope is not None and name not in scope.own:
+        scope = scope.outer
+    return scope
+
+
+def signature_of(node: ast.arguments, defaults: list[Any], named: list[Any]) -> inspect.Signature:
+    """Return the signature of a function.
+
+    defaults  values of the last positional parameters that have one
+    named     values of parameters after a star; EMPTY for none
+    """
+    kinds = inspect.Parameter
+    plain = [*node.posonlyargs, *node.args]
+    padded = [*[EMPTY] * (len(plain) - len(defaults)), *defaults]
+    parameters = [
+        kinds(
+            arg.arg,
+            kinds.POSITIONAL_ONLY if arg in node.posonlyargs else kinds.POSITIONAL_OR_KEYWORD,
+            default=default,
+        )
+        for arg, default in zip(plain, padded, strict=True)
+    ]
+    if node.vararg is not None:
+        parameters.append(kinds(node.vararg.arg, kinds.VAR_POSITIONAL))
+    for arg, default in zip(node.kwonlyargs, named, strict=True):
+        parameters.append(kinds(arg.arg, kinds.KEYWORD_ONLY, default=default))
+    if node.kwarg is not None:
+        parameters.append(kinds(node.kwarg.arg, kinds.VAR_KEYWORD))
+    return inspect.Signature(parameters)
+
+
+def containers_in(value: Any) -> Iterator[tuple[int, Any]]:
+    """Yield the id of each list, dictionary and set that a value leads to, and the object."""
+    seen: set[int] = set()
+    waiting = [value]
+    while waiting:
+        found = waiting.pop()
+        if id(found) in seen:
+            continue
+        match found:
+            case dict():
+                waiting += [*found.keys(), *found.values()]
+            case Call():
+                waiting += [found.args, found.kwargs]
+            case SafeFunction():
+                waiting += [found.defaults(), found.scope]
+            case Scope():
+                waiting += [found.values, found.outer]
+            case list() | tuple() | set():
+                waiting += found
+            case _ if isinstance(found, VIEWS):
+                waiting += found
+            case _:
+                continue
+        seen.add(id(found))
+        yield id(found), found

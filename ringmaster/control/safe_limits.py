@@ -1,0 +1,403 @@
+"""Operations of safe mode on values: each is refused when it would take much time or memory.
+
+The values are those of CPython, and so are the operations; the sizes of their results are
+computed first.  Methods, built-in functions and members of modules are the listed ones.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+import string
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from ringmaster.errors import SafeModeError
+from ringmaster.model.settings import Call
+
+#: Steps of the evaluation of a file, and of each later call of one of its functions.
+MOST_STEPS: Final = 200_000
+#: Items and characters / 16 that are created meanwhile; deleted ones count.
+MOST_ITEMS: Final = 500_000
+MOST_TEXT: Final = 100_000
+MOST_BITS: Final = 4096
+MOST_WIDTH: Final = 1000
+#: Levels of lists in lists.
+DEEPEST: Final = 40
+
+VIEWS: Final[tuple[type[Any], ...]] = (type({}.keys()), type({}.values()), type({}.items()))
+_SIZED: Final[tuple[type[Any], ...]] = (list, tuple, set, dict, str, range, *VIEWS)
+ITERATORS: Final[tuple[type[Any], ...]] = (
+    *(types.GeneratorType, map, filter, zip, enumerate, type(iter([])), type(reversed([]))),
+)
+_SUBSCRIPTED: Final = (list, tuple, str, dict, range)
+
+OPERATORS: Final[Mapping[type, Callable[[Any, Any], Any]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitOr: operator.or_,
+    ast.BitAnd: operator.and_,
+    ast.BitXor: operator.xor,
+    ast.MatMult: operator.matmul,
+}
+COMPARISONS: Final[Mapping[type, Callable[[Any, Any], Any]]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_WIDTHS: Final = frozenset({"center", "ljust", "rjust", "zfill"})
+_METHODS: Final[Mapping[type, frozenset[str]]] = {
+    str: _WIDTHS
+    | _names(
+        "capitalize casefold count endswith find format index isalnum isalpha "
+        "isascii isdecimal isdigit isidentifier islower isnumeric isspace istitle "
+        "isupper join lower lstrip partition removeprefix removesuffix replace rfind "
+        "rindex rpartition rsplit rstrip split splitlines startswith strip swapcase "
+        "title upper"
+    ),
+    list: _names("append clear copy count extend index insert pop remove reverse sort"),
+    tuple: frozenset({"count", "index"}),
+    dict: _names("clear copy get items keys pop popitem setdefault update values"),
+    set: _names(
+        "add clear copy difference discard intersection isdisjoint issubset "
+        "issuperset remove symmetric_difference union update"
+    ),
+}
+_CHANGES: Final = _names(
+    "add append clear discard extend insert pop popitem remove reverse setdefault sort update"
+)
+#: Methods of sets that read others.
+_OF_SETS: Final = _names(
+    "difference intersection isdisjoint issubset issuperset symmetric_difference union update"
+)
+_KEYED: Final = _names("add discard get pop remove setdefault")
+
+MODULES: Final[Mapping[types.ModuleType, frozenset[str]]] = {
+    math: _names(
+        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh degrees "
+        "e erf erfc exp exp2 expm1 fabs floor fmod frexp fsum gamma gcd hypot inf "
+        "isclose isfinite isinf isnan isqrt ldexp lgamma log log10 log1p log2 modf "
+        "nan pi pow radians remainder sin sinh sqrt tan tanh tau trunc"
+    ),
+    sys: frozenset({"executable"}),
+}
+
+_CONVERSION: Final = re.compile(
+    r"%(?:\([^()]*\))?[-#0 +]*(\*|\d*)(?:\.(\*|\d*))?([a-zA-Z%]?)", re.ASCII
+)
+
+
+class Limits:
+    """Counts the steps and the memory of an evaluation.
+
+    frozen  ids of containers that cannot be changed
+    """
+
+    def __init__(self, frozen: Mapping[int, Any] | None = None) -> None:
+        self.steps = MOST_STEPS
+        self._room = MOST_ITEMS
+        self._frozen: Mapping[int, Any] = {} if frozen is None else frozen
+
+    def spend(self, steps: int) -> None:
+        """Count steps.  Raises SafeModeError."""
+        self.steps -= steps
+        if self.steps < 0:
+            raise SafeModeError(f"more than {MOST_STEPS} steps of evaluation in safe mode")
+
+    def create(self, items: int) -> None:
+        """Count items of a list that will be created.  Raises SafeModeError."""
+        self.spend(1 + items // 16)
+        self._room -= items
+        if self._room < 0:
+            raise SafeModeError("too much memory for safe mode")
+
+    def write(self, characters: int) -> None:
+        """Count at most so many characters of a text that will be created."""
+        self.create(1 + characters // 16)
+
+    def measure(self, value: Any, level: int = 0) -> int:
+        """Return a bound of the length of a value's text, and count the steps to read it."""
+        kind: type[Any] = type(value)
+        if kind is str:
+            return 2 + len(value) * (4 if value.isascii() else 10)
+        if kind is int:
+            return 2 + int(value.bit_length()) // 3
+        if kind is Call:
+            size = len(value.kind) + self.measure(value.args, level)
+            return size + self.measure(value.kwargs, level)
+        if kind not in (list, tuple, set, dict, *VIEWS):
+            return 100
+        if level > DEEPEST:
+            raise SafeModeError("lists are nested too deeply for safe mode")
+        self.spend(3 + len(value) // 2)
+        below = level + 1
+        if kind in (set, dict) and any(type(key) is tuple for key in value):
+            self.spend(len(value) * (1 + len(value) // 50))
+        if kind is dict:
+            return 2 + sum(
+                4 + self.measure(key, below) + self.measure(item, below)
+                for key, item in value.items()
+            )
+        return 20 + sum([2 + self.measure(item, below) for item in value])
+
+    def read(self, value: Any) -> None:
+        """Count the steps of an operation that reads all of a value."""
+        self.spend(1 + self.measure(value) // 64)
+
+    def key(self, key: Any, size: int) -> None:
+        """Count the search of a key in a dictionary of some size.
+
+        Hashes of texts are random; those of tuples may be chosen to be equal.
+        """
+        if isinstance(key, str | float) or key is None:
+            return
+        if not isinstance(key, int) or abs(key) >= sys.hash_info.modulus:
+            self.read(key)
+            self.spend(1 + size // 50)
+
+    def keys(self, keys: Sequence[Any]) -> None:
+        """Count the creation of a set or dictionary of some keys."""
+        self.create(2 * len(keys))
+        for key in keys:
+            self.key(key, len(keys))
+
+    def change(self, value: Any) -> None:
+        """Raise SafeModeError if a list or dictionary cannot be changed any more."""
+        if id(value) in self._frozen:
+            raise SafeModeError(
+                "in safe mode a function cannot change a list or dictionary of the file"
+            )
+
+    def checked(self, value: Any) -> Any:
+        """Return a new value.  Raises SafeModeError if it is too large."""
+        if type(value) is int and value.bit_length() > MOST_BITS:
+            raise SafeModeError(f"an integer of more than {MOST_BITS} bits in safe mode")
+        if type(value) is str:
+            if len(value) > MOST_TEXT:
+                raise SafeModeError(f"a text of more than {MOST_TEXT} characters in safe mode")
+            self.write(len(value))
+        if isinstance(value, complex):
+            raise SafeModeError("complex numbers are not allowed in safe mode")
+        return value
+
+    # iteration
+
+    def lazy(self, value: Any) -> Iterator[Any]:
+        """Yield the items of a value; each is a step."""
+        # iterators over iterators would nest without a limit
+        return self._stepwise(self.list_of(value) if isinstance(value, ITERATORS) else iter(value))
+
+    def _stepwise(self, items: Any) -> Iterator[Any]:
+        for item in items:
+            self.spend(1)
+            yield item
+
+    def list_of(self, value: Any) -> list[Any]:
+        """Return the items of a value."""
+        if isinstance(value, _SIZED):
+            self.create(len(value))
+            return list(value)
+        items = []
+        for item in iter(value):
+            self.create(1)
+            items.append(item)
+        return items
+
+    # operators
+
+    def operate(self, kind: type, left: Any, right: Any) -> Any:
+        """Return the result of a binary operator."""
+        if isinstance(left, int) and isinstance(right, int):
+            self._check_bits(kind, left, right)
+        elif isinstance(left, str) and kind is ast.Mod:
+            return self.percent(left, right)
+        elif kind is ast.Mult:
+            for text, count in ((left, right), (right, left)):
+                if isinstance(text, str | list | tuple) and isinstance(count, int):
+                    size = len(text) * max(count, 0)
+                    self.write(size) if isinstance(text, str) else self.create(size)
+        elif isinstance(left, list | tuple) and isinstance(right, list | tuple):
+            self.create(len(left) + len(right))
+        elif isinstance(left, (set, dict, *VIEWS)):
+            self.keys([*self.list_of(left), *self.list_of(right)])
+        return self.checked(OPERATORS[kind](left, right))
+
+    def _check_bits(self, kind: type, left: int, right: int) -> None:
+        bits = 0
+        if kind is ast.Pow and right > 0:
+            bits = left.bit_length() * right if abs(left) > 1 else 1
+        elif kind is ast.LShift and left:
+            bits = left.bit_length() + right
+        if bits > MOST_BITS:
+            raise SafeModeError(f"an integer of more than {MOST_BITS} bits in safe mode")
+
+    def compare(self, kind: type, left: Any, right: Any) -> Any:
+        """Return the result of a comparison."""
+        if kind is ast.Is:
+            return left is right
+        if kind is ast.IsNot:
+            return left is not right
+        if kind in (ast.In, ast.NotIn):
+            return self.contains(right, left) is (kind is ast.In)
+        self.read(left)
+        self.read(right)
+        return COMPARISONS[kind](left, right)
+
+    def contains(self, container: Any, item: Any) -> bool:
+        """Return whether an item is in a container."""
+        if isinstance(container, set | dict):
+            self.key(item, len(container))
+        elif isinstance(container, range):
+            if not isinstance(item, int):
+                self.spend(len(container))
+        elif isinstance(container, ITERATORS):
+            container = self.list_of(container)
+        self.read(item)
+        if not isinstance(container, dict | set):
+            self.read(container)
+        return item in container
+
+    def item(self, value: Any, index: Any) -> Any:
+        """Return the item or the slice of a value."""
+        if not isinstance(value, _SUBSCRIPTED):
+            raise TypeError(f"{type(value).__name__!r} object is not subscriptable")
+        if isinstance(value, dict):
+            self.key(index, len(value))
+        elif isinstance(index, slice):
+            self.create(len(range(*index.indices(len(value)))))
+        return value[index]
+
+    def set_item(self, value: Any, index: Any, item: Any) -> None:
+        """Set the item or the slice of a list or dictionary."""
+        if not isinstance(value, list | dict):
+            raise TypeError(f"{type(value).__name__!r} object does not support item assignment")
+        self.change(value)
+        self.create(2)
+        if isinstance(value, dict):
+            self.key(index, len(value))
+        elif isinstance(index, slice):
+            item = self.list_of(item)
+        value[index] = item
+
+    # texts
+
+    def text(self, value: Any, convert: Callable[[Any], str] = str) -> str:
+        """Return the text of a value by `str`, `repr` or `ascii`."""
+        if isinstance(value, str) and convert is str:
+            return value
+        self.write(self.measure(value) * (3 if convert is ascii else 1))
+        text: str = self.checked(convert(value))
+        return text
+
+    def format(self, value: Any, layout: str) -> str:
+        """Return a formatted value, as `format` does."""
+        if not layout:
+            return self.text(value)
+        if any(len(n) > 4 or int(n) > MOST_WIDTH for n in re.findall(r"\d+", layout)):
+            raise SafeModeError(f"a width of more than {MOST_WIDTH} in safe mode")
+        self.write(self.measure(value) + 2 * MOST_WIDTH)
+        return format(value, layout)
+
+    def percent(self, text: str, values: Any) -> str:
+        """Return text % values."""
+        length, size = len(text), self.measure(values) + 400
+        for match in _CONVERSION.finditer(text):
+            widths = [width for width in match.groups()[:2] if width]
+            if not match[3] or "*" in widths:
+                raise SafeModeError(f"the format {match[0]!r} is not understood in safe mode")
+            if any(len(width) > 4 or int(width) > MOST_WIDTH for width in widths):
+                raise SafeModeError(f"a width of more than {MOST_WIDTH} in safe mode")
+            length += size + sum(map(int, widths))
+        self.write(length)
+        result: str = text % values
+        return result
+
+    def _format_method(self, text: str, args: Sequence[Any], named: Mapping[str, Any]) -> str:
+        """Return text.format(…) for fields without attributes and indexes."""
+        result, number = "", 0
+        for literal, field, layout, conversion in string.Formatter().parse(text):
+            result += literal
+            if field is None:
+                continue
+            if not re.fullmatch(r"\w*", field) or "{" in (layout or ""):
+                raise SafeModeError(f"the field {field!r} is not allowed in safe mode")
+            if not field or field.isdecimal():
+                value = args[int(field or number)]
+                number += 1
+            else:
+                value = named[field]
+            if conversion:
+                value = self.text(value, {"r": repr, "a": ascii}.get(conversion, str))
+            result += self.checked(self.format(value, layout or ""))
+        return result
+
+    # methods
+
+    def method(self, value: Any, name: str, args: list[Any], named: dict[str, Any]) -> Any:
+        """Return the result of a method without a function among its arguments."""
+        kind = type(value)
+        if name not in _METHODS.get(kind, ()):
+            raise SafeModeError(f".{name} is not allowed in safe mode")
+        if name in _CHANGES and kind is not str:
+            self.change(value)
+        self.spend(1)
+        if kind is str:
+            return self._of_text(value, name, args, named)
+        if name in ("extend", "update") or (kind is set and name in _OF_SETS):
+            args = [arg if isinstance(arg, dict) else self.list_of(arg) for arg in args]
+            if kind is dict:
+                args = [a if isinstance(a, dict) else self.pairs(a) for a in args]
+        if kind is set and name in _OF_SETS:
+            self.keys([*value, *(item for arg in args for item in arg)])
+        elif name in ("count", "index", "copy") or (kind is list and name == "remove"):
+            self.read(value)
+            self.read(args)
+        if kind is list or name == "copy":
+            # an item may move all the others
+            self.create(0 if name == "append" else len(value))
+        if kind in (dict, set) and name in _KEYED and args:
+            self.key(args[0], len(value))
+        if kind is dict and name == "update":
+            self.keys([key for arg in args for key in arg])
+        self.create(1)
+        return self.checked(getattr(value, name)(*args, **named))
+
+    def _of_text(self, value: str, name: str, args: list[Any], named: dict[str, Any]) -> Any:
+        if name == "format":
+            return self._format_method(value, args, named)
+        if name == "join" and len(args) == 1:
+            args = [self.list_of(args[0])]
+            self.write(sum(len(t) + len(value) for t in args[0] if isinstance(t, str)))
+        elif name == "replace" and len(args) >= 2 and all(isinstance(a, str) for a in args[:2]):
+            self.write(len(value) + value.count(args[0]) * len(args[1]))
+        elif name in _WIDTHS and isinstance(args[0] if args else None, int):
+            self.write(max(len(value), args[0]))
+        self.create(1 + len(value) // 4)
+        self.read(args)
+        return self.checked(getattr(value, name)(*args, **named))
+
+    def pairs(self, value: Any) -> list[list[Any]]:
+        """Return the pairs of which a dictionary is made."""
+        pairs = [self.list_of(pair) for pair in self.list_of(value)]
+        self.keys([pair[0] for pair in pairs if pair])
+        return pairs

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ringmaster.errors import (
+    ControlFileError,
     DatasetError,
     EngineProtocolError,
     OpeningsError,
@@ -296,6 +297,38 @@ def _control_file(data: bytes, folder: Path) -> None:
     _competition_type(tree, source)
 
 
+def _safe_mode(data: bytes, folder: Path) -> None:
+    """Load a control file in safe mode, as one from a stranger."""
+    from ringmaster.loaded_competition import LoadedCompetition
+
+    path = folder / "fuzz.ctl"
+    path.write_bytes(data)
+    LoadedCompetition(path, safe=True)
+
+
+def _safe_seeds() -> list[bytes]:
+    """Return control files, and pieces of Python in a small one."""
+    files = [path.read_bytes() for path in sorted(CONTROL_FILES.glob("*.ctl"))]
+    head = b'competition_type = "playoff"\ngame = "chess"\n'
+    end = (
+        b'players = {"a": Player("e", nodes=n), "b": Player("e", nodes=2)}\n'
+        b'matchups = [Matchup("a", "b")]\nnumber_of_games = 2\n'
+    )
+    return [*files, *(head + piece + b"\n" + end for piece in _PYTHON)]
+
+
+_PYTHON = [
+    b"n = sum(i * 2 for i in range(10) if i % 3)",
+    b"def f(x, *rest, y=2, **named):\n    return x if x else f(y)\nn = f(0) + len('a' * 9)",
+    b"n = (lambda a, b=1: a + b)(1)\nfor i in range(3):\n    n += i\nwhile n > 5:\n    n -= 1",
+    b"n = [*map(int, '1 2'.split())][-1] ** 2\nn = int(f'{n:03d}')",
+    b"import math\nn = round(math.sqrt(16)) or 1\nx, *y = {1: 2, **{3: 4}}.items()",
+    b"n = ().__class__.__bases__[0].__subclasses__()",
+    b"n = '{0.__class__}'.format(1)",
+    b"n = 9 ** 9 ** 9\nz = [0] * 10 ** 10",
+]
+
+
 def _parameters(data: bytes, folder: Path) -> None:
     from ringmaster.parameter_files import ReadOptions, Text, read_file
 
@@ -501,6 +534,7 @@ TARGETS: dict[str, Target] = {
         (RingmasterError,),
         lambda: [path.read_bytes() for path in sorted(CONTROL_FILES.glob("*.ctl"))],
     ),
+    "safe-mode": Target(_safe_mode, (ControlFileError,), _safe_seeds),
     "parameters": Target(_parameters, (ParameterFileError,), _parameter_seeds),
     "import": Target(_import, (UsageError, ParameterFileError), lambda: _IMPORT_SEEDS),
     "time-control": Target(

@@ -16,7 +16,7 @@ from tests.fuzz.targets import TARGETS, check, mutated
 #: Changed inputs of each reader.
 INPUTS = 40
 #: Targets that open a database each time, or force the disk.
-SLOW = ("status", "competition", "journal", "openings-sfen")
+SLOW = ("safe-mode", "status", "competition", "journal", "openings-sfen")
 
 
 def of_seed(name: str, old: bytes, new: bytes) -> bytes:

@@ -27,8 +27,8 @@ GAME_OF_PROTOCOL = {protocol: game for game, protocol in PROTOCOL_OF_GAME.items(
 PROTOCOLS: tuple[ProtocolName, ...] = ("uci", "usi", "gtp")
 PHASES = ("start", "handshake", "options", "thinking", "quit")
 
-#: Seconds of silence until an engine has hung, where one does.
-HANG = 0.4
+#: Seconds of silence until an engine has hung, where one does, and for its start.
+HANG, START = 0.4, 2.0
 #: Seconds for engines that answer, on a busy machine too.
 LONG = 30.0
 
@@ -254,11 +254,12 @@ def play(worker: Worker, first: Player, second: Player, hang_timeout: float = LO
 def strike(worker: Worker, folder: Path, fault: Fault) -> Struck:
     """Play a game with a faulty engine, then an honest one."""
     good, other = (player(folder, code, fault.protocol) for code in ("good", "other"))
-    patience = HANG if fault.waits else LONG
-    settings = {"ready_timeout": patience, **fault.player}
+    # a busy machine may take longer to start an engine
+    ready = {"start": HANG, "hang": START}.get(fault.reason, LONG) if fault.waits else LONG
+    settings = {"ready_timeout": ready, **fault.player}
     bad = player(folder, "bad", fault.protocol, *fault.flags, **settings)
     begun = time.monotonic()
-    result = play(worker, good, bad, patience)
+    result = play(worker, good, bad, HANG if fault.waits else LONG)
     after = play(worker, good, other)
     seconds = time.monotonic() - after.seconds - begun
     if after.outcome != "win":

@@ -156,7 +156,6 @@ def test_copy_of_a_folder_during_a_run_is_whole_or_refused(
     assert counted(control) == whole
 
 
-@pytest.mark.xfail(reason="game records are closed twice", strict=False)
 def test_folder_that_is_moved_during_a_run_keeps_its_results(
     control: Path, whole: list[tuple[object, ...]], tmp_path: Path
 ) -> None:

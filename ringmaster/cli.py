@@ -45,7 +45,10 @@ def run(argv: Sequence[str]) -> int:
     except BrokenPipeError:
         # the reader of the output has ended (`| head`)
         return DONE
-    except (Exception, SystemExit):
+    except (Exception, SystemExit) as error:
+        if isinstance(error, OverflowError) and "timestamp" in str(error):
+            complain("the clock of this computer is past the year 2262, where Python's time ends")
+            return REPORTED
         import traceback
 
         note(traceback.format_exc())

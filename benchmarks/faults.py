@@ -4,7 +4,7 @@
 
 The faults are those of the tests (`tests/reliability/fault_matrix.py`).  Seconds are from the
 start of the game with the fault to the start of the next one; an engine that is silent is waited
-for 0.4 s there, and 2 s until it is ready.  Processes of the engine that are left then, and
+for 0.4 s there, and 1 s until it is ready.  Processes of the engine that are left then, and
 descriptors that were opened and not closed, are listed below.
 """
 

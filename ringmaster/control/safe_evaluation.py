@@ -37,7 +37,6 @@ FILE: Final = 20_000
 _MODULES: Final = {module.__name__: module for module in MODULES}
 
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class _Leave(Exception):
@@ -64,6 +63,7 @@ class SafeEvaluator:
         self._source = source
         self._calls = 0
         self._bound: dict[ast.AST, frozenset[str]] = {}
+        self._statement: ast.stmt = tree.body[0]
         self._places: dict[str, ast.stmt] = {}
         self._frozen: dict[int, Any] | None = None
 
@@ -75,7 +75,7 @@ class SafeEvaluator:
                 try:
                     self.limits.read(value)
                 except SafeModeError as error:
-                    self._note(error, self._places.get(name, self.tree.body[0]))
+                    self._note(error, self._places.get(name, self._statement))
                     raise
         except _Leave as left:
             outside = SafeModeError("this is outside of a function or loop")
@@ -109,6 +109,8 @@ class SafeEvaluator:
 
     def _block(self, body: Sequence[ast.stmt], scope: Scope | None) -> None:
         for statement in body:
+            if scope is None:
+                self._statement = statement
             self.limits.spend(1)
             execute = _STATEMENTS.get(type(statement))
             try:
@@ -204,7 +206,6 @@ class SafeEvaluator:
 
     def _functiondef(self, node: ast.FunctionDef, scope: Scope | None) -> None:
         self._bind(node.name, self._function(node, scope), scope)
-        self._places[node.name] = node
 
     def _import(self, node: ast.Import, scope: Scope | None) -> None:
         for alias in node.names:
@@ -227,6 +228,7 @@ class SafeEvaluator:
     def _bind(self, name: str, value: Any, scope: Scope | None) -> None:
         if scope is None:
             self.namespace[name] = value
+            self._places[name] = self._statement
         else:
             scope.values[name] = value
 
@@ -422,7 +424,7 @@ class SafeEvaluator:
         """Return the names that belong to a function or comprehension."""
         if node not in self._bound:
             parts = (
-                [g.target for g in node.generators] if isinstance(node, _COMPREHENSIONS) else [node]
+                [g.target for g in node.generators] if isinstance(node, _Comprehension) else [node]
             )
             self._bound[node] = frozenset().union(*map(bound_names, parts))
         return self._bound[node]

@@ -28,7 +28,7 @@ PROTOCOLS: tuple[ProtocolName, ...] = ("uci", "usi", "gtp")
 PHASES = ("start", "handshake", "options", "thinking", "quit")
 
 #: Seconds of silence until an engine has hung, where one does, and for its start.
-HANG, START = 0.4, 2.0
+HANG, START = 0.4, 1.0
 #: Seconds for engines that answer, on a busy machine too.
 LONG = 30.0
 

@@ -205,8 +205,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
         return [path for path in (*files, *self._folders(), log) if os.path.lexists(path)]
 
     def check_kinds(self) -> None:
-        """Raise StoreUnwritable if a folder or a FIFO has the name of an output file, or a file that
-        of an output folder."""
+        """Raise StoreUnwritable if an output is of another kind: a folder, a FIFO, a file."""
         for path in self._files():
             if path.is_dir():
                 raise StoreUnwritable(f"{path} is a folder, and ringmaster writes a file there")

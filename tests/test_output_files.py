@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,18 @@ def test_folder_in_the_place_of_a_file_is_refused_before_the_first_game(
     assert not (tmp_path / "engines.txt").exists()
     folder.rmdir()
     assert ringmaster(control, "run", "-q").returncode == 0
+
+
+@pytest.mark.parametrize("name", ["games.pgn", "hist", "log", "report", "cmd"])
+def test_fifo_in_the_place_of_a_file_is_refused_and_not_waited_for(
+    tmp_path: Path, name: str
+) -> None:
+    control = write_control_file(tmp_path, PLAYOFF, 2)
+    fifo = control.with_suffix(f".{name}")
+    os.mkfifo(fifo)
+    done = ringmaster(control, "run", "-q", timeout=30)
+    assert done.returncode == 1
+    assert done.stderr == f"ringmaster: {fifo} is a FIFO, and ringmaster writes a file there\n"
 
 
 @pytest.mark.parametrize("name", ["games", "void", "gtplogs", "live"])

@@ -205,10 +205,12 @@ class OutputPaths(msgspec.Struct, frozen=True):
         return [path for path in (*files, *self._folders(), log) if os.path.lexists(path)]
 
     def check_kinds(self) -> None:
-        """Raise StoreUnwritable if an output file's name belongs to a folder, or the reverse."""
+        """Raise StoreUnwritable if an output is of another kind: a folder, a FIFO, a file."""
         for path in self._files():
             if path.is_dir():
                 raise StoreUnwritable(f"{path} is a folder, and ringmaster writes a file there")
+            if path.is_fifo():
+                raise StoreUnwritable(f"{path} is a FIFO, and ringmaster writes a file there")
         for path in self._folders():
             if os.path.lexists(path) and not path.is_dir():
                 raise StoreUnwritable(f"{path} is no folder, and ringmaster makes a folder there")

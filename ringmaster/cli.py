@@ -9,7 +9,7 @@ from importlib import import_module
 
 import ringmaster
 from ringmaster.commands import command_line
-from ringmaster.commands.console import DONE, INTERNAL, INTERRUPTED, REPORTED, USAGE, complain
+from ringmaster.commands.console import DONE, INTERNAL, INTERRUPTED, REPORTED, USAGE, complain, note
 from ringmaster.errors import ControlFileError, RingmasterError, UsageError
 
 
@@ -35,7 +35,7 @@ def run(argv: Sequence[str]) -> int:
         return USAGE
     except ControlFileError as error:
         # its message names file, line and column itself
-        print(error, file=sys.stderr)
+        note(str(error))
         return REPORTED
     except RingmasterError as error:
         complain(str(error))
@@ -45,10 +45,13 @@ def run(argv: Sequence[str]) -> int:
     except BrokenPipeError:
         # the reader of the output has ended (`| head`)
         return DONE
-    except (Exception, SystemExit):
+    except (Exception, SystemExit) as error:
+        if isinstance(error, OverflowError) and "timestamp" in str(error):
+            complain("the clock of this computer is past the year 2262, where Python's time ends")
+            return REPORTED
         import traceback
 
-        traceback.print_exc()
+        note(traceback.format_exc())
         complain(
             "internal error; no recorded result is lost. Please report it, with the lines above, "
             "the control file, and this version: " + ringmaster.__version__

@@ -32,8 +32,9 @@ the command line, it is an internal error (exit status 4).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 
 class RingmasterError(Exception):
@@ -268,6 +269,22 @@ def shown(value: Any, limit: int = 60) -> str:
     except Exception:  # a class of the control file, or an int of too many digits
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+#: The characters, for a regular expression's class, that move a terminal's cursor, end a line or
+#: turn text: C0 but tab and newline, DEL, C1, separators, bidirectional marks and overrides.
+OBEYED: Final = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+_OBEYED: Final = re.compile(rf"[{OBEYED}\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """Return text with "\\x1b" and the like in the place of OBEYED and lone surrogates."""
+    return text if text.isprintable() else _OBEYED.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def counted(number: int, thing: str) -> str:

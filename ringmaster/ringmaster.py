@@ -239,7 +239,7 @@ class Ringmaster:
         if self._tests is not None:
             with self._store.transaction() as transaction:
                 transaction.set_value("tests", self._tests)
-        self._resume_journal()
+        self._run_log.resume(self._store)
         self._adopt()
         values = loaded.control_file.values
         self._records = GameRecords(
@@ -292,17 +292,6 @@ class Ringmaster:
             transaction.save_state(self._competition.state())
             transaction.set_value("history", effects)
         self._journal.history(effects)
-
-    def _resume_journal(self) -> None:
-        """Complete the log, history and tree log of the last transaction after a kill."""
-        assert self._store is not None
-        self._journal.complete_log(self._store.read_value("started") or [])
-        lines = self._store.read_value("history")
-        if lines:
-            self._journal.complete_history(lines)
-        snapshot = self._store.read_value("tree")
-        if snapshot:
-            self._journal.snapshot(snapshot, unless_last=True)
 
     def _reason(self) -> str:
         if self._control.signals.received is not None:

@@ -13,6 +13,7 @@ from ringmaster.model.results import EvaluationResult, Result
 from ringmaster.reporting.live import Display, DisplayView, RunningGame
 from ringmaster.run_control import HINT, RunControl
 from ringmaster.storage.journal import Journal
+from ringmaster.storage.store import Store
 
 #: Numbers of results and of warnings on the display.
 RECENT, WARNINGS = 50, 5
@@ -41,6 +42,16 @@ class RunLog:
         self.recent: list[str] = []
         self.warnings: list[str] = []
         self._stderr_room = STDERR_BYTES
+
+    def resume(self, store: Store) -> None:
+        """Complete the log, history and tree log of the last transaction after a kill."""
+        self._journal.complete_log(store.read_value("started") or [])
+        lines = store.read_value("history")
+        if lines:
+            self._journal.complete_history(lines)
+        snapshot = store.read_value("tree")
+        if snapshot:
+            self._journal.snapshot(snapshot, unless_last=True)
 
     def warn(self, line: str) -> None:
         """Log a warning and show it until newer warnings replace it."""

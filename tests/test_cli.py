@@ -546,6 +546,19 @@ def test_version_and_help_exit_with_0(capsys: pytest.CaptureFixture[str]) -> Non
     assert run(["--help"]) == 0
 
 
+def test_clock_past_the_time_of_python_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ringmaster.loaded_competition import LoadedCompetition
+
+    def in_2280(self: LoadedCompetition) -> str:
+        raise OverflowError("timestamp too large to convert to C _PyTime_t")
+
+    monkeypatch.setattr(LoadedCompetition, "report_text", in_2280)
+    assert run([str(folder / "event.ctl"), "show"]) == 1
+    assert "past the year 2262" in capsys.readouterr().err
+
+
 def test_internal_error_exits_with_4_and_asks_for_a_report(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

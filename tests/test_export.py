@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from hypothesis import HealthCheck, given, settings
 
 import ringmaster
 from ringmaster.cli import run
+from ringmaster.errors import OBEYED, visible
 from ringmaster.export import export_results
 from ringmaster.games.openings import load_openings
 from ringmaster.results import Game, Results
@@ -75,7 +77,7 @@ def test_csv_has_a_row_a_game_and_all_that_is_known_of_it(control: Path) -> None
         "outcome": "win",
         "score": "1-0",
         "reason": "mate",
-        "detail": HOSTILE,
+        "detail": visible(HOSTILE),
         "forfeit": "false",
         "faulty": "",
         "opening": "book.epd:1",
@@ -124,6 +126,50 @@ def test_json_lines_have_the_parameters_of_each_player_as_an_object(tmp_path: Pa
     assert (row["param_1.x"], row["param_1.n"], row["param_2.n"]) == ("1.5", "2", "1")
 
 
+#: Text as a spreadsheet, a terminal and an editor might obey it, and its cell.
+CELLS = {
+    "=HYPERLINK(1)": "'=HYPERLINK(1)",
+    "+cmd": "'+cmd",
+    "-a-b": "'-a-b",
+    "@SUM(A1)": "'@SUM(A1)",
+    "\t=1": "'\t=1",
+    "\r=1": "\\x0d=1",
+    "－1": "'－1",
+    "-12": "-12",
+    "+1.5e3": "+1.5e3",
+    "1-0": "1-0",
+    "Großer Gegner 技": "Großer Gegner 技",
+    "two\nlines": "two\nlines",
+    "\x1b]0;pwn\x07\0\x7f\x9b": "\\x1b]0;pwn\\x07\\x00\\x7f\\x9b",
+    "\u202egnp\u2069\u200f\u061c\u2028": "\\u202egnp\\u2069\\u200f\\u061c\\u2028",
+}
+
+
+def test_text_in_csv_is_nothing_that_is_obeyed_unless_raw(tmp_path: Path) -> None:
+    history = [
+        (ticket("0", number), won(f"0_{number}", detail=text)) for number, text in enumerate(CELLS)
+    ]
+    control = recorded(write(tmp_path), history)
+    rows = rows_of(export(control).read_bytes().decode())
+    assert [row["detail"] for row in rows] == list(CELLS.values())
+    rows = rows_of(export(control, "--raw").read_bytes().decode())
+    assert [row["detail"] for row in rows] == list(CELLS)
+
+
+def test_json_lines_escape_what_is_obeyed_and_lose_nothing(tmp_path: Path) -> None:
+    history = [
+        (ticket("0", number), won(f"0_{number}", detail=text)) for number, text in enumerate(CELLS)
+    ]
+    control = recorded(write(tmp_path), history)
+    text = export(control, "--format", "jsonl").read_bytes().decode()
+    assert not re.search(f"[{OBEYED}]", text)
+    assert "Großer Gegner 技" in text
+    assert [json.loads(line)["detail"] for line in text.split("\n")[:-1]] == list(CELLS)
+    text = export(control, "--format", "jsonl", "--raw").read_bytes().decode()
+    assert "\u202egnp" in text
+    assert [json.loads(line)["detail"] for line in text.split("\n")[:-1]] == list(CELLS)
+
+
 @pytest.mark.slow
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(histories())
@@ -132,7 +178,7 @@ def test_every_recorded_result_can_be_read_back(history: list[Any]) -> None:
         control = recorded(write(Path(folder)), history)
         rows = ringmaster.load(control).rows(void=True)
         lines = export(control, "--format", "jsonl", "--void").read_text().split("\n")[:-1]
-        table = rows_of(export(control, "--void").read_bytes().decode())
+        table = rows_of(export(control, "--void", "--raw").read_bytes().decode())
     parameters: dict[str, Any] = {"parameters_1": {}, "parameters_2": {}}
     assert [json.loads(line) for line in lines] == [{**row, **parameters} for row in rows]
     assert len(table) == len(rows) == len(history)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from ringmaster.cli import run
 from ringmaster.commands.options import verbs
+from ringmaster.commands.serve import beside_a_run
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.scaffold.template import GAMES, known
 from tests.program import PLAYOFF, ringmaster, shown, write_control_file
@@ -111,3 +113,16 @@ def test_cluster_of_a_control_file_is_refused_in_safe_mode(
     for verb in ("run", "check"):
         assert run([str(control), verb, "--safe"]) == 2
         assert "the cluster of the control file is not used" in capfd.readouterr().err
+
+
+@pytest.mark.process
+def test_server_of_a_run_imports_no_module_of_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control = write_control_file(tmp_path, PLAYOFF, 2)
+    (tmp_path / "uvicorn.py").write_text("open('imported', 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p not in ("", str(tmp_path))])
+    with beside_a_run(control, 0, True) as address:
+        assert address.startswith("http://")
+    assert not (tmp_path / "imported").exists()

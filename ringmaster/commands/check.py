@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
-from ringmaster.commands.console import DONE, REPORTED, say, say_data
+from ringmaster.commands.console import DONE, REPORTED, note, say, say_data
 from ringmaster.commands.loading import compared, print_changes, print_programs
 from ringmaster.commands.run import executor_maker, games_at_a_time
 from ringmaster.errors import RingmasterError, StoreChanged
@@ -32,7 +31,7 @@ def check(arguments: argparse.Namespace) -> int:
 
 
 def _say_waiting(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    note(line)
 
 
 def _check(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
@@ -67,10 +66,10 @@ def _check(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
         print_changes(comparison)
         noise = [f"{r.code}: {sanitise(line)}" for r in results for line in r.stderr]
         for line in [*warnings, *dict.fromkeys(noise)]:
-            print(line, file=sys.stderr)
+            note(line)
         for error in (refused, failure):
             if error is not None:
-                print(error, file=sys.stderr)
+                note(str(error))
         for code, name in names.items():
             tested = [r for r in results if r.code == code and r.findings]
             if arguments.quiet:

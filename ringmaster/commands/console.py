@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from typing import Any, TextIO
 
-from ringmaster.errors import StoreUnwritable
+from ringmaster.errors import StoreUnwritable, visible
 from ringmaster.reporting.outlet import Outlet, outlet_of, through
 from ringmaster.reporting.text import ENCODING_ERRORS
 
@@ -101,7 +101,12 @@ def _close(stream: TextIO, deadline: float) -> OSError | None:
 
 def complain(message: str) -> None:
     """Print a message of the program to standard error."""
-    print(f"ringmaster: {message}", file=sys.stderr)
+    note(f"ringmaster: {message}")
+
+
+def note(text: str) -> None:
+    """Print lines to standard error, with escapes for what a terminal obeys."""
+    print(visible(text), file=sys.stderr, flush=True)
 
 
 def say(text: str) -> None:

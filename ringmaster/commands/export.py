@@ -22,7 +22,12 @@ def export(arguments: argparse.Namespace) -> int:
         raise UsageError("--void is for games; use it without --trajectory")
     results = load(arguments.control_file, safe=arguments.safe)
     for line in export_results(
-        results, format, output, void=arguments.void, trajectory=arguments.trajectory
+        results,
+        format,
+        output,
+        void=arguments.void,
+        trajectory=arguments.trajectory,
+        raw=arguments.raw,
     ):
         complain(line)
     return DONE

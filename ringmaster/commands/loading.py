@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ringmaster.commands.console import note
 from ringmaster.control.changes import MOST, Comparison
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.reporting.text import sanitise
@@ -29,7 +29,7 @@ def print_programs(loaded: LoadedCompetition) -> None:
         folder = f" in {player.cwd}" if player.cwd else ""
         programs[sanitise(shlex.join(words) + folder)] = None
     for program in programs:
-        print(f"--safe: the control file starts {program}", file=sys.stderr)
+        note(f"--safe: the control file starts {program}")
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def accepted(arguments: argparse.Namespace) -> Iterator[tuple[LoadedCompetition,
 def print_changes(comparison: Comparison) -> None:
     """Print the changes since the last run to standard error."""
     for text in comparison.texts(MOST):
-        print(f"changed since the last run: {text}", file=sys.stderr)
+        note(f"changed since the last run: {text}")
 
 
 def restore(loaded: LoadedCompetition, store: Store | None) -> int:

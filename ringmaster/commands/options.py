@@ -395,6 +395,7 @@ OPTIONS: tuple[Option, ...] = (
             verbs=("export", "export-parameters", "import", "plot", "positions"),
         ),
         Option("--void", "export void games too"),
+        Option("--raw", "export the engines' text as it is, also for a spreadsheet or terminal"),
         Option(
             "--trajectory", "export the tuned values after each iteration of a spsa or texel tune"
         ),

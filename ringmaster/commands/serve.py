@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -45,7 +46,9 @@ def beside_a_run(path: Path, port: int, safe: bool) -> Iterator[str]:
     """Serve the page of a run in a process of its own; give its address, "" after a failure."""
     # its own session: Ctrl-C in the terminal is for the run
     server = subprocess.Popen(
-        [sys.executable, "-m", "ringmaster.server", str(path), str(port), *["--safe"] * safe],
+        # -P: the current folder holds the user's files, not ours
+        [sys.executable, "-Pm", "ringmaster.server", str(path), str(port), *["--safe"] * safe],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 
-from ringmaster.commands.console import DONE, REPORTED, say, say_data
+from ringmaster.commands.console import DONE, REPORTED, note, say, say_data
 from ringmaster.commands.loading import accepted, compared, print_changes, restore
 from ringmaster.errors import UsageError
 from ringmaster.storage.paths import OutputPaths
@@ -30,7 +29,7 @@ def show(arguments: argparse.Namespace) -> int:
         # the summary of a tree may have a million nodes
         summary = loaded.summary(store, in_progress) if arguments.json else {}
     for warning in loaded.warnings():
-        print(warning, file=sys.stderr)
+        note(warning)
     if arguments.json:
         say_data({**summary, "changes": changes})
     else:

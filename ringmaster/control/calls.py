@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import stat
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -197,6 +198,9 @@ class ParameterReader:
         if format is not None and not isinstance(format, str):
             raise UsageError(f"{NAME}: format {shown(format)} is not a name in quotes")
         try:
+            mode = os.stat(path).st_mode
+            if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):  # reading may not end
+                raise ParameterFileError(f"{file}: is not a regular file")
             with open(path, "rb") as stream:
                 data = stream.read(LARGEST + 1)
         except (OSError, ValueError) as error:

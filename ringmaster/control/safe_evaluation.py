@@ -23,13 +23,17 @@ from ringmaster.control.safe_functions import (
     scope_of,
     signature_of,
 )
-from ringmaster.control.safe_limits import ITERATORS, MODULES, Limits
+from ringmaster.control.safe_limits import ITERATORS, MODULES, MOST_CALL_STEPS, Limits
 from ringmaster.control.source import PLACE, Source
 from ringmaster.errors import SafeModeError
 from ringmaster.model.function_source import bound_names
 
 #: Calls of functions of the file inside each other.
 MOST_CALLS: Final = 50
+#: Named arguments of a call.
+MOST_NAMED: Final = 200
+#: Steps to read a parameter file.
+FILE: Final = 20_000
 _MODULES: Final = {module.__name__: module for module in MODULES}
 
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -58,6 +62,8 @@ class SafeEvaluator:
         self.limits = Limits()
         self._source = source
         self._calls = 0
+        self._bound: dict[ast.AST, frozenset[str]] = {}
+        self._statement: ast.stmt = tree.body[0]
         self._places: dict[str, ast.stmt] = {}
         self._frozen: dict[int, Any] | None = None
 
@@ -69,7 +75,7 @@ class SafeEvaluator:
                 try:
                     self.limits.read(value)
                 except SafeModeError as error:
-                    self._note(error, self._places.get(name, self.tree.body[0]))
+                    self._note(error, self._places.get(name, self._statement))
                     raise
         except _Leave as left:
             outside = SafeModeError("this is outside of a function or loop")
@@ -81,7 +87,7 @@ class SafeEvaluator:
 
     def call_later(self, function: SafeFunction, args: list[Any], named: dict[str, Any]) -> Any:
         """Return the result of a call by the competition, with new limits."""
-        self.limits = Limits(self._frozen)
+        self.limits = Limits(MOST_CALL_STEPS, self._frozen)
         self._calls = 0
         try:
             result = self._invoke(function, args, named)
@@ -96,12 +102,15 @@ class SafeEvaluator:
         return new
 
     def _note(self, error: BaseException, node: ast.expr | ast.stmt) -> None:
-        vars(error).setdefault(PLACE, node_span(node, self._source))
+        if PLACE not in vars(error):
+            vars(error)[PLACE] = node_span(node, self._source)
 
     # statements
 
     def _block(self, body: Sequence[ast.stmt], scope: Scope | None) -> None:
         for statement in body:
+            if scope is None:
+                self._statement = statement
             self.limits.spend(1)
             execute = _STATEMENTS.get(type(statement))
             try:
@@ -138,7 +147,7 @@ class SafeEvaluator:
     def _augassign(self, node: ast.AugAssign, scope: Scope | None) -> None:
         target = node.target
         if isinstance(target, ast.Subscript):
-            owner, index = self.value(target.value, scope), self.value(target.slice, scope)
+            owner, index = self.value(target.value, scope), self._index(target.slice, scope)
             changed = self._changed(
                 node.op, self.limits.item(owner, index), self.value(node.value, scope)
             )
@@ -197,7 +206,6 @@ class SafeEvaluator:
 
     def _functiondef(self, node: ast.FunctionDef, scope: Scope | None) -> None:
         self._bind(node.name, self._function(node, scope), scope)
-        self._places[node.name] = node
 
     def _import(self, node: ast.Import, scope: Scope | None) -> None:
         for alias in node.names:
@@ -220,6 +228,7 @@ class SafeEvaluator:
     def _bind(self, name: str, value: Any, scope: Scope | None) -> None:
         if scope is None:
             self.namespace[name] = value
+            self._places[name] = self._statement
         else:
             scope.values[name] = value
 
@@ -228,7 +237,7 @@ class SafeEvaluator:
             case ast.Name(id=name):
                 self._bind(name, value, scope)
             case ast.Subscript(value=owner, slice=index):
-                self.limits.set_item(self.value(owner, scope), self.value(index, scope), value)
+                self.limits.set_item(self.value(owner, scope), self._index(index, scope), value)
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 self._unpack(parts, self.limits.list_of(value), scope)
             case _:
@@ -360,9 +369,11 @@ class SafeEvaluator:
         return value
 
     def _subscript(self, node: ast.Subscript, scope: Scope | None) -> Any:
-        return self.limits.item(self.value(node.value, scope), self.value(node.slice, scope))
+        return self.limits.item(self.value(node.value, scope), self._index(node.slice, scope))
 
-    def _slice(self, node: ast.Slice, scope: Scope | None) -> Any:
+    def _index(self, node: ast.expr, scope: Scope | None) -> Any:
+        if not isinstance(node, ast.Slice):
+            return self.value(node, scope)
         parts = (node.lower, node.upper, node.step)
         return slice(*(None if part is None else self.value(part, scope) for part in parts))
 
@@ -407,10 +418,16 @@ class SafeEvaluator:
     def _items(self, node: _Comprehension, scope: Scope | None) -> Iterator[Any]:
         """Return an iterator over a comprehension; its first list is evaluated at once."""
         first = self.limits.lazy(self.value(node.generators[0].iter, scope))
-        names: frozenset[str] = frozenset().union(
-            *(bound_names(ast.Expr(loop.target)) for loop in node.generators)
-        )
-        return self._loop(node, 0, first, Scope(names, scope, True))
+        return self._loop(node, 0, first, Scope(self._names_bound(node), scope, True))
+
+    def _names_bound(self, node: ast.AST) -> frozenset[str]:
+        """Return the names that belong to a function or comprehension."""
+        if node not in self._bound:
+            parts = (
+                [g.target for g in node.generators] if isinstance(node, _Comprehension) else [node]
+            )
+            self._bound[node] = frozenset().union(*map(bound_names, parts))
+        return self._bound[node]
 
     def _loop(
         self, node: _Comprehension, number: int, items: Iterator[Any], scope: Scope
@@ -433,7 +450,9 @@ class SafeEvaluator:
     def _function(self, node: ast.FunctionDef | ast.Lambda, scope: Scope | None) -> SafeFunction:
         defaults = self._values(node.args.defaults, scope)
         named = [EMPTY if d is None else self.value(d, scope) for d in node.args.kw_defaults]
-        return SafeFunction(self, node, scope, signature_of(node.args, defaults, named))
+        own = self._names_bound(node)
+        self.limits.spend(len(own))
+        return SafeFunction(self, node, scope, own, signature_of(node.args, defaults, named))
 
     def _call(self, node: ast.Call, scope: Scope | None) -> Any:
         function, method = None, ""
@@ -454,11 +473,16 @@ class SafeEvaluator:
                 raise TypeError("argument after ** must be a dictionary with strings as keys")
             if not named.keys().isdisjoint(value):
                 raise TypeError("got multiple values for a keyword argument")
+            self.limits.create(len(value))
             named |= value
+            if len(named) > MOST_NAMED:
+                raise SafeModeError(f"more than {MOST_NAMED} named arguments in safe mode")
         if method == "sort" and isinstance(function, list):
             return sort(self, function, *args, **named)
         if method:
             return self.limits.method(function, method, args, named)
+        if isinstance(function, ParameterReader):
+            self.limits.spend(FILE)
         if isinstance(function, Recorder | ParameterReader):
             place = node_span(node, self._source)
             return function.called((place.line, place.column), *args, **named)
@@ -471,11 +495,12 @@ class SafeEvaluator:
         guard = guard_of(function)
         if guard is not None:
             return self.limits.checked(guard(self, *args, **named))
-        if isinstance(function, Recorder | ParameterReader):
+        if isinstance(function, Recorder):
             return function.called(None, *args, **named)
         raise TypeError(f"{type(function).__name__!r} object is not callable")
 
     def _invoke(self, function: SafeFunction, args: list[Any], named: dict[str, Any]) -> Any:
+        self.limits.spend(len(function.__signature__.parameters))
         try:
             bound = function.__signature__.bind(*args, **named)
         except TypeError as error:
@@ -535,7 +560,6 @@ _EXPRESSIONS: Final[Mapping[type, Callable[..., Any]]] = {
     ast.NamedExpr: SafeEvaluator._namedexpr,
     ast.Set: SafeEvaluator._set,
     ast.SetComp: SafeEvaluator._setcomp,
-    ast.Slice: SafeEvaluator._slice,
     ast.Subscript: SafeEvaluator._subscript,
     ast.Tuple: SafeEvaluator._tuple,
     ast.UnaryOp: SafeEvaluator._unaryop,

@@ -11,7 +11,6 @@ from ringmaster.control.safe_limits import VIEWS
 from ringmaster.model.function_source import (
     FunctionParts,
     Interpreted,
-    bound_names,
     definition_source,
     names_read,
 )
@@ -62,6 +61,7 @@ class SafeFunction(Interpreted):
         evaluator: Evaluator,
         node: ast.FunctionDef | ast.Lambda,
         scope: Scope | None,
+        own: frozenset[str],
         signature: inspect.Signature,
     ) -> None:
         self.__name__ = node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
@@ -69,7 +69,7 @@ class SafeFunction(Interpreted):
         self._evaluator = evaluator
         self.node = node
         self.scope = scope
-        self.own = bound_names(node)
+        self.own = own
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         return self._evaluator.call_later(self, [*args], named)
@@ -84,7 +84,7 @@ class SafeFunction(Interpreted):
 
     def parts(self) -> FunctionParts:
         """Return its source and the names that it uses."""
-        chains = list(names_read(self.node))
+        chains = names_read(self.node)
         enclosed = {}
         for name in sorted({chain[0] for chain in chains}):
             scope = scope_of(name, self.scope)

@@ -19,8 +19,10 @@ from typing import Any, Final
 from ringmaster.errors import SafeModeError
 from ringmaster.model.settings import Call
 
-#: Steps of the evaluation of a file, and of each later call of one of its functions.
+#: Steps of the evaluation of a file.
 MOST_STEPS: Final = 200_000
+#: Steps of each later call of one of its functions.
+MOST_CALL_STEPS: Final = 50_000
 #: Items and characters / 16 that are created meanwhile; deleted ones count.
 MOST_ITEMS: Final = 500_000
 MOST_TEXT: Final = 100_000
@@ -110,19 +112,20 @@ _CONVERSION: Final = re.compile(
 class Limits:
     """Counts the steps and the memory of an evaluation.
 
+    steps   that are allowed
     frozen  ids of containers that cannot be changed
     """
 
-    def __init__(self, frozen: Mapping[int, Any] | None = None) -> None:
-        self.steps = MOST_STEPS
+    def __init__(self, steps: int = MOST_STEPS, frozen: Mapping[int, Any] | None = None) -> None:
+        self._steps = self._left = steps
         self._room = MOST_ITEMS
         self._frozen: Mapping[int, Any] = {} if frozen is None else frozen
 
     def spend(self, steps: int) -> None:
         """Count steps.  Raises SafeModeError."""
-        self.steps -= steps
-        if self.steps < 0:
-            raise SafeModeError(f"more than {MOST_STEPS} steps of evaluation in safe mode")
+        self._left -= steps
+        if self._left < 0:
+            raise SafeModeError(f"more than {self._steps} steps of evaluation in safe mode")
 
     def create(self, items: int) -> None:
         """Count items of a list that will be created.  Raises SafeModeError."""
@@ -142,11 +145,13 @@ class Limits:
             return 2 + len(value) * (4 if value.isascii() else 10)
         if kind is int:
             return 2 + int(value.bit_length()) // 3
+        if kind is range:
+            return 3 * MOST_BITS
         if kind is Call:
             size = len(value.kind) + self.measure(value.args, level)
             return size + self.measure(value.kwargs, level)
         if kind not in (list, tuple, set, dict, *VIEWS):
-            return 100
+            return 200
         if level > DEEPEST:
             raise SafeModeError("lists are nested too deeply for safe mode")
         self.spend(3 + len(value) // 2)
@@ -162,7 +167,7 @@ class Limits:
 
     def read(self, value: Any) -> None:
         """Count the steps of an operation that reads all of a value."""
-        self.spend(1 + self.measure(value) // 64)
+        self.spend(1 + self.measure(value) // 16)
 
     def key(self, key: Any, size: int) -> None:
         """Count the search of a key in a dictionary of some size.
@@ -214,8 +219,12 @@ class Limits:
 
     def list_of(self, value: Any) -> list[Any]:
         """Return the items of a value."""
-        if isinstance(value, _SIZED):
+        if isinstance(value, range):
+            bits = (abs(value.start) + abs(value.stop)).bit_length()
+            self.create(len(value) * (1 + bits // 256))
+        elif isinstance(value, _SIZED):
             self.create(len(value))
+        if isinstance(value, _SIZED):
             return list(value)
         items = []
         for item in iter(value):
@@ -245,7 +254,7 @@ class Limits:
     def _check_bits(self, kind: type, left: int, right: int) -> None:
         bits = 0
         if kind is ast.Pow and right > 0:
-            bits = left.bit_length() * right if abs(left) > 1 else 1
+            bits = (left.bit_length() - 1) * right
         elif kind is ast.LShift and left:
             bits = left.bit_length() + right
         if bits > MOST_BITS:
@@ -282,10 +291,15 @@ class Limits:
         if not isinstance(value, _SUBSCRIPTED):
             raise TypeError(f"{type(value).__name__!r} object is not subscriptable")
         if isinstance(value, dict):
-            self.key(index, len(value))
+            self._index_key(value, index)
         elif isinstance(index, slice):
             self.create(len(range(*index.indices(len(value)))))
         return value[index]
+
+    def _index_key(self, value: dict[Any, Any], index: Any) -> None:
+        if isinstance(index, slice):  # Python 3.12 accepts it
+            raise TypeError("unhashable type: 'slice'")
+        self.key(index, len(value))
 
     def set_item(self, value: Any, index: Any, item: Any) -> None:
         """Set the item or the slice of a list or dictionary."""
@@ -294,8 +308,9 @@ class Limits:
         self.change(value)
         self.create(2)
         if isinstance(value, dict):
-            self.key(index, len(value))
+            self._index_key(value, index)
         elif isinstance(index, slice):
+            self.spend(1 + len(value) // 64)
             item = self.list_of(item)
         value[index] = item
 
@@ -372,9 +387,11 @@ class Limits:
         elif name in ("count", "index", "copy") or (kind is list and name == "remove"):
             self.read(value)
             self.read(args)
-        if kind is list or name == "copy":
+        if name == "copy":
+            self.create(len(value))
+        elif kind is list and name != "append":
             # an item may move all the others
-            self.create(0 if name == "append" else len(value))
+            self.spend(1 + len(value) // 64)
         if kind in (dict, set) and name in _KEYED and args:
             self.key(args[0], len(value))
         if kind is dict and name == "update":

@@ -15,11 +15,14 @@ from typing import Any, Final, TypeVar
 from ringmaster.control import safe_strings
 from ringmaster.control.safe_parser import Tree, lark_tree, refusal, span_of, trees_in
 from ringmaster.control.source import ControlFileProblems, Source, Span
+from ringmaster.errors import shown
 
 #: Characters of a control file in safe mode.
 MOST_CHARACTERS: Final = 100_000
 #: Levels of nesting, of brackets, blocks and operators.
 DEEPEST: Final = 60
+#: Characters of a name.
+LONGEST_NAME: Final = 100
 
 #: Syntax that is refused by its name, by lark's rules.
 _REFUSED: Final = {
@@ -174,6 +177,8 @@ class Builder:
     def _stmt_if_stmt(self, node: Tree) -> ast.stmt:
         test, body, elifs, last = node.children
         orelse = self.statements(last)
+        if len(elifs.children) > DEEPEST:
+            raise self._refuse(node, f"more than {DEEPEST} elif in a row")
         for clause in reversed(trees_in(elifs)):
             orelse = [self._at(self._if(clause.children, orelse), clause, last or node)]
         return self._if([test, body], orelse)
@@ -298,8 +303,8 @@ class Builder:
     def _name(self, node: Tree) -> str:
         # CPython does the same with names
         name = unicodedata.normalize("NFKC", str(node.children[0]))
-        if not name.isidentifier():
-            raise self._refuse(node, f"{name!r} is not a name")
+        if not name.isidentifier() or len(name) > LONGEST_NAME:
+            raise self._refuse(node, f"{shown(name)} is not a name")
         return name
 
     def _expr_var(self, node: Tree) -> ast.expr:

@@ -213,7 +213,10 @@ class Channel:
                 for fd, _ in self._poll.poll(timeout):
                     if fd == stdout:
                         if self._is_answered(exchange, self._read_lines()):
-                            return self._seen - start - self._standstill(self._seen - beat)
+                            elapsed = self._seen - start
+                            if elapsed > _STANDSTILL:
+                                elapsed -= self._standstill(self._seen - beat)
+                            return elapsed
                     elif fd == self._exit:
                         has_exited = True
                     else:

@@ -4,6 +4,7 @@ positions.  The memory does not depend on the number of games."""
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
@@ -14,7 +15,7 @@ from typing import Any, BinaryIO, Protocol
 import msgspec
 
 from ringmaster.competitions.competition import Trajectory
-from ringmaster.errors import RingmasterError, UsageError
+from ringmaster.errors import OBEYED, RingmasterError, UsageError, visible
 from ringmaster.export.output import check_output, open_output
 from ringmaster.export.records import write_positions, write_records
 from ringmaster.model.players import GameName
@@ -81,20 +82,40 @@ class TrajectoryTable:
         return (dict(zip(names, row, strict=True)) for row in self._course.rows())
 
 
-def write_csv(table: Table, stream: BinaryIO) -> None:
+def write_csv(table: Table, stream: BinaryIO, raw: bool) -> None:
     """Write CSV (RFC 4180) in UTF-8.
 
-    Unknown values are empty, truth values are "true" and "false".  Engine text is quoted and not
-    changed otherwise.
+    Unknown values are empty, truth values are "true" and "false".
+
+    raw  write text as recorded; else with escapes for what a terminal obeys, and an apostrophe
+         before what a spreadsheet takes for a formula
     """
     writer = csv.writer(_Encoding(stream))
-    writer.writerow([name for name, _ in table.columns])
+    cell = _raw_cell if raw else _cell
+    writer.writerow([cell(name) for name, _ in table.columns])
     # a column of text may have truth values
     if all(kind in ("integer", "number") for _, kind in table.columns):
         writer.writerows(table.rows())
         return
     for row in table.rows():
-        writer.writerow([_BOOLEANS[v] if isinstance(v, bool) else v for v in row])
+        writer.writerow(map(cell, row))
+
+
+def _raw_cell(value: Value) -> Value:
+    return _BOOLEANS[value] if isinstance(value, bool) else value
+
+
+def _cell(value: Value) -> Value:
+    if type(value) is str:
+        text = visible(value)
+        is_formula = text.startswith(_FORMULAS) and not _NUMBER.fullmatch(text)
+        return f"'{text}" if is_formula else text
+    return _raw_cell(value)
+
+
+#: Beginnings of formulas: https://owasp.org/www-community/attacks/CSV_Injection
+_FORMULAS = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 class _Encoding:
@@ -110,11 +131,22 @@ class _Encoding:
 _BOOLEANS = {True: "true", False: "false"}
 
 
-def write_jsonl(table: Table, stream: BinaryIO) -> None:
-    """Write one JSON object a line.  Unknown values are null."""
+def write_jsonl(table: Table, stream: BinaryIO, raw: bool) -> None:
+    """Write one JSON object a line.  Unknown values are null.
+
+    raw  write all characters but C0 as they are; else escape what a terminal obeys
+    """
     encode = msgspec.json.Encoder().encode
     for row in table.objects():
-        stream.write(encode(row) + b"\n")
+        line = encode(row)
+        if not raw and _NOT_PLAIN.search(line):
+            # outside of text there is no such character
+            line = _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", line.decode()).encode()
+        stream.write(line + b"\n")
+
+
+_NOT_PLAIN = re.compile(rb"[\x7f-\xff]")
+_OBEYED = re.compile(f"[{OBEYED}]")
 
 
 def _object(names: list[str], game: Game) -> dict[str, Any]:
@@ -124,8 +156,11 @@ def _object(names: list[str], game: Game) -> dict[str, Any]:
     return row
 
 
-def write_parquet(table: Table, stream: BinaryIO) -> None:
-    """Write Parquet in groups of GROUP rows.  Raises RingmasterError without pyarrow."""
+def write_parquet(table: Table, stream: BinaryIO, raw: bool) -> None:
+    """Write Parquet, text as recorded, in groups of GROUP rows.
+
+    Raises RingmasterError without pyarrow.
+    """
     try:
         import pyarrow
         import pyarrow.parquet
@@ -164,7 +199,7 @@ def _text(value: Value) -> str:
     return _BOOLEANS[value] if isinstance(value, bool) else str(value)
 
 
-_TABLES: dict[str, Callable[[Table, BinaryIO], None]] = {
+_TABLES: dict[str, Callable[[Table, BinaryIO, bool], None]] = {
     "csv": write_csv,
     "jsonl": write_jsonl,
     "parquet": write_parquet,
@@ -191,12 +226,14 @@ def export_results(
     *,
     void: bool = False,
     trajectory: bool = False,
+    raw: bool = False,
 ) -> list[str]:
     """Write results in one of FORMATS; return notes on missing game records.
 
     output      None for standard output
     void        with void games
     trajectory  with a tune's iterations instead of games
+    raw         with the text of a table as it was recorded
 
     Raises UsageError for an impossible format or file, StoreError, BrokenPipeError.
     """
@@ -219,7 +256,7 @@ def export_results(
             return write_records(results, format, stream, void)
         course = results.course if trajectory else None
         table = GameTable(results, void) if course is None else TrajectoryTable(course)
-        _TABLES[format](table, stream)
+        _TABLES[format](table, stream, raw)
         return [course.note] if course is not None and course.note else []
 
 

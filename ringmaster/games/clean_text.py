@@ -9,12 +9,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-#: C0 and C1 controls, line and paragraph separators, and bidirectional overrides, which
-#: reorder a line on the terminal.
-_CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
-_CONTROLS_BUT_NEWLINE: Final = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+"
-)
+from ringmaster.errors import OBEYED
+
+_CONTROLS: Final = re.compile(rf"[\t\n{OBEYED}]+")
+_CONTROLS_BUT_NEWLINE: Final = re.compile(rf"[\t{OBEYED}]+")
 _SURROGATES: Final = re.compile(r"[\ud800-\udfff]")
 _NEWLINES: Final = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
 

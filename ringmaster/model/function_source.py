@@ -182,21 +182,29 @@ def _without_docstrings(tree: _Tree) -> _Tree:
     return tree
 
 
+@functools.lru_cache(maxsize=64)
 def definition_source(node: ast.FunctionDef | ast.Lambda, tree: ast.Module) -> str:
     """Return what `function_source` returns, for a definition in a tree."""
-    nodes: list[ast.AST] = [node]
-    if isinstance(node, ast.Lambda):
-        shape = _dumped(node)
-        lambdas = (n for n in ast.walk(tree) if isinstance(n, ast.Lambda))
-        nodes = [n for n in lambdas if n.lineno == node.lineno and _dumped(n) == shape]
-    return "\n".join(ast.unparse(_without_docstrings(copy.deepcopy(n))) for n in nodes)
+    if isinstance(node, ast.FunctionDef):
+        return ast.unparse(_without_docstrings(copy.deepcopy(node)))
+    return _lambda_sources(tree)[node]
 
 
-def _dumped(node: ast.Lambda) -> str:
-    """Return a lambda without its defaults as text."""
-    given = node.args
-    names = [arg.arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
-    return f"{names} {given.vararg} {given.kwarg} {ast.dump(node.body)}"
+@functools.lru_cache(maxsize=2)
+def _lambda_sources(tree: ast.Module) -> dict[ast.Lambda, str]:
+    """Return for each lambda the source of those of its line that do the same."""
+    groups: dict[tuple[object, ...], list[ast.Lambda]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda):
+            given = node.args
+            names = [arg.arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+            more = [arg and arg.arg for arg in (given.vararg, given.kwarg)]
+            key = (node.lineno, *names, "*", *more, ast.dump(node.body))
+            groups.setdefault(key, []).append(node)
+    sources: dict[ast.Lambda, str] = {}
+    for group in groups.values():
+        sources |= dict.fromkeys(group, "\n".join(map(ast.unparse, group)))
+    return sources
 
 
 def bound_names(node: ast.AST) -> frozenset[str]:
@@ -232,11 +240,12 @@ def bound_names(node: ast.AST) -> frozenset[str]:
     return frozenset(found)
 
 
-def names_read(node: ast.FunctionDef | ast.Lambda) -> Iterator[tuple[str, ...]]:
-    """Yield the names from outside that a function reads, each with its attributes."""
+@functools.lru_cache(maxsize=64)
+def names_read(node: ast.FunctionDef | ast.Lambda) -> list[tuple[str, ...]]:
+    """Return the names from outside that a function reads, each with its attributes."""
     body = node.body if isinstance(node, ast.FunctionDef) else [node.body]
-    for part in body:
-        yield from _read(part, bound_names(node))
+    own = bound_names(node)
+    return [*dict.fromkeys(chain for part in body for chain in _read(part, own))]
 
 
 def _read(node: ast.AST, bound: frozenset[str]) -> Iterator[tuple[str, ...]]:

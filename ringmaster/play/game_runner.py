@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
+from ringmaster.engines.channel import Channel
 from ringmaster.engines.engine import Engine, Limits, Thought, cut, start_timeout
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.errors import (
@@ -110,6 +111,8 @@ class GameRunner:
         self._played: list[PlayedMove] = []
         self._started = 0.0
         self._game: Game | None = None
+        #: The conversations with the engines, once both are ready.
+        self._channels: tuple[Channel, ...] = ()
         self._explained: tuple[bool, ...] = (False, False)
         #: Findings about engines that were started for this game.
         self._remarks: list[str] = []
@@ -175,7 +178,9 @@ class GameRunner:
             engine.start_game(self.job.settings, self.job.opening, colour)
             if has_played[colour]:
                 self._meters[colour].begin_kept()
-            engine.channel.stood_still = 0
+        self._channels = tuple(engine.channel for engine in self.engines)
+        for channel in self._channels:
+            channel.stood_still = 0
 
     def _detach(self, transcript: GameTranscript) -> None:
         for engine in self.engines:
@@ -288,8 +293,10 @@ class GameRunner:
         except EngineRefused as error:
             detail = f"{engine.player.code} failed to move: {error}"
             return self._referee.loss(mover, "refused", detail)
-        if engine.channel.stood_still and (void := self._after_standstill(mover)) is not None:
-            return void
+        if self._channels[mover].stood_still:
+            void = self._after_standstill(mover)
+            if void is not None:
+                return void
         elapsed = thought.elapsed_ns
         if not clock.charge(elapsed):
             spent = elapsed / 1e9
@@ -306,8 +313,10 @@ class GameRunner:
     def _after_standstill(self, mover: int) -> Settlement | None:
         """Return a settlement if the referee stood still for too long a part of the mover's
         time: its clock, or the engine's own, is wrong then."""
-        channel = self.engines[mover].channel
+        channel = self._channels[mover]
         gap, channel.stood_still = channel.stood_still, 0
+        if not gap:
+            return None
         allowance = self._clocks[mover].allowance()
         detail = (
             f"the computer or the worker stood still for at least {gap / 1e9:.1f} s while "
@@ -324,7 +333,8 @@ class GameRunner:
         """Settle a game after a timeout: a loss on time if the mover answers `stop` or is
         gone, else a stall; no loss if the referee stood still."""
         engine = self.engines[mover]
-        if engine.channel.stood_still and (void := self._after_standstill(mover)) is not None:
+        void = self._after_standstill(mover)
+        if void is not None:
             return void
         seconds = engine.stop_thinking(STOP_GRACE)
         detail = f"{engine.player.code}: {error}"

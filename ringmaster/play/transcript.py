@@ -10,6 +10,8 @@ import time
 from collections import deque
 from typing import TextIO
 
+from ringmaster.errors import visible
+
 #: Bytes of a game's beginning that are written as they come.
 MAX_WRITTEN = 4 << 20
 #: Bytes kept in memory of the end of a game.
@@ -69,7 +71,7 @@ class FileTranscript:
             return
         try:
             for line in data.split(b"\n"):
-                text = line.rstrip(b"\r").decode("ascii", "backslashreplace")
+                text = visible(line.rstrip(b"\r").decode("ascii", "backslashreplace"))
                 self._room -= self._file.write(f"{now:10.4f} {code} {direction} {text}\n")
         except OSError as error:
             self._fail(error)

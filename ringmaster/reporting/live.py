@@ -91,7 +91,8 @@ class LineWriter:
         """Write the sanitised lines of `text` and flush."""
         if self._broken:
             return
-        lines = [sanitise(line, LINE_LIMIT) for line in text.splitlines()] or [""]
+        # not splitlines: an engine's U+2028 must not begin a line
+        lines = [sanitise(line, LINE_LIMIT) for line in text.split("\n")]
         try:
             self._stream.write("\n".join(lines) + "\n")
             self._stream.flush()

@@ -177,7 +177,7 @@ class TerminalDisplay(Display):
             text, style = self._unprinted.popleft()
             lines += [
                 self._styled(sanitise(line, LINE_LIMIT), style) + "\r\n"
-                for line in text.splitlines()
+                for line in text.split("\n")
             ]
         self._screen.write(control + "".join(lines))
 

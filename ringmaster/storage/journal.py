@@ -7,31 +7,22 @@ history a line short, or half a line; the next run adds the rest (`complete_hist
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ringmaster.errors import StoreUnwritable
+from ringmaster.errors import StoreUnwritable, visible
 
 #: Bytes at the end of the history that are searched for a line.
 _TAIL = 1 << 20
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def one_line(text: str) -> str:
     """Return text without characters that end a line, move a cursor or turn the text."""
     if text.isprintable():
         return text
-    text = text.replace("\r", "").replace("\n", " | ")
-    text = text.encode("utf-8", "backslashreplace").decode()
-    return _CONTROL.sub(_escaped, text)
-
-
-def _escaped(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    return visible(text.replace("\r", "").replace("\n", " | "))
 
 
 class _Appended:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -160,3 +161,8 @@ def test_function_that_mentions_it_can_be_compared(folder: Path) -> None:
     loaded = load_control(folder, 'read_parameters("p.csv")')
     reader = loaded.control_file.namespace["read_parameters"]
     assert canonical(reader) == {"$": "name", "text": "read_parameters"}
+
+
+def test_file_whose_reading_may_not_end_is_refused(folder: Path) -> None:
+    os.mkfifo(folder / "endless.csv")
+    assert "endless.csv: is not a regular file" in refused(folder, 'read_parameters("endless.csv")')

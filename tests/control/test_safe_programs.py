@@ -214,7 +214,7 @@ def agrees(program: str) -> bool:
     return True
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 @given(PROGRAM)
 def test_random_program_has_the_values_of_cpython(program: str) -> None:
     agrees(program)

@@ -147,6 +147,9 @@ class GtpEngine:
         data = os.fsencode(response)
         if self._flags["bad-utf8"] and name == "name":
             data = data.replace(b"Filler", faults.BAD_UTF8)
+        if self._flags["hostile"]:
+            for word in (b"Filler", b"fixed order"):
+                data = data.replace(word, faults.HOSTILE)
         makers = ("genmove", "gomill-genmove_ex", "kgs-genmove_cleanup")
         is_move = name in makers and sign == "="
         if is_move and self._flags["long-line"]:

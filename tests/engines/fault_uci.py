@@ -76,6 +76,8 @@ class FaultyEngine:
             answer = self._player.handle(line)
             if self._flags["bad-utf8"]:
                 answer = answer.replace(uci_player.NAME, faults.BAD_UTF8)
+            if self._flags["hostile"]:
+                answer = answer.replace(uci_player.NAME, faults.HOSTILE)
             if self._flags["no-uciok"]:
                 answer = answer.removesuffix(command.encode() + b"ok\n")
             self._faults.write(answer)
@@ -114,6 +116,8 @@ class FaultyEngine:
             info += b"info string " + b"x" * (self._flags["long-line"] - 12) + b"\n"
         if self._flags["bad-utf8"]:
             info += b"info string " + faults.BAD_UTF8 + b"\n"
+        if self._flags["hostile"]:
+            info += b"info string " + faults.HOSTILE + b"\n"
         self._faults.write(info)
         self._faults.write_move(b"bestmove " + os.fsencode(answer) + b"\n")
         if self._turns and self._ponders and self._flags["answer-early"]:

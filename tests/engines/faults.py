@@ -47,6 +47,7 @@ FLAGS: Table = {
     "illegal-move": ("N", int, 0, "the N-th move is illegal"),
     "bestmove": ("TEXT", str, None, "each move is this, word for word"),
     "bad-utf8": ("", str, False, "bytes that are no UTF-8, in its name and before moves"),
+    "hostile": ("", str, False, "HOSTILE in its name, before moves and on standard error"),
     "windows-newlines": ("", str, False, "lines end in CR LF"),
     "spawn-child": ("", str, False, "leave a child running that shares its pipes"),
     "daemon-child": ("", str, False, "leave a child in a session of its own, without pipes"),
@@ -65,6 +66,11 @@ FLAGS: Table = {
 }
 
 BAD_UTF8 = b"\xff\xfe \xc3\x28"
+#: What a terminal, a text editor and a spreadsheet might obey: a formula, an escape sequence,
+#: NUL, DEL, a C1 control, bidirectional marks and overrides, the end of a line, quotes, brackets.
+HOSTILE = (
+    "=HYPERLINK(1)\x1b]0;pwn\x07\x00\x7f\x9b2J\u202egnp\u2066\u200f\u061c\u2028\\]\"}'/;"
+).encode()
 
 
 class Faults:
@@ -123,6 +129,8 @@ class Faults:
         """Return the move to answer with, instead of an honest one."""
         self._moves += 1
         self._consume()
+        if self.flags["hostile"]:
+            os.write(2, HOSTILE + b"\n")
         lines = self.flags["flood-stderr"]
         if lines:
             text = b"".join(b"complaint %d\n" % i for i in range(lines))

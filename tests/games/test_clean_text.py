@@ -32,6 +32,7 @@ def test_lines_hold_no_control_character_but_newline(text: str) -> None:
 
 def test_control_characters_and_direction_overrides_become_a_space() -> None:
     assert one_line("\x1b[31mred\x07\r\nfoo\u202ebar\u2066") == "[31mred foo bar"
+    assert one_line("a\u061cb\u200ec\u200f\x7fd") == "a b c d"
     assert lines("a\r\nb\rc\x85d\u2028e\te\x1bf") == "a\nb\nc\nd\ne e f"
     assert one_line("\ud800x") == "\ufffdx"
 

@@ -110,3 +110,12 @@ def test_traffic_of_a_check_comes_first_in_the_transcript_of_the_game(tmp_path: 
     lines = [line.split(None, 1) for line in (tmp_path / "g.log").read_text().splitlines()]
     assert [line[1] for line in lines] == ["b > uci", "b > go nodes 1"]
     assert 0 <= float(lines[0][0]) <= float(lines[1][0])
+
+
+def test_transcript_has_no_character_that_a_terminal_obeys(tmp_path: Path) -> None:
+    transcript = FileTranscript(str(tmp_path / "log"))
+    transcript.note("a", "<", "id\tname \x1b[2J\0\x7f\x9b\u202e\r\nuciok".encode())
+    transcript.close()
+    first, second = (tmp_path / "log").read_text().split("\n")[:2]
+    assert first.endswith(r"a < id\tname \x1b[2J\x00\x7f\xc2\x9b\xe2\x80\xae".replace(r"\t", "\t"))
+    assert second.endswith("a < uciok")

@@ -137,6 +137,12 @@ def test_plain_output_never_has_control_codes() -> None:
     assert errors.getvalue() == "first\nsecond\ufffd\n"
 
 
+def test_engine_cannot_begin_a_line_of_its_own() -> None:
+    errors = io.StringIO()
+    PlainDisplay(io.StringIO(), errors).engine_errors(["0_0 a stderr: x\u2028\x85game 0_1: a won"])
+    assert errors.getvalue() == "0_0 a stderr: x game 0_1: a won\n"
+
+
 def test_engines_standard_error_goes_to_standard_error_made_harmless() -> None:
     for quiet in (True, False):
         stream, errors = io.StringIO(), io.StringIO()

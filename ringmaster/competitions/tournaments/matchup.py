@@ -194,6 +194,11 @@ class Tally(msgspec.Struct):
         return self.void - self.void_kinds.get("", {}).get(STANDSTILL, 0)
 
     @property
+    def lost_kinds(self) -> VoidKinds:
+        """Games lost by a fault, by player and reason."""
+        return dict(zip(self.players, self.forfeit_kinds, strict=True))
+
+    @property
     def known(self) -> int:
         """Games with a result."""
         return self.completed - self.total(3)

@@ -550,19 +550,10 @@ class Tournament(Competition):
         lines = []
         if self._withdrawn:
             lines.append(f"withdrawn: {', '.join(self._withdrawn)}")
-        void = sum(tally.void for tally in self.tallies.values())
-        if void:
+        if void := sum(tally.void for tally in self.tallies.values()):
             lines.append(void_line(self.void_kinds(), void))
-        if len(self.tallies) > 1:
-            # the table of a single matchup has them
-            lines += lost_line(
-                sum_void_kinds(
-                    [
-                        dict(zip(tally.players, tally.forfeit_kinds, strict=True))
-                        for tally in self.tallies.values()
-                    ]
-                )
-            )
+        if len(self.tallies) > 1:  # the table of a single matchup has them
+            lines += lost_line(sum_void_kinds([t.lost_kinds for t in self.tallies.values()]))
         for code in self._stopped():
             choices = remedy([code], self.values["withdrawn"], may_lose=self._may_lose)
             lines.append(f"player {code}: too many void games; {choices}")

@@ -1,11 +1,11 @@
 """Imitate a loss of power at every write of a run's store, and run on.
 
-    python benchmarks/power_loss.py [--games 40] [--every 10] [--short]
+    python benchmarks/power_loss.py [--games 40] [--every 11] [--short]
 
 A run is killed, and its database is put back as the disk may have it after a loss of power:
 the `-wal` is cut at each boundary of a frame, cut inside the next frame, and followed by zeros
 or by garbage; a checkpoint is cut after each page.  Each state is read: it has the first
-results of the run.  Every tenth is run on, and ends with the results of an uninterrupted run.
+results of the run.  Every eleventh is run on, and ends with the results of an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main() -> int:
     """Print the numbers of states by kind; return 1 if one is not as promised."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--games", type=int, default=40, help="of each matchup")
-    parser.add_argument("--every", type=int, default=10, help="run on from every N-th state")
+    parser.add_argument("--every", type=int, default=11, help="run on from every N-th state")
     parser.add_argument("--short", action="store_true", help="one game of each matchup")
     arguments = parser.parse_args()
     games, every = arguments.games, arguments.every

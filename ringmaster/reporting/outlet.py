@@ -10,6 +10,7 @@ import io
 import os
 import select
 import threading
+from contextlib import suppress
 from typing import TextIO
 
 #: Bytes that wait for a reader; later output is left out until they have been read.
@@ -40,9 +41,19 @@ class Outlet(io.RawIOBase):
                 self._waiting += data
                 self._changed.notify_all()
                 if self._thread is None:
-                    self._thread = threading.Thread(target=self._write, daemon=True)
-                    self._thread.start()
+                    self._begin()
         return len(data)
+
+    def _begin(self) -> None:
+        """Start the thread, or write at once where the system allows no more threads."""
+        thread = threading.Thread(target=self._write, daemon=True)
+        try:
+            thread.start()
+            self._thread = thread
+        except RuntimeError:
+            with suppress(OSError):
+                os.write(self._fd, self._waiting)
+            self._waiting.clear()
 
     def _write(self) -> None:
         while True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -29,6 +30,20 @@ def read(fd: int, size: int) -> bytes:
     while len(data) < size:
         data += os.read(fd, size - len(data))
     return data
+
+
+def test_without_a_thread_the_output_is_written_at_once(
+    pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    outlet = Outlet(pipe[1])
+    outlet.write(b"cannot start the reaper\n")
+    outlet.write(b"twice\n")
+    assert os.read(pipe[0], 100) == b"cannot start the reaper\ntwice\n"
+    assert outlet.is_settled()
 
 
 @pytest.mark.parametrize("blocking", [True, False])

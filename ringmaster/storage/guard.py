@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import struct
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
-from ringmaster.errors import StoreCorrupt, StoreReplaced
+from ringmaster.errors import StoreCorrupt, StoreReplaced, StoreUnpaired
 
 _HEADER = 100  # https://www.sqlite.org/fileformat.html, 1.3
 
@@ -122,7 +123,7 @@ def renew(connection: sqlite3.Connection) -> None:
 
 
 def check_pair(path: Path, alone: sqlite3.Connection, whole: sqlite3.Connection) -> None:
-    """Raise StoreCorrupt if a `-wal` does not belong to its file.
+    """Raise StoreUnpaired if a `-wal` does not belong to its file.
 
     alone  connection to the file without its `-wal`
     whole  connection to both
@@ -138,14 +139,56 @@ def check_pair(path: Path, alone: sqlite3.Connection, whole: sqlite3.Connection)
     except sqlite3.DatabaseError:
         return  # a kill during a checkpoint; SQLite repeats it
     if here not in (base, generation):
-        raise unpaired(path)
+        raise StoreUnpaired(
+            f"{path} and {path.name}-wal do not belong together: {path.name} may be an older copy "
+            f"that was put beside the -wal of a later run.  {_choice(path)}"
+        )
 
 
-def unpaired(path: Path) -> StoreCorrupt:
+def unreadable(path: Path, error: sqlite3.Error) -> StoreCorrupt:
     """Return the error for a file and a `-wal` that cannot be read together."""
     return StoreCorrupt(
-        f"{path} and {path.name}-wal do not belong together, or are damaged: {path.name} may be an "
-        "older copy that was put beside the -wal of a later run.  To use the copy, move "
-        f"{path.name}-wal and {path.name}-shm away; to use the later results, put back the "
-        f"{path.name} that was there"
+        f"{path} and {path.name}-wal do not belong together, or are damaged ({error}).  "
+        f"{_choice(path)}; if neither helps: ringmaster {path.stem}.ctl fsck"
     )
+
+
+def _choice(path: Path) -> str:
+    return (
+        f"To use the copy, move {path.name}-wal and {path.name}-shm away; to use the later "
+        f"results, put back the {path.name} that was there"
+    )
+
+
+def check_alone(path: Path) -> None:
+    """Raise StoreUnpaired for a `-wal` without its file, which SQLite would delete."""
+    if not _size(path) and _size(Path(f"{path}-wal")):
+        raise StoreUnpaired(
+            f"{path} is missing or empty, but {path.name}-wal has results of a run that was "
+            f"killed: put back the {path.name} that was there, or move {path.name}-wal and "
+            f"{path.name}-shm away to start over"
+        )
+
+
+def has_wal_header(path: Path) -> bool:
+    """Return whether a `-wal` can be read; without its header SQLite takes it for empty.
+
+    Source: https://www.sqlite.org/fileformat.html, 4.1.  Raises OSError.
+    """
+    with open(f"{path}-wal", "rb") as wal:
+        header = wal.read(32)
+    if len(header) < 32:
+        return False
+    order = "<" if header[3] == 0x82 else ">"
+    words = struct.unpack(f"{order}6I", header[:24])
+    if header[:4] not in (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"):
+        return False
+    sums = [0, 0]
+    for number, word in enumerate(words):
+        sums[number % 2] = (sums[number % 2] + word + sums[1 - number % 2]) % (1 << 32)
+    # the checksum itself is always big-endian
+    return sums == [*struct.unpack(">2I", header[24:])]
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0

@@ -26,12 +26,12 @@ from ringmaster.storage.copies import folder_of, new_name, write_copy
 from ringmaster.storage.guard import (
     check_alone,
     check_pair,
-    has_wal_header,
     renew,
     structure_faults,
     unreadable,
 )
 from ringmaster.storage.migrations import MIGRATIONS, check, check_header, migrate
+from ringmaster.storage.pages import wal_fault
 
 #: Seconds to wait for another process that writes.
 BUSY_TIMEOUT = 10.0
@@ -58,7 +58,7 @@ def decoding(path: Path) -> Iterator[None]:
     """Translate errors from a row with damaged data."""
     try:
         yield
-    except (ValueError, TypeError, KeyError, zlib.error) as error:
+    except (ValueError, TypeError, LookupError, RecursionError, zlib.error) as error:
         raise StoreCorrupt(_damaged(path, error)) from error
 
 
@@ -150,8 +150,9 @@ def _check_wal(path: Path) -> None:
     Closing a connection that may write would change a damaged file.  Raises StoreError,
     sqlite3.Error.
     """
-    if not has_wal_header(path):
-        raise StoreCorrupt(_damaged(path, "the -wal beside it cannot be read"))
+    fault = wal_fault(path)
+    if fault:
+        raise StoreCorrupt(_damaged(path, fault))
     try:
         with closing(_reader(path)) as whole, closing(_in_place(path)) as alone:
             check_pair(path, alone, whole)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import struct
 import tempfile
 import time
 from collections.abc import Iterator
@@ -168,26 +167,6 @@ def check_alone(path: Path) -> None:
             f"killed: put back the {path.name} that was there, or move {path.name}-wal and "
             f"{path.name}-shm away to start over"
         )
-
-
-def has_wal_header(path: Path) -> bool:
-    """Return whether a `-wal` can be read; without its header SQLite takes it for empty.
-
-    Source: https://www.sqlite.org/fileformat.html, 4.1.  Raises OSError.
-    """
-    with open(f"{path}-wal", "rb") as wal:
-        header = wal.read(32)
-    if len(header) < 32:
-        return False
-    order = "<" if header[3] == 0x82 else ">"
-    words = struct.unpack(f"{order}6I", header[:24])
-    if header[:4] not in (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"):
-        return False
-    sums = [0, 0]
-    for number, word in enumerate(words):
-        sums[number % 2] = (sums[number % 2] + word + sums[1 - number % 2]) % (1 << 32)
-    # the checksum itself is always big-endian
-    return sums == [*struct.unpack(">2I", header[24:])]
 
 
 def _size(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""Rows in the pages of a damaged SQLite file, found without its trees.
+"""Pages of a damaged SQLite file and of its `-wal`: rows that are found without trees.
 
 A damaged page of a tree hides all pages below it, and a `-wal` is read up to its first damaged
 frame only; the rows themselves may be whole.
@@ -15,6 +15,8 @@ from typing import Any, Final
 
 _LEAF: Final = 0x0D
 _HEADER, _FRAME, _WAL_HEADER = 100, 24, 32
+#: The first bytes of a `-wal` by the byte order of its checksums.
+_MAGIC: Final = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 _SIZES: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 
@@ -26,21 +28,58 @@ def leaf_rows(path: Path) -> Iterator[tuple[int, list[Any]]]:
     """
     size = _page_size(path)
     with path.open("rb") as file:
-        first = file.read(size)
         # the first page has the table of tables only
+        file.seek(size)
         while page := file.read(size):
             yield from _rows(page)
     wal = Path(f"{path}-wal")
-    if not first or not wal.exists():
+    if not wal.exists():
         return
     with wal.open("rb") as file:
+        # frames of earlier times have other salts; the header or a frame may be damaged
+        salts = {file.read(_WAL_HEADER)[16:24], file.read(_FRAME)[8:16]}
         file.seek(_WAL_HEADER)
-        salts = None
-        while frame := file.read(_FRAME + size):
-            # later frames are of earlier times
-            salts = salts or frame[8:16]
-            if frame[8:16] == salts:
+        while len(frame := file.read(_FRAME + size)) > _FRAME:
+            if frame[8:16] in salts:
                 yield from _rows(frame[_FRAME:])
+
+
+def wal_fault(path: Path) -> str:
+    """Return what SQLite would not read of a file's `-wal`, "" for what a kill leaves.
+
+    A power cut may leave half a transaction, but later ones only if many were made in its
+    last second.  Raises OSError.
+    """
+    size = _page_size(path)
+    with open(f"{path}-wal", "rb") as wal:
+        header = wal.read(_WAL_HEADER)
+        if len(header) < _WAL_HEADER or header[:4] not in _MAGIC:
+            return "the -wal beside it has no header"
+        order = "<" if header[3] == 0x82 else ">"
+        sums = _checksum(header[:24], order, (0, 0))
+        if sums != struct.unpack(">2I", header[24:]):
+            return "the header of its -wal is damaged"
+        number, broken, commits = 0, 0, 0
+        while len(frame := wal.read(_FRAME + size)) == _FRAME + size:
+            number += 1
+            is_new = frame[8:16] == header[16:24]
+            if not broken:
+                sums = _checksum(frame[_FRAME:], order, _checksum(frame[:8], order, sums))
+                is_whole = is_new and sums == struct.unpack(">2I", frame[16:24])
+                broken = 0 if is_whole else number
+            # frames of earlier times may follow the last one
+            if broken and is_new and frame[4:8] != bytes(4):
+                commits += 1
+    return f"its -wal is damaged at frame {broken} of {number}" if commits > 1 else ""
+
+
+def _checksum(data: bytes, order: str, sums: tuple[int, int]) -> tuple[int, int]:
+    first, second = sums
+    words = struct.unpack(f"{order}{len(data) // 4}I", data)
+    for one, other in zip(words[::2], words[1::2], strict=True):
+        first = (first + one + second) & 0xFFFFFFFF
+        second = (second + other + first) & 0xFFFFFFFF
+    return first, second
 
 
 def _page_size(path: Path) -> int:

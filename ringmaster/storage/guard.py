@@ -18,29 +18,36 @@ from pathlib import Path
 
 from ringmaster.errors import StoreCorrupt, StoreReplaced, StoreUnpaired
 
-_HEADER = 100  # https://www.sqlite.org/fileformat.html, 1.3
-
 
 class Guard:
     """Notices changes of a status file that the run did not make.
 
-    Keeps the file open, also until SQLite has closed it: closing it would end SQLite's locks.
+    Keeps the file open until SQLite has closed it: closing it would end SQLite's locks.
 
-    Raises OSError.
+    Raises OSError, sqlite3.Error.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path = path
         self._wal = Path(f"{path}-wal")
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._wal_identity = _identity(self._wal)
         self._failure: StoreReplaced | None = None
+        #: Place and size of the page with the generation.
+        (page,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'counts'"
+        ).fetchone()
+        (self._size,) = connection.execute("PRAGMA page_size").fetchone()
+        self._place = (page - 1) * self._size
         self.note()
 
     def note(self) -> None:
         """Remember the file as it is, after a checkpoint."""
         self._seen = self._stamp()
-        self._head = os.pread(self._fd, _HEADER, 0)
+        self._generation = self._read_generation()
+
+    def _read_generation(self) -> bytes:
+        return os.pread(self._fd, self._size, self._place)
 
     def _stamp(self) -> tuple[int, int]:
         there = os.fstat(self._fd)
@@ -66,7 +73,8 @@ class Guard:
             return "-wal was moved, deleted or replaced"
         if self._stamp() != self._seen:
             # `touch` and some network file systems change the time alone
-            if (self._stamp()[0], os.pread(self._fd, _HEADER, 0)) != (self._seen[0], self._head):
+            is_own = self._read_generation() == self._generation
+            if not is_own or self._stamp()[0] != self._seen[0]:
                 return " was written over by another program"
             self._seen = self._stamp()
         return None

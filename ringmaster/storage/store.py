@@ -118,7 +118,7 @@ class Store:
         store = cls(path, View(path, connect(path)), clock, now)
         try:
             with translated(path):
-                store._guard = Guard(path)
+                store._guard = Guard(path, store._connection)
         except BaseException:
             store.close()
             raise

@@ -124,6 +124,23 @@ def test_file_that_is_written_over_stops_the_run(path: Path, running: Store) -> 
         play(running, 12)
 
 
+def test_older_copy_of_the_same_size_written_over_the_file_stops_the_run(
+    path: Path, running: Store
+) -> None:
+    def save(*numbers: int) -> None:
+        for number in numbers:
+            with running.transaction() as transaction:
+                transaction.save_state({"games": number})
+
+    save(*range(100, 112))
+    older = path.read_bytes()
+    save(*range(112, 124))
+    assert len(older) == path.stat().st_size
+    path.write_bytes(older)
+    with pytest.raises(StoreReplaced, match="written over"):
+        save(124)
+
+
 def test_touched_file_does_not_stop_the_run(path: Path, running: Store) -> None:
     os.utime(path, (1, 1))
     play(running, *range(12, 40))

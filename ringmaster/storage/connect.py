@@ -30,6 +30,7 @@ from ringmaster.storage.guard import (
     structure_faults,
     unreadable,
 )
+from ringmaster.storage.lock import is_locked
 from ringmaster.storage.migrations import MIGRATIONS, check, check_header, migrate
 from ringmaster.storage.pages import wal_fault
 
@@ -273,8 +274,22 @@ def private_copy(path: Path) -> sqlite3.Connection:
 def _view(path: Path) -> View:
     at_rest = _identity(path)
     if _size(_companions(path)[0]):
+        _check_left(path)
         return View(path, _reader(path))
     return View(path, _in_place(path), at_rest)
+
+
+def _check_left(path: Path) -> None:
+    """Raise StoreCorrupt for a damaged `-wal` that a killed run left.
+
+    One of a living run takes time, and is checked by no reader.
+    """
+    if is_locked(path):
+        return
+    before = _signature(path)
+    fault = wal_fault(path)
+    if fault and _signature(path) == before:
+        raise StoreCorrupt(_damaged(path, fault))
 
 
 def _reader(path: Path) -> sqlite3.Connection:

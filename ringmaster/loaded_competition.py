@@ -382,8 +382,8 @@ class LoadedCompetition:
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             # a ticket may come from a stranger's status file
             raise StoreCorrupt(
-                f"{self.paths.status}: result {recorded.seq} does not fit the control file, or "
-                f"is damaged ({type(error).__name__}: {error})"
+                f"{self.paths.status} is damaged: a game's ticket cannot be read "
+                f"(result {recorded.seq}, {type(error).__name__}: {error})"
             ) from error
 
     def report_text(self, *, begins: bool = True) -> str:

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ringmaster.commands.console import DONE, REPORTED, say
+from ringmaster.commands.loading import load
 from ringmaster.errors import RingmasterError, StoreError, counted
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.storage import copies
@@ -82,7 +83,7 @@ def fsck(arguments: argparse.Namespace) -> int:
         else:
             say(f"{status.name}: {fault}\n")
             found = _repair(status)
-        loaded = LoadedCompetition(arguments.control_file)
+        loaded = load(arguments)
         with closing(Store.open(status)) as store:
             if fault is not None and not found.state:
                 _rebuild(loaded, store)

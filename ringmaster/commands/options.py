@@ -485,7 +485,7 @@ OPTIONS: tuple[Option, ...] = (
         "evaluate a stranger's control file within bounds, instead of executing it",
         verbs=(
             *("check", "plan", "simulate", "run", "verify", "diff", "show", "report", "serve"),
-            *("plot", "export", "export-parameters", "positions"),
+            *("plot", "export", "export-parameters", "positions", "fsck"),
         ),
     ),
     Option("-y --yes", "delete without a question", verbs=("reset",)),

@@ -46,14 +46,16 @@ def main() -> int:
     parser.add_argument("--engine", choices=("hypothesis", "atheris"), default="hypothesis")
     parser.add_argument("--finds", type=Path, default=Path("finds"), help="folder for the inputs")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--short", action="store_true", help="a tenth of a second for each target")
+    parser.add_argument("--short", action="store_true", help="a tenth of a second for two targets")
     arguments = parser.parse_args()
     if arguments.inside:
         run_atheris(arguments.target, arguments.seconds, arguments.finds)
     from tests.fuzz.targets import TARGETS
 
     names = list(TARGETS) if arguments.target == "all" else arguments.target.split(",")
-    seconds = 0.1 if arguments.short else arguments.seconds
+    seconds = arguments.seconds
+    if arguments.short:
+        names, seconds = ["uci", "gtp"], 0.1
     inputs = finds = 0
     for name in names:
         run = atheris_found if arguments.engine == "atheris" else hypothesis_found

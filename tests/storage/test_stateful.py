@@ -13,10 +13,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from ringmaster.model.results import EngineUsage, EvaluationResult, GameResult
 from ringmaster.storage.entries import IssuedJob, PendingRecord
-from ringmaster.storage.store import Store, Transaction
+from ringmaster.storage.store import Store
+from ringmaster.storage.transaction import Transaction
 from tests.storage.test_store import everything, now, run_of
 
-IDS = st.sampled_from(["0_0", "0_1", "1_0", "é"])
+IDS = st.sampled_from(["0_0", "0_1", "1_0", "g0#1"])
 ATTEMPTS = st.integers(0, 2)
 TEXT = st.text(alphabet=st.characters(), max_size=8)
 DATA = st.dictionaries(

@@ -176,7 +176,10 @@ def run_atheris(name: str, seconds: float, finds: Path) -> None:
     for number, data in enumerate(target.seeds()):
         (corpus / str(number)).write_bytes(data)
     words = [sys.argv[0], f"-max_total_time={max(1, round(seconds))}", "-max_len=20000"]
-    atheris.Setup([*words, "-rss_limit_mb=3000", str(corpus)], record)
+    # an input that never ends is written to the folder, too
+    finds.mkdir(parents=True, exist_ok=True)
+    words += ["-rss_limit_mb=3000", "-timeout=30", f"-artifact_prefix={finds}/{name}-"]
+    atheris.Setup([*words, str(corpus)], record)
     os.environ["PYTHONWARNINGS"] = "ignore"
     atheris.Fuzz()
 

@@ -46,14 +46,16 @@ def main() -> int:
     parser.add_argument("--engine", choices=("hypothesis", "atheris"), default="hypothesis")
     parser.add_argument("--finds", type=Path, default=Path("finds"), help="folder for the inputs")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--short", action="store_true", help="a tenth of a second for each target")
+    parser.add_argument("--short", action="store_true", help="a tenth of a second for two targets")
     arguments = parser.parse_args()
     if arguments.inside:
         run_atheris(arguments.target, arguments.seconds, arguments.finds)
     from tests.fuzz.targets import TARGETS
 
     names = list(TARGETS) if arguments.target == "all" else arguments.target.split(",")
-    seconds = 0.1 if arguments.short else arguments.seconds
+    seconds = arguments.seconds
+    if arguments.short:
+        names, seconds = ["uci", "gtp"], 0.1
     inputs = finds = 0
     for name in names:
         run = atheris_found if arguments.engine == "atheris" else hypothesis_found
@@ -174,7 +176,10 @@ def run_atheris(name: str, seconds: float, finds: Path) -> None:
     for number, data in enumerate(target.seeds()):
         (corpus / str(number)).write_bytes(data)
     words = [sys.argv[0], f"-max_total_time={max(1, round(seconds))}", "-max_len=20000"]
-    atheris.Setup([*words, "-rss_limit_mb=3000", str(corpus)], record)
+    # an input that never ends is written to the folder, too
+    finds.mkdir(parents=True, exist_ok=True)
+    words += ["-rss_limit_mb=3000", "-timeout=30", f"-artifact_prefix={finds}/{name}-"]
+    atheris.Setup([*words, str(corpus)], record)
     os.environ["PYTHONWARNINGS"] = "ignore"
     atheris.Fuzz()
 

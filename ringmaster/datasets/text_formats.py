@@ -349,7 +349,7 @@ def _operations(rest: bytes) -> Tail:
 
 
 #: The usual block.
-_BLOCK = rb"s?fen %b\n(?:move [^\n]*\n)?score (-?[0-9]{1,5})\nply ([0-9]{1,5})\nresult (-?[01])"
+_BLOCK = rb"s?fen %b\n(?:move [^\n]*\n)?score (-?[0-9]{1,5})\nply ([0-9]{1,5})\nresult (-1|0|1)"
 _RESULTS = {b"1": 1.0, b"0": 0.5, b"-1": 0.0}
 #: Stockfish's VALUE_NONE.
 _NO_SCORE = b"32002"

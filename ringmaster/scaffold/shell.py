@@ -62,7 +62,8 @@ _BRACED = re.compile(r"([A-Za-z_][A-Za-z_0-9]*|[0-9@*])(\[[@*]\])?(?::?-([^${}`]
 _SCRIPT_FOLDER = re.compile(
     r"(?:cd\$\()?dirname(?:--)?\$(?:0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(?:\[0\])?\})(?:\)&&pwd)?"
 )
-_PARENTHESES = r"\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)"
+# no quantifier gives back what it has matched: an unclosed quote would take years
+_PARENTHESES = r"\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))*+\)"
 _DOLLAR = (
     rf"\${_PARENTHESES}|`[^`]*`|\$\{{[^}}]*\}}"
     r"|\$(?![({])(?:[A-Za-z_][A-Za-z_0-9]*|[0-9@*#?$!-])?"
@@ -71,7 +72,7 @@ _TOKEN = re.compile(
     rf"""(?P<skipped>\\\n | [ \t]+ | (?<![^\s;&|()])\#[^\n]*)
     | (?P<redirection>(?:(?<![^\s;&|()])[0-9]+)?(?:&>>?|>\||[<>]{{1,2}}&?)(?:[0-9]+|-)?)
     | (?P<operator>&&|\|\||;;|[;&|()\n])
-    | (?P<double>"(?:[^"\\$`]|\\[\s\S]|{_DOLLAR})*")
+    | (?P<double>"(?>[^"\\$`]|\\[\s\S]|{_DOLLAR})*+")
     | (?P<single>'[^']*')
     | (?P<dollar>{_DOLLAR})
     | (?P<unclosed>["'`]|\$[({{])

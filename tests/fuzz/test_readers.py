@@ -63,6 +63,11 @@ FINDS = {
         "positions-epd",
         lambda: of_seed("positions-epd", b"fmvn 2;", b"fmvn 99999999999999999999;"),
     ),
+    "a result of -0": (
+        "positions-plain",
+        lambda: of_seed("positions-plain", b"result 1\n", b"result -0\n"),
+    ),
+    "dollars behind an unclosed quote": ("import", lambda: b'#!/bin/sh\nk""' + b'"' + b"$" * 60),
     "no UTF-8 in the first line": ("features-csv", lambda: b"fen,\xc9,rook,phase\n"),
     "encrypted arrays": ("features-npz", lambda: encrypted(TARGETS["features-npz"].seeds()[0])),
     "no UTF-8 in the header of positions": (

@@ -22,6 +22,7 @@ from tests.program import (
     OPTUNA_TUNER,
     PLAYOFF,
     SPSA,
+    SWISS,
     TEXEL,
     living_engines,
     ringmaster,
@@ -39,10 +40,21 @@ rounds = {games} // 3
 """
 )
 
+GAUNTLET = (
+    PLAYOFF.partition("number_of_games")[0].replace('"playoff"', '"gauntlet"')
+    + """
+challengers = ["a"]
+opponents = ["b", "c"]
+rounds = {games} // 2
+"""
+)
+
 #: A control file and its number of games by competition type.
 TYPES: Mapping[str, tuple[str, int]] = {
     "playoff": (PLAYOFF, 500),
     "allplayall": (ALLPLAYALL, 1500),
+    "gauntlet": (GAUNTLET, 1500),
+    "swiss": (SWISS, 1400),
     "mc_tuner": (MC_TUNER, 1500),
     "ce_tuner": (CE_TUNER, 1500),
     "spsa": (SPSA, 1500),
@@ -51,7 +63,7 @@ TYPES: Mapping[str, tuple[str, int]] = {
     "optuna_tuner": (OPTUNA_TUNER, 1500),
 }
 #: Types whose results do not depend on the order of the games.
-ORDERLESS = ("playoff", "allplayall")
+ORDERLESS = ("playoff", "allplayall", "gauntlet")
 VICTIMS = ("main", "worker", "fork server", "reaper", "engine", "all")
 #: Seconds for a process to end, on a busy machine.
 LONG = 30.0
@@ -113,7 +125,9 @@ class Competition:
         assert self._run is not None
         if self._rng.random() < 1 / 3:
             return self._lives(self._rng.uniform(0, 0.7))
-        wanted = recorded(self._control) + self._rng.randrange(60)
+        # a tune over positions has some dozens of results
+        step = 5 if self._type == "texel" else 60
+        wanted = recorded(self._control) + self._rng.randrange(step)
         deadline = time.monotonic() + LONG
         while recorded(self._control) < wanted and time.monotonic() < deadline:
             if not self._lives(0.002):

@@ -11,7 +11,13 @@ from tests.reliability.killing import TYPES, VICTIMS, kill_rounds
 pytestmark = [pytest.mark.kill, pytest.mark.process]
 
 #: Types in pairs, so that the tests take about as long.
-PAIRS = [("playoff", "texel"), ("allplayall", "spsa"), ("mc_tuner", "ce_tuner"), ("clop_tuner",)]
+PAIRS = [
+    ("playoff", "texel"),
+    ("allplayall", "spsa"),
+    ("mc_tuner", "ce_tuner"),
+    ("clop_tuner", "gauntlet"),
+    ("swiss",),
+]
 
 
 @pytest.mark.parametrize("types", PAIRS, ids="-".join)

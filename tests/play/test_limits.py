@@ -74,7 +74,8 @@ def test_limits_hold_for_each_game_of_a_kept_process(worker: Worker) -> None:
 
 
 def test_engine_that_cannot_allocate_at_once_crashes(worker: Worker) -> None:
-    code = "print('uciok', flush=True); x = bytearray(2_000_000_000)"
+    # the limit is set before the first line is sent
+    code = "input(); print('uciok', flush=True); x = bytearray(2_000_000_000)"
     huge = Player("huge", (sys.executable, "-S", "-c", code), protocol="uci", max_memory=50 * MB)
     result = worker.run(CheckJob("c", huge, GameSettings("chess")))
     assert isinstance(result, CheckResult)

@@ -54,9 +54,9 @@ class ReportedConditions:
     def restore(self, store: Store) -> None:
         """Read the facts from a store; files of earlier versions have them in results."""
         self._hosts = {tally.name: tally for tally in store.hosts()}
-        note = store.read_value(NOTE)
+        note = store.read_value(NOTE, dict[str, EngineFacts])
         if note is not None:
-            self._facts = msgspec.convert(note, dict[str, EngineFacts])
+            self._facts = note
             return
         for recorded in store.games(max(0, sum(store.counts()) - _LAST)):
             try:

@@ -138,6 +138,10 @@ class StoreCorrupt(StoreError):
     """The status file is damaged, or is not a status file."""
 
 
+class StoreUnpaired(StoreCorrupt):
+    """The status file and its `-wal` do not belong together: the user must say which counts."""
+
+
 class StoreReplaced(StoreError):
     """The status file is another one than at the start of the run."""
 

@@ -45,8 +45,8 @@ class RunLog:
 
     def resume(self, store: Store) -> None:
         """Complete the log, history and tree log of the last transaction after a kill."""
-        self._journal.complete_log(store.read_value("started") or [])
-        lines = store.read_value("history")
+        self._journal.complete_log(store.read_value("started", list[str]) or [])
+        lines = store.read_value("history", list[str])
         if lines:
             self._journal.complete_history(lines)
         snapshot = store.read_value("tree")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ringmaster.commands.console import DONE, REPORTED, say
 from ringmaster.commands.loading import load
-from ringmaster.errors import RingmasterError, StoreError, counted
+from ringmaster.errors import RingmasterError, StoreCorrupt, StoreError, StoreUnpaired, counted
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.storage import copies
 from ringmaster.storage.connect import connect, private_copy, translated
@@ -98,9 +98,14 @@ def fsck(arguments: argparse.Namespace) -> int:
 
 
 def _fault(status: Path) -> str | None:
-    """Return what is wrong with a status file.  A sound one of an earlier version is migrated."""
+    """Return what is wrong with a status file.  A sound one of an earlier version is migrated.
+
+    Raises StoreUnpaired.
+    """
     try:
         connect(status).close()
+    except StoreUnpaired:
+        raise
     except StoreError as error:
         return str(error).partition(".  To repair it")[0]
     return None
@@ -109,8 +114,14 @@ def _fault(status: Path) -> str | None:
 def _repair(status: Path) -> Salvage:
     """Replace a damaged status file by its whole rows.  Raises StoreError."""
     with closing(sqlite3.connect("", isolation_level=None)) as new:
-        with translated(status, "read"):
-            found = salvage(status, new)
+        try:
+            with translated(status, "read"):
+                found = salvage(status, new)
+        except StoreCorrupt as error:
+            raise StoreError(
+                f"nothing can be read of {status}: put a copy back with "
+                f"`ringmaster {status.stem}.ctl restore`, which lists them"
+            ) from error
         former = copies.put_in_place(new, status, "damaged")
     say(f"repaired: {counted(found.results, 'result')} are whole; {former} is the damaged file\n")
     if found.lost:

@@ -23,8 +23,16 @@ from urllib.parse import quote
 from ringmaster.errors import StoreChanged, StoreCorrupt, StoreError, StoreUnwritable
 from ringmaster.storage import rows
 from ringmaster.storage.copies import folder_of, new_name, write_copy
-from ringmaster.storage.guard import check_pair, renew, structure_faults, unpaired
+from ringmaster.storage.guard import (
+    check_alone,
+    check_pair,
+    renew,
+    structure_faults,
+    unreadable,
+)
+from ringmaster.storage.lock import is_locked
 from ringmaster.storage.migrations import MIGRATIONS, check, check_header, migrate
+from ringmaster.storage.pages import wal_fault
 
 #: Seconds to wait for another process that writes.
 BUSY_TIMEOUT = 10.0
@@ -51,7 +59,7 @@ def decoding(path: Path) -> Iterator[None]:
     """Translate errors from a row with damaged data."""
     try:
         yield
-    except (ValueError, TypeError, KeyError, zlib.error) as error:
+    except (ValueError, TypeError, LookupError, RecursionError, zlib.error) as error:
         raise StoreCorrupt(_damaged(path, error)) from error
 
 
@@ -105,13 +113,14 @@ def connect(path: Path) -> sqlite3.Connection:
     if path.exists() and not path.is_file():
         raise StoreUnwritable(f"cannot write {path}: {_kind(path)}")
     with translated(path):
+        check_alone(path)
         check_header(path)
         if _size(_companions(path)[0]):
             _check_wal(path)
         connection = _open(str(path))
         try:
             version = check(connection, str(path))
-            if version:
+            if version and not _size(_companions(path)[0]):
                 _check_whole(path, connection, structure_faults(connection))
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -137,18 +146,25 @@ def _kind(path: Path) -> str:
 
 
 def _check_wal(path: Path) -> None:
-    """Check version and origin of a file with a `-wal`, where the version may still be.
+    """Check a file with a `-wal`; its version may still be there.
 
-    Raises StoreError, sqlite3.Error.
+    Closing a connection that may write would change a damaged file.  Raises StoreError,
+    sqlite3.Error.
     """
+    fault = wal_fault(path)
+    if fault:
+        raise StoreCorrupt(_damaged(path, fault))
     try:
         with closing(_reader(path)) as whole, closing(_in_place(path)) as alone:
             check_pair(path, alone, whole)
-            check(whole, str(path))
+            version = check(whole, str(path))
+            _check_whole(path, whole, structure_faults(whole))
+            if version == len(MIGRATIONS):
+                _check_whole(path, whole, rows.faults(whole))
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):
             raise
-        raise unpaired(path) from error
+        raise unreadable(path, error) from error
 
 
 def _check_whole(path: Path, connection: sqlite3.Connection, faults: Iterator[str]) -> None:
@@ -223,6 +239,7 @@ def connect_readonly(path: Path) -> View:
     StoreChanged if another try may succeed.
     """
     with translated(path, "read"):
+        check_alone(path)
         if not path.exists():
             raise StoreError(f"there is no status file {path}")
         if not path.is_file():
@@ -257,8 +274,22 @@ def private_copy(path: Path) -> sqlite3.Connection:
 def _view(path: Path) -> View:
     at_rest = _identity(path)
     if _size(_companions(path)[0]):
+        _check_left(path)
         return View(path, _reader(path))
     return View(path, _in_place(path), at_rest)
+
+
+def _check_left(path: Path) -> None:
+    """Raise StoreCorrupt for a damaged `-wal` that a killed run left.
+
+    One of a living run takes time, and is checked by no reader.
+    """
+    if is_locked(path):
+        return
+    before = _signature(path)
+    fault = wal_fault(path)
+    if fault and _signature(path) == before:
+        raise StoreCorrupt(_damaged(path, fault))
 
 
 def _reader(path: Path) -> sqlite3.Connection:

@@ -16,31 +16,38 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
-from ringmaster.errors import StoreCorrupt, StoreReplaced
-
-_HEADER = 100  # https://www.sqlite.org/fileformat.html, 1.3
+from ringmaster.errors import StoreCorrupt, StoreReplaced, StoreUnpaired
 
 
 class Guard:
     """Notices changes of a status file that the run did not make.
 
-    Keeps the file open, also until SQLite has closed it: closing it would end SQLite's locks.
+    Keeps the file open until SQLite has closed it: closing it would end SQLite's locks.
 
-    Raises OSError.
+    Raises OSError, sqlite3.Error.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path = path
         self._wal = Path(f"{path}-wal")
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._wal_identity = _identity(self._wal)
         self._failure: StoreReplaced | None = None
+        #: Place and size of the page with the generation.
+        (page,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'counts'"
+        ).fetchone()
+        (self._size,) = connection.execute("PRAGMA page_size").fetchone()
+        self._place = (page - 1) * self._size
         self.note()
 
     def note(self) -> None:
         """Remember the file as it is, after a checkpoint."""
         self._seen = self._stamp()
-        self._head = os.pread(self._fd, _HEADER, 0)
+        self._generation = self._read_generation()
+
+    def _read_generation(self) -> bytes:
+        return os.pread(self._fd, self._size, self._place)
 
     def _stamp(self) -> tuple[int, int]:
         there = os.fstat(self._fd)
@@ -66,7 +73,8 @@ class Guard:
             return "-wal was moved, deleted or replaced"
         if self._stamp() != self._seen:
             # `touch` and some network file systems change the time alone
-            if (self._stamp()[0], os.pread(self._fd, _HEADER, 0)) != (self._seen[0], self._head):
+            is_own = self._read_generation() == self._generation
+            if not is_own or self._stamp()[0] != self._seen[0]:
                 return " was written over by another program"
             self._seen = self._stamp()
         return None
@@ -122,7 +130,7 @@ def renew(connection: sqlite3.Connection) -> None:
 
 
 def check_pair(path: Path, alone: sqlite3.Connection, whole: sqlite3.Connection) -> None:
-    """Raise StoreCorrupt if a `-wal` does not belong to its file.
+    """Raise StoreUnpaired if a `-wal` does not belong to its file.
 
     alone  connection to the file without its `-wal`
     whole  connection to both
@@ -138,14 +146,36 @@ def check_pair(path: Path, alone: sqlite3.Connection, whole: sqlite3.Connection)
     except sqlite3.DatabaseError:
         return  # a kill during a checkpoint; SQLite repeats it
     if here not in (base, generation):
-        raise unpaired(path)
+        raise StoreUnpaired(
+            f"{path} and {path.name}-wal do not belong together: {path.name} may be an older copy "
+            f"that was put beside the -wal of a later run.  {_choice(path)}"
+        )
 
 
-def unpaired(path: Path) -> StoreCorrupt:
+def unreadable(path: Path, error: sqlite3.Error) -> StoreCorrupt:
     """Return the error for a file and a `-wal` that cannot be read together."""
     return StoreCorrupt(
-        f"{path} and {path.name}-wal do not belong together, or are damaged: {path.name} may be an "
-        "older copy that was put beside the -wal of a later run.  To use the copy, move "
-        f"{path.name}-wal and {path.name}-shm away; to use the later results, put back the "
-        f"{path.name} that was there"
+        f"{path} and {path.name}-wal do not belong together, or are damaged ({error}).  "
+        f"{_choice(path)}; if neither helps: ringmaster {path.stem}.ctl fsck"
     )
+
+
+def _choice(path: Path) -> str:
+    return (
+        f"To use the copy, move {path.name}-wal and {path.name}-shm away; to use the later "
+        f"results, put back the {path.name} that was there"
+    )
+
+
+def check_alone(path: Path) -> None:
+    """Raise StoreUnpaired for a `-wal` without its file, which SQLite would delete."""
+    if not _size(path) and _size(Path(f"{path}-wal")):
+        raise StoreUnpaired(
+            f"{path} is missing or empty, but {path.name}-wal has results of a run that was "
+            f"killed: put back the {path.name} that was there, or move {path.name}-wal and "
+            f"{path.name}-shm away to start over"
+        )
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0

@@ -167,9 +167,12 @@ class OutputPaths(msgspec.Struct, frozen=True):
 
     @property
     def has_results(self) -> bool:
-        """Whether there is a status file; a run that is checking its players has an empty one."""
-        status = self.status
-        return status.exists() and not (status.is_file() and status.stat().st_size == 0)
+        """Whether there is a status file, or its `-wal` alone.
+
+        A run that is checking its players has an empty status file.
+        """
+        files = self.status, Path(f"{self.status}-wal")
+        return any(file.exists() and (file.is_dir() or file.stat().st_size) for file in files)
 
     def collected(self, suffix: str) -> Path:
         """Return the file of all game records of one format."""
@@ -217,7 +220,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
 
     def check_first_run(self) -> None:
         """Raise ForeignFiles if a first run would write files of another program."""
-        if not self.has_results or maker(self.status) != "ringmaster":
+        if not self.status.exists() or maker(self.status) != "ringmaster":
             # the modules of these files recognise them
             others = {self.page, self.positions, self.features}
             self.check([path for path in self.existing() if path not in others])

@@ -71,7 +71,7 @@ class GameRecords:
         self._warn = warn
         self._clock = clock
         self._collected: dict[str, _Collected] = {}
-        self._known: dict[str, int] = store.read_value(_LENGTHS) or {}
+        self._known: dict[str, int] = store.read_value(_LENGTHS, dict[str, int]) or {}
         #: The last place that has been written.
         self._last = 0
         #: Records on disk, to be deleted from the store.

@@ -18,6 +18,7 @@ import msgspec
 from ringmaster.storage import rows
 from ringmaster.storage.entries import file_name
 from ringmaster.storage.migrations import MIGRATIONS, check, migrate
+from ringmaster.storage.pages import leaf_rows
 
 #: Tables with their keys, in the order in which they are copied.
 _KEYS = {
@@ -56,8 +57,9 @@ class Salvage(msgspec.Struct):
 def salvage(path: Path, new: sqlite3.Connection) -> Salvage:
     """Copy the whole rows of a status file, with its `-wal`, to an empty database.
 
-    Raises StoreError, sqlite3.Error when nothing can be read.
+    Raises StoreError, OSError, sqlite3.Error when nothing can be read.
     """
+    migrate(new, str(path))
     with tempfile.TemporaryDirectory(prefix="ringmaster-") as folder:
         copy = Path(folder) / "copy"
         for companion in ("", "-wal"):
@@ -66,20 +68,29 @@ def salvage(path: Path, new: sqlite3.Connection) -> Salvage:
         with closing(sqlite3.connect(copy, isolation_level=None)) as old:
             # text that is no UTF-8 is damage of a row, not of the file
             old.text_factory = lambda data: data.decode("utf-8", "replace")
-            version = check(old, str(path))
-            if version < len(MIGRATIONS):
-                migrate(old, str(path))
-            migrate(new, str(path))
-            return _Repair(old, new).run()
+            # otherwise SQLite reads nothing of a file that has been cut
+            old.execute("PRAGMA writable_schema = ON")
+            unreadable: sqlite3.Error | None = None
+            try:
+                if check(old, str(path)) < len(MIGRATIONS):
+                    migrate(old, str(path))
+            except sqlite3.DatabaseError as error:
+                unreadable = error
+            found = _Repair(old, new, path).run()
+            if unreadable is not None and not found.results:
+                raise unreadable
+            return found
 
 
 class _Repair:
-    def __init__(self, old: sqlite3.Connection, new: sqlite3.Connection) -> None:
+    def __init__(self, old: sqlite3.Connection, new: sqlite3.Connection, path: Path) -> None:
         self.old = old
         self.new = new
+        self.path = path
         self.found = Salvage()
-        #: The numbers of whole results in the old file, in order.
+        #: The numbers of whole results in the old file, in order, and of the state's last one.
         self.kept: list[int] = []
+        self.last = 0
         #: Games whose results are damaged, but not their tickets: number, id, attempt, ticket.
         self.broken: list[tuple[int, str, int, str]] = []
         #: Whether rows of the last table could not be read.
@@ -90,6 +101,10 @@ class _Repair:
         self.new.execute("BEGIN")
         for table, key in _KEYS.items():
             self._copy(table, key)
+            if table in ("names", "results"):
+                self._add_hidden(table, key)
+            if table == "results":
+                self._number()
         self._fill_names()
         self.new.execute(
             "UPDATE counts SET void = (SELECT count(*) FROM results WHERE outcome = 'void')"
@@ -129,16 +144,36 @@ class _Repair:
                     )
                 continue
             values = list(row[1:])
-            if table == "results":
-                self.kept.append(row[0])
-                values[columns.index("seq")] = len(self.kept)
-            elif table == "state":
-                values = self._moved_state(dict(zip(columns, values, strict=True)))
+            if table == "state":
+                values = self._moved_state(named)
             whole += self.new.execute(insertion, values).rowcount
         if whole < there or self.is_cut:
             self.found.tables[table] = whole
         if table == "state":
             self.found.state = whole == 1
+
+    def _add_hidden(self, table: str, key: str) -> None:
+        """Add whole rows that the trees of the file do not lead to."""
+        columns = [name for _, name, *_ in self.new.execute(f"PRAGMA table_info({table})")]
+        insertion = rows.insertion(table, "INSERT OR IGNORE").replace("(", f"({key}, ", 1)
+        insertion = insertion.replace("VALUES (", "VALUES (?, ")
+        for number, values in leaf_rows(self.path):
+            if len(values) != len(columns):
+                continue
+            named = dict(zip(columns, values, strict=True))
+            if named["checksum"] is not None:
+                with suppress(TypeError, ValueError, OverflowError):
+                    row = rows.stored(table, [named[column] for column in rows.TABLES[table]])
+                    if row[-1] == named["checksum"]:
+                        self.new.execute(insertion, (number, *row))
+
+    def _number(self) -> None:
+        """Number the results from 1; a file has no gaps."""
+        query = "SELECT seq FROM results ORDER BY seq"
+        self.kept = [seq for (seq,) in self.new.execute(query)]
+        for number, seq in enumerate(self.kept, 1):
+            if number != seq:
+                self.new.execute("UPDATE results SET seq = ? WHERE seq = ?", (number, seq))
 
     def _is_whole(self, table: str, row: dict[str, Any]) -> bool:
         if table not in rows.TABLES:
@@ -148,15 +183,16 @@ class _Repair:
 
     def _moved_state(self, row: dict[str, Any]) -> list[Any]:
         """Return the state's row with the number that its last result has now."""
+        self.last = row["seq"]
         before = sum(seq <= row["seq"] for seq in self.kept)
         self.found.in_state = row["seq"] - before
         return rows.stored("state", (1, before, row["data"]))
 
     def _issue_again(self) -> None:
         """Issue the games of damaged results that the state does not have."""
-        (last,) = self.old.execute("SELECT coalesce(max(seq), 0) FROM state").fetchone()
+        kept = set(self.kept)
         for number, game_id, attempt, ticket in self.broken:
-            if self.found.state and number <= last:
+            if number in kept or (self.found.state and number <= self.last):
                 continue
             with suppress(TypeError, ValueError):
                 msgspec.json.decode(ticket, type=dict[str, Any])

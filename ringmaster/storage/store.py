@@ -118,7 +118,7 @@ class Store:
         store = cls(path, View(path, connect(path)), clock, now)
         try:
             with translated(path):
-                store._guard = Guard(path)
+                store._guard = Guard(path, store._connection)
         except BaseException:
             store.close()
             raise
@@ -240,7 +240,7 @@ class Store:
         ends = self._rows(f"SELECT ended, end_reason FROM runs {which}")
         with decoding(self._path):
             return [
-                RunEntry(*[*row[:5], decode(row[5]), *row[6:], *end])
+                RunEntry(*[*row[:5], decode(row[5], type=dict[str, Any]), *row[6:], *end])
                 for row, end in zip((rows.checked("runs", run) for run in found), ends, strict=True)
             ]
 
@@ -251,7 +251,7 @@ class Store:
             return None
         with decoding(self._path):
             _, _, seq, data = rows.checked("state", row)
-            return seq, decode(data)
+            return seq, decode(data, type=dict[str, Any])
 
     def results(self, after: int = 0) -> Iterator[StoredGame | StoredShard]:
         """Yield results with seq > after, in order, up to the last one at the start."""
@@ -315,6 +315,8 @@ class Store:
             )
             return StoredShard(seq, decode(ticket), evaluated, finished)
         first, second = used
+        if not {winner, faulty} <= {None, 0, 1}:
+            raise ValueError(f"result {seq} has no such player")
         result = GameResult(
             *(game_id, attempt, outcome, winner, reason, detail, bool(forfeit), score, faulty),
             *(plies, seconds, (first, second)),
@@ -341,7 +343,9 @@ class Store:
             "WHERE host IS NOT NULL GROUP BY host ORDER BY host",
             (*TIME_LOSSES, *FAULTS),
         ):
-            yield HostTally(self._names.names[row[0]], *row[1:])
+            with decoding(self._path):
+                tally = HostTally(self._names.names[row[0]], *row[1:])
+            yield tally
 
     def scores(self, number: int, shard: int) -> bytes | None:
         """Return the scores of a shard of a pass, None if dropped or never recorded."""
@@ -399,11 +403,11 @@ class Store:
             records.append(PlacedRecord(place, pending))
         return records
 
-    def read_value(self, key: str) -> Any:
-        """Return the value that `set_value` stored under a key, or None."""
+    def read_value(self, key: str, type: Any = Any) -> Any:
+        """Return the value of this type that `set_value` stored under a key, or None."""
         row = self._one(f"{rows.selection('notes')} WHERE key = ?", (key,))
         with decoding(self._path):
-            return None if row is None else decode(rows.checked("notes", row)[-1])
+            return None if row is None else decode(rows.checked("notes", row)[-1], type=type)
 
     def counts(self) -> tuple[int, int]:
         """Return (completed, void) results; constant cost."""

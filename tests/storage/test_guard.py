@@ -14,8 +14,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ringmaster.errors import StoreCorrupt, StoreReplaced
+from ringmaster.errors import StoreCorrupt, StoreReplaced, StoreUnpaired
 from ringmaster.storage import store as store_module
+from ringmaster.storage.repair import salvage
 from ringmaster.storage.store import Store
 from tests.storage.test_store import result
 
@@ -123,6 +124,23 @@ def test_file_that_is_written_over_stops_the_run(path: Path, running: Store) -> 
         play(running, 12)
 
 
+def test_older_copy_of_the_same_size_written_over_the_file_stops_the_run(
+    path: Path, running: Store
+) -> None:
+    def save(*numbers: int) -> None:
+        for number in numbers:
+            with running.transaction() as transaction:
+                transaction.save_state({"games": number})
+
+    save(*range(100, 112))
+    older = path.read_bytes()
+    save(*range(112, 124))
+    assert len(older) == path.stat().st_size
+    path.write_bytes(older)
+    with pytest.raises(StoreReplaced, match="written over"):
+        save(124)
+
+
 def test_touched_file_does_not_stop_the_run(path: Path, running: Store) -> None:
     os.utime(path, (1, 1))
     play(running, *range(12, 40))
@@ -203,3 +221,65 @@ def test_reader_that_delays_checkpoints_does_not_make_the_pair_look_wrong(tmp_pa
             kill(store, path, killed)
     with closing(opened(killed)) as store:
         assert len(list(store.games())) == 30
+
+
+def test_wal_without_its_file_is_refused_and_kept(path: Path, running: Store) -> None:
+    killed = path.with_name("killed") / "t.status"
+    kill(running, path, killed)
+    wal = Path(f"{killed}-wal")
+    before = wal.read_bytes()
+    for make in (killed.unlink, killed.touch):
+        make()
+        for open_store in (Store.open, Store.open_readonly):
+            with pytest.raises(StoreUnpaired, match=r"put back the t\.status that was there"):
+                open_store(killed)
+    assert wal.read_bytes() == before
+
+
+def test_refused_file_with_a_wal_is_not_changed(path: Path, running: Store) -> None:
+    killed = path.with_name("killed") / "t.status"
+    running._connection.execute("UPDATE results SET plies = 77 WHERE seq = 3")
+    kill(running, path, killed)
+    before = killed.read_bytes(), Path(f"{killed}-wal").read_bytes()
+    with pytest.raises(StoreCorrupt, match="results: damaged at row 3"):
+        Store.open(killed)
+    assert (killed.read_bytes(), Path(f"{killed}-wal").read_bytes()) == before
+
+
+# a damaged `-wal`
+
+
+def _frames(wal: Path) -> int:
+    return (wal.stat().st_size - 32) // (24 + 4096)
+
+
+@pytest.mark.parametrize("place", [0, 3, 10, 20, 30, 32 + 8, 32 + 24 + 500])
+def test_damaged_wal_is_refused_and_its_rows_are_saved(
+    path: Path, running: Store, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    monkeypatch.setattr(store_module, "CHECKPOINT_PERIOD", 1000)
+    play(running, *range(12, 24))
+    killed = path.with_name("killed") / "t.status"
+    kill(running, path, killed)
+    wal = Path(f"{killed}-wal")
+    data = bytearray(wal.read_bytes())
+    data[place] ^= 0x40
+    wal.write_bytes(data)
+    for open_store in (Store.open, Store.open_readonly):
+        with pytest.raises(StoreCorrupt, match="wal"):
+            open_store(killed)
+    with closing(sqlite3.connect("", isolation_level=None)) as new:
+        assert salvage(killed, new).results == 24
+
+
+@pytest.mark.parametrize("frames", [0, 1, 2, 3])
+def test_end_of_a_wal_may_be_lost(path: Path, running: Store, frames: int) -> None:
+    killed = path.with_name("killed") / "t.status"
+    kill(running, path, killed)
+    wal = Path(f"{killed}-wal")
+    data = bytearray(wal.read_bytes())
+    # older frames may follow
+    end = 32 + (_frames(wal) - frames) * (24 + 4096)
+    data[end:] = bytes(len(data) - end)
+    wal.write_bytes(data)
+    Store.open(killed).close()

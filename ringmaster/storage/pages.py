@@ -52,9 +52,12 @@ def wal_fault(path: Path) -> str:
     """
     size = _page_size(path)
     with open(f"{path}-wal", "rb") as wal:
-        header = wal.read(_WAL_HEADER)
-        if len(header) < _WAL_HEADER or header[:4] not in _MAGIC:
-            return "the -wal beside it has no header"
+        header, has_frames = wal.read(_WAL_HEADER), wal.read(1) != b""
+        if not has_frames:
+            return ""
+        wal.seek(_WAL_HEADER)
+        if header[:4] not in _MAGIC:
+            return "the header of its -wal is damaged"
         order = "<" if header[3] == 0x82 else ">"
         sums = _checksum(header[:24], order, (0, 0))
         if sums != struct.unpack(">2I", header[24:]):

@@ -283,3 +283,12 @@ def test_end_of_a_wal_may_be_lost(path: Path, running: Store, frames: int) -> No
     data[end:] = bytes(len(data) - end)
     wal.write_bytes(data)
     Store.open(killed).close()
+
+
+@pytest.mark.parametrize("length", [1, 31, 32])
+def test_wal_without_frames_is_no_fault(path: Path, running: Store, length: int) -> None:
+    killed = path.with_name("killed") / "t.status"
+    kill(running, path, killed)
+    wal = Path(f"{killed}-wal")
+    wal.write_bytes(wal.read_bytes()[:length])
+    Store.open(killed).close()

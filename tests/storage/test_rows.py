@@ -97,3 +97,49 @@ def test_rows_of_earlier_versions_are_read(path: Path) -> None:
         connection.commit()
     with closing(Store.open(path)) as store:
         assert len(list(store.results())) == 3
+
+
+def _read_all(path: Path) -> None:
+    with closing(Store.open_readonly(path)) as store:
+        list(store.results())
+        list(store.hosts())
+        store.snapshot()
+        store.last_run()
+        store.read_value("key", dict[str, int])
+
+
+DEEP = '{"a":' * 50_000 + "1" + "}" * 50_000
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("results", "winner", 7),
+        ("results", "faulty", -1),
+        ("results", "host", 99),
+        ("results", "ticket", DEEP),
+        ("results", "usage", "[[1, 2]]"),
+        ("state", "data", DEEP),
+        ("state", "data", "[]"),
+        ("runs", "settings", "[]"),
+        ("runs", "settings", DEEP),
+        ("notes", "value", '{"a": []}'),
+        ("notes", "value", DEEP),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_wrong_value_with_a_right_checksum_is_told(
+    path: Path, table: str, column: str, value: str | int
+) -> None:
+    columns = list(rows.TABLES[table])
+    with closing(sqlite3.connect(path)) as connection:
+        row = connection.execute(f"SELECT {', '.join(columns)} FROM {table}").fetchone()
+        values = [value if name == column else old for name, old in zip(columns, row, strict=True)]
+        connection.execute(
+            f"UPDATE {table} SET {column} = ?, checksum = ? "
+            f"WHERE rowid = (SELECT min(rowid) FROM {table})",
+            (value, rows.checksum(values)),
+        )
+        connection.commit()
+    with pytest.raises(StoreCorrupt):
+        _read_all(path)

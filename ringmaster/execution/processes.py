@@ -23,7 +23,7 @@ from typing import IO, Any
 
 import psutil
 
-from ringmaster.errors import ExecutorError
+from ringmaster.errors import ExecutorError, counted
 from ringmaster.execution import fork_server
 from ringmaster.execution.connection import MAX_QUEUES, JobQueue, Messages
 
@@ -51,14 +51,14 @@ def raise_file_limit(workers: int) -> int:
         return soft
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise ExecutorError(
-            f"{workers} games at a time need {needed} open files, and a process may have {hard} "
+            f"{counted(workers, 'game')} at a time need {needed} open files, and a process may have {hard} "
             "here (ulimit -Hn)"
         )
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
     except (OSError, ValueError) as error:
         raise ExecutorError(
-            f"{workers} games at a time need {needed} open files: {error}"
+            f"{counted(workers, 'game')} at a time need {needed} open files: {error}"
         ) from error
     return soft
 

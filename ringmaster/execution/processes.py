@@ -51,8 +51,8 @@ def raise_file_limit(workers: int) -> int:
         return soft
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise ExecutorError(
-            f"{counted(workers, 'game')} at a time need {needed} open files, and a process may have {hard} "
-            "here (ulimit -Hn)"
+            f"{counted(workers, 'game')} at a time need {needed} open files, and a process may "
+            f"have {hard} here (ulimit -Hn)"
         )
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

@@ -64,7 +64,7 @@ def test_the_limit_is_raised_for_many_workers_and_the_former_one_returned(
 def test_more_workers_than_the_system_has_room_for_are_refused_with_the_numbers(
     system: Limits,
 ) -> None:
-    with pytest.raises(ExecutorError, match=r"2000 games .* need 6\d+ open files, .* have 4096 "):
+    with pytest.raises(ExecutorError, match=r"2,000 games .* need 6\d+ open files, .* have 4096 "):
         processes.raise_file_limit(2000)
     assert system.limits == (1024, 4096)
 

@@ -209,7 +209,7 @@ def test_damaged_result_is_left_out_and_the_file_is_kept(
     answer = said(capsys, control, "fsck")
     assert "results: damaged at row 2" in answer
     assert "repaired: 5 results are whole" in answer
-    assert "lost: 1 result; 1 are part of the stored state" in answer
+    assert "lost: 1 result (in the stored state: 1)" in answer
     (former,) = control.with_suffix(".backups").glob("damaged-*.status")
     assert former.read_bytes() == damaged
     assert games(status) == ["0_0", "0_2", "0_3", "0_4", "0_5"]
@@ -221,7 +221,7 @@ def test_damaged_result_after_the_state_is_played_again(
 ) -> None:
     play_more(control, 6, 7)
     damage(control, "UPDATE results SET plies = 1 WHERE seq = 7")
-    assert "lost: 1 result; 1 are played again\n" in said(capsys, control, "fsck")
+    assert "lost: 1 result (to be played again: 1)\n" in said(capsys, control, "fsck")
     assert "7/10 games" in said(capsys, control, "show")
     with closing(Store.open_readonly(control.with_suffix(".status"))) as store:
         assert [issue.game_id for issue in store.issues()] == ["0_6"]
@@ -262,7 +262,7 @@ def test_history_with_missing_lines_is_written_anew(
     lines = hist.read_text().splitlines(keepends=True)
     assert len(lines) == 6
     hist.write_text("".join(lines[:3]) + "a note of mine\n" + lines[5])
-    assert "event.hist: 2 lines were missing" in said(capsys, control, "fsck")
+    assert "event.hist: it lacked 2 lines and is written anew" in said(capsys, control, "fsck")
     assert hist.read_text() == "".join(lines)
     (former,) = control.parent.glob("event.hist.*")
     assert "a note of mine" in former.read_text()

@@ -88,13 +88,15 @@ def fsck(arguments: argparse.Namespace) -> int:
             if fault is not None and not found.state:
                 _rebuild(loaded, store)
             lines = _replayed(loaded, store)
-            _check_history(paths, lines)
+            with translated(paths.hist):
+                _check_history(paths, lines)
             _check_records(loaded, store)
     gone = found.lost - found.in_state - found.again
-    if gone > 0:
-        lost = counted(gone, "result")
-        say(f"a tune cannot go on without {lost}: `restore` lists copies\n")
-    return REPORTED if gone > 0 else DONE
+    lost = [counted(gone, "result")] if gone > 0 else []
+    lost += ["scores of positions"] if "scores" in found.tables else []
+    if lost:
+        say(f"a tune cannot go on without {' and '.join(lost)}: `restore` lists copies\n")
+    return REPORTED if lost else DONE
 
 
 def _fault(status: Path) -> str | None:
@@ -125,9 +127,9 @@ def _repair(status: Path) -> Salvage:
         former = copies.put_in_place(new, status, "damaged")
     say(f"repaired: {counted(found.results, 'result')} are whole; {former} is the damaged file\n")
     if found.lost:
-        fates = {"are part of the stored state": found.in_state, "are played again": found.again}
-        told = "".join(f"; {number} {fate}" for fate, number in fates.items() if number)
-        say(f"lost: {counted(found.lost, 'result')}{told}\n")
+        fates = {"in the stored state": found.in_state, "to be played again": found.again}
+        told = ", ".join(f"{fate}: {number}" for fate, number in fates.items() if number)
+        say(f"lost: {counted(found.lost, 'result')}{told and f' ({told})'}\n")
     for table, rows in found.tables.items():
         if table not in ("results", "state"):
             say(f"damaged: {table}, {counted(rows, 'row')} left\n")
@@ -170,7 +172,9 @@ def _check_history(paths: OutputPaths, lines: list[str] | None) -> None:
     hist = paths.hist
     if lines is None:
         return
-    there = hist.read_text(encoding="utf-8").splitlines() if hist.exists() else []
+    there = []
+    if hist.exists():
+        there = hist.read_text(encoding="utf-8", errors="replace").splitlines()
     missing = (Counter(lines) - Counter(there)).total()
     if not missing:
         say(f"{hist.name}: complete\n")
@@ -181,7 +185,7 @@ def _check_history(paths: OutputPaths, lines: list[str] | None) -> None:
         hist.rename(kept)
         former = f"; {kept.name} is the former file"
     hist.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    say(f"{hist.name}: {counted(missing, 'line')} were missing; it is written anew{former}\n")
+    say(f"{hist.name}: it lacked {counted(missing, 'line')} and is written anew{former}\n")
 
 
 def _check_records(loaded: LoadedCompetition, store: Store) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ from ringmaster.errors import (
 )
 from ringmaster.model.jobs import CheckJob
 from ringmaster.model.players import Player
-from ringmaster.model.report import Report
+from ringmaster.model.report import ChartGroup, Report
 from ringmaster.model.results import CheckResult, Problem
 from ringmaster.model.settings import Setting, SettingPath
 from ringmaster.reporting.tables import render_report
@@ -370,21 +371,35 @@ class LoadedCompetition:
                 raise self._refused(refused) from None
         for recorded in store.results(after):
             self._take(recorded)
-        self.conditions.restore(store)
-        issues = store.issues()
-        self.effects = self.competition.apply_edits([issue.ticket for issue in issues])
-        return [issue for issue in issues if self.competition.resume(issue.ticket)]
+        with self.reading_tickets():
+            self.conditions.restore(store)
+            issues = store.issues()
+            self.effects = self.competition.apply_edits([issue.ticket for issue in issues])
+            return [issue for issue in issues if self.competition.resume(issue.ticket)]
 
     def _take(self, recorded: StoredGame | StoredShard) -> None:
         """Pass a recorded result to the competition.  Raises StoreCorrupt."""
-        try:
+        with self.reading_tickets(f"result {recorded.seq}, "):
             self.competition.record_result(recorded.ticket, recorded.result)
+
+    @contextmanager
+    def reading_tickets(self, place: str = "") -> Iterator[None]:
+        """Raise StoreCorrupt for errors of a ticket: it may be of a stranger's status file."""
+        try:
+            yield
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            # a ticket may come from a stranger's status file
             raise StoreCorrupt(
                 f"{self.paths.status} is damaged: a game's ticket cannot be read "
-                f"(result {recorded.seq}, {type(error).__name__}: {error})"
+                f"({place}{type(error).__name__}: {error})"
             ) from error
+
+    def charts(self, store: Store | None, *, usage: bool = True) -> list[ChartGroup]:
+        """Return the charts of the restored competition.  Raises StoreError.
+
+        usage  whether the results have times and memory
+        """
+        with self.reading_tickets():
+            return self.competition.charts(() if store is None else store.history(usage=usage))
 
     def report_text(self, *, begins: bool = True) -> str:
         """Return the report.

@@ -81,12 +81,12 @@ def make_page(
 def _groups(loaded: LoadedCompetition, store: Store | None) -> list[ChartGroup]:
     """Return the charts of a restored competition."""
     if store is None:
-        return loaded.competition.charts(())
+        return loaded.charts(None)
     # a million results leave no cycles, and looking for them doubles the time
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        return loaded.competition.charts(store.history(usage=loaded.competition.charts_read_usage))
+        return loaded.charts(store, usage=loaded.competition.charts_read_usage)
     finally:
         if was_enabled:
             gc.enable()
@@ -163,10 +163,11 @@ def _games(loaded: LoadedCompetition, store: Store, most: int) -> list[Game]:
     competition = loaded.competition
     kind = loaded.control_file.values["game"]
     folders = str(loaded.paths.games), str(loaded.paths.void)
-    return [
-        make_game(each, competition.describe(each.ticket), kind, *folders)
-        for each in reversed(recorded)
-    ]
+    with loaded.reading_tickets():
+        return [
+            make_game(each, competition.describe(each.ticket), kind, *folders)
+            for each in reversed(recorded)
+        ]
 
 
 def _with_boards(loaded: LoadedCompetition, games: Sequence[Game]) -> list[GameRow]:

@@ -764,7 +764,8 @@ def test_issued_games_are_not_in_progress_after_a_kill(tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_report_that_cannot_be_written_is_an_error_and_loses_nothing(folder: Path) -> None:
-    (folder / "event.report").mkdir()
+    # a link to a place that does not exist
+    (folder / "event.report").symlink_to("missing/event.report")
     done = ringmaster(folder / "event.ctl", "-q")
     assert done.returncode == 1
     assert "cannot write" in done.stderr

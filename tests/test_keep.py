@@ -268,6 +268,20 @@ def test_history_with_missing_lines_is_written_anew(
     assert "a note of mine" in former.read_text()
 
 
+@pytest.mark.parametrize("verb", ["report", "export"])
+def test_ticket_before_the_state_that_cannot_be_read_is_a_damaged_file(
+    control: Path, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    with closing(open_store(control)) as store:
+        add(store, [({"m": [], "i": 6}, won("0_6"))])
+        with store.transaction() as transaction:
+            snapshot = store.snapshot()
+            assert snapshot is not None
+            transaction.save_state(snapshot[1])
+    assert run([str(control), verb]) == 1
+    assert "is damaged: a game's ticket cannot be read" in capsys.readouterr().err
+
+
 def test_running_competition_is_not_repaired(
     control: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ringmaster.storage import rows
 from tests.program import ENGINE, book, ringmaster, shown
 
 HEAD = f"""
@@ -294,6 +295,10 @@ def test_status_file_without_fingerprints_continues(tmp_path: Path) -> None:
             "ALTER TABLE results DROP COLUMN speed; ALTER TABLE results DROP COLUMN load; "
             "DELETE FROM migrations WHERE number >= 4; PRAGMA user_version = 3"
         )
+        for table in rows.TABLES:
+            old.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
+        for column in ("base", "generation"):
+            old.execute(f"ALTER TABLE counts DROP COLUMN {column}")
         old.execute("UPDATE state SET data = ?", (state.replace(',"repeats":0', ""),))
         old.commit()
     assert shown(control)["matchups"][0]["repeats"] == 0

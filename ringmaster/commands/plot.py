@@ -64,7 +64,7 @@ def _write(loaded: LoadedCompetition, store: Store | None, target: Path) -> list
 
     Raises RingmasterError for an empty picture, StoreUnwritable.
     """
-    groups = loaded.competition.charts(() if store is None else store.history())
+    groups = loaded.charts(store)
     if not groups:
         raise RingmasterError(
             f"there is nothing to draw of {loaded.code} "

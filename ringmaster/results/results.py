@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -20,7 +19,6 @@ from ringmaster.competitions.competition import MatchupInfo, Played, Trajectory
 from ringmaster.control.changes import canonical_settings
 from ringmaster.errors import (
     RingmasterError,
-    StoreCorrupt,
     StoreError,
     counted,
     shown,
@@ -138,8 +136,7 @@ class Results:
 
     def _read(self, store: Store) -> None:
         self._loaded.check_changes(store)
-        with self._readable():
-            self._loaded.restore(store)
+        self._loaded.restore(store)
         counts = store.counts()
         # every result is counted or void, and no result is ever deleted
         self._last = sum(counts)
@@ -195,7 +192,7 @@ class Results:
     def _played(self, void: bool) -> Iterator[tuple[StoredGame, Played]]:
         for recorded in self._recorded():
             if void or recorded.result.outcome != "void":
-                with self._readable():
+                with self._loaded.reading_tickets():
                     played = self._competition.describe(recorded.ticket)
                 yield recorded, played
 
@@ -210,17 +207,6 @@ class Results:
                 yield recorded
         finally:
             store.close()
-
-    @contextmanager
-    def _readable(self) -> Iterator[None]:
-        """Translate errors of damaged tickets into StoreCorrupt."""
-        try:
-            yield
-        except (LookupError, TypeError, ValueError) as error:
-            raise StoreCorrupt(
-                f"{self._loaded.paths.status} is damaged: a game's ticket cannot be read "
-                f"({type(error).__name__}: {error})"
-            ) from error
 
     def _open(self) -> Store:
         path = self._loaded.paths.status
@@ -279,7 +265,7 @@ class Results:
     @cached_property
     def course(self) -> Trajectory | None:
         """The course of tuned values; None for a type without tuned players."""
-        with self._readable():
+        with self._loaded.reading_tickets():
             return self._competition.trajectory((r.ticket, r.result) for r in self._recorded())
 
     @property
@@ -339,7 +325,7 @@ class Results:
     @cached_property
     def charts(self) -> list[ChartGroup]:
         """The charts of `plot`, as data."""
-        with self._readable():
+        with self._loaded.reading_tickets():
             return self._competition.charts((r.ticket, r.result) for r in self._recorded())
 
     def plot(self, name: str | None = None) -> Figure:

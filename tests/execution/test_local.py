@@ -535,8 +535,8 @@ def test_engines_of_a_worker_that_does_not_end_are_killed_during_the_run(
     monkeypatch.setattr(local, "_LEAVE_GRACE", 0.0)
     executor = make(2, f"{HERE}:stubborn_factory")
     executor.submit(game(1, engine="plain", tell=fifo.path))
-    pids = fifo.pids(executor)
     assert isinstance(one_event(executor), Done)
+    pids = fifo.pids()
     executor.submit(game(2, do="block"))  # in the other worker
     executor.resize(1)
     deadline = time.monotonic() + LONG

@@ -141,7 +141,7 @@ def test_actions_follow_the_life_of_an_event(folder: Path) -> None:
     assert run([str(control), "report"]) == 0
     assert "(4/4 games)" in (folder / "event.report").read_text()
     assert run([str(control), "reset", "--yes"]) == 0
-    assert outputs(folder) == set()
+    assert outputs(folder) == {"event.backups"}
     assert shown(control)["games"]["completed"] == 0
 
 

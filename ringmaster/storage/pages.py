@@ -52,28 +52,29 @@ def wal_fault(path: Path) -> str:
     """
     size = _page_size(path)
     with open(f"{path}-wal", "rb") as wal:
-        header, has_frames = wal.read(_WAL_HEADER), wal.read(1) != b""
-        if not has_frames:
+        header, first = wal.read(_WAL_HEADER), wal.read(_FRAME)
+        if not first:
             return ""
         wal.seek(_WAL_HEADER)
-        if header[:4] not in _MAGIC:
-            return "the header of its -wal is damaged"
-        order = "<" if header[3] == 0x82 else ">"
-        sums = _checksum(header[:24], order, (0, 0))
-        if sums != struct.unpack(">2I", header[24:]):
-            return "the header of its -wal is damaged"
-        number, broken, commits = 0, 0, 0
+        order = "<" if header[3:4] == b"\x82" else ">"
+        place, salts, sums = "", header[16:24], (0, 0)
+        if header[:4] in _MAGIC:
+            sums = _checksum(header[:24], order, sums)
+        if header[:4] not in _MAGIC or sums != struct.unpack(">2I", header[24:]):
+            # without a header, frames of one time have the salts of the first
+            place, salts = "in its header", first[8:16]
+        number = commits = 0
         while len(frame := wal.read(_FRAME + size)) == _FRAME + size:
             number += 1
-            is_new = frame[8:16] == header[16:24]
-            if not broken:
+            is_new = frame[8:16] == salts
+            if not place:
                 sums = _checksum(frame[_FRAME:], order, _checksum(frame[:8], order, sums))
-                is_whole = is_new and sums == struct.unpack(">2I", frame[16:24])
-                broken = 0 if is_whole else number
+                if not is_new or sums != struct.unpack(">2I", frame[16:24]):
+                    place = f"at frame {number}"
             # frames of earlier times may follow the last one
-            if broken and is_new and frame[4:8] != bytes(4):
+            if place and is_new and frame[4:8] != bytes(4):
                 commits += 1
-    return f"its -wal is damaged at frame {broken} of {number}" if commits > 1 else ""
+    return f"its -wal is damaged {place}" if commits > 1 else ""
 
 
 def _checksum(data: bytes, order: str, sums: tuple[int, int]) -> tuple[int, int]:

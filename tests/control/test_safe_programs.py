@@ -214,14 +214,16 @@ def agrees(program: str) -> bool:
     return True
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, derandomize=True, max_examples=25, suppress_health_check=list(HealthCheck))
 @given(PROGRAM)
 def test_random_program_has_the_values_of_cpython(program: str) -> None:
     agrees(program)
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=1000, suppress_health_check=list(HealthCheck))
+@settings(
+    deadline=None, derandomize=True, max_examples=1000, suppress_health_check=list(HealthCheck)
+)
 @given(PROGRAM)
 def test_many_random_programs_have_the_values_of_cpython(program: str) -> None:
     agrees(program)

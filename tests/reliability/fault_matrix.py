@@ -258,13 +258,16 @@ def strike(worker: Worker, folder: Path, fault: Fault) -> Struck:
     ready = {"start": HANG, "hang": START}.get(fault.reason, LONG) if fault.waits else LONG
     settings = {"ready_timeout": ready, **fault.player}
     bad = player(folder, "bad", fault.protocol, *fault.flags, **settings)
+    # processes of other tests in this one
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
     begun = time.monotonic()
     result = play(worker, good, bad, HANG if fault.waits else LONG)
     after = play(worker, good, other)
     seconds = time.monotonic() - after.seconds - begun
     if after.outcome != "win":
         raise RuntimeError(f"the next game failed: {after.detail}")
-    processes = [*_children(folder), *_noted(folder / "bad.pids")]
+    new = [pid for pid in _children(folder) if pid not in before]
+    processes = [*new, *_noted(folder / "bad.pids")]
     return Struck(result, result_line(result, ("good", "bad")), seconds, processes, _files())
 
 

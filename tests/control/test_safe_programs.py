@@ -222,7 +222,7 @@ def test_random_program_has_the_values_of_cpython(program: str) -> None:
 
 @pytest.mark.slow
 @settings(
-    deadline=None, derandomize=True, max_examples=1000, suppress_health_check=list(HealthCheck)
+    deadline=None, derandomize=True, max_examples=300, suppress_health_check=list(HealthCheck)
 )
 @given(PROGRAM)
 def test_many_random_programs_have_the_values_of_cpython(program: str) -> None:

@@ -27,7 +27,7 @@ from ringmaster.storage.guard import (
     check_alone,
     check_pair,
     renew,
-    structure_faults,
+    size,
     unreadable,
 )
 from ringmaster.storage.lock import is_locked
@@ -115,13 +115,13 @@ def connect(path: Path) -> sqlite3.Connection:
     with translated(path):
         check_alone(path)
         check_header(path)
-        if _size(_companions(path)[0]):
+        if size(_companions(path)[0]):
             _check_wal(path)
         connection = _open(str(path))
         try:
             version = check(connection, str(path))
-            if version and not _size(_companions(path)[0]):
-                _check_whole(path, connection, structure_faults(connection))
+            if version and not size(_companions(path)[0]):
+                _check_whole(path, connection, rows.structure_faults(connection))
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             # Debian's SQLite writes zeros over deleted data, here a record a game
@@ -158,7 +158,7 @@ def _check_wal(path: Path) -> None:
         with closing(_reader(path)) as whole, closing(_in_place(path)) as alone:
             check_pair(path, alone, whole)
             version = check(whole, str(path))
-            _check_whole(path, whole, structure_faults(whole))
+            _check_whole(path, whole, rows.structure_faults(whole))
             if version == len(MIGRATIONS):
                 _check_whole(path, whole, rows.faults(whole))
     except sqlite3.DatabaseError as error:
@@ -273,7 +273,7 @@ def private_copy(path: Path) -> sqlite3.Connection:
 
 def _view(path: Path) -> View:
     at_rest = _identity(path)
-    if _size(_companions(path)[0]):
+    if size(_companions(path)[0]):
         _check_left(path)
         return View(path, _reader(path))
     return View(path, _in_place(path), at_rest)
@@ -294,7 +294,7 @@ def _check_left(path: Path) -> None:
 
 def _reader(path: Path) -> sqlite3.Connection:
     wal, shm = _companions(path)
-    if _size(wal) and shm.exists():
+    if size(wal) and shm.exists():
         return _open(f"file:{quote(str(path))}?mode=ro")
     return _copied(path)
 
@@ -317,7 +317,7 @@ def _copied(path: Path) -> sqlite3.Connection:
 
 def _copied_once(path: Path) -> sqlite3.Connection:
     wal, _ = _companions(path)
-    if not _size(wal):
+    if not size(wal):
         with closing(_in_place(path)) as source:
             return _private_copy(source)
     with tempfile.TemporaryDirectory(prefix="ringmaster-") as folder:
@@ -360,13 +360,6 @@ def _open(name: str) -> sqlite3.Connection:
 
 def _companions(path: Path) -> tuple[Path, Path]:
     return Path(f"{path}-wal"), Path(f"{path}-shm")
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 def _signature(path: Path) -> tuple[tuple[int, ...], ...]:

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from ringmaster.errors import StoreError, StoreUnwritable
 from ringmaster.storage import rows
-from ringmaster.storage.guard import structure_faults
 
 #: Daily copies that are kept.
 DAILY = 3
@@ -108,7 +107,7 @@ class DailyCopies:
 def file_faults(connection: sqlite3.Connection) -> Iterator[str]:
     """Yield what is wrong with a file of the newest version, as text."""
     try:
-        yield from structure_faults(connection)
+        yield from rows.structure_faults(connection)
         yield from rows.faults(connection)
     except sqlite3.Error as error:
         yield str(error)

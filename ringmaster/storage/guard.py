@@ -1,4 +1,4 @@
-"""What can happen to a status file from outside: to be moved, deleted, replaced, written over.
+"""Notice that a status file was moved, deleted, replaced or written over from outside.
 
 SQLite does not notice, and would go on in a file without a name, or in two files mixed.  A run
 looks each second (`Guard`).  Between two runs, a file and a `-wal` that do not belong together
@@ -11,12 +11,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
-from ringmaster.errors import StoreCorrupt, StoreReplaced, StoreUnpaired
+from ringmaster.errors import StoreCorrupt, StoreReplaced, StoreUnpaired, StoreUnwritable
+from ringmaster.storage.copies import folder_of, new_name, stamp, write_copy
 
 
 class Guard:
@@ -95,28 +94,22 @@ def _identity(file: Path | int) -> tuple[int, int] | None:
 def _rescued(path: Path, connection: sqlite3.Connection, *, is_whole: bool) -> str:
     """Write the data of a connection to a file beside a path, or to the folder for temporary
     files; return sentences that tell what to do."""
-    name = f"{path.stem}.rescued-{time.strftime('%Y%m%d-%H%M%S')}.status"
     for folder in (path.parent, Path(tempfile.gettempdir())):
-        rescue = folder / name
-        if not folder.is_dir() or rescue.exists():
+        rescue = new_name(folder, f"{path.stem}.rescued-{stamp()}")
+        # a deleted folder stays deleted
+        if not folder.is_dir():
             continue
-        with suppress(sqlite3.Error), closing(sqlite3.connect(rescue)) as copy:
-            connection.backup(copy)
+        with suppress(StoreUnwritable):
+            write_copy(connection, rescue)
             if is_whole:
                 told = f"All recorded results are in {rescue}.  To go on with them:"
             else:
                 told = (
                     f"What could still be read is in {rescue}; daily copies are in "
-                    f"{path.with_suffix('.backups')}.  To go on with one of them:"
+                    f"{folder_of(path)}.  To go on with one of them:"
                 )
             return f"{told} ringmaster {path.stem}.ctl restore {rescue}"
     return "Its data could not be written to another file."
-
-
-def structure_faults(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield what is wrong with the structure of a file.  Raises sqlite3.Error."""
-    for (text,) in connection.execute("PRAGMA integrity_check(5)"):
-        yield from (line for line in text.splitlines() if line != "ok" and line[:3] != "***")
 
 
 def renew(connection: sqlite3.Connection) -> None:
@@ -169,7 +162,7 @@ def _choice(path: Path) -> str:
 
 def check_alone(path: Path) -> None:
     """Raise StoreUnpaired for a `-wal` without its file, which SQLite would delete."""
-    if not _size(path) and _size(Path(f"{path}-wal")):
+    if not size(path) and size(Path(f"{path}-wal")):
         raise StoreUnpaired(
             f"{path} is missing or empty, but {path.name}-wal has results of a run that was "
             f"killed: put back the {path.name} that was there, or move {path.name}-wal and "
@@ -177,5 +170,9 @@ def check_alone(path: Path) -> None:
         )
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def size(path: Path) -> int:
+    """Return the size of a file in bytes, 0 without one."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

@@ -37,7 +37,7 @@ _REACH = 10_000
 
 
 class Salvage(msgspec.Struct):
-    """What a repair found.
+    """Numbers of what a repair found.
 
     results  results that are whole
     lost     results that are not; of these, `in_state` are part of the stored state, and

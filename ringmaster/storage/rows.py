@@ -134,3 +134,9 @@ def faults(connection: sqlite3.Connection) -> Iterator[str]:
     ).fetchone()
     if not recorded == there == last:
         yield f"results: {recorded} were recorded, {there} are there"
+
+
+def structure_faults(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield what is wrong with the structure of a file.  Raises sqlite3.Error."""
+    for (text,) in connection.execute("PRAGMA integrity_check(5)"):
+        yield from (line for line in text.splitlines() if line != "ok" and line[:3] != "***")

@@ -1,12 +1,13 @@
-"""Build lark's parser for Python and parse a text within bounds."""
+"""Build lark's parser for Python, parse a text within bounds, and decode its literals."""
 
 from __future__ import annotations
 
 import functools
+import re
+import unicodedata
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from ringmaster.control import safe_strings
 from ringmaster.control.source import ControlFileProblems, Source, Span
 
 if TYPE_CHECKING:  # a control file of one's own does not need lark
@@ -19,6 +20,23 @@ Tree = Any
 MOST_TOKENS: Final = 20_000
 #: Levels of nesting in lark's tree.
 DEEPEST: Final = 180
+#: Letters before a string.
+_PREFIXES: Final = frozenset({"", "f", "fr", "r", "rf", "u"})
+_ESCAPES: Final = {
+    **{"\n": "", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "f": "\f"},
+    **{"n": "\n", "r": "\r", "t": "\t", "v": "\v"},
+}
+_ESCAPE: Final = re.compile(
+    r"\\(?:([\n\\'\"abfnrtv])|([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})"
+    r"|U([0-9a-fA-F]{8})|N\{([^{}]*)\}|([xuUN]))"
+)
+#: Patterns for lark: its own take time that is quadratic in the length of a wrong string.
+_PATTERNS: Final = {
+    "STRING": r"([ubf]?r?|r[ubf])"
+    r"""("(?!"")(?:[^"\\\n]|\\[\s\S])*"|'(?!'')(?:[^'\\\n]|\\[\s\S])*')""",
+    "LONG_STRING": r"([ubf]?r?|r[ubf])"
+    r'''("""(?:[^"\\]|\\[\s\S]|"(?!""))*"""|\'\'\'(?:[^'\\]|\\[\s\S]|'(?!\'\'))*\'\'\')''',
+}
 
 
 @functools.cache
@@ -41,7 +59,7 @@ def parser() -> lark.Lark:
                 raise _Misplaced(token, "the indentation matches no line above") from None
 
     def edit(terminal: Any) -> None:
-        terminal.pattern.value = safe_strings.PATTERNS.get(terminal.name, terminal.pattern.value)
+        terminal.pattern.value = _PATTERNS.get(terminal.name, terminal.pattern.value)
 
     return lark.Lark.open_from_package(
         "lark",
@@ -109,3 +127,40 @@ def trees_in(node: Tree) -> list[Tree]:
     """Return the trees in a tree."""
     # the other children are tokens, which are strings, and None
     return [child for child in node.children if child is not None and not isinstance(child, str)]
+
+
+# strings and numbers, without CPython's parser
+
+
+def split_literal(token: str) -> tuple[str, str]:
+    """Return the letters before a string and the text between its quotes.  Raises ValueError."""
+    prefix = token[: min(token.find(quote) for quote in "\"'" if quote in token)]
+    quotes = 3 if token[len(prefix) :].startswith(('"""', "'''")) else 1
+    if prefix.lower() not in _PREFIXES:
+        raise ValueError(f"{prefix} before a string is not allowed in safe mode")
+    return prefix.lower(), token[len(prefix) + quotes : -quotes]
+
+
+def decoded(text: str) -> str:
+    """Return a text with its escapes replaced.  Raises ValueError."""
+    return _ESCAPE.sub(_character, text)
+
+
+def _character(match: re.Match[str]) -> str:
+    plain, octal, two, four, eight, name, wrong = match.groups()
+    if plain is not None:
+        return _ESCAPES[plain]
+    try:
+        if name is not None:
+            return unicodedata.lookup(name)
+        return chr(int(octal, 8) if octal else int(two or four or eight or wrong, 16))
+    except (ValueError, OverflowError, KeyError):
+        raise ValueError(f"{match[0]} is not a character") from None
+
+
+def number(token: str, is_float: bool) -> int | float:
+    """Return a number.  Raises ValueError."""
+    digits = token.replace("_", "")
+    if len(digits) > 1000:
+        raise ValueError("this number is too long")
+    return float(digits) if is_float else int(digits, 0)

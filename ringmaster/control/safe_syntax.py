@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, TypeVar
 
-from ringmaster.control import safe_strings
+from ringmaster.control import safe_parser
 from ringmaster.control.safe_parser import Tree, lark_tree, refusal, span_of, trees_in
 from ringmaster.control.source import ControlFileProblems, Source, Span
 from ringmaster.errors import shown
@@ -315,7 +315,7 @@ class Builder:
         if token.type == "IMAG_NUMBER":
             raise self._refuse(node, "complex numbers are not allowed in safe mode")
         try:
-            return ast.Constant(value=safe_strings.number(token, token.type == "FLOAT_NUMBER"))
+            return ast.Constant(value=safe_parser.number(token, token.type == "FLOAT_NUMBER"))
         except ValueError as error:
             raise self._refuse(node, str(error)) from None
 
@@ -325,7 +325,7 @@ class Builder:
         prefixes = []
         for one in strings:
             try:
-                prefix, text = safe_strings.split_literal(str(one.children[0]))
+                prefix, text = safe_parser.split_literal(str(one.children[0]))
                 prefixes.append(prefix)
                 if "f" in prefix:
                     parts += self._formatted(text, "r" in prefix, one)
@@ -343,7 +343,7 @@ class Builder:
     _expr_string_concat = _expr_string
 
     def _text(self, text: str, raw: bool, node: Tree) -> ast.Constant:
-        value = text if raw else safe_strings.decoded(text)
+        value = text if raw else safe_parser.decoded(text)
         return self._at(ast.Constant(value=value), node)
 
     def _merged(self, parts: list[ast.expr], node: Tree) -> list[ast.expr]:

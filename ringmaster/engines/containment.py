@@ -36,7 +36,7 @@ _ALLOCATION: Final = 2
 
 @dataclass(frozen=True)
 class Bounds:
-    """What an engine and its descendants may use; None: no limit.
+    """Limits of what an engine and its descendants may use; None: no limit.
 
     memory     bytes in memory or swapped out, without files that are mapped
     cpu        seconds of CPU in one game

@@ -13,15 +13,6 @@ __version__ = "0.1.0"
 __all__ = ["load"]
 
 
-def is_compiled() -> bool:
-    """Whether the modules that run for every move are compiled (`setup.py`)."""
-    # a listing is faster than an import: `--version` starts quickly
-    from os import listdir
-    from os.path import dirname
-
-    return any(name.startswith("compiled__mypyc") for name in listdir(dirname(__file__)))
-
-
 def load(path: str | os.PathLike[str], *, safe: bool = False) -> Results:
     """Return the results of a control file's competition; see `ringmaster.results`.
 

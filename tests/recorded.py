@@ -133,9 +133,16 @@ def recorded(control: Path, results: Iterable[tuple[dict[str, Any], GameResult]]
     return control
 
 
+class _ClosedWithItsStore(sqlite3.Connection):
+    """A connection that closes itself, like the store that nothing refers to any more."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 def memory_store(now: Callable[[], float] = time.time) -> Store:
     """Return an empty store in memory; `now` returns seconds since the epoch."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = sqlite3.connect(":memory:", isolation_level=None, factory=_ClosedWithItsStore)
     migrate(connection, "memory")
     path = Path("t.status")
     return Store(path, View(path, connection), now=now)

@@ -541,8 +541,7 @@ def test_wrong_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFi
 
 def test_version_and_help_exit_with_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"]) == 0
-    kind = " (compiled)" if package.is_compiled() else ""
-    assert capsys.readouterr().out == f"ringmaster {package.__version__}{kind}\n"
+    assert capsys.readouterr().out == f"ringmaster {package.__version__}\n"
     assert run(["--help"]) == 0
 
 
@@ -827,14 +826,11 @@ def test_parameter_that_should_be_an_integer_is_refused_before_the_first_game(
 
 @pytest.mark.process
 @pytest.mark.parametrize("action", ["show", "plan"])
-def test_other_competition_types_and_masked_arrays_are_not_imported(
-    tmp_path: Path, action: str
-) -> None:
+def test_other_competition_types_are_not_imported(tmp_path: Path, action: str) -> None:
     control = write_control_file(tmp_path, SPSA, 10)
     program = (
         "import sys; from ringmaster.cli import run; run(sys.argv[1:]); "
-        "tournaments = 'ringmaster.competitions.tournaments.swiss'; "
-        "print(sorted({'numpy.ma', tournaments} & sys.modules.keys()))"
+        "print('ringmaster.competitions.tournaments.swiss' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, str(control), action],
@@ -843,7 +839,7 @@ def test_other_competition_types_and_masked_arrays_are_not_imported(
         text=True,
         check=True,
     )
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert done.stdout.splitlines()[-1] == "False"
 
 
 @pytest.mark.process

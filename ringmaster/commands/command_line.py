@@ -50,7 +50,7 @@ def read(argv: Sequence[str]) -> tuple[Verb, argparse.Namespace]:
         return verb, argparse.Namespace(words=words)
     line = split(argv)
     if "--version" in line.names:
-        say(f"ringmaster {ringmaster.__version__}{' (compiled)' * ringmaster.is_compiled()}\n")
+        say(f"ringmaster {ringmaster.__version__}\n")
         raise SystemExit(0)
     if line.words[:1] == ["help"] or {"-h", "--help"} & set(line.names):
         say(_help(line.words))

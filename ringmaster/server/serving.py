@@ -109,3 +109,7 @@ class _Server(uvicorn.Server):
         # a browser that is suspended takes nothing
         await asyncio.sleep(_PATIENCE)
         self.force_exit = True
+        # from Python 3.12 on, the listener waits for every connection to close
+        for connection in tuple(self.server_state.connections):
+            if connection.transport is not None:
+                connection.transport.abort()

@@ -21,6 +21,7 @@ from ringmaster.server import app, serving
 async def flood(hub):
     while True:
         yield {"data": "x" * 1_000_000}
+        await asyncio.sleep(0)
 
 app.Hub.events = flood
 serving._PATIENCE = 0.1

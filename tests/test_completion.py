@@ -78,7 +78,7 @@ FILES = ["bin/", "deep/", "event.ctl", r"two\ words.ctl"]
         ("ringmaster run event.ctl --m", ["--max-games"]),
         ("ringmaster event.ctl --m", ["--max-games"]),
         ("ringmaster event.ctl verify --g", ["--games"]),
-        ("ringmaster choose --k", ["--kinds"]),
+        ("ringmaster new --f", ["--from-engine"]),
         ("ringmaster run event.ctl -j ", []),
         ("ringmaster positions set", ["set.epd"]),
         ("ringmaster positions set.epd --score-pov w", ["white"]),

@@ -136,9 +136,7 @@ def test_exported_file_can_be_imported(
     monkeypatch.chdir(control.parent)
     target = "tuned.params" if format == "yaneuraou" else "tuned.txt"
     assert run([control.name, "export-parameters", "--format", format, "-o", target]) == 0
-    imported = import_material(
-        material_of([target], control.parent), Places(control.parent, control.parent)
-    )
+    imported = import_material(material_of([target]), Places(control.parent, control.parent))
     assert "LmrBase" in imported.render("x.ctl")
     assert imported.game == ("shogi" if format == "yaneuraou" else "chess")
 
@@ -364,9 +362,9 @@ def test_any_params_file_comes_back_as_it_was(rows: list[Entry], tmp_path: Path)
     (tmp_path / "t.params").write_text(text, encoding="utf-8")
     places = Places(tmp_path, tmp_path)
     try:
-        imported = import_material(
-            material_of([str(tmp_path / "t.params")], tmp_path), places
-        ).render("x.ctl")
+        imported = import_material(material_of([str(tmp_path / "t.params")]), places).render(
+            "x.ctl"
+        )
         loaded = event_of(imported, tmp_path)
     except (ControlFileError, UsageError):
         return  # no parameter that is used, or a perturbation beyond half the range

@@ -56,7 +56,7 @@ def import_(arguments: argparse.Namespace) -> int:
     output, material_words = _output(arguments.words)
     folder = Path.cwd() if output is None else output.absolute().parent
     places = Places(source=Path.cwd(), control=folder)
-    match = import_material(material_of(material_words, places.source), places)
+    match = import_material(material_of(material_words), places)
     name = _UNNAMED if output is None else _quoted(str(output))
     text = match.render(name)
     if output is None:

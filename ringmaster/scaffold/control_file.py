@@ -184,7 +184,7 @@ class Places:
     def file(self, name: str) -> str:
         """Return an imported file name for the control file.
 
-        A script's `$(dirname "$0")` makes absolute names in these folders; they become relative.
+        Absolute names outside of both folders stay.
         """
         within = any(f"{name}/".startswith(f"{folder}/") for folder in (self.source, self.control))
         if os.path.isabs(name) and not within:

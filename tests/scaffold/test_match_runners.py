@@ -216,6 +216,12 @@ def test_files_are_found_from_the_folder_of_the_control_file() -> None:
     assert match.settings["openings"].args == ("../match/o.epd",)
 
 
+def test_absolute_names_in_either_folder_become_relative() -> None:
+    line = f"fastchess -engine cmd=/home/me/match/a name=a -engine cmd=/e/b name=b {CLOCK}"
+    match = match_of(line, Path("/home/me/match"), Path("/home/me/control"))
+    assert [e.command for e in match.entrants] == [["../match/a"], ["/e/b"]]
+
+
 def test_engines_of_one_name_get_codes_of_their_own() -> None:
     match = match_of(f"cutechess-cli -engine cmd=/e/sf -engine cmd=/f/sf {CLOCK}")
     assert match.codes() == ["sf", "sf-2"]

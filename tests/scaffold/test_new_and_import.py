@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.cli import USAGE, run
+from ringmaster.scaffold.importers import material_of
 
 MATCH = "fastchess -engine cmd=/e/a name=a -engine cmd=/e/b name=b -each tc=10+0.1"
 
@@ -130,6 +132,22 @@ def test_command_line_is_imported_quoted_or_as_words(
     assert 'time_control = "10+0.1"\n' in out
     assert '"a": Player("/e/a"),' in out
     assert "ringmaster: different here: fastchess ends the match" in err
+
+
+def test_script_and_prefix_are_refused_with_what_to_write(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "match.sh").write_text(f"#!/bin/sh\n{MATCH}\n")
+    assert run(["import", "match.sh"]) == USAGE
+    assert "match.sh is a script; give its command line instead" in capsys.readouterr().err
+    assert run(["import", "nice", *MATCH.split()]) == USAGE
+    assert "'nice' before fastchess is not understood; leave it out" in capsys.readouterr().err
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=20)))
+def test_quoted_words_are_read_as_they_were(words: list[str]) -> None:
+    quoted = f"{MATCH} {shlex.join(words)}"
+    assert material_of([quoted]).command == (*MATCH.split(), *words)
 
 
 @pytest.mark.parametrize("before", [True, False])

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ringmaster.commands.console import DONE, complain, say
+from ringmaster.control.source import printable
 from ringmaster.errors import ControlFileError, StoreUnwritable, UsageError
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.scaffold.control_file import Places, printable
+from ringmaster.scaffold.control_file import Places
 from ringmaster.scaffold.engines import declared_by
 from ringmaster.scaffold.importers import import_material, material_of
 from ringmaster.scaffold.skeletons import POSITIONS

@@ -137,13 +137,18 @@ def seconds(text: str, what: str) -> float:
     return value
 
 
-def shell_words(text: str, what: str) -> list[str]:
-    """Return the words of a command."""
+def words_of(text: str, what: str) -> list[str]:
+    """Return the words of a text, split like a shell does."""
     try:
-        words = shlex.split(text)
+        return shlex.split(text)
     except ValueError as error:
         raise UsageError(f"{what}: {shown(text)}: {error}") from None
-    if not words and text.strip():
+
+
+def command_words(text: str, what: str) -> list[str]:
+    """Return the words of a command, at least one."""
+    words = words_of(text, what)
+    if not words:
         raise UsageError(f"{what}: {shown(text)} is not a command")
     return words
 

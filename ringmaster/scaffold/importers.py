@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ringmaster.errors import UsageError, shown
+from ringmaster.errors import UsageError, is_text, shown
 from ringmaster.scaffold import match_engines, match_runners, parameter_import, tuner_import
-from ringmaster.scaffold.control_file import Match, Places, plain
+from ringmaster.scaffold.control_file import Match, Places
+from ringmaster.scaffold.foreign_values import words_of
 
 _RUNNER = re.compile(rb"fast-?chess|cutechess")
 #: Bytes of a file; an engines.json with all options has about 100,000.
@@ -95,18 +95,15 @@ IMPORTERS: tuple[Importer, ...] = (
 def material_of(words: Sequence[str]) -> Material:
     """Return the material of the arguments of `import`: a command line, as words or as one
     quoted text, or file names.  Raises UsageError."""
-    if not plain(words):
+    if not all(map(is_text, words)):
         raise UsageError("import: the arguments have a NUL, or are not UTF-8")
     if all(map(os.path.isfile, words)):
         first, *others = map(_file, dict.fromkeys(words))
         return dataclasses.replace(first, others=tuple(others))
     command = list(words)
     if len(words) == 1 and _RUNNER.search(words[0].encode()):
-        try:
-            # a shell continues such a line
-            command = shlex.split(words[0].replace("\\\n", ""))
-        except ValueError as error:
-            raise UsageError(f"import: {shown(words[0])}: {error}") from None
+        # a shell joins continued lines
+        command = words_of(words[0].replace("\\\n", ""), "import")
     if match_runners.recognises(command):
         return Material("the command line", tuple(command))
     if len(command) == 1:

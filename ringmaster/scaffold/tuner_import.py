@@ -9,16 +9,15 @@ from __future__ import annotations
 import math
 import os
 import re
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ringmaster.errors import UsageError, nearest, shown
 from ringmaster.model.time_control import TimeControl, number
-from ringmaster.parameter_files import LARGEST, ParameterFile, ReadOptions, Text, read_file
+from ringmaster.parameter_files import LARGEST, ParameterFile, ReadOptions, Text, plain, read_file
 from ringmaster.scaffold.control_file import Call, Entrant, Match, Places
-from ringmaster.scaffold.foreign_values import file_name, integer, json5, real
+from ringmaster.scaffold.foreign_values import command_words, file_name, integer, json5, real
 from ringmaster.scaffold.parameter_import import (
     ENGINE,
     METHODS,
@@ -162,20 +161,9 @@ def _main(name: str, main: Mapping[str, str], match: Match) -> None:
         "number_of_games": 2 * iterations,
         "alpha": values["Alpha"],
         "gamma": values["Gamma"],
-        "A": int(values["A"]) if values["A"] % 1 == 0 else values["A"],
+        "A": plain(values["A"]),
     }
     match.comments["number_of_games"] = "Two games an iteration."
-
-
-def _words(text: str, places: Places) -> list[str]:
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise UsageError(f"import: Engine1 {shown(text)}: {error}") from None
-    if not words:
-        raise UsageError(f"import: Engine1 {shown(text)} is no command")
-    first = words[0]
-    return [places.executable(first) if "/" in first else first, *words[1:]]
 
 
 def _engine(name: str, engine: Mapping[str, str], match: Match, places: Places) -> None:
@@ -188,7 +176,8 @@ def _engine(name: str, engine: Mapping[str, str], match: Match, places: Places) 
         control = str(TimeControl.parse(f"{number(base)}{tail}"))
     except ValueError as error:
         raise UsageError(f"import: {name}: BaseTime, IncTime: {error}") from None
-    words = _words(engine["Engine1"], places)
+    first, *others = command_words(engine["Engine1"], f"import: {name}: Engine1")
+    words = [places.executable(first) if "/" in first else first, *others]
     match.entrants.append(Entrant(ENGINE, "", words, {"time_control": control}))
     if engine["Engine2"] != engine["Engine1"]:
         match.different.append(

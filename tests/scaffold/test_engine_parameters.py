@@ -110,7 +110,7 @@ def test_choice_is_commented(engine: Path) -> None:
             ["chess", "spsa", "-", "--from-engine"],
             "--from-engine needs a value: ",
         ),
-        (["chess", "spsa", "-", "--from-engine="], "expected the command of an engine"),
+        (["chess", "spsa", "-", "--from-engine="], "is not a command"),
         (["chess", "spsa", "-", "--from-engine='"], "No closing quotation"),
         (["chess", "spsa", "-", "--from-engine=./gone"], "cannot be used: cannot start"),
         (["chess", "spsa", "-", f"--from-engine={sys.executable} -c pass"], "cannot be used: it "),

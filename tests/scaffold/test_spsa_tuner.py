@@ -192,7 +192,7 @@ def test_comments_and_line_ends_of_windows_are_understood(tmp_path: Path) -> Non
         (MAIN.replace("0.602", "-1") + ENGINE, "Alpha -1 is out of range"),
         (MAIN + ENGINE.replace("= 1000", "= 0").replace("= 50\n", "= 0\n"), "BaseTime, IncTime"),
         (MAIN + ENGINE.replace("DrawMoveLimit = 8", "DrawMoveLimit = 0"), "DrawMoveLimit: '0'"),
-        (MAIN + ENGINE.replace("./stockfish", "'"), 'Engine1 "\'": No closing quotation'),
+        (MAIN + ENGINE.replace("./stockfish", "'"), 'Engine1: "\'": No closing quotation'),
         (MAIN.replace("tune.var", "no.var") + ENGINE, "cannot read the variables 'no.var'"),
     ],
 )

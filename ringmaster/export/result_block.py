@@ -338,9 +338,7 @@ class _Conditions:
 
 
 _Block = Callable[[_Conditions, _Counts, SprtReport | None], list[str]]
-_FORMATS: dict[str, _Block] = {"fastchess": _fastchess_pair, "openbench": _openbench}
-#: Names of the formats.
-FORMATS = tuple(_FORMATS)
+FORMATS: dict[str, _Block] = {"fastchess": _fastchess_pair, "openbench": _openbench}
 
 
 def result_blocks(results: Results, format: str) -> str:
@@ -348,10 +346,10 @@ def result_blocks(results: Results, format: str) -> str:
 
     Raises UsageError for an unknown format, and for a competition without matches.
     """
-    block = _FORMATS.get(format)
+    block = FORMATS.get(format)
     if block is None:
         raise UsageError(
-            f"show has no format {format!r}; expected {nearest(format, list(_FORMATS))}"
+            f"show has no format {format!r}; expected {nearest(format, list(FORMATS))}"
         )
     matchups = list(results.matchups.values())
     if not matchups:

@@ -12,11 +12,9 @@ from pathlib import Path
 from ringmaster.errors import UsageError, is_text, shown
 from ringmaster.scaffold import match_engines, match_runners, parameter_import, tuner_import
 from ringmaster.scaffold.control_file import Match, Places
-from ringmaster.scaffold.foreign_values import words_of
+from ringmaster.scaffold.foreign_values import file_bytes, words_of
 
 _RUNNER = re.compile(rb"fast-?chess|cutechess")
-#: Bytes of a file; an engines.json with all options has about 100,000.
-LARGEST = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -117,16 +115,7 @@ def material_of(words: Sequence[str]) -> Material:
 
 def _file(text: str) -> Material:
     path = Path(text)
-    try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(
-            f"import: cannot read {shown(text)}: {reason}; expected {_kinds()}"
-        ) from None
-    if len(data) > LARGEST:
-        raise UsageError(f"import: {shown(text)} is too large")
+    data = file_bytes(path, shown(text), _kinds())
     name = path.name if path.name.isprintable() else "the file"
     return Material(name, data=data, folder=path.absolute().parent)
 

@@ -243,16 +243,13 @@ def _settings(table: tuple[Setting, ...], skeleton: Skeleton) -> Iterator[str]:
         yield f"{comment(text)}\n{assignment(name, value)}"
 
 
-def _place(setting: Setting) -> int:
-    return _FIRST.index(setting.name) if setting.name in _FIRST else len(_FIRST)
-
-
 def _others(
     game: GameName, table: tuple[Setting, ...], skeleton: Skeleton, shared: Mapping[str, Any]
 ) -> Iterator[str]:
     hidden = {"game", "players", "make_candidate", "player", *skeleton.settings, *shared}
     hidden |= _OTHER_GAMES[game] | (frozenset() if game == "go" else _GO_ONLY)
-    for setting in sorted(table, key=_place):
+    # sorting leaves the others in the order of the table
+    for setting in sorted(table, key=lambda each: (*_FIRST, each.name).index(each.name)):
         if setting.name in hidden or setting.default is REQUIRED:
             continue
         value = _EXAMPLES.get(setting.name, setting.default)

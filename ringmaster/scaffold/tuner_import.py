@@ -15,9 +15,16 @@ from typing import Any
 
 from ringmaster.errors import UsageError, nearest, shown
 from ringmaster.model.time_control import TimeControl, number
-from ringmaster.parameter_files import LARGEST, ParameterFile, ReadOptions, Text, plain, read_file
+from ringmaster.parameter_files import ParameterFile, ReadOptions, Text, plain, read_file
 from ringmaster.scaffold.control_file import Call, Entrant, Match, Places
-from ringmaster.scaffold.foreign_values import command_words, file_name, integer, json5, real
+from ringmaster.scaffold.foreign_values import (
+    command_words,
+    file_bytes,
+    file_name,
+    integer,
+    json5,
+    real,
+)
 from ringmaster.scaffold.parameter_import import (
     ENGINE,
     METHODS,
@@ -132,15 +139,8 @@ def _variables(given: str, others: Mapping[str, bytes], folder: Path) -> Paramet
     if others:
         ((name, data),) = others.items()
         return read_file(Text.decoded(data, name), None, ReadOptions())
-    try:
-        with (folder / given).open("rb") as stream:
-            data = stream.read(LARGEST + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(
-            f"import: cannot read the variables {shown(given)}: {reason}; "
-            "expected them beside the configuration, or named after it"
-        ) from None
+    expected = "them beside the configuration, or named after it"
+    data = file_bytes(folder / given, f"the variables {shown(given)}", expected)
     return read_file(Text.decoded(data, given), None, ReadOptions())
 
 
@@ -308,12 +308,7 @@ class _Files:
         for base in (self.base, self.base.parent):
             if (base / given).is_file():
                 self.base = base
-                try:
-                    data = (base / given).read_bytes()
-                except OSError as error:
-                    raise UsageError(
-                        f"import: cannot read {base / given}: {error.strerror}"
-                    ) from None
+                data = file_bytes(base / given, shown(given), "a file of YaneuraOu's script")
                 return Text.decoded(data, os.path.basename(given))
         raise UsageError(
             f"import: {name}: {key}: there is no {shown(given)} in {self.base} or the folder above"

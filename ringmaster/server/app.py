@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -278,6 +277,4 @@ def _missing() -> Response:
 
 
 def _text(name: str) -> str:
-    with suppress(FileNotFoundError):
-        return (_STATIC / name).read_text(encoding="utf-8")
-    return ""
+    return (_STATIC / name).read_text(encoding="utf-8")

@@ -43,13 +43,8 @@ def test_new_texel_names_the_commands_that_make_its_positions(
     assert 'positions = Positions("positions.plain")' in text
     assert "read it and make positions.plain as it says, then: " in capsys.readouterr().err
     (folder / "positions.plain").write_text("")
-    assert run(["new", "shogi", "texel", "u.ctl"]) == 0
-    assert "read it, then: " in capsys.readouterr().err
-
-
-def test_new_has_a_default_file_name(folder: Path) -> None:
-    assert run(["new", "chess", "spsa"]) == 0
-    assert (folder / "spsa_chess.ctl").exists()
+    assert run(["new", "shogi", "texel"]) == 0
+    assert "wrote texel_shogi.ctl; read it, then: " in capsys.readouterr().err
 
 
 def test_new_writes_to_standard_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,28 +153,6 @@ def test_list_of_engines_is_imported_into_a_file(before: bool, folder: Path) -> 
     words = [*option, "engines.json"] if before else ["engines.json", *option]
     assert run(["import", *words]) == 0
     assert 'matchups = [Matchup("a", "b")]' in (folder / "my.ctl").read_text()
-
-
-def test_ignored_options_are_printed_on_standard_error(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert run(["import", MATCH + " -ratinginterval 5"]) == 0
-    err = capsys.readouterr().err
-    assert "ringmaster: not imported: -ratinginterval 5 (reports are up to date" in err
-
-
-@pytest.mark.parametrize("command", ["new", "import"])
-def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([command, "--help"]) == 0
-    assert f"usage: ringmaster {command}" in capsys.readouterr().out
-
-
-def test_control_file_of_the_name_of_a_command_can_be_reached(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "new").write_text("x = 1\n")
-    assert run(["./new", "show"]) == 1
-    assert "competition_type is not set" in capsys.readouterr().err
 
 
 @given(st.lists(st.text(max_size=20), max_size=5))

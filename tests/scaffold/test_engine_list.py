@@ -78,10 +78,12 @@ def test_options_with_other_than_default_values_are_imported() -> None:
     assert player(match, "A").arguments["options"] == {"Hash": 64, "Book": "b.bin"}
 
 
-def test_xboard_engine_is_left_out_with_a_note() -> None:
-    match = imported(engine("A"), engine("Crafty", protocol="xboard"), engine("B"))
+def test_engine_that_cannot_be_used_is_left_out_with_a_note() -> None:
+    told = engine("C", initStrings=["hello"])
+    match = imported(engine("A"), engine("Crafty", protocol="xboard"), engine("B"), told)
     assert match.codes() == ["A", "B"]
-    assert match.notes == ["engine Crafty: its protocol is 'xboard'; expected uci"]
+    assert match.notes[0] == "engine Crafty: its protocol is 'xboard'; expected uci"
+    assert "only options can be set" in match.notes[1]
     assert "# not imported: engine Crafty" in match.render("x.ctl")
 
 
@@ -97,12 +99,6 @@ def test_ignored_field_becomes_a_note(field: str, value: Any, said: str) -> None
     match = imported(engine("A", **{field: value}), engine("B"))
     assert match.codes() == ["A", "B"]
     assert said in match.notes[0]
-
-
-def test_engine_that_is_sent_other_text_at_startup_is_left_out() -> None:
-    match = imported(engine("A"), engine("B"), engine("C", initStrings=["hello"]))
-    assert match.codes() == ["A", "B"]
-    assert "only options can be set" in match.notes[0]
 
 
 def test_fewer_than_two_engines_are_refused_with_the_reasons() -> None:
@@ -144,9 +140,3 @@ def test_any_list_gives_a_file_that_loads_or_an_error(
     except UsageError:
         return
     event_of(match.render("x.ctl"), tmp_path_factory.mktemp("list"))
-
-
-@given(st.binary())
-def test_any_bytes_are_refused_with_an_error(data: bytes) -> None:
-    with pytest.raises(UsageError):
-        import_engines(b"[" + data, "engines.json", HERE)

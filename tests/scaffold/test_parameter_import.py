@@ -32,25 +32,13 @@ SAMPLES = {
 }
 SPSA_JSON = json.dumps({"a": 0.5, "c": 2.0, "A": 100, "alpha": 0.6, "gamma": 0.1, "target": 2})
 CUTECHESS_JSON = json.dumps(
-    {
-        "engine": "sf",
-        "book": "b.epd",
-        "games": 8,
-        "tc": 10.0,
-        "hash": 8,
-        "threads": 4,
-        "save": 9,
-    }
+    {"engine": "sf", "book": "b.epd", "games": 8, "tc": 10.0, "hash": 8, "threads": 4, "save": 9}
 )
 
 
 def imported(*files: tuple[str, str], folder: Path = Path("/w")) -> Match:
     data = {name: text.encode() for name, text in files}
     return import_files(data, folder, Places(folder, folder))
-
-
-def test_every_format_has_a_sample() -> None:
-    assert SAMPLES.keys() == FORMATS.keys()
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -98,15 +98,11 @@ def test_file_names_start_at_the_folder_of_the_configuration(tmp_path: Path) -> 
 
 
 def test_every_option_without_counterpart_becomes_a_note(tmp_path: Path) -> None:
-    messages = imported(MAIN + "Pace = 3\n" + ENGINE + "MaxDepth = 10\n", tmp_path).messages()
-    text = "\n".join(messages)
+    engine = ENGINE.replace("Engine2 = ./stockfish", "Engine2 = ./other") + "MaxDepth = 10\n"
+    text = "\n".join(imported(MAIN + "Pace = 3\n" + engine, tmp_path).messages())
+    assert "also starts Engine2: ./other" in text
     for option in ("Log = tune.log", "GameLog = tune_$THREAD.log", "MaxDepth = 10", "Pace = 3"):
         assert f"not imported: {option}" in text or f"not imported: [Main] {option}" in text
-
-
-def test_different_second_engine_becomes_a_note(tmp_path: Path) -> None:
-    text = MAIN + ENGINE.replace("Engine2 = ./stockfish", "Engine2 = ./other")
-    assert any("./other" in line for line in imported(text, tmp_path).messages())
 
 
 def test_simulation_needs_no_engine(tmp_path: Path) -> None:

@@ -147,7 +147,6 @@ def test_unknown_words_are_answered_with_the_choices(game: str, type_name: str, 
     [
         ("chess", ["stockfish", "toga2", "glaurung"], '"glaurung"', '"eval"'),
         ("chess", ["stockfish", "toga2"], '"toga2"', '"depth 1"'),
-        ("chess", ["stockfish"], '"ringmaster.demo"', '"eval"'),
         ("shogi", ["fairy-stockfish"], '"ringmaster.demo"', '"eval"'),
     ],
 )

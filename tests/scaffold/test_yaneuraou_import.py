@@ -73,12 +73,6 @@ def test_settings_file_makes_a_tune_against_its_reference_engines(folder: Path) 
     LoadedCompetition(folder / "tune.ctl").competition.prepare()
 
 
-def test_one_reference_engine_is_the_opponent(folder: Path) -> None:
-    (folder / "settings/references.json5").write_text(TUNED.replace("mine", "ref"))
-    assert run(["import", "settings/SPSA-settings.json5", "-o", "tune.ctl"]) == 0
-    assert LoadedCompetition(folder / "tune.ctl").control_file.values["opponent"] == "ref"
-
-
 @pytest.mark.parametrize(
     ("name", "old", "new", "message"),
     [

@@ -146,6 +146,9 @@ def test_more_engines_play_all_against_all_or_a_gauntlet(tmp_path: Path) -> None
     assert match.settings["opponents"] == ["three"]
 
 
+# Engines
+
+
 def test_engine_has_its_command_arguments_and_options() -> None:
     match = match_of(
         "fastchess -engine cmd=/e/one name='One 1.0' args='-a \"b c\"' option.Hash=64 "

@@ -14,7 +14,7 @@ from ringmaster.scaffold import match_engines, match_runners, parameter_import, 
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.foreign_values import file_bytes, words_of
 
-_RUNNER = re.compile(rb"fast-?chess|cutechess")
+_RUNNER = re.compile("fast-?chess|cutechess")
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def material_of(words: Sequence[str]) -> Material:
         first, *others = map(_file, dict.fromkeys(words))
         return dataclasses.replace(first, others=tuple(others))
     command = list(words)
-    if len(words) == 1 and _RUNNER.search(words[0].encode()):
+    if len(words) == 1 and _RUNNER.search(words[0]):
         # a shell joins continued lines
         command = words_of(words[0].replace("\\\n", ""), "import")
     if match_runners.recognises(command):

@@ -9,14 +9,15 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import ringmaster as package
 from ringmaster.cli import run
-from ringmaster.competitions import competition_class, type_names
+from ringmaster.loaded_competition import LoadedCompetition
 from tests.program import (
     ENGINE,
     PLAYOFF,
@@ -25,7 +26,6 @@ from tests.program import (
     living_engines,
     ringmaster,
     shown,
-    start,
     write_control_file,
 )
 
@@ -43,8 +43,6 @@ openings = Openings("book.epd")
 matchups = [Matchup("a", "b", number_of_games=4)]
 """
 
-Screen = Callable[[], tuple[str, str]]
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -61,13 +59,15 @@ COMPLAINING = GOOD.replace('"by-option"]', '"by-option", "--flood-stderr", "2"]'
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("arguments", [(), ("-q", "-j", "2")])
-def test_engines_standard_error_is_shown_when_it_is_not_for_the_log(
-    folder: Path, arguments: tuple[str, ...]
-) -> None:
+def test_engines_standard_error_is_logged_or_shown(folder: Path) -> None:
     control = folder / "event.ctl"
+    control.write_text(COMPLAINING)
+    done = ringmaster(control)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "0_0 a stderr: complaint 1\n" in control.with_suffix(".log").read_text()
+    assert ringmaster(control, "reset", "-y").returncode == 0
     control.write_text(COMPLAINING + "stderr_to_log = False\n")
-    done = ringmaster(control, *arguments)
+    done = ringmaster(control, "-q", "-j", "2")
     assert done.returncode == 0
     lines = done.stderr.splitlines()
     games = {line.split()[0] for line in lines}
@@ -76,15 +76,6 @@ def test_engines_standard_error_is_shown_when_it_is_not_for_the_log(
     form = r"(0_\d|check-[ab]) [ab] stderr: complaint [01]"
     assert all(re.fullmatch(form, line) for line in lines)
     assert "complaint" not in done.stdout + control.with_suffix(".log").read_text()
-
-
-@pytest.mark.process
-def test_engines_standard_error_is_in_the_log_and_not_shown_by_default(folder: Path) -> None:
-    control = folder / "event.ctl"
-    control.write_text(COMPLAINING)
-    done = ringmaster(control)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "0_0 a stderr: complaint 1\n" in control.with_suffix(".log").read_text()
 
 
 @pytest.mark.process
@@ -114,13 +105,7 @@ def test_engines_standard_error_is_shown_while_the_game_is_played(folder: Path) 
 
 
 @pytest.mark.process
-def test_run_without_a_terminal_prints_a_line_for_each_game_on_request(folder: Path) -> None:
-    done = ringmaster(folder / "event.ctl", "--log-games")
-    assert done.stdout.count("game 0_") == 4
-
-
-@pytest.mark.process
-def test_run_plays_everything_and_prints_the_report(folder: Path) -> None:
+def test_run_plays_everything_prints_the_report_and_continues_with_more_games(folder: Path) -> None:
     done = ringmaster(folder / "event.ctl")
     assert (done.returncode, done.stderr) == (0, "")
     assert "game 0_0: " not in done.stdout
@@ -128,14 +113,22 @@ def test_run_plays_everything_and_prints_the_report(folder: Path) -> None:
     written = ("status", "log", "hist", "report", "games", "games.pgn")
     assert outputs(folder) == {f"event.{x}" for x in written}
     assert "a v b (4/4 games)" in (folder / "event.report").read_text()
+    (folder / "event.ctl").write_text(GOOD.replace("number_of_games=4", "number_of_games=6"))
+    done = ringmaster(folder / "event.ctl", "--log-games")
+    assert "changed since the last run: matchups" in done.stdout
+    assert "changed since the last run" in (folder / "event.log").read_text()
+    assert done.stdout.count("game 0_") == 2
+    assert shown(folder / "event.ctl")["runs"] == 2
 
 
 @pytest.mark.slow
 def test_actions_follow_the_life_of_an_event(folder: Path) -> None:
     control = folder / "event.ctl"
+    control.write_text(f"{GOOD}parallel = 3\n")
     assert run([str(control), "-q", "-g", "2"]) == 0
     assert shown(control)["games"] == {"completed": 2, "void": 0, "in_progress": 0, "total": 4}
-    assert run([str(control), "-q"]) == 0
+    assert run([str(control), "-q", "-j", "1"]) == 0
+    assert [info.parallel for info in package.load(control).runs] == [3, 1]
     assert shown(control)["games"]["completed"] == 4
     (folder / "event.report").unlink()
     assert run([str(control), "report"]) == 0
@@ -189,35 +182,6 @@ def test_reset_asks_on_a_terminal(folder: Path, answer: str, status: int, stays:
     assert ("event.status" in outputs(folder)) == stays
 
 
-@pytest.mark.slow
-def test_finished_competition_continues_with_more_games(folder: Path) -> None:
-    control = folder / "event.ctl"
-    assert run([str(control), "-q"]) == 0
-    control.write_text(GOOD.replace("number_of_games=4", "number_of_games=6"))
-    assert run([str(control), "-q"]) == 0
-    assert shown(control)["games"]["completed"] == 6
-    assert shown(control)["runs"] == 2
-
-
-@pytest.mark.slow
-def test_command_line_overrides_parallel_of_the_control_file(
-    folder: Path,
-) -> None:
-    control = folder / "event.ctl"
-    control.write_text(f"{GOOD}parallel = 3\n")
-    assert run([str(control), "-q", "-g", "2"]) == 0
-    assert run([str(control), "-q", "-j", "1"]) == 0
-    assert [info.parallel for info in package.load(control).runs] == [3, 1]
-
-
-def test_every_competition_type_has_parallel() -> None:
-    for type_name in type_names():
-        competition = competition_class(type_name)
-        assert competition is not None
-        (setting,) = (setting for setting in competition.table if setting.name == "parallel")
-        assert (setting.default, setting.change) == (1, "report"), type_name
-
-
 def test_show_json_has_the_keys_of_its_type(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -226,6 +190,7 @@ def test_show_json_has_the_keys_of_its_type(
     conditions = summary.pop("conditions")
     assert [player["code"] for player in conditions["players"]] == ["a", "b"]
     assert conditions["openings"] == [{"of": None, "file": "book.epd"}]
+    (matchup,) = summary.pop("matchups")
     assert summary == {
         "competition": "event",
         "competition_type": "playoff",
@@ -234,51 +199,25 @@ def test_show_json_has_the_keys_of_its_type(
         "void_by_kind": {},
         "withdrawn": [],
         "stopped": [],
-        "matchups": [
-            {
-                "id": "0",
-                "name": "a v b",
-                "players": ["a", "b"],
-                "games": 0,
-                "wins": [0, 0],
-                "draws": 0,
-                "unknown": 0,
-                "unknown_by_kind": {},
-                "forfeits": [0, 0],
-                "forfeits_by_kind": [{}, {}],
-                "void": 0,
-                "repeats": 0,
-                "void_by_kind": {},
-                "endings": {},
-                **dict.fromkeys(("elo", "elo_low", "elo_high", "los", "nelo", "nelo_error")),
-                **dict.fromkeys(("draw_ratio", "pentanomial", "pairs_ratio", "sprt")),
-            }
-        ],
         "runs": 0,
         "changes": [],
     }
+    assert {name: value for name, value in matchup.items() if value not in (0, None, {})} == {
+        "id": "0",
+        "name": "a v b",
+        "players": ["a", "b"],
+        "wins": [0, 0],
+        "forfeits": [0, 0],
+        "forfeits_by_kind": [{}, {}],
+    }
+    assert matchup.keys() >= {"games", "draws", "elo", "los", "pentanomial", "sprt", "endings"}
     assert outputs(folder) == set()
 
 
 @pytest.mark.process
-def test_show_json_of_a_tune_has_its_parameters(tmp_path: Path) -> None:
-    control = write_control_file(tmp_path, SPSA, 10)
-    summary = shown(control)
-    first = summary["parameters"][0]
-    keys = ("code", "start", "value", "engine_value", "estimate", "signal")
-    assert {key: first[key] for key in keys} == {
-        "code": "Strength",
-        "start": 300.0,
-        "value": 300.0,
-        "engine_value": 300,
-        "estimate": 300.0,
-        "signal": False,
-    }
-    assert "matchups" not in summary
-
-
-@pytest.mark.process
-def test_check_prints_ok(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_prints_ok_or_the_errors_of_the_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run([str(folder / "event.ctl"), "check", "--quick"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "player 'a': ok (Instant)",
@@ -288,6 +227,11 @@ def test_check_prints_ok(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     checked = json.loads(capsys.readouterr().out)
     assert checked["ok"] is True
     assert checked["players"][0] == {"code": "a", "name": "Instant", "problems": []}
+    (folder / "event.ctl").write_text(GOOD.replace('"b", number', '"x", number'))
+    assert run([str(folder / "event.ctl"), "check", "--json"]) == 1
+    checked = json.loads(capsys.readouterr().out)
+    assert checked["ok"] is False
+    assert any("no player 'x'" in line for line in checked["errors"])
     assert outputs(folder) == set()
 
 
@@ -339,7 +283,6 @@ def test_engine_that_would_spoil_games_fails_its_check(
 
 
 def test_of_a_tunes_candidates_one_is_checked_thoroughly(tmp_path: Path) -> None:
-    from ringmaster.loaded_competition import LoadedCompetition
 
     loaded = LoadedCompetition(write_control_file(tmp_path, SPSA, 4))
     players = [job.player for job in loaded.competition.check_jobs()]
@@ -376,17 +319,14 @@ def test_players_that_differ_by_values_only_are_checked_thoroughly_once(
 
 
 @pytest.mark.process
-def test_transcripts_are_written_on_request(folder: Path) -> None:
-    assert run([str(folder / "event.ctl"), "-q", "-g", "1", "--log-gtp"]) == 0
-    (log,) = (folder / "event.gtplogs").iterdir()
-    text = log.read_text()
-    assert re.search(r"a > position fen .*\n +[\d.]+ a > go nodes 1\n", text)
-    assert re.search(r"a < bestmove [a-h][1-8][a-h][1-8]\n", text)
-
-
-@pytest.mark.process
-def test_transcripts_of_faults_only_are_written_on_request(folder: Path) -> None:
+def test_transcripts_of_all_games_or_of_faults_are_written_on_request(folder: Path) -> None:
     control = folder / "event.ctl"
+    assert run([str(control), "-q", "-g", "1", "--log-gtp"]) == 0
+    (log,) = (folder / "event.gtplogs").iterdir()
+    transcript = log.read_text()
+    assert re.search(r"a > position fen .*\n +[\d.]+ a > go nodes 1\n", transcript)
+    assert re.search(r"a < bestmove [a-h][1-8][a-h][1-8]\n", transcript)
+    assert run([str(control), "reset", "-y"]) == 0
     assert run([str(control), "-q", "-g", "2", "--log-faults"]) == 0
     assert not (folder / "event.gtplogs").exists()
     text = control.read_text()
@@ -404,16 +344,9 @@ def test_transcripts_of_faults_only_are_written_on_request(folder: Path) -> None
         ("", "", ["no such file"]),  # the file is removed
         ('"chess"', '"chess', ["event.ctl:2:", "^"]),
         ("nodes=1", "nodes=0", ["event.ctl:4:", "players['a'].nodes", "at least 1"]),
-        ('"chess"', '"ches"', ["event.ctl:2:", "game", "'chess'"]),
         ('Matchup("a", "b"', 'Matchup("a", "x"', ["event.ctl:8:", "no player 'x'"]),
-        ("number_of_games=4", "number_of_game=4", ["event.ctl:8:", "number_of_games"]),
         ("number_of_games=4", "number_of_games=1/0", ["event.ctl:8:", "ZeroDivisionError"]),
-        ('"playoff"', '"playof"', ["event.ctl:1:", "'playoff'"]),
-        ('competition_type = "playoff"', "x = 1", ["competition_type"]),
         ("book.epd", "none.epd", ["event.ctl:7:", "openings", "none.epd: cannot read"]),
-        ("matchups =", "matchup =", ["'matchups' is missing"]),
-        ("openings =", "move_limmit = 9\nopenings =", ["event.ctl:7:1", "move_limit"]),
-        ('Matchup("a"', 'Matchupp("a"', ["expected 'Matchup'"]),
     ],
 )
 def test_bad_control_file_is_reported_with_its_place_and_writes_nothing(
@@ -434,51 +367,13 @@ def test_bad_control_file_is_reported_with_its_place_and_writes_nothing(
     assert outputs(folder) <= {"event.log"}
 
 
-def test_missing_file_of_positions_is_reported_at_its_setting(
-    folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    control = folder / "event.ctl"
-    control.write_text(
-        f"""competition_type = "texel"
-game = "chess"
-players = {{"a": {DUEL}}}
-player = "a"
-parameters = [Parameter("Strength", start=500, min=0, max=1000, integer=True)]
-positions = Positions("book.epd", "none.epd")
-regularisation = Ridge()
-"""
-    )
-    assert run([str(control)]) == 1
-    message = capfd.readouterr().err
-    assert "event.ctl:6:13: error: positions" in message
-    assert "none.epd: cannot read the positions: no such file" in message
-
-
-def test_all_independent_errors_are_reported_at_once(
-    folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    control = folder / "event.ctl"
-    control.write_text(GOOD.replace("nodes=1", "nodes=0").replace('"chess"', '"x"'))
-    assert run([str(control)]) == 1
-    message = capfd.readouterr().err
-    assert [message.count(p) for p in ("players['a']", "players['b']", "game:")] == [1, 1, 1]
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("8/8/8/8/8/8/8/8 w - -", "book.epd:2: "),
-        ("rnbqkbnr/pppppppp/8/8 w KQkq -", "book.epd:2: "),
-        ("hello", "'hello'"),
-    ],
-)
 def test_bad_opening_is_named_by_file_and_line(
-    folder: Path, capfd: pytest.CaptureFixture[str], line: str, expected: str
+    folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     book = folder / "book.epd"
-    book.write_text(f"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n{line}\n")
+    book.write_text("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n8/8/8/8/8/8/8/8 w - -\n")
     assert run([str(folder / "event.ctl")]) == 1
-    assert expected in capfd.readouterr().err
+    assert "book.epd:2: " in capfd.readouterr().err
     assert outputs(folder) == {"event.log"}
 
 
@@ -488,10 +383,8 @@ def test_bad_opening_is_named_by_file_and_line(
     [
         ('Player("no-such-engine", nodes=1)', "no such program on PATH"),
         ('Player("book.epd", nodes=1)', "on PATH; expected './book.epd' for the file beside the"),
-        ('Player("./book.epd", nodes=1)', "not an executable file"),
         ('Player("true", nodes=1)', "it exited with status 0"),
-        (DUEL.replace("nodes", "options={'Z': 1}, nodes"), "it has no option 'Z'"),
-        (DUEL.replace("nodes", "options={'Strength': 1001}, nodes"), "an integer from 0 to 1000"),
+        (DUEL.replace("nodes", "options={'Strenth': 1}, nodes"), "it has 'Strength'"),
     ],
 )
 def test_player_that_fails_its_check_stops_the_run_before_the_first_game(
@@ -501,6 +394,7 @@ def test_player_that_fails_its_check_stops_the_run_before_the_first_game(
     control.write_text(GOOD.replace(f'"a": {DUEL}', f'"a": {player}'))
     assert run([str(control)]) == 1
     message = capfd.readouterr().err
+    assert "event.ctl:4:" in message
     assert "player 'a': " in message
     assert expected in message
     assert outputs(folder) == {"event.log"}
@@ -514,29 +408,9 @@ def test_changed_seed_is_refused_after_the_first_game(
     assert run([str(control), "-q", "-g", "1"]) == 0
     control.write_text(GOOD + "seed = 3\n")
     assert run([str(control)]) == 1
-    message = capfd.readouterr().err
-    assert "event.ctl:9:" in message
-    assert "seed: 0 → 3 since the last run: the results so far would" in message
-    assert "expected 0, or `reset`" in message
-    assert "reset" in message
+    assert "event.ctl:9:8: error: seed: 0 → 3 since the last run" in capfd.readouterr().err
     assert run([str(control), "reset", "--yes"]) == 0
     assert run([str(control), "-q"]) == 0
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["x.ctl", "fly"],
-        ["x.ctl", "-j", "0"],
-        ["x.ctl", "-j", "many"],
-        ["x.ctl", "-g", "-1"],
-        ["x.ctl", "run", "--json"],
-        ["x.ctl", "--no-such-option"],
-    ],
-)
-def test_wrong_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(arguments) == 2
-    assert capsys.readouterr().err.startswith("ringmaster: ")
 
 
 def test_version_and_help_exit_with_0(capsys: pytest.CaptureFixture[str]) -> None:
@@ -545,40 +419,57 @@ def test_version_and_help_exit_with_0(capsys: pytest.CaptureFixture[str]) -> Non
     assert run(["--help"]) == 0
 
 
-def test_clock_past_the_time_of_python_is_told(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (OverflowError("timestamp too large to convert to C _PyTime_t"), 1, "past the year 2262"),
+        (KeyError("a bug"), 4, "Please report it"),
+    ],
+)
+def test_unexpected_error_is_told_with_its_status(
+    error: Exception,
+    status: int,
+    message: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    from ringmaster.loaded_competition import LoadedCompetition
+    def fail(self: LoadedCompetition) -> str:
+        raise error
 
-    def in_2280(self: LoadedCompetition) -> str:
-        raise OverflowError("timestamp too large to convert to C _PyTime_t")
+    monkeypatch.setattr(LoadedCompetition, "report_text", fail)
+    assert run([str(folder / "event.ctl"), "show"]) == status
+    text = capsys.readouterr().err
+    assert message in text
+    assert ("Traceback" in text) == (status == 4)
 
-    monkeypatch.setattr(LoadedCompetition, "report_text", in_2280)
-    assert run([str(folder / "event.ctl"), "show"]) == 1
-    assert "past the year 2262" in capsys.readouterr().err
 
+@contextmanager
+def running(control: Path, *arguments: str, before: str = "") -> Iterator[subprocess.Popen[bytes]]:
+    """Start a run, wait for its first games, and kill it at the end.
 
-def test_internal_error_exits_with_4_and_asks_for_a_report(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from ringmaster.loaded_competition import LoadedCompetition
-
-    def broken(self: LoadedCompetition) -> str:
-        raise KeyError("a bug")
-
-    monkeypatch.setattr(LoadedCompetition, "report_text", broken)
-    assert run([str(folder / "event.ctl"), "show"]) == 4
-    message = capsys.readouterr().err
-    assert "KeyError" in message
-    assert "Please report it" in message
+    before  a program that starts it
+    """
+    process = subprocess.Popen(
+        [*before.split(), sys.executable, "-m", "ringmaster", str(control), "-q", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment(),
+        start_new_session=True,
+    )
+    try:
+        _wait_for_games(control)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 @pytest.mark.process
 def test_second_run_is_refused_while_one_is_alive_and_only_then(tmp_path: Path) -> None:
     control = write_control_file(tmp_path, PLAYOFF, 100_000)
-    process = start(control, "-q")
-    try:
-        _wait_for_games(control)
+    with running(control):
         second = ringmaster(control, "-q")
         assert second.returncode == 1
         assert "is being run by another ringmaster" in second.stderr
@@ -590,9 +481,11 @@ def test_second_run_is_refused_while_one_is_alive_and_only_then(tmp_path: Path) 
         reset = ringmaster(control, "reset", "--yes")
         assert reset.returncode == 1
         assert shown(control)["games"]["completed"] > 0
-    finally:
-        process.kill()
-        process.wait()
+        control.write_text(control.read_text() + "move_limit = 300\n")
+        changes = ringmaster(control, "diff")
+        assert changes.returncode == 0, changes.stderr
+        assert "move_limit 1000 → 300, applies after" in changes.stdout
+    assert shown(control)["games"]["in_progress"] == 0
     assert ringmaster(control, "-q", "-g", "1").returncode == 0
 
 
@@ -602,16 +495,11 @@ def test_run_whose_status_file_is_replaced_stops_and_rescues_its_results(
     tmp_path: Path, change: str
 ) -> None:
     control = write_control_file(tmp_path, PLAYOFF, 100_000)
-    process = start(control, "-q")
-    try:
-        _wait_for_games(control)
+    with running(control) as process:
         control.with_suffix(".status").unlink()
         if change == "replaced":
             control.with_suffix(".status").write_bytes(b"")
         assert process.wait(30) == 1
-    finally:
-        process.kill()
-        process.wait()
     (rescued,) = tmp_path.glob("event.rescued-*.status")
     log = control.with_suffix(".log").read_text()
     assert "moved, deleted or replaced while the run was writing it: the run stops" in log
@@ -626,14 +514,9 @@ def test_run_whose_status_file_is_replaced_stops_and_rescues_its_results(
 @pytest.mark.process
 def test_stop_ends_a_run_after_its_games_in_progress(tmp_path: Path) -> None:
     control = write_control_file(tmp_path, PLAYOFF, 100_000)
-    process = start(control, "-q", "-j", "2")
-    try:
-        _wait_for_games(control)
+    with running(control, "-j", "2") as process:
         assert ringmaster(control, "stop").returncode == 0
         assert process.wait(30) == 0
-    finally:
-        process.kill()
-        process.wait()
     assert "stopped by command" in control.with_suffix(".log").read_text()
     assert shown(control)["games"]["in_progress"] == 0
     assert living_engines(control) == []
@@ -652,14 +535,9 @@ def test_signal_ends_a_run_at_once_with_status_3(tmp_path: Path, number: signal.
     if signal.getsignal(number) is signal.SIG_IGN:
         # the run would inherit an ignored signal, for example from nohup
         signal.signal(number, signal.SIG_DFL)
-    process = start(control, "-q", "-j", "2")
-    try:
-        _wait_for_games(control)
+    with running(control, "-j", "2") as process:
         os.kill(process.pid, number)
         assert process.wait(30) == 3
-    finally:
-        process.kill()
-        process.wait()
     assert f"interrupted by {number.name}" in control.with_suffix(".log").read_text()
     assert living_engines(control) == []
     before = shown(control)["games"]["completed"]
@@ -682,55 +560,6 @@ def _wait_for_games(control: Path) -> None:
 
 
 @pytest.mark.process
-def test_change_is_printed_before_the_first_game(folder: Path) -> None:
-    control = folder / "event.ctl"
-    assert run([str(control), "-q", "-g", "2"]) == 0
-    control.write_text(GOOD.replace("nodes=1", "nodes=2", 1))
-    done = ringmaster(control)
-    assert (
-        "changed since the last run: players['a'].nodes 1 → 2, applies after 2 games" in done.stdout
-    )
-    assert "changed since the last run" in control.with_suffix(".log").read_text()
-
-
-@pytest.mark.process
-def test_other_competition_type_under_the_same_name_is_refused(
-    folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    control = folder / "event.ctl"
-    assert run([str(control), "-q", "-g", "1"]) == 0
-    write_control_file(folder, SPSA, 10)
-    assert run([str(control)]) == 1
-    assert "the last run was of type playoff" in capfd.readouterr().err
-
-
-def test_check_of_a_bad_file_gives_its_errors_as_data(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    control = folder / "event.ctl"
-    control.write_text(GOOD.replace('"b", number', '"x", number'))
-    assert run([str(control), "check", "--json"]) == 1
-    checked = json.loads(capsys.readouterr().out)
-    assert checked["ok"] is False
-    assert any("no player 'x'" in line for line in checked["errors"])
-
-
-@pytest.mark.process
-def test_failed_check_shows_the_setting_it_is_about(
-    folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    control = folder / "event.ctl"
-    wrong = DUEL.replace("nodes", "options={'Strenth': 1}, nodes")
-    control.write_text(GOOD.replace(f'"b": {DUEL}', f'"b": {wrong}'))
-    assert run([str(control)]) == 1
-    message = capfd.readouterr().err
-    assert "event.ctl:5:" in message
-    assert "players['b'].options" in message
-    assert "it has 'Strength'" in message
-    assert "^" in message
-
-
-@pytest.mark.process
 def test_end_of_a_run_is_reported(folder: Path) -> None:
     control = folder / "event.ctl"
     stopped = ringmaster(control, "-g", "2").stdout.splitlines()
@@ -750,18 +579,6 @@ def test_end_of_a_run_is_reported(folder: Path) -> None:
 
 
 @pytest.mark.process
-def test_issued_games_are_not_in_progress_after_a_kill(tmp_path: Path) -> None:
-    control = write_control_file(tmp_path, PLAYOFF, 100_000)
-    process = start(control, "-q", "-j", "2")
-    try:
-        _wait_for_games(control)
-    finally:
-        process.kill()
-        process.wait()
-    assert shown(control)["games"]["in_progress"] == 0
-
-
-@pytest.mark.process
 def test_report_that_cannot_be_written_is_an_error_and_loses_nothing(folder: Path) -> None:
     # a link to a place that does not exist
     (folder / "event.report").symlink_to("missing/event.report")
@@ -773,40 +590,12 @@ def test_report_that_cannot_be_written_is_an_error_and_loses_nothing(folder: Pat
 
 
 @pytest.mark.process
-def test_output_that_cannot_be_written_is_an_error_and_loses_nothing(folder: Path) -> None:
-    control = folder / "event.ctl"
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "ringmaster", str(control)],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment(),
-        )
-    assert done.returncode == 1
-    assert "cannot write the output" in done.stderr
-    assert shown(control)["games"]["completed"] == 4
-
-
-@pytest.mark.process
 def test_nohup_protects_a_run(tmp_path: Path) -> None:
     control = write_control_file(tmp_path, PLAYOFF, 100_000)
-    process = subprocess.Popen(
-        ["nohup", sys.executable, "-m", "ringmaster", str(control), "-q"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=environment(),
-        start_new_session=True,
-    )
-    try:
-        _wait_for_games(control)
+    with running(control, before="nohup") as process:
         process.send_signal(signal.SIGHUP)
         assert ringmaster(control, "stop").returncode == 0
         assert process.wait(30) == 0
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.mark.process
@@ -918,6 +707,11 @@ def test_diff_prints_all_changes_without_a_run(
     assert re.fullmatch(
         r"no changes since the last run \(run 1, \d{4}-\d\d-\d\d \d\d:\d\d\)\n", text
     )
+    control.write_text(GOOD + "seed = 3\n")
+    status, text = run_action(capsys, control, "diff")
+    assert status == 1
+    assert "changed since" not in text
+    assert text.startswith("refused since the last run (run 1, ")
     edited = GOOD.replace("nodes=1", "nodes=2", 1) + 'description = "new"\n'
     control.write_text(edited)
     status, text = run_action(capsys, control, "diff")
@@ -954,32 +748,15 @@ def test_show_and_check_print_changes(folder: Path, capsys: pytest.CaptureFixtur
         status, text = run_action(capsys, control, *action, "--json")
         assert (status, json.loads(text)["changes"][0]["before"]) == (0, 1)
     control.write_text(control.read_text() + "seed = 3\n")
-    for action in ("show", "check", "run"):
+    for action in ("show", "check"):
         status, text = run_action(capsys, control, action)
         assert status == 1
+        assert change in text
         assert "seed: 0 → 3" in text
-    for action in ("show", "check"):
-        assert change in run_action(capsys, control, action)[1]
-        capsys.readouterr()
         assert run([str(control), action, "--json"]) == 1
         data = json.loads(capsys.readouterr().out)
         assert [c["allowed"] for c in data["changes"]] == [False, True]
         assert any("seed: 0 → 3" in line for line in data["errors"])
-
-
-@pytest.mark.process
-def test_diff_works_during_a_run(tmp_path: Path) -> None:
-    control = write_control_file(tmp_path, PLAYOFF, 100_000)
-    process = start(control, "-q")
-    try:
-        _wait_for_games(control)
-        control.write_text(control.read_text() + "move_limit = 300\n")
-        done = ringmaster(control, "diff")
-        assert done.returncode == 0, done.stderr
-        assert "move_limit 1000 → 300, applies after" in done.stdout
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.mark.process
@@ -989,10 +766,11 @@ def test_other_competition_type_is_a_refused_change_of_its_own(
     control = folder / "event.ctl"
     assert run([str(control), "-q", "-g", "1"]) == 0
     write_control_file(folder, SPSA, 10)
-    status, text = run_action(capsys, control, "diff")
-    assert status == 1
-    assert "competition_type: 'playoff' → 'spsa' since the last run: the last run was" in text
-    assert text.count("error:") == 1
+    for action in ("diff", "run"):
+        status, text = run_action(capsys, control, action)
+        assert status == 1
+        assert "competition_type: 'playoff' → 'spsa' since the last run: the last run was" in text
+        assert text.count("error:") == 1
 
 
 CONSTANT = """
@@ -1067,25 +845,9 @@ def test_moved_folder_is_no_change_and_the_environment_is_not_stored(
     assert "players['o'].command[0] './one' → './two', applies" in output
 
 
-@pytest.mark.process
-def test_diff_has_no_heading_above_nothing(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    control = folder / "event.ctl"
-    assert run([str(control), "-q", "-g", "2"]) == 0
-    control.write_text(GOOD + "seed = 3\n")
-    status, text = run_action(capsys, control, "diff")
-    assert status == 1
-    assert "changed since" not in text
-    assert re.match(
-        r"refused since the last run \(run 1, .*\), event cannot continue with:\n", text
-    )
-
-
 def test_everything_may_be_changed_until_something_was_played(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ringmaster.loaded_competition import LoadedCompetition
     from ringmaster.storage.entries import RunEntry
     from ringmaster.storage.store import Store
 

@@ -3,10 +3,8 @@ file itself."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shutil
-import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -76,7 +74,8 @@ def one(code: str = "a", value: float | int = 3, **more: object) -> Tuned:
 
 @pytest.mark.slow
 def test_exported_values_are_the_tuned_ones(tmp_path: Path, capsys: Captured) -> None:
-    control = write_control_file(tmp_path, SPSA.replace("verify = Verify(games=20)\n", ""), 40)
+    text = SPSA.replace("verify = Verify(games=20)\n", "")
+    control = write_control_file(tmp_path, text.replace("1000, int", "1000, c_end=20, int"), 40)
     assert run([str(control), "run", "--quiet"]) == 0
     capsys.readouterr()
     assert run([str(control), "show", "--json"]) == 0
@@ -84,6 +83,11 @@ def test_exported_values_are_the_tuned_ones(tmp_path: Path, capsys: Captured) ->
     assert any(row["value"] != row["start"] for row in shown)
     lines = exported(control, capsys, "setoption").splitlines()
     assert lines == [f"setoption name {r['code']} value {r['engine_value']}" for r in shown]
+    # YaneuraOu's file has θ also where engines get whole numbers
+    rows = [line.split(",") for line in exported(control, capsys, "yaneuraou").splitlines()]
+    assert [float(row[2]) for row in rows] == [float(f"{p['estimate']:.6g}") for p in shown]
+    assert any(float(row[2]) % 1 for row in rows)
+    assert all(row[1] == "int" for row in rows)
 
 
 def test_values_are_the_start_values_before_the_first_game(control: Path, capsys: Captured) -> None:
@@ -129,20 +133,6 @@ def test_exported_file_tunes_on_from_where_the_tune_was(format: str, control: Pa
     ]
 
 
-@pytest.mark.parametrize("format", FILE_FORMATS)
-def test_exported_file_can_be_imported(
-    format: str, control: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(control.parent)
-    target = "tuned.params" if format == "yaneuraou" else "tuned.txt"
-    assert run([control.name, "export-parameters", "--format", format, "-o", target]) == 0
-    imported = import_material(
-        material_of([target], control.parent), Places(control.parent, control.parent)
-    )
-    assert "LmrBase" in imported.render("x.ctl")
-    assert imported.game == ("shogi" if format == "yaneuraou" else "chess")
-
-
 def test_control_files_own_list_is_ready_to_be_pasted(tmp_path: Path) -> None:
     before = event_of(CONTROL, tmp_path)
     text, notes = parameter_list(
@@ -173,8 +163,7 @@ def _moved(tuned: Tuned, value: float) -> Tuned:
 
 def test_parameters_of_a_file_are_written_out(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("Speed,12,0,100,5,0.002\n")
-    head = HEAD
-    event_of(head + 'parameters = read_parameters("p.csv")\n', tmp_path)
+    event_of(HEAD + 'parameters = read_parameters("p.csv")\n', tmp_path)
     loaded, tuned = tuned_parameters(tmp_path / "made.ctl")
     assert parameter_list(tuned, loaded)[0] == (
         'parameters = [\n    Parameter("Speed", start=12, min=0, max=100, c_end=5, r_end=0.002, '
@@ -320,16 +309,6 @@ def test_assumed_gains_become_a_note(control: Path, capsys: Captured, tmp_path: 
     ]
 
 
-# What is refused
-
-
-def test_unknown_format_is_answered_with_the_known_ones(control: Path, capsys: Captured) -> None:
-    assert run([str(control), "export-parameters", "--format", "fishtst"]) == USAGE
-    assert (
-        "there is no format 'fishtst' of parameters; expected 'fishtest'" in capsys.readouterr().err
-    )
-
-
 # YaneuraOu's own rows
 
 PARAMS = """\
@@ -353,6 +332,10 @@ def test_params_file_comes_back_as_it_was(way: str, tmp_path: Path, capsys: Capt
     assert run([str(control), "export-parameters", "--format", "yaneuraou"]) == 0
     out, err = capsys.readouterr()
     assert out == PARAMS
+    loaded, tuned = tuned_parameters(control)
+    pasted = event_of(HEAD + parameter_list(tuned, loaded)[0], tmp_path, "pasted.ctl")
+    before, after = (each.control_file.values["parameters"] for each in (loaded, pasted))
+    assert [(p.comment, p.not_used) for p in after] == [(p.comment, p.not_used) for p in before]
     assert "YaneuraOu's script plays int(v + 0.5), so -45 as -44" in err
 
 
@@ -364,29 +347,13 @@ def test_any_params_file_comes_back_as_it_was(rows: list[Entry], tmp_path: Path)
     (tmp_path / "t.params").write_text(text, encoding="utf-8")
     places = Places(tmp_path, tmp_path)
     try:
-        imported = import_material(
-            material_of([str(tmp_path / "t.params")], tmp_path), places
-        ).render("x.ctl")
+        imported = import_material(material_of([str(tmp_path / "t.params")]), places).render(
+            "x.ctl"
+        )
         loaded = event_of(imported, tmp_path)
     except (ControlFileError, UsageError):
         return  # no parameter that is used, or a perturbation beyond half the range
     assert render("yaneuraou", tuned_parameters(loaded.paths.control)[1], loaded)[0] == text
-
-
-@pytest.mark.process
-def test_params_file_has_theta_where_engines_get_whole_numbers(
-    tmp_path: Path, capsys: Captured
-) -> None:
-    text = SPSA.replace("verify = Verify(games=20)\n", "")
-    control = write_control_file(tmp_path, text.replace("1000, int", "1000, c_end=20, int"), 40)
-    assert run([str(control), "run", "--quiet"]) == 0
-    capsys.readouterr()
-    assert run([str(control), "show", "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)["parameters"]
-    rows = [line.split(",") for line in exported(control, capsys, "yaneuraou").splitlines()]
-    assert [float(row[2]) for row in rows] == [float(f"{p['estimate']:.6g}") for p in shown]
-    assert any(float(row[2]) % 1 for row in rows)
-    assert all(row[1] == "int" for row in rows)
 
 
 def test_rows_not_used_are_left_out_of_files_that_cannot_mark_them(
@@ -403,31 +370,9 @@ def test_rows_not_used_are_left_out_of_files_that_cannot_mark_them(
             assert f"{format}: not used, and left out: Old, Bare" in err
 
 
-def test_rows_not_used_and_comments_survive_in_the_control_files_own_list(tmp_path: Path) -> None:
-    (tmp_path / "t.params").write_text(PARAMS, encoding="utf-8")
-    before = event_of(f'{HEAD}parameters = read_parameters("t.params")\n', tmp_path)
-    loaded, tuned = tuned_parameters(tmp_path / "made.ctl")
-    text, _ = parameter_list(tuned, loaded)
-    after = event_of(HEAD + text, tmp_path).control_file.values["parameters"]
-    for was, now in zip(before.control_file.values["parameters"], after, strict=True):
-        assert (was.comment, was.not_used) == (now.comment, now.not_used)
-
-
-@pytest.mark.slow
-def test_tune_of_an_older_version_without_rows_continues(tmp_path: Path) -> None:
-    control = write_control_file(tmp_path, SPSA.replace("verify = Verify(games=20)\n", ""), 20)
-    assert run([str(control), "run", "--quiet", "-g", "10"]) == 0
-    with contextlib.closing(sqlite3.connect(control.with_suffix(".status"))) as store, store:
-        (stored,) = store.execute("SELECT settings FROM runs").fetchone()
-        earlier = json.loads(stored)
-        for parameter in earlier["parameters"]:
-            del parameter["comment"], parameter["not_used"]
-        store.execute("UPDATE runs SET settings = ?, checksum = NULL", (json.dumps(earlier),))
-    assert run([str(control), "diff"]) == 0
-    assert run([str(control), "run", "--quiet"]) == 0
-
-
-def test_competition_without_parameters_is_refused(tmp_path: Path, capsys: Captured) -> None:
+def test_impossible_export_is_refused(control: Path, tmp_path: Path, capsys: Captured) -> None:
+    assert run([str(control), "export-parameters", "--format", "fishtst"]) == USAGE
+    assert "'fishtst' of parameters; expected 'fishtest'" in capsys.readouterr().err
     (tmp_path / "t.ctl").write_text(CHESS)
     assert run([str(tmp_path / "t.ctl"), "export-parameters"]) == REPORTED
     assert "has no tuned parameters: its competition_type is 'playoff'" in capsys.readouterr().err

@@ -201,8 +201,6 @@ def test_without_scores_only_some_formats_can_be_written(
         (["--format", "xyz"], "there is no format 'xyz'; choose from plain, epd, bar"),
         (["--resolve", "--all-moves"], "exclude each other"),
         (["--players", "z"], "the player 'z' has no games; players with games: a, b"),
-        (["--per-game", "0"], "'0' is not a positive integer"),
-        (["--first-ply", "-1"], "'-1' is not a number of plies"),
         (["--output", "event.ctl"], "belongs to the competition itself"),
         (["--output", "a.epd.gz"], "would not be packed; leave out .gz"),
         (["--output", "a.pgn"], "would be mistaken for a .pgn file"),
@@ -222,16 +220,11 @@ def test_impossible_sets_are_refused(
     assert sorted(control.parent.iterdir()) == before
 
 
-def test_a_match_that_was_not_played_has_no_positions(
+def test_match_that_was_not_played_and_match_of_go_have_no_positions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([str(write(tmp_path)), "positions"]) == REPORTED
     assert "no game has been recorded yet" in capsys.readouterr().err
-
-
-def test_games_of_go_have_no_labelled_positions(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
     assert run([str(write(tmp_path, GO)), "positions"]) == USAGE
     assert "labelled positions are for chess and shogi" in capsys.readouterr().err
 
@@ -258,11 +251,3 @@ def test_shogi_is_packed_and_surveyed(
     assert "psv" in out
     assert "positions 20" in words(out)
     assert "won by Black 10 50.0%" in words(out)
-
-
-def test_positions_command_has_help(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert run(["positions", "--help"]) == 0
-    assert "FILE" in capsys.readouterr().out
-    assert run(["positions"]) == USAGE
-    assert run(["positions", str(tmp_path / "none.epd")]) == REPORTED
-    assert "cannot read the positions" in capsys.readouterr().err

@@ -173,23 +173,20 @@ def test_tournament_has_the_table_of_fastchess(
     assert {len(line) for line in lines[1:5]} == {len(lines[1])}
 
 
-def test_tune_without_a_closing_match_has_no_block(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    control = write(tmp_path, TUNE)
-    assert run([str(control), "show", "--format", "fastchess"]) == 2
-    assert "it has no closing match yet" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("source", "options", "message"),
     [
-        (["--format", "cutechess"], "show has no format 'cutechess'; expected"),
-        (["--format", "fastchess", "--json"], "show prints either --json or a --format"),
+        (playoff(), ["--format", "cutechess"], "show has no format 'cutechess'; expected"),
+        (playoff(), ["--format", "fastchess", "--json"], "show prints either --json or a --format"),
+        (TUNE, ["--format", "fastchess"], "it has no closing match yet"),
     ],
 )
 def test_wrong_formats_are_answered(
-    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    source: str,
+    options: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert run([str(write(tmp_path, playoff())), "show", *options]) == 2
+    assert run([str(write(tmp_path, source)), "show", *options]) == 2
     assert message in capsys.readouterr().err

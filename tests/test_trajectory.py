@@ -167,7 +167,7 @@ def test_texel_event_has_the_values_by_passes(tmp_path: Path, capsys: Captured) 
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [
-        (PLAYOFF, [], "is for competition_type 'spsa' and 'texel'; "),
+        (PLAYOFF, [], "has no iterations: its competition_type is 'playoff'"),
         (TUNE, ["--format", "pgn"], "pgn is not; choose from csv, jsonl, parquet"),
         (TUNE, ["--void"], "--void is for games; use it without --trajectory"),
     ],

@@ -32,7 +32,7 @@ def backup(arguments: argparse.Namespace) -> int:
         copies.check_copy(status, connection)
         target = target or copies.new_name(copies.folder_of(status), copies.stamp())
         copies.write_copy(connection, target)
-    say(f"{_contents(target)}: {target}\n")
+    say(f"{contents_of(target)}: {target}\n")
     return DONE
 
 
@@ -44,14 +44,14 @@ def restore(arguments: argparse.Namespace) -> int:
             copies.folder_of(paths.status).glob("*.status"),
             key=lambda copy: copy.stat().st_mtime_ns,
         )
-        listed = [f"  {_contents(path):>22}  {path}\n" for path in found]
+        listed = [f"  {contents_of(path):>22}  {path}\n" for path in found]
         say("".join(listed) or f"there are no copies in {copies.folder_of(paths.status)}\n")
         return DONE
     source = Path(arguments.file)
     with CompetitionLock(paths.locked), closing(private_copy(source)) as connection:
         copies.check_copy(source, connection)
         former = copies.put_in_place(connection, paths.status, "before-restore")
-    say(f"restored: {_contents(paths.status)}\n")
+    say(f"restored: {contents_of(paths.status)}\n")
     if former is not None:
         say(
             f"the former status file is {former}\n"
@@ -60,13 +60,13 @@ def restore(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _contents(path: Path) -> str:
-    """Return the number of a copy's results."""
+def contents_of(path: Path) -> str:
+    """Return the number of results in a status file or a copy."""
     try:
         with closing(Store.open_readonly(path)) as store:
             return counted(sum(store.counts()), "recorded result")
     except StoreError:
-        return "damaged"
+        return "damaged, or of another version"
 
 
 def fsck(arguments: argparse.Namespace) -> int:
@@ -79,7 +79,7 @@ def fsck(arguments: argparse.Namespace) -> int:
         fault = _fault(status)
         found = Salvage()
         if fault is None:
-            say(f"{status.name}: {_contents(status)}, sound\n")
+            say(f"{status.name}: {contents_of(status)}, sound\n")
         else:
             say(f"{status.name}: {fault}\n")
             found = _repair(status)
@@ -100,7 +100,7 @@ def fsck(arguments: argparse.Namespace) -> int:
 
 
 def _fault(status: Path) -> str | None:
-    """Return what is wrong with a status file.  A sound one of an earlier version is migrated.
+    """Return the fault of a status file, None for a sound one.
 
     Raises StoreUnpaired.
     """

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ringmaster.commands.console import DONE, complain, say
+from ringmaster.control.source import printable
 from ringmaster.errors import ControlFileError, StoreUnwritable, UsageError
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.scaffold.control_file import Places, printable
+from ringmaster.scaffold.control_file import Places
 from ringmaster.scaffold.engines import declared_by
 from ringmaster.scaffold.importers import import_material, material_of
 from ringmaster.scaffold.skeletons import POSITIONS
@@ -56,7 +57,7 @@ def import_(arguments: argparse.Namespace) -> int:
     output, material_words = _output(arguments.words)
     folder = Path.cwd() if output is None else output.absolute().parent
     places = Places(source=Path.cwd(), control=folder)
-    match = import_material(material_of(material_words, places.source), places)
+    match = import_material(material_of(material_words), places)
     name = _UNNAMED if output is None else _quoted(str(output))
     text = match.render(name)
     if output is None:

@@ -8,6 +8,7 @@ Parsing, help, shell completion and the man page follow from these tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from ringmaster.commands import values
@@ -110,9 +111,9 @@ def _games() -> Sequence[str]:
 
 
 def _types() -> Sequence[str]:
-    from ringmaster.scaffold.template import known
+    from ringmaster.competitions import type_names
 
-    return known()
+    return type_names()
 
 
 SHELLS = ("bash", "zsh", "fish")
@@ -146,12 +147,10 @@ VERBS: dict[str, tuple[Verb, ...]] = {
                 "[-o FILE.ctl] engines.json",
                 "[-o FILE.ctl] TUNE.conf | PARAMETER-FILE…",
                 "[-o FILE.ctl] fastchess|cutechess-cli -engine …",
-                "[-o FILE.ctl] MATCH.sh",
             ),
             arguments=(Argument("WHAT", "a file, or the words of a command line", "+"),),
             verbatim=True,
         ),
-        Verb("choose", "choose a tuner for your parameters and games", "choose.choose", ()),
         Verb("check", "start and test every player", "check.check"),
         Verb("plan", "estimate a tune's length and gain (spsa)", "plan.plan"),
         Verb("simulate", "simulate a tune (spsa)", "plan.simulate"),
@@ -259,7 +258,7 @@ class Option:
     """An option with the verbs that it belongs to.
 
     words     its names, then the name of its value in the help; without that it is a flag
-    help      one text, or a text for each verb
+    help      one text, or for each verb a text or a function that returns it
     verbs     keys of verbs; None for those of its group
     settings  further arguments of argparse's add_argument
     """
@@ -267,7 +266,7 @@ class Option:
     def __init__(
         self,
         words: str,
-        help: str | Mapping[str, str],
+        help: str | Mapping[str, str | Callable[[], str]],
         type: Callable[[str], Any] = str,
         *,
         verbs: Sequence[str] | None = None,
@@ -289,7 +288,8 @@ class Option:
 
     def help(self, key: str) -> str:
         """Return the help for the verb with a key."""
-        return self._help if isinstance(self._help, str) else self._help[key]
+        text = self._help if isinstance(self._help, str) else self._help[key]
+        return text if isinstance(text, str) else text()
 
 
 _PLAYING = ("run", "verify")
@@ -298,6 +298,20 @@ _AT_A_TIME = "play N games at a time (default: `parallel` of the control file, e
 _SIDES = ("white", "black", "first", "mover")
 _ANY_SIDE = "white, black, first or mover"
 _FORECASTS = ("plan", "simulate")
+
+
+def _formats(registry: str, *, has_default: bool = False) -> Callable[[], str]:
+    """Return a function that lists the names in a registry of formats.
+
+    has_default  whether the first name is the default
+    """
+
+    def listed() -> str:
+        module, _, name = registry.rpartition(".")
+        names = list(getattr(import_module(f"ringmaster.{module}"), name))
+        return ", ".join(names) + f" (default: {names[0]})" * has_default
+
+    return listed
 
 
 def _group(verbs: Sequence[str], *options: Option) -> tuple[Option, ...]:
@@ -374,12 +388,11 @@ OPTIONS: tuple[Option, ...] = (
         Option(
             "--format FORMAT",
             {
-                "export": "csv (default), jsonl, parquet, pgn, sgf, csa, kif, epd or sfen",
-                "export-parameters": "table (default), control-file, setoption, c, cpp, rust, or "
-                "another tuner's format: spsa_tuner, fishtest, openbench, …",
-                "positions": "plain (default), epd, bar, sfen, psv or hcpe",
-                "describe": "epd, fen, sfen, bar, comma, plain, psv, hcpe, pgn, …",
-                "show": "fastchess or openbench",
+                "export": _formats("export.result_files.FORMATS", has_default=True),
+                "export-parameters": _formats("export.parameters.FORMATS", has_default=True),
+                "positions": _formats("datasets.writers.FORMS", has_default=True),
+                "describe": _formats("datasets.formats.FORMATS"),
+                "show": _formats("export.result_block.FORMATS"),
             },
             verbs=("export", "export-parameters", "positions", "describe", "show"),
         ),
@@ -493,19 +506,6 @@ OPTIONS: tuple[Option, ...] = (
         "--from-engine COMMAND",
         "for spsa: make the parameters from this engine's own options",
         verbs=("new",),
-    ),
-    *_group(
-        ("choose",),
-        Option("--parameters N", "number of parameters (default 8)", values.POSITIVE, default=8),
-        Option(
-            "--kinds KINDS",
-            f"of {','.join(values.KINDS)} (default: integer)",
-            values.PARAMETER_KINDS,
-            default="integer",
-        ),
-        Option("--games N", "games to play (default 10000)", values.POSITIVE, default=10_000),
-        Option("--opponents", "play other engines instead of self-play"),
-        Option("--positions", "there are labelled positions"),
     ),
     *_group(
         ("describe",),

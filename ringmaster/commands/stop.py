@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 from ringmaster.commands.console import DONE, REPORTED, say
-from ringmaster.errors import RingmasterError, StoreError, StoreUnwritable, UsageError, counted
+from ringmaster.commands.keep import contents_of
+from ringmaster.errors import RingmasterError, StoreUnwritable, UsageError, counted
 from ringmaster.storage.lock import CompetitionLock, check_idle, is_locked
 from ringmaster.storage.paths import OutputPaths
-from ringmaster.storage.store import Store
 
 
 def reset(arguments: argparse.Namespace) -> int:
@@ -44,7 +44,7 @@ def _listed(paths: OutputPaths, outputs: list[Path]) -> str:
         total += size
         contents = counted(len(files), "file") if _is_folder(path) else ""
         if path == paths.status:
-            contents = _recorded(path)
+            contents = contents_of(path)
         name = str(path.relative_to(paths.control.absolute().parent)) + "/" * _is_folder(path)
         rows.append(f"  {name:<24} {_amount(size):>8}  {contents}".rstrip())
     rows.append(f"  {'in all':<24} {_amount(total):>8}")
@@ -53,17 +53,6 @@ def _listed(paths: OutputPaths, outputs: list[Path]) -> str:
 
 def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
-
-
-def _recorded(status: Path) -> str:
-    try:
-        store = Store.open_readonly(status)
-    except StoreError:
-        return "damaged, or of another version"
-    try:
-        return counted(sum(store.counts()), "recorded result")
-    finally:
-        store.close()
 
 
 def _amount(size: float) -> str:

@@ -91,18 +91,6 @@ def _read_cluster(text: str) -> str:
 CLUSTER = Value(_read_cluster, "tcp://HOST:PORT, tls://HOST:PORT, local or off", "tcp://node1:8786")
 
 
-def _read_kinds(text: str) -> frozenset[str]:
-    """Return kinds of parameters."""
-    kinds = frozenset(text.split(","))
-    if not kinds <= set(KINDS):
-        raise ValueError(text)
-    return kinds
-
-
-KINDS = ("float", "integer", "categorical", "conditional")
-PARAMETER_KINDS = Value(_read_kinds, f"a list of {','.join(KINDS)}", "integer,categorical")
-
-
 def by_code(value: Value) -> Callable[[str], dict[str | None, Any]]:
     """Return a reader of ``VALUE,CODE=VALUE,…``; the value without a code has the key None."""
 

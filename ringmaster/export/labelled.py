@@ -26,7 +26,6 @@ from ringmaster.storage.paths import RECORD_SUFFIXES
 
 #: Positions counted at a time.
 _COUNTED = 4096
-_SUFFIXES = {"chess": ("pgn",), "shogi": ("csa", "kifu")}
 #: Reasons of results that do not depend on the position, besides all forfeits.
 _FAULTS = ("time", "stall")
 
@@ -77,7 +76,7 @@ class Made:
 
 def check_wanted(results: Results, wanted: Wanted) -> Wanted:
     """Return the set with the rules of its format.  Raises UsageError for an impossible set."""
-    if results.game not in _SUFFIXES:
+    if results.game == "go":
         raise UsageError(
             f"labelled positions are for chess and shogi; {results.path} is for {results.game}"
         )
@@ -105,9 +104,10 @@ def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
     Raises UsageError for players without games, RingmasterError for an empty set, StoreError,
     OSError.
     """
-    most = wanted.most
-    limit = None if most is None else _limit(_positions(results, wanted, _begun(results)), most)
-    counts = _begun(results)
+    most, limit = wanted.most, None
+    if most is not None:
+        limit = _limit(_positions(results, wanted, Made(Overview(results.game))), most)
+    counts = Made(Overview(results.game))
     write = FORMS[wanted.format].write
     held: list[Labelled] = []
     written = 0
@@ -130,10 +130,6 @@ def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
     if not written:
         raise RingmasterError(_nothing(results, counts))
     return counts
-
-
-def _begun(results: Results) -> Made:
-    return Made(Overview(results.game))
 
 
 def _limit(positions: Iterable[Labelled], most: int) -> int | None:
@@ -172,21 +168,22 @@ def _variant(results: Results) -> str:
 
 
 def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[Labelled]:
-    """Yield positions in the order of the games' ends; count the games in `made`.
+    """Yield positions in the order of the games' ends; count the games.
 
     Raises StoreError.
     """
     name, variant = results.game, _variant(results)
     begin = beginning(name, variant=variant)
     picker = Picker(wanted.rules, name, chess960=variant == "chess960")
-    records = Records(results, _SUFFIXES[name])
+    records = Records(results)
     for game, record in records.each(False):
         why = _why_unused(game)
         if why:
             counts.unused[why] += 1
             continue
         counts.players.update(game.players)
-        sides = [i for i, code in enumerate(game.players) if _is_wanted(code, wanted.players)]
+        chosen = wanted.players or set(game.players)
+        sides = [i for i, code in enumerate(game.players) if code in chosen]
         if not sides:
             counts.unused["of other players"] += 1
             continue
@@ -200,10 +197,6 @@ def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[Label
         yield from picker.pick(played, game.id, RESULTS[game.score], sides)
     counts.passed_over = picker.left_out
     counts.records = records.missing()
-
-
-def _is_wanted(code: str, players: frozenset[str]) -> bool:
-    return not players or code in players
 
 
 def _why_unused(game: Game) -> str:

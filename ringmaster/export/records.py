@@ -12,12 +12,13 @@ from typing import BinaryIO
 
 from ringmaster.errors import StoreError
 from ringmaster.results import Game, Results
+from ringmaster.results.games import RECORD_SUFFIXES
 from ringmaster.storage.paths import OutputPaths
 
 #: By suffix: the beginning of a record's first line, and the line with the game's id.  Engine text
-#: in a record never begins a line like this.  Older PGN records have the id in `Round`.
+#: in a record never begins a line like this.
 _COLLECTED_FORMS: dict[str, tuple[bytes, re.Pattern[bytes]]] = {
-    "pgn": (b"[Event ", re.compile(rb'\[(?:GameId|Round) "(.*)"\]')),
+    "pgn": (b"[Event ", re.compile(rb'\[GameId "(.*)"\]')),
     # the competition's code precedes the id
     "sgf": (b"(;FF[4]", re.compile(rb"GN\[(?:.* )?([^\] ]*)\]")),
     # a separator between records
@@ -95,43 +96,52 @@ def _collected_places(
             if id is not None:
                 yield id, start, at
             id, start = None, after if separated else at
-        elif (id is None or line.startswith(b"[GameId ")) and (match := names.match(line)):
+        elif id is None and (match := names.match(line)):
             id = match[1]
         at = after
     if id is not None:
         yield id, start, at
 
 
-#: What the files of the formats end in; a KIF file in UTF-8 is a .kifu.
-_SUFFIXES = {"pgn": ("pgn",), "sgf": ("sgf",), "csa": ("csa", "kifu"), "kif": ("csa", "kifu")}
-
-
 class Records:
-    """The game records of results: in files, waiting in the store, or in collected files.
+    """The game records of results: in files, waiting in the store, or in collected files."""
 
-    suffixes  of the files
-    """
-
-    def __init__(self, results: Results, suffixes: tuple[str, ...]) -> None:
+    def __init__(self, results: Results) -> None:
         paths = OutputPaths(results.path)
         self._results = results
         self._folder = results.path.with_suffix(".games")
         self._waiting = results.waiting_records()
-        self._collected = CollectedRecords({suffix: paths.collected(suffix) for suffix in suffixes})
+        self._collected = CollectedRecords(
+            {suffix: paths.collected(suffix) for suffix in RECORD_SUFFIXES[results.game]}
+        )
         self.games = 0
         self._missing = 0
 
     def each(self, void: bool) -> Iterator[tuple[Game, bytes]]:
         """Yield the games with their records, in the order of their ends.  Raises StoreError."""
-        directory = self._results.path.absolute().parent
         for game in self._results.iter_games(void=void):
-            record = _record(game, directory, self._waiting, self._collected)
+            record = self._of(game)
             # a void game without moves has no record
             self.games += not game.is_void or record is not None
             if record is None:
                 self._missing += not game.is_void
             elif text := record.removeprefix(b"\xef\xbb\xbf").rstrip():
                 yield game, text
+
+    def _of(self, game: Game) -> bytes | None:
+        """Return the record of a game from the store, from its file, or from the collected file."""
+        text = self._waiting.get((game.id, game.attempt))
+        if text is not None:
+            # not written yet; a kill, or something in the file's place, has prevented it
+            return text.encode("utf-8", "backslashreplace")
+        path = self._results.path.absolute().parent / game.record_name
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            # collected files have no void games
+            return None if game.is_void else self._collected.get(game.id)
+        except OSError as error:
+            raise StoreError(f"cannot read {path}: {error.strerror}") from error
 
     def missing(self) -> list[str]:
         """Return a note on missing records."""
@@ -148,7 +158,7 @@ def write_records(results: Results, format: str, stream: BinaryIO, void: bool) -
 
     Raises StoreError, OSError.
     """
-    records = Records(results, _SUFFIXES[format])
+    records = Records(results)
     end = b"\n\n" if format in ("pgn", "kif") else b"\n"
     between = b"/\n" if format == "csa" else b""
     foreign = written = 0
@@ -174,36 +184,12 @@ def shogi_format(record: bytes) -> str:
     return "csa" if record[:1] in (b"V", b"'", b"N", b"$", b"P") else "kif"
 
 
-def _record(
-    game: Game,
-    directory: Path,
-    waiting: dict[tuple[str, int], str],
-    collected: CollectedRecords,
-) -> bytes | None:
-    """Return the record of a game from the store, from its file, or from the collected file."""
-    text = waiting.get((game.id, game.attempt))
-    if text is not None:
-        # not written yet; a kill, or something in the file's place, has prevented it
-        return text.encode("utf-8", "backslashreplace")
-    path = directory / game.record_name
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        # collected files have no void games
-        return None if game.is_void else collected.get(game.id)
-    except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror}") from error
-
-
-_POSITION_SUFFIXES = {"epd": ("pgn",), "sfen": ("csa", "kifu")}
-
-
 def write_positions(results: Results, format: str, stream: BinaryIO, void: bool) -> list[str]:
     """Write the final positions in the order of the games' ends; return notes on missing ones.
 
     Raises StoreError, OSError.
     """
-    records = Records(results, _POSITION_SUFFIXES[format])
+    records = Records(results)
     read = _epd if format == "epd" else _sfen
     unread = 0
     for game, record in records.each(void):

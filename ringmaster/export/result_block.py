@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ringmaster.competitions import competition_class
 from ringmaster.competitions.matchup_sprt import SprtReport
+from ringmaster.competitions.tournaments.roster_tournaments import RosterTournament
 from ringmaster.errors import UsageError, nearest
 from ringmaster.model.time_control import TimeControl, number
 from ringmaster.results import Results
@@ -22,8 +24,6 @@ from ringmaster.stats.elo import NELO, Z95
 
 _RULE = "-" * 50
 _NULL = "NULL"
-#: Competition types with one table for all players, like fastchess with three engines.
-_ONE_TABLE = ("allplayall", "gauntlet", "swiss")
 
 
 @dataclass(frozen=True)
@@ -338,9 +338,7 @@ class _Conditions:
 
 
 _Block = Callable[[_Conditions, _Counts, SprtReport | None], list[str]]
-_FORMATS: dict[str, _Block] = {"fastchess": _fastchess_pair, "openbench": _openbench}
-#: Names of the formats.
-FORMATS = tuple(_FORMATS)
+FORMATS: dict[str, _Block] = {"fastchess": _fastchess_pair, "openbench": _openbench}
 
 
 def result_blocks(results: Results, format: str) -> str:
@@ -348,10 +346,10 @@ def result_blocks(results: Results, format: str) -> str:
 
     Raises UsageError for an unknown format, and for a competition without matches.
     """
-    block = _FORMATS.get(format)
+    block = FORMATS.get(format)
     if block is None:
         raise UsageError(
-            f"show has no format {format!r}; expected {nearest(format, list(_FORMATS))}"
+            f"show has no format {format!r}; expected {nearest(format, list(FORMATS))}"
         )
     matchups = list(results.matchups.values())
     if not matchups:
@@ -368,7 +366,10 @@ def result_blocks(results: Results, format: str) -> str:
 def _blocks(
     results: Results, matchups: Sequence[MatchupResults], block: _Block, table: bool
 ) -> Iterator[list[str]]:
-    if table and len(matchups) > 1 and results.competition_type in _ONE_TABLE:
+    kind = competition_class(results.competition_type)
+    has_roster = kind is not None and issubclass(kind, RosterTournament)
+    # like fastchess with three engines
+    if table and len(matchups) > 1 and has_roster:
         sums: dict[str, _Counts] = {}
         for matchup in matchups:
             own = _counts(matchup, None)

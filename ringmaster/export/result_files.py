@@ -191,12 +191,8 @@ def _typed(values: tuple[Value, ...], kind: Kind) -> Sequence[Any]:
     if kind == "time":
         return [None if value is None else datetime.fromisoformat(str(value)) for value in values]
     if kind == "text":
-        return [value if value is None or type(value) is str else _text(value) for value in values]
+        return [None if value is None else str(_raw_cell(value)) for value in values]
     return values
-
-
-def _text(value: Value) -> str:
-    return _BOOLEANS[value] if isinstance(value, bool) else str(value)
 
 
 _TABLES: dict[str, Callable[[Table, BinaryIO, bool], None]] = {
@@ -268,6 +264,6 @@ def _check_trajectory(results: Results, format: str) -> None:
         )
     if results.course is None:
         raise UsageError(
-            f"--trajectory is for competition_type 'spsa' and 'texel'; {results.path} is of type "
+            f"--trajectory: {results.path} has no iterations: its competition_type is "
             f"{results.competition_type!r}"
         )

@@ -29,7 +29,7 @@ class Tuned:
 
     value           the tuned value in the parameter's own units, rounded for reading
     engine_value    the engines' value
-    start_value  the engines' value at the start
+    start_value     the engines' value at the start
     low, high       the engines' values at the bounds
     theta           the tuned value before rounding to an integer
     """
@@ -113,8 +113,7 @@ def tuned_parameters(path: Path, *, safe: bool = False) -> tuple[LoadedCompetiti
     if not parameters:
         raise RingmasterError(
             f"{path} has no tuned parameters: its competition_type is "
-            f"{loaded.competition.type_name!r}; expected 'spsa', 'texel', 'clop_tuner' or "
-            "'optuna_tuner'"
+            f"{loaded.competition.type_name!r}"
         )
     return loaded, parameters
 
@@ -182,24 +181,19 @@ def text_of(tuned: Tuned, value: Any) -> str:
     return number_text(value) if isinstance(value, float) else str(value)
 
 
-def calls_of(loaded: LoadedCompetition, tuned: Sequence[Tuned]) -> list[Call] | None:
-    """Return the calls of Parameter(…) in the control file, None if it has no list of them."""
-    raw = loaded.control_file.namespace.get("parameters")
-    if not isinstance(raw, list | tuple) or not all(isinstance(c, Call) for c in raw):
-        return None
-    return list(raw) if len(raw) == len(tuned) else None
-
-
 #: Columns of a line; a longer call is broken into a line an argument.
 WIDTH = 96
 
 
 def parameter_list(tuned: Sequence[Tuned], loaded: LoadedCompetition) -> tuple[str, list[str]]:
     """Return the assignment as Python, and a note for each argument to restore by hand."""
-    calls = calls_of(loaded, tuned)
+    raw = loaded.control_file.namespace.get("parameters")
+    calls = [c for c in raw if isinstance(c, Call)] if isinstance(raw, list | tuple) else []
+    # a parameter file has no calls
+    has_calls = len(calls) == len(tuned)
     lines, notes = ["parameters = ["], []
     for number, one in enumerate(tuned):
-        arguments = _parameter_arguments(one) if calls is None else _call_arguments(calls[number])
+        arguments = _call_arguments(calls[number]) if has_calls else _parameter_arguments(one)
         # the value of a choice is its index
         is_choice = "choices" in arguments
         arguments["start"] = one.engine_value if is_choice else plain(one.value)

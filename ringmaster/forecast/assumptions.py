@@ -64,6 +64,11 @@ def spsa_of(loaded: LoadedCompetition) -> SpsaCompetition:
     return loaded.competition
 
 
+def games_of(competition: SpsaCompetition) -> int:
+    """Return the number of games of a whole tune."""
+    return competition.iterations * competition.tuner.counting.games_per_iteration
+
+
 @dataclass(frozen=True)
 class Measured:
     """Measurements of the last games in the status file; None without games.

@@ -18,6 +18,7 @@ from ringmaster.forecast.assumptions import (
     ForecastOptions,
     Measured,
     assume,
+    games_of,
     make_players,
     make_tune,
     measured,
@@ -27,6 +28,7 @@ from ringmaster.forecast.simulate import error_of_mean
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import Cell, Report, Table, Text
+from ringmaster.reporting.progress import format_duration
 from ringmaster.reporting.tables import render_report
 from ringmaster.reporting.text import folded
 from ringmaster.tuners.simulation import SimulatedCourse, simulate
@@ -55,17 +57,23 @@ class Plan:
     outlook: Outlook | None
     course: SimulatedCourse | None
     halving: Array | None
-    warnings: tuple[str, ...]
 
     @property
     def games(self) -> int:
         """Games of the tune."""
-        return self.competition.iterations * self.competition.tuner.counting.games_per_iteration
+        return games_of(self.competition)
 
     @property
     def hours(self) -> float | None:
         """Their duration, None if no game has been timed."""
         return None if self.seconds is None else self.games * self.seconds / self.parallel / 3600
+
+    @property
+    def lost_at_end(self) -> float | None:
+        """Expected Elo loss of all parameters at the end, None if it is unknown."""
+        if self.outlook is not None:
+            return float(self.outlook.lost_at_end.sum())
+        return None if self.course is None else float(self.course.estimate[-1].mean())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,8 +124,8 @@ def make_plan(options: PlanOptions, loaded: LoadedCompetition) -> Plan:
             draw_ratio=assumed.draw_ratio,
             reference=competition.pairing == "reference",
         )
-        games = competition.iterations * tuner.counting.games_per_iteration
-        replicates = min(_REPLICATES, _MOST_GAMES // (games * max(1, len(tuner.space) // 8)))
+        games = games_of(competition) * max(1, len(tuner.space) // 8)
+        replicates = min(_REPLICATES, _MOST_GAMES // games)
         if replicates >= _FEWEST:
             course = simulate(
                 make_tune(competition, assumed.concurrency),
@@ -125,20 +133,8 @@ def make_plan(options: PlanOptions, loaded: LoadedCompetition) -> Plan:
                 replicates,
                 seed=options.seed,
             )
-    lost = None if course is None else float(course.estimate[-1].mean())
     seconds = options.seconds_per_game or known.seconds
-    warnings = Warnings(competition, assumed, expected, lost, halving).lines()
-    return Plan(
-        competition,
-        assumed,
-        known,
-        seconds,
-        options.parallel,
-        expected,
-        course,
-        halving,
-        tuple(warnings),
-    )
+    return Plan(competition, assumed, known, seconds, options.parallel, expected, course, halving)
 
 
 def plan_data(code: str, plan: Plan) -> dict[str, Any]:
@@ -159,16 +155,12 @@ def plan_data(code: str, plan: Plan) -> dict[str, Any]:
             entry["games_to_halve_loss"] = _finite(plan.halving[i])
         parameters.append(entry)
     total: dict[str, Any] = {"lost_at_start": float(sum(start))}
+    if plan.lost_at_end is not None:
+        total["lost_at_end"] = plan.lost_at_end
     if expected is not None:
-        total |= {
-            "lost_at_end": float(expected.lost_at_end.sum()),
-            "noise": float(expected.noise.sum()),
-        }
+        total["noise"] = float(expected.noise.sum())
     elif plan.course is not None:
-        total |= {
-            "lost_at_end": float(plan.course.estimate[-1].mean()),
-            "simulated": len(plan.course.start),
-        }
+        total["simulated"] = len(plan.course.start)
     return {
         "competition": code,
         "games": plan.games,
@@ -180,7 +172,7 @@ def plan_data(code: str, plan: Plan) -> dict[str, Any]:
         "seconds_per_game": plan.seconds,
         "parallel": plan.parallel,
         "hours": plan.hours,
-        "warnings": list(plan.warnings),
+        "warnings": Warnings(plan).lines(),
     }
 
 
@@ -200,8 +192,8 @@ def _report(code: str, plan: Plan) -> Report:
     ]
     tables = [_plain_table(plan)] if expected is None else _gains_tables(plan, expected)
     blocks: list[Table | Text] = [Text(folded(head)), *tables, Text(folded(_outcome(plan)))]
-    if plan.warnings:
-        blocks.append(Text(folded([f"warning: {line}" for line in plan.warnings])))
+    if warnings := Warnings(plan).lines():
+        blocks.append(Text(folded([f"warning: {line}" for line in warnings])))
     return Report(tuple(blocks))
 
 
@@ -256,8 +248,8 @@ def _count(games: float) -> str:
 
 def _plain_table(plan: Plan) -> Table:
     rows = []
-    memory = plan.competition.tuner.method.start()
-    c = plan.competition.tuner.method.c(1, memory)
+    method = plan.competition.tuner.method
+    c = method.c(1, method.start())
     lost = plan.assumed.lost_at_start()
     for i, parameter in enumerate(plan.competition.tuned):
         games = "∞" if plan.halving is None else _count(plan.halving[i])
@@ -294,23 +286,13 @@ def _outcome(plan: Plan) -> list[str]:
     if plan.hours is None:
         lines.append("no game has been timed yet; set --seconds-per-game to get the duration")
     else:
-        source = (
-            ""
-            if plan.known.seconds != plan.seconds
-            else f" (last {counted(plan.known.games, 'game')})"
-        )
+        is_measured = plan.seconds == plan.known.seconds
+        source = f" (last {counted(plan.known.games, 'game')})" if is_measured else ""
         lines.append(
             f"{counted(plan.games, 'game')} of {plan.seconds:.3g} s{source}, "
-            f"{plan.parallel} at a time: {duration(plan.hours)}"
+            f"{plan.parallel} at a time: {format_duration(3600 * plan.hours)}"
         )
     return lines
-
-
-def duration(hours: float) -> str:
-    """Return a duration in words."""
-    if hours < 1:
-        return f"{60 * hours:.1f} minutes"
-    return f"{hours:.1f} hours" if hours < 48 else f"{hours / 24:.1f} days"
 
 
 #: Least length of a tune in time constants.
@@ -328,42 +310,30 @@ _GAIN_SETTINGS = {
 _MOST_CODES = 5
 
 
-@dataclass(frozen=True, eq=False)
 class Warnings:
-    """Finds settings that would waste the games of a tune.
+    """Finds settings that would waste the games of a tune."""
 
-    outlook  None for a method without gain sequences
-    lost     simulated Elo loss at the end, if there is a simulation
-    halving  of such a method: games that halve the loss of each parameter, (n,)
-    """
-
-    competition: SpsaCompetition
-    assumed: Assumptions
-    outlook: Outlook | None
-    lost: float | None
-    halving: Array | None
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.competition = plan.competition
 
     def lines(self) -> list[str]:
         """Return one line for each problem."""
+        plan = self.plan
         lines = [*self._bounds(), *self._rounding()]
-        if self.outlook is not None:
-            lines += [*self._gains(self.outlook), *self._delay(self.outlook)]
-        if self.halving is not None and self.assumed.asked:
-            lines += self._too_few_games(self.halving)
+        if plan.outlook is not None:
+            lines += [*self._gains(plan.outlook), *self._delay(plan.outlook)]
+        if plan.halving is not None and plan.assumed.asked:
+            lines += self._too_few_games(plan.halving)
         return [*lines, *self._final_loss()]
-
-    @property
-    def _games(self) -> int:
-        tuner = self.competition.tuner
-        return self.competition.iterations * tuner.counting.games_per_iteration
 
     def _which(self, flags: Iterable[bool]) -> list[TunedParameter]:
         """Return the flagged parameters."""
         return list(compress(self.competition.tuned, flags))
 
     def _bounds(self) -> Iterator[str]:
-        tuned = self.competition.tuned
-        if at_bound := self._which(p.start in (p.minimum, p.maximum) for p in tuned):
+        at_bound = [p for p in self.competition.tuned if p.start in (p.minimum, p.maximum)]
+        if at_bound:
             yield (
                 f"{_codes(at_bound)}: the start is at a bound, which cuts off one side of the "
                 "perturbation; widen the bounds"
@@ -371,10 +341,8 @@ class Warnings:
 
     def _rounding(self) -> Iterator[str]:
         tuner = self.competition.tuner
-        if self.outlook is not None:
-            last_c = self.outlook.c_last
-        else:
-            last_c = tuner.method.c(1, tuner.method.start())
+        expected = self.plan.outlook
+        last_c = tuner.method.c(1, tuner.method.start()) if expected is None else expected.c_last
         raised, small, hidden = [], [], []
         for parameter, c in zip(self.competition.tuned, last_c.tolist(), strict=True):
             if parameter.integer and parameter.c_end is not None and parameter.c_end < 0.5:
@@ -408,7 +376,7 @@ class Warnings:
         if wide := self._which(expected.c_first > half_range):
             yield f"{_codes(wide)}: the first c exceeds half the range, and is cut at the bounds"
         by_c, by_r = _GAIN_SETTINGS[self.competition.values["method"]]
-        too_slow = expected.time_constant > self._games
+        too_slow = expected.time_constant > self.plan.games
         if never := self._which(too_slow):
             yield (
                 f"{_codes(never)}: the time constant λ is longer than the tune; R cannot converge. "
@@ -436,16 +404,16 @@ class Warnings:
             )
 
     def _too_few_games(self, halving: Array) -> Iterator[str]:
-        too_long = (halving > self._games) & np.isfinite(halving)
+        too_long = (halving > self.plan.games) & np.isfinite(halving)
         if short := self._which(too_long):
             yield (
-                f"{_codes(short)}: {self._games:,} games are too few to gain half of the loss at "
-                f"the start, under the assumed Elo; {halving[too_long].max():,.0f} suffice"
+                f"{_codes(short)}: {self.plan.games:,} games are too few to gain half of the loss "
+                f"at the start, under the assumed Elo; {halving[too_long].max():,.0f} suffice"
             )
 
     def _delay(self, expected: Outlook) -> Iterator[str]:
         size = self.competition.tuner.counting.games_per_iteration
-        in_progress = max(1.0, self.assumed.concurrency / size)
+        in_progress = max(1.0, self.plan.assumed.concurrency / size)
         delay = float(expected.fastest.max()) * in_progress
         if delay > _LATE:
             yield (
@@ -454,8 +422,8 @@ class Warnings:
             )
 
     def _final_loss(self) -> Iterator[str]:
-        start = float(self.assumed.lost_at_start().sum())
-        end = self.lost if self.outlook is None else float(self.outlook.lost_at_end.sum())
+        start = float(self.plan.assumed.lost_at_start().sum())
+        end = self.plan.lost_at_end
         if end is not None and start > 0 and end >= start:
             count = len(self.competition.tuned)
             yield (

@@ -18,6 +18,7 @@ from ringmaster.forecast.assumptions import (
     Assumptions,
     ForecastOptions,
     assume,
+    games_of,
     make_players,
     make_tune,
     measured,
@@ -92,7 +93,7 @@ def run(
     data = {
         "competition": loaded.code,
         "replicates": options.replicates,
-        "games": competition.iterations * tune.counting.games_per_iteration,
+        "games": games_of(competition),
         "assumed": lines,
         **course_data(course, competition),
     }
@@ -154,10 +155,6 @@ def error_of_mean(values: Array) -> float:
     return Z95 * float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
-def _elo(value: float) -> str:
-    return f"{value:.3f}"
-
-
 def _short(value: float) -> str:
     """Return four digits of a value, never an exponent."""
     if value == 0 or not math.isfinite(value):
@@ -165,7 +162,7 @@ def _short(value: float) -> str:
     return f"{value:.{max(0, 3 - math.floor(math.log10(abs(value))))}f}"
 
 
-def _spread(summary: dict[str, float], form: Callable[[float], str] = _elo) -> str:
+def _spread(summary: dict[str, float], form: Callable[[float], str] = "{:.3f}".format) -> str:
     """Return the mean, with quantiles in brackets."""
     mean, low, median, high = (form(summary[name]) for name in ("mean", "q10", "median", "q90"))
     return f"{mean} ({low}/{median}/{high})"

@@ -18,7 +18,6 @@ from ringmaster.parameter_files.reading import (
     Reading,
     Row,
     Text,
-    columns_fit,
     entry_of,
     name_problem,
     number_text,
@@ -38,11 +37,6 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 _SPSA_TUNER_NAME = re.compile(r"[A-Za-z0-9_\[\]]+")
 #: YaneuraOu's rounding of values below 0: C's conversion to int truncates towards 0.
 ROUNDING = "YaneuraOu's script plays int(v + 0.5), so -45 as -44"
-
-
-def matching_lines(format: str, text: Text) -> int:
-    """Return the number of lines with the columns of a format."""
-    return columns_fit(text, COLUMNS[format])
 
 
 def rounded_otherwise(entry: Entry) -> bool:

@@ -10,7 +10,7 @@ from ringmaster.errors import ParameterFileError, UsageError, nearest, shown
 from ringmaster.parameter_files import columns, objects, ranges
 from ringmaster.parameter_files.entries import Entry, ParameterFile, ReadOptions
 from ringmaster.parameter_files.objects import load_object
-from ringmaster.parameter_files.reading import Text, cells_of, number
+from ringmaster.parameter_files.reading import Text, cells_of, columns_fit, number
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def _table(
     return Format(
         name,
         line,
-        partial(columns.matching_lines, name),
+        partial(columns_fit, columns.COLUMNS[name]),
         partial(columns.read_table, name),
         lambda entries, games: columns.write_table(name, entries),
         assumes,
@@ -59,7 +59,7 @@ FORMATS: dict[str, Format] = {
         Format(
             "weather_factory",
             'JSON {"name": {"value", "min_value", "max_value", "step"}} (weather-factory)',
-            objects.recognises_weather_factory,
+            partial(objects.members_with, "min_value"),
             objects.read_weather_factory,
             objects.write_weather_factory,
             ("c_end",),
@@ -82,7 +82,7 @@ FORMATS: dict[str, Format] = {
         Format(
             "optuna_tuner",
             'JSON {"name": {"default", "min", "max", "step"}} (Optuna Game Parameter Tuner)',
-            objects.recognises_optuna_tuner,
+            partial(objects.members_with, "default"),
             objects.read_optuna_tuner,
             objects.write_optuna_tuner,
         ),

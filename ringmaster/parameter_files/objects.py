@@ -13,12 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from ringmaster.errors import ParameterFileError, shown
-from ringmaster.parameter_files.entries import (
-    Entry,
-    ParameterFile,
-    ReadOptions,
-    plain,
-)
+from ringmaster.parameter_files.entries import Entry, ParameterFile, ReadOptions, plain
 from ringmaster.parameter_files.reading import KINDS, Reading, Text
 
 
@@ -30,18 +25,20 @@ class _Twice(Exception):
 def load_object(text: Text) -> dict[str, Any]:
     """Return the object of a text.  Raises ParameterFileError, also for a repeated name."""
     try:
-        members = json.loads(text.text, object_pairs_hook=_once, parse_constant=_no_constant)
-    except _Twice as error:
-        raise _twice(text, error.key) from None
+        try:
+            members = json.loads(text.text, object_pairs_hook=_once, parse_constant=_no_constant)
+        except ValueError as error:
+            members = _python(text)
+            if members is None:
+                raise _malformed(text, error) from None
+    except _Twice as twice:
+        line = text.line_of(twice.key, 1)
+        where = text.name if line is None else f"{text.name}:{line}"
+        raise ParameterFileError(
+            f"{where}: {shown(twice.key)} is there twice; expected it once"
+        ) from None
     except RecursionError:
         raise ParameterFileError(f"{text.name}: it is nested too deeply") from None
-    except ValueError as error:
-        try:
-            members = _python(text)
-        except _Twice as twice:
-            raise _twice(text, twice.key) from None
-        if members is None:
-            raise _malformed(text, error) from None
     if not isinstance(members, dict):
         raise ParameterFileError(f'{text.name}: expected an object, {{"name": …}}')
     return members
@@ -68,20 +65,11 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"JSON has no number {name}")
 
 
-def _twice(text: Text, key: str) -> ParameterFileError:
-    line = text.line_of(key, 1)
-    where = text.name if line is None else f"{text.name}:{line}"
-    return ParameterFileError(f"{where}: {shown(key)} is there twice; expected it once")
-
-
 def _malformed(text: Text, error: ValueError) -> ParameterFileError:
-    line = getattr(error, "lineno", None)
-    if line is None:
+    if not isinstance(error, json.JSONDecodeError):
         return ParameterFileError(f"{text.name}: {error}")
-    shown_line = shown(text.lines[min(line, len(text.lines)) - 1].strip(), 100)
-    reason = getattr(error, "msg", str(error))
     return ParameterFileError(
-        f"{text.name}:{line}: this is not JSON: {reason}", [f"{line:>5} | {shown_line}"]
+        f"{text.name}:{error.lineno}: this is not JSON: {error.msg}", [text.excerpt(error.lineno)]
     )
 
 
@@ -159,10 +147,10 @@ def write_object(members: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def count(text: Text, fits: Any) -> int:
-    """Return the number of fitting members of an object."""
+def members_with(key: str, text: Text) -> int:
+    """Return the number of members of an object that are objects with a key."""
     members = object_or_none(text) or {}
-    return sum(bool(fits(value)) for value in members.values())
+    return sum(isinstance(value, dict) and key in value for value in members.values())
 
 
 # weather-factory's gains are the same for all parameters, in units of `step`, without an end.  At
@@ -179,11 +167,6 @@ def gains(games: int) -> tuple[float, float]:
     """Return c_end, in units of `step`, and r_end of a tune of so many games."""
     c = C_GAIN * math.pow(games, -GAMMA)
     return c, A_GAIN / math.pow(games + A_CONSTANT, ALPHA) / c**2
-
-
-def recognises_weather_factory(text: Text) -> int:
-    """Return the number of members with the shape of the format."""
-    return count(text, lambda value: isinstance(value, dict) and "min_value" in value)
 
 
 def read_weather_factory(text: Text, options: ReadOptions) -> ParameterFile:
@@ -223,11 +206,6 @@ def write_weather_factory(entries: Sequence[Entry], games: int | None) -> str:
 
 
 _OPTUNA_FIELDS = ("default", "min", "max", "step")
-
-
-def recognises_optuna_tuner(text: Text) -> int:
-    """Return the number of members with the shape of the format."""
-    return count(text, lambda value: isinstance(value, dict) and "default" in value)
 
 
 def read_optuna_tuner(text: Text, options: ReadOptions) -> ParameterFile:

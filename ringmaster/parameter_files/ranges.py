@@ -29,6 +29,8 @@ from ringmaster.parameter_files.entries import (
 from ringmaster.parameter_files.objects import as_number, load_object, object_or_none, write_object
 from ringmaster.parameter_files.reading import Reading, Text, name_problem, number, number_text
 
+#: CLOP's types by whether they are integers, and logarithmic.
+CLOP_KINDS = {properties: kind for kind, properties in CLOP_TYPES.items()}
 #: The other lines of a .clop file.
 _SETTINGS = (
     *("Name", "Script", "Processor", "Replications", "DrawElo", "H", "Correlations"),
@@ -102,9 +104,7 @@ def write_clop(entries: Sequence[Entry], games: int | None) -> str:
             raise UsageError(
                 f"clop: {shown(entry.code)} cannot be a name: it has a space or a #; {RENAME}"
             )
-        kind = {value: key for key, value in CLOP_TYPES.items()}[
-            entry.integer, entry.scale == "log"
-        ]
+        kind = CLOP_KINDS[entry.integer, entry.scale == "log"]
         bounds = f"{number_text(entry.minimum)} {number_text(entry.maximum)}"
         lines.append(f"{kind} {entry.code} {bounds}\n")
     return "".join(lines)
@@ -161,9 +161,8 @@ def _entry(name: str, description: Any, line: int | None) -> tuple[Entry, bool]:
             raise _Wrong("a choice of one")
         if any(isinstance(v, bool) or not isinstance(v, str | int | float) for v in values):
             raise _Wrong("choices other than numbers and texts")
-        return Entry(
-            name, 0.0, 0.0, len(values) - 1.0, integer=True, choices=values, line=line
-        ), True
+        last = len(values) - 1.0
+        return Entry(name, 0.0, 0.0, last, integer=True, choices=values, line=line), True
     low, high = (as_number(value) for value in values)
     if low is None or high is None:
         raise _Wrong("a bound is not a finite number")
@@ -188,8 +187,8 @@ def _parsed(description: Any) -> tuple[str, tuple[Any, ...], str]:
     values = tuple(values)
     prior = "uniform"
     if len(values) == 3 and values[2] in _PRIORS and not isinstance(values[0], str):
-        *values_, prior = values
-        values = tuple(values_)
+        *bounds, prior = values
+        values = tuple(bounds)
     if len(values) == 2 and not any(isinstance(v, bool | str) for v in values):
         whole = all(isinstance(v, int) for v in values)
         return "Integer" if whole else "Real", values, prior

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.errors import ParameterFileError, shown
+from ringmaster.errors import ParameterFileError, shown, visible
 from ringmaster.parameter_files.entries import Entry, ParameterFile, ReadOptions
 
 #: Bytes of a file; one with 10,000 parameters has less than one million.
@@ -91,6 +91,11 @@ class Text:
             line, comment = _comment(line)
             if line.strip():
                 yield Row(number, raw, _cells(line), comment, not_used)
+
+    def excerpt(self, line: int) -> str:
+        """Return a line with its number for a message, cut to size."""
+        raw = visible(self.lines[line - 1].strip())
+        return f"{line:>5} | " + (raw if len(raw) <= 120 else raw[:119] + "…")
 
     def line_of(self, key: str, nth: int = 0) -> int | None:
         """Return the line of a key of a JSON object, None if unknown."""
@@ -257,7 +262,7 @@ class Reading:
             where = self.text.name if line is None else f"{self.text.name}:{line}"
             lines.append(f"{where}: {message}" + (f"; expected {expected}" if expected else ""))
             if line is not None:
-                lines.append(f"{line:>5} | {_shown_line(self.text, line)}")
+                lines.append(self.text.excerpt(line))
         if len(ordered) > MOST:
             lines.append(f"and {len(ordered) - MOST} more")
         return ParameterFileError(lines[0], lines[1:])
@@ -288,18 +293,10 @@ def _problems(entry: Entry) -> Iterator[tuple[str, str]]:
             yield f"{name} is {value:g}", "more than 0"
 
 
-def _shown_line(text: Text, line: int) -> str:
-    raw = text.lines[line - 1].strip()
-    shown_text = "".join(
-        c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in raw
-    )
-    return shown_text if len(shown_text) <= 120 else shown_text[:119] + "…"
-
-
 # Tables of comma-separated columns
 
 
-def columns_fit(text: Text, columns: Sequence[str]) -> int:
+def columns_fit(columns: Sequence[str], text: Text) -> int:
     """Return the number of lines with exactly these columns."""
     if text.is_object:
         return 0

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ringmaster.errors import shown
-from ringmaster.model.parameters import CLOP_TYPES
-from ringmaster.parameter_files import Entry, Text, plain
+from ringmaster.parameter_files import CLOP_KINDS, Entry, Text, number, plain
 from ringmaster.scaffold.control_file import Call, Code, Match, literal
 
 
@@ -16,11 +15,10 @@ def add_clop(match: Match, entries: Sequence[Entry], text: Text, opponent: str) 
 
     opponent  code of the candidates' opponent
     """
-    kinds = {value: kind for kind, value in CLOP_TYPES.items()}
     lines = []
     for entry in entries:
         arguments: dict[str, Any] = {
-            "type": kinds[entry.integer, entry.scale == "log"],
+            "type": CLOP_KINDS[entry.integer, entry.scale == "log"],
             "min": plain(entry.minimum),
             "max": plain(entry.maximum),
         }
@@ -34,7 +32,7 @@ def add_clop(match: Match, entries: Sequence[Entry], text: Text, opponent: str) 
         value = values[0] if values else ""
         if name == "Processor":
             processors += 1
-        elif name == "H" and _is_positive(value):
+        elif name == "H" and 0.1 <= (number(value) or 0) <= 100:
             match.settings["clop_H"] = float(value)
         elif name == "Correlations" and value in ("all", "none"):
             match.settings["correlations"] = value
@@ -47,10 +45,3 @@ def add_clop(match: Match, entries: Sequence[Entry], text: Text, opponent: str) 
     match.parallel = processors or None
     match.settings["number_of_games"] = None
     match.comments["number_of_games"] = "None: the tune ends when you stop it."
-
-
-def _is_positive(value: str) -> bool:
-    try:
-        return 0.1 <= float(value) <= 100
-    except ValueError:
-        return False

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ringmaster.errors import is_text
+from ringmaster.control.source import printable
 
 #: Columns of a line; an unbreakable word may be longer.
 WIDTH = 96
@@ -138,14 +138,6 @@ def comment(text: str, indent: str = "") -> str:
     return "\n".join(f"# {line}".rstrip() for line in lines)
 
 
-def printable(text: str) -> str:
-    """Return a text with unprintable characters escaped."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii")
-        for c in text
-    )
-
-
 def identifier(name: str, used: Iterable[str], otherwise: str = "engine") -> str:
     """Return an unused player code for a name: ASCII letters, digits and + . _ stay, other
     characters become "-", and a used code gets a number."""
@@ -156,11 +148,6 @@ def identifier(name: str, used: Iterable[str], otherwise: str = "engine") -> str
         number += 1
         code = f"{text}-{number}"
     return code
-
-
-def plain(words: Sequence[str]) -> bool:
-    """Return whether all words are plain text, without NUL and lone surrogates."""
-    return all(map(is_text, words))
 
 
 @dataclass(frozen=True)
@@ -184,7 +171,7 @@ class Places:
     def file(self, name: str) -> str:
         """Return an imported file name for the control file.
 
-        A script's `$(dirname "$0")` makes absolute names in these folders; they become relative.
+        Absolute names outside of both folders stay.
         """
         within = any(f"{name}/".startswith(f"{folder}/") for folder in (self.source, self.control))
         if os.path.isabs(name) and not within:
@@ -211,15 +198,12 @@ class Entrant:
 
     def call(self) -> Call:
         """Return Player(…)."""
-        plain = len(self.command) == 1 and " " not in self.command[0]
-        command = self.command[0] if plain and not _needs_quoting(self.command[0]) else self.command
+        first, *others = self.command
+        # splitting a text like a shell must not change it
+        is_plain = first.isascii() and first.isprintable() and not set(first) & set(" \"'\\#")
+        command = first if is_plain and not others else self.command
         arguments = {k: v for k, v in self.arguments.items() if v not in (None, {})}
         return Call("Player", (command,), arguments)
-
-
-def _needs_quoting(word: str) -> bool:
-    """Return whether splitting a one-word command like a shell would change it."""
-    return any(c in word for c in "\"'\\#") or not word.isprintable() or not word.isascii()
 
 
 @dataclass

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ringmaster.control.source import printable
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.uci import UciOrUsiEngine
 from ringmaster.engines.uci_messages import OptionDeclaration
@@ -17,7 +17,8 @@ from ringmaster.errors import EngineError, UsageError, shown
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player
 from ringmaster.parameter_files.reading import name_problem
 from ringmaster.play.engine_pool import make_engine
-from ringmaster.scaffold.control_file import Code, Places, identifier, printable
+from ringmaster.scaffold.control_file import Code, Places, identifier
+from ringmaster.scaffold.foreign_values import command_words
 
 #: Debian's folders of games, which are not always on PATH.
 GAMES = ("/usr/games", "/usr/local/games")
@@ -256,12 +257,7 @@ def declared_by(game: GameName, command: str, places: Places) -> Declared:
             "--from-engine: Go engines have no options; write the parameters by hand "
             "(docs/tuners.rst)"
         )
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise UsageError(f"--from-engine: {shown(command)}: {error}") from None
-    if not words:
-        raise UsageError("--from-engine: expected the command of an engine")
+    words = command_words(command, "--from-engine")
     file = words[0]
     is_file = "/" in file or places.exists(file)
     file = file if is_file else which(file) or file

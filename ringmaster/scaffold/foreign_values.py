@@ -9,12 +9,15 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import Any
 
 from ringmaster.errors import UsageError, is_text, nearest, shown
 from ringmaster.model.players import OptionValue
 from ringmaster.model.time_control import LONGEST, TimeControl, number
 
+#: Bytes of a file; an engines.json with all options has about 100,000.
+LARGEST = 50_000_000
 _TIME = re.compile(
     r"(?:(?P<moves>[0-9]{1,4}|inf|infinite)/)?(?:(?P<minutes>[0-9]{1,5}):)?(?P<seconds>[0-9.]{1,12})"
     r"(?:\+(?P<increment>[0-9.]{1,12}))?"
@@ -137,13 +140,18 @@ def seconds(text: str, what: str) -> float:
     return value
 
 
-def shell_words(text: str, what: str) -> list[str]:
-    """Return the words of a command."""
+def words_of(text: str, what: str) -> list[str]:
+    """Return the words of a text, split like a shell does."""
     try:
-        words = shlex.split(text)
+        return shlex.split(text)
     except ValueError as error:
         raise UsageError(f"{what}: {shown(text)}: {error}") from None
-    if not words and text.strip():
+
+
+def command_words(text: str, what: str) -> list[str]:
+    """Return the words of a command, at least one."""
+    words = words_of(text, what)
+    if not words:
         raise UsageError(f"{what}: {shown(text)} is not a command")
     return words
 
@@ -153,6 +161,23 @@ def file_name(value: Any, what: str) -> str:
     if not isinstance(value, str) or not value or not is_text(value) or not value.isprintable():
         raise UsageError(f"{what} {shown(value)} is not a file name")
     return value
+
+
+def file_bytes(path: Path, name: str, expected: str) -> bytes:
+    """Return the content of a file to import.
+
+    name      of the file in messages
+    expected  the remedy if the file cannot be read
+    """
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"import: cannot read {name}: {reason}; expected {expected}") from None
+    if len(data) > LARGEST:
+        raise UsageError(f"import: {name} is too large")
+    return data
 
 
 def option_value(text: str) -> OptionValue:

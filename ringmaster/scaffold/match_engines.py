@@ -15,18 +15,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ringmaster.control.source import printable
 from ringmaster.errors import UsageError, is_text, nearest, shown
 from ringmaster.model.players import OptionValue
-from ringmaster.scaffold.control_file import Call, Match, Places, printable
+from ringmaster.scaffold.control_file import Call, Match, Places
 from ringmaster.scaffold.foreign_values import (
     choice,
+    command_words,
     integer,
     option_value,
     real,
     seconds,
-    shell_words,
     time_control,
     truth,
+    words_of,
 )
 
 
@@ -43,7 +45,7 @@ _FIELDS: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     "cmd": ("command", _verbatim),
     "dir": ("directory", _verbatim),
     "name": ("name", _verbatim),
-    "args": ("arguments", shell_words),
+    "args": ("arguments", words_of),
     "tc": ("control", time_control),
     "st": ("move_time", seconds),
     "nodes": ("nodes", lambda text, what: integer(text, what, 1)),
@@ -181,7 +183,7 @@ class MatchEngine:
         first, rest = command, list(self.arguments)
         if cutechess and not rest and not places.exists(os.path.join(self.directory, command)):
             # without arg=, cutechess-cli splits cmd
-            first, *rest = shell_words(command, f"{self.what}: cmd")
+            first, *rest = command_words(command, f"{self.what}: cmd")
         inside = os.path.join(self.directory, first)
         if "/" in first or places.exists(inside):
             return [places.executable(inside), *rest]

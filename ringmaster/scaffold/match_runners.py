@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import Any
 
 from ringmaster.errors import UsageError, shown, similar
+from ringmaster.parameter_files import plain
 from ringmaster.scaffold.control_file import Call, Match, Places
 from ringmaster.scaffold.foreign_values import Option, choice, integer, options, real, truth
 from ringmaster.scaffold.match_engines import MatchEngine, margins
@@ -280,7 +281,7 @@ class _Reader:
         model = values.get("model", "logistic" if self.cutechess else "normalized")
         choice(model, "-sprt model", ("normalized", "logistic"))
         test: dict[str, Any] = {
-            key: _short(real(values[key], f"-sprt {key}")) for key in ("elo0", "elo1")
+            key: plain(real(values[key], f"-sprt {key}")) for key in ("elo0", "elo1")
         }
         test |= {key: real(values[key], f"-sprt {key}", above=0) for key in ("alpha", "beta")}
         if test["elo0"] >= test["elo1"]:
@@ -471,7 +472,3 @@ class _Reader:
         settings = self.match.settings
         first = {name: value for name, value in settings.items() if name not in last}
         self.match.settings = first | {name: settings[name] for name in last if name in settings}
-
-
-def _short(value: float) -> int | float:
-    return int(value) if value == int(value) else value

@@ -138,7 +138,7 @@ def add_parameters(entries: Sequence[Entry], match: Match, *, step: bool = False
         if entry.choices:
             match.note(f"{entry.code} (a choice without order, which SPSA cannot tune)")
             continue
-        call = Call("Parameter", (entry.code,), _given(entry, step))
+        call = Call("Parameter", (entry.code,), _parameter_arguments(entry, step))
         lines.append(f"    {literal(call, 4, 91)},")
     if all(entry.not_used or entry.choices for entry in entries):
         raise UsageError(f"import: {match.origin}: it has no parameter that can be tuned")
@@ -167,7 +167,7 @@ def _simulation(entries: Sequence[Entry], match: Match) -> str:
     return f"--elo-model spsa_tuner --draw-ratio 0 --elo {shlex.quote(text)}"
 
 
-def _given(entry: Entry, step: bool) -> dict[str, Any]:
+def _parameter_arguments(entry: Entry, step: bool) -> dict[str, Any]:
     row = arguments(entry)
     if entry.scale == "log":
         bounds = f"{number_text(entry.minimum)}, 2**x), {number_text(entry.maximum)}"
@@ -204,10 +204,6 @@ def _classic(
         "The usual values; the file has no number_of_games, alpha, gamma and A.  The gains depend "
         "on them."
     )
-
-
-def _spsa_tuner(match: Match) -> None:
-    _classic(match, 100_000, rounding="nearest")
 
 
 def _fishtest(match: Match) -> None:
@@ -272,7 +268,7 @@ def _default(match: Match) -> None:
 
 
 METHODS: dict[str, Callable[[Match], None]] = {
-    "spsa_tuner": _spsa_tuner,
+    "spsa_tuner": lambda match: _classic(match, 100_000, rounding="nearest"),
     "fishtest": _fishtest,
     "openbench": _openbench,
     "weather_factory": _weather_factory,

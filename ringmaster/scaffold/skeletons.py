@@ -114,22 +114,14 @@ def _named(code: str, weight: Weight, arguments: dict[str, Any]) -> Call:
 def _maker(engine: Engine) -> str:
     """Return a make_candidate function for an engine without options."""
     words = list(engine.words)
-    words += [
-        Code(f"f{weight.setter.format('{' + weight.name + '}')!r}") for weight in _args(engine)
-    ]
-    commands = [
-        Code(f"f{weight.setter.format('{' + weight.name + '}')!r}")
-        for weight in engine.weights
-        if weight not in _args(engine)
-    ]
+    commands: list[str | Code] = []
+    for weight in engine.weights:
+        setter = Code(f"f{weight.setter.format('{' + weight.name + '}')!r}")
+        (words if weight.setter.startswith("-") else commands).append(setter)
     arguments = {"startup_gtp_commands": commands} if commands else {}
     call = literal(Call("Player", (words,), arguments), 4, 80).replace("f'", 'f"').replace("'", '"')
     names = ", ".join(weight.name for weight in engine.weights)
     return f"def make_candidate({names}):\n    return {call}"
-
-
-def _args(engine: Engine) -> list[Weight]:
-    return [weight for weight in engine.weights if weight.setter.startswith("-")]
 
 
 def _candidates(game: GameName, engine: Engine) -> Skeleton:
@@ -228,29 +220,27 @@ def _clop_tuner(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> S
     return skeleton
 
 
-def _spsa(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
-    skeleton = Skeleton()
-    code = skeleton.add(tuned, tuned.levels[0])
-    parameters = [
+def _integers(engine: Engine) -> list[Call]:
+    return [
         Call(
             "Parameter",
             (weight.name,),
-            {
-                "start": weight.start,
-                "min": weight.low,
-                "max": weight.high,
-                "integer": True,
-            },
+            {"start": weight.start, "min": weight.low, "max": weight.high, "integer": True},
         )
-        for weight in tuned.weights
+        for weight in engine.weights
     ]
+
+
+def _spsa(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
+    skeleton = Skeleton()
+    code = skeleton.add(tuned, tuned.levels[0])
     if game == "go":
         skeleton.before["player"] = (
             "# Makes a player from the values of the parameters, by name.\n" + _maker(tuned)
         )
     skeleton.settings = {
         "player": code,
-        "parameters": parameters,
+        "parameters": _integers(tuned),
         "number_of_games": 10000,
         "verify": Call("Verify", (), {"games": 1000}),
     }
@@ -289,17 +279,9 @@ def _texel(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skelet
     tuned = evaluating(game, engines)
     skeleton = Skeleton()
     code = skeleton.add(tuned, tuned.levels[0])
-    parameters = [
-        Call(
-            "Parameter",
-            (weight.name,),
-            {"start": weight.start, "min": weight.low, "max": weight.high, "integer": True},
-        )
-        for weight in tuned.weights
-    ]
     skeleton.settings = {
         "player": code,
-        "parameters": parameters,
+        "parameters": _integers(tuned),
         "positions": Call("Positions", (POSITIONS,), {}),
         "score": tuned.score,
         "regularisation": Call("Ridge", (), {}),

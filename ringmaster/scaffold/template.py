@@ -128,9 +128,10 @@ def new_control_file(
         raise UsageError(f"there is no game {game!r}; choose from {', '.join(GAMES)}")
     chosen: GameName = game
     competition = competition_class(type_name)
-    if competition is None or type_name not in SKELETONS:
+    if competition is None:
         raise UsageError(
-            f"there is no competition type {type_name!r}; expected {nearest(type_name, known())}"
+            f"there is no competition type {type_name!r}; "
+            f"expected {nearest(type_name, type_names())}"
         )
     purpose, build = SKELETONS[type_name]
     if declared is None:
@@ -176,11 +177,6 @@ def opening_file(game: str, folder: Path) -> str | None:
     except OSError:
         return None
     return next((name for name in names if name.isprintable() and name[0] != "~"), None)
-
-
-def known() -> list[str]:
-    """Return the competition types of `new`."""
-    return [name for name in type_names() if name in SKELETONS]
 
 
 def _heading(about: str, type_name: str, name: str) -> str:
@@ -247,16 +243,13 @@ def _settings(table: tuple[Setting, ...], skeleton: Skeleton) -> Iterator[str]:
         yield f"{comment(text)}\n{assignment(name, value)}"
 
 
-def _place(setting: Setting) -> int:
-    return _FIRST.index(setting.name) if setting.name in _FIRST else len(_FIRST)
-
-
 def _others(
     game: GameName, table: tuple[Setting, ...], skeleton: Skeleton, shared: Mapping[str, Any]
 ) -> Iterator[str]:
     hidden = {"game", "players", "make_candidate", "player", *skeleton.settings, *shared}
     hidden |= _OTHER_GAMES[game] | (frozenset() if game == "go" else _GO_ONLY)
-    for setting in sorted(table, key=_place):
+    # sorting leaves the others in the order of the table
+    for setting in sorted(table, key=lambda each: (*_FIRST, each.name).index(each.name)):
         if setting.name in hidden or setting.default is REQUIRED:
             continue
         value = _EXAMPLES.get(setting.name, setting.default)

@@ -9,16 +9,22 @@ from __future__ import annotations
 import math
 import os
 import re
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ringmaster.errors import UsageError, nearest, shown
 from ringmaster.model.time_control import TimeControl, number
-from ringmaster.parameter_files import LARGEST, ParameterFile, ReadOptions, Text, read_file
+from ringmaster.parameter_files import ParameterFile, ReadOptions, Text, plain, read_file
 from ringmaster.scaffold.control_file import Call, Entrant, Match, Places
-from ringmaster.scaffold.foreign_values import file_name, integer, json5, real
+from ringmaster.scaffold.foreign_values import (
+    command_words,
+    file_bytes,
+    file_name,
+    integer,
+    json5,
+    real,
+)
 from ringmaster.scaffold.parameter_import import (
     ENGINE,
     METHODS,
@@ -133,15 +139,8 @@ def _variables(given: str, others: Mapping[str, bytes], folder: Path) -> Paramet
     if others:
         ((name, data),) = others.items()
         return read_file(Text.decoded(data, name), None, ReadOptions())
-    try:
-        with (folder / given).open("rb") as stream:
-            data = stream.read(LARGEST + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(
-            f"import: cannot read the variables {shown(given)}: {reason}; "
-            "expected them beside the configuration, or named after it"
-        ) from None
+    expected = "them beside the configuration, or named after it"
+    data = file_bytes(folder / given, f"the variables {shown(given)}", expected)
     return read_file(Text.decoded(data, given), None, ReadOptions())
 
 
@@ -162,20 +161,9 @@ def _main(name: str, main: Mapping[str, str], match: Match) -> None:
         "number_of_games": 2 * iterations,
         "alpha": values["Alpha"],
         "gamma": values["Gamma"],
-        "A": int(values["A"]) if values["A"] % 1 == 0 else values["A"],
+        "A": plain(values["A"]),
     }
     match.comments["number_of_games"] = "Two games an iteration."
-
-
-def _words(text: str, places: Places) -> list[str]:
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise UsageError(f"import: Engine1 {shown(text)}: {error}") from None
-    if not words:
-        raise UsageError(f"import: Engine1 {shown(text)} is no command")
-    first = words[0]
-    return [places.executable(first) if "/" in first else first, *words[1:]]
 
 
 def _engine(name: str, engine: Mapping[str, str], match: Match, places: Places) -> None:
@@ -188,7 +176,8 @@ def _engine(name: str, engine: Mapping[str, str], match: Match, places: Places) 
         control = str(TimeControl.parse(f"{number(base)}{tail}"))
     except ValueError as error:
         raise UsageError(f"import: {name}: BaseTime, IncTime: {error}") from None
-    words = _words(engine["Engine1"], places)
+    first, *others = command_words(engine["Engine1"], f"import: {name}: Engine1")
+    words = [places.executable(first) if "/" in first else first, *others]
     match.entrants.append(Entrant(ENGINE, "", words, {"time_control": control}))
     if engine["Engine2"] != engine["Engine1"]:
         match.different.append(
@@ -319,12 +308,7 @@ class _Files:
         for base in (self.base, self.base.parent):
             if (base / given).is_file():
                 self.base = base
-                try:
-                    data = (base / given).read_bytes()
-                except OSError as error:
-                    raise UsageError(
-                        f"import: cannot read {base / given}: {error.strerror}"
-                    ) from None
+                data = file_bytes(base / given, shown(given), "a file of YaneuraOu's script")
                 return Text.decoded(data, os.path.basename(given))
         raise UsageError(
             f"import: {name}: {key}: there is no {shown(given)} in {self.base} or the folder above"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -45,8 +44,8 @@ _HEADERS = {
 }
 
 
-class _Mail:
-    """Changed parts that one reader has not taken yet: the latest of each, however slow it is."""
+class Mail:
+    """Changed parts that one reader has not read yet: the latest of each, however slow it is."""
 
     def __init__(self) -> None:
         self._parts: dict[str, Any] = {}
@@ -54,10 +53,12 @@ class _Mail:
         self._news = asyncio.Event()
 
     def put(self, parts: Mapping[str, Any]) -> None:
+        """Add changed parts."""
         self._parts.update(parts)
         self._news.set()
 
     def end(self) -> None:
+        """Let `take` return None after the last parts."""
         self._ended = True
         self._news.set()
 
@@ -75,7 +76,7 @@ class Hub:
 
     def __init__(self, watched: Watched) -> None:
         self.watched = watched
-        self._mails: set[_Mail] = set()
+        self._mails: set[Mail] = set()
         self._task: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
         self._parts: dict[str, Any] = {}
@@ -92,7 +93,7 @@ class Hub:
 
     async def events(self) -> AsyncIterator[dict[str, str]]:
         """Yield the parts, then changed parts as they come, until the server ends."""
-        mail = _Mail()
+        mail = Mail()
         self._mails.add(mail)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._look())
@@ -278,6 +279,4 @@ def _missing() -> Response:
 
 
 def _text(name: str) -> str:
-    with suppress(FileNotFoundError):
-        return (_STATIC / name).read_text(encoding="utf-8")
-    return ""
+    return (_STATIC / name).read_text(encoding="utf-8")

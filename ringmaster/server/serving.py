@@ -71,14 +71,7 @@ def serve(
         os.nice(_NICENESS)
     announce(f"http://127.0.0.1:{listener.getsockname()[1]}/{token}/")
     with listener:
-        asyncio.run(_serve(server, listener, until_eof))
-
-
-async def _serve(server: _Server, listener: socket.socket, until_eof: bool) -> None:
-    loop = asyncio.get_running_loop()
-    if until_eof:
-        loop.add_reader(sys.stdin.fileno(), server.read_end)
-    await server.serve(sockets=[listener])
+        asyncio.run(server.serve_until(listener, until_eof))
 
 
 class _Server(uvicorn.Server):
@@ -89,8 +82,13 @@ class _Server(uvicorn.Server):
         self._site = site
         self._ending: asyncio.Task[None] | None = None
 
-    def read_end(self) -> None:
-        """End when standard input does."""
+    async def serve_until(self, listener: socket.socket, until_eof: bool) -> None:
+        """Serve until a signal; with `until_eof`, also until standard input ends."""
+        if until_eof:
+            asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._read_end)
+        await self.serve(sockets=[listener])
+
+    def _read_end(self) -> None:
         if not os.read(sys.stdin.fileno(), 4096):
             asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
             self.handle_exit(signal.SIGTERM, None)

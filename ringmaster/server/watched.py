@@ -56,11 +56,6 @@ class Watched:
         self._charts_due = 0.0
         self._charts_wait = False
 
-    @property
-    def name(self) -> str:
-        """The competition's code."""
-        return self.path.stem
-
     def is_running(self) -> bool:
         """Whether a run is alive."""
         try:
@@ -121,11 +116,11 @@ class Watched:
             page = self._page if is_fresh else retry_read(lambda: self._make(charts=False))
             assert page is not None
         except RingmasterError as error:
-            return IndexRow(self.name, state="error", verdict=str(error).splitlines()[0])
+            return IndexRow(self.path.stem, state="error", verdict=str(error).splitlines()[0])
         kind = page.title.partition(":")[0]
         label, done = page.facts[0]
         progress = done if label == "games" else f"{done} {label}"
-        return IndexRow(self.name, kind, page.state, progress, page.verdict)
+        return IndexRow(self.path.stem, kind, page.state, progress, page.verdict)
 
     def _load(self) -> LoadedCompetition:
         """Return the competition without results; execute the control file if it has changed."""

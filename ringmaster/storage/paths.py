@@ -46,9 +46,6 @@ _RINGMASTER: Final = re.compile(
     # .cmd (Gomill's has no line end), and any file that is empty
     rb"(?:(?:stop|pause|resume|more|fewer)\n)*\Z"
     rb"|RMPOS\x00|RMFEA\x00"  # .positions, .features
-    rb"|(?:playoff|allplayall|gauntlet|swiss|mc_tuner|ce_tuner|clop_tuner|optuna_tuner|spsa"
-    rb"|texel): "  # .report
-    rb"[^\n]*\n"
     rb'|\{"games":'  # .tree.jsonl
     rb"|\(;FF\[4\][^\n]*\nAP\[ringmaster:"
     rb"| +\d+\.\d{4} \S+ [<>!] "
@@ -78,7 +75,9 @@ def maker(path: Path) -> Maker | None:
         return "Gomill"
     if _LOG_LINE.match(head) and (b"ringmaster" in head or b" startup check failed" in head):
         return "ringmaster"
-    return "ringmaster" if _RINGMASTER.match(head) else None
+    # a report begins with the type and the name of its competition
+    own_report = re.compile(rb"[a-z_]+: " + re.escape(os.fsencode(path.stem)) + rb"\n")
+    return "ringmaster" if _RINGMASTER.match(head) or own_report.match(head) else None
 
 
 def makers(folder: Path) -> dict[Path, Maker | None]:

@@ -349,17 +349,18 @@ def _parameter_seeds() -> list[bytes]:
 
 
 def _import(data: bytes, folder: Path) -> None:
-    """Import a script, a command line, or a file of another tuner."""
+    """Import a command line, or a file of another tuner."""
     from ringmaster.scaffold.control_file import Places
     from ringmaster.scaffold.importers import import_material, material_of
 
-    path = folder / "fuzz.sh"
+    path = folder / "fuzz"
     path.write_bytes(data)
-    import_material(material_of([str(path)], folder), Places(folder, folder))
+    words = [data.decode("utf-8", "surrogateescape")] if b"chess" in data else [str(path)]
+    import_material(material_of(words), Places(folder, folder))
 
 
 _IMPORT_SEEDS = [
-    b"#!/bin/sh\nE=stockfish\nfastchess -engine cmd=$E name=a -engine cmd=b "
+    b"fastchess -engine cmd=stockfish name=a -engine cmd=b "
     b"-each tc=10+0.1 option.Hash=8 -rounds 100 -openings file=book.epd format=epd "
     b"order=random -concurrency 2 -sprt elo0=0 elo1=5 alpha=0.05 beta=0.05\n",
     b"cutechess-cli -engine cmd=a -engine cmd=./b -each proto=uci tc=40/60 -games 2 \\\n"

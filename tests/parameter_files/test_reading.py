@@ -79,20 +79,11 @@ def test_prose_is_answered_with_every_format() -> None:
     [
         ("A,nan,0,200,10,0.002", "tune.txt:1: start 'nan' is not a finite number"),
         ("A;30;0;200;10;0.002", "tune.txt:1: its columns are not separated by commas; expected 6"),
-        (
-            "A 30 0 200 10 0.002 0",
-            "tune.txt:1: its columns are not separated by commas; expected 7",
-        ),
         ("A,int,3,0,9,1,x", "tune.txt:1: r_end 'x' is not a finite number"),
     ],
 )
 def test_table_without_one_sound_line_is_refused_by_its_lines(content: str, message: str) -> None:
     assert message in refusal(content)
-
-
-def test_words_are_no_table() -> None:
-    message = refusal("cutechess -engine cmd=foo -engine cmd=bar -each tc=1")
-    assert "no format of parameter files has lines such as 'cutechess" in message
 
 
 def test_unknown_format_is_answered_with_the_known_ones() -> None:
@@ -141,16 +132,12 @@ GOOD = "g,1,0,9,2,.002\nh,1,0,9,2,.002\n"
     ("line", "message"),
     [
         ("a,1,0,9,2", "it has 5 columns; expected 6 columns"),
-        ("a;1;0;9;2;.002", "its columns are not separated by commas"),
         ("a,1,0,9,2,x", "r_end 'x' is not a finite number"),
-        ("a,1,0,nan,2,.002", "max 'nan' is not a finite number"),
         ("a,1,0,1e999,2,.002", "max '1e999' is not a finite number"),
-        ("a,1,0,1_000,2,.002", "max '1_000' is not a finite number"),
         ("a,1,9,0,2,.002", "a: min 9 is more than max 0; expected the smaller bound first"),
         ("a,1,1,1,2,.002", "a: min and max are both 1"),
         ("a,10,0,9,2,.002", "a: start 10 is outside its bounds; expected a number from 0 to 9"),
         ("a,1,0,9,0,.002", "a: c_end is 0; expected more than 0"),
-        ("a,1,0,9,2,-1", "a: r_end is -1; expected more than 0"),
         (
             "G,1,0,9,2,.002",
             "G: the name is there twice (g), first on line 1; expected each name once",
@@ -158,7 +145,6 @@ GOOD = "g,1,0,9,2,.002\nh,1,0,9,2,.002\n"
         ("深さ,1,0,9,2,.002", "the name has characters that an option cannot have"),
         ("a value b,1,0,9,2,.002", 'the name has the word "value"'),
         ("3,1,0,9,2,.002", "the name is a number"),
-        (",1,0,9,2,.002", "the name is empty"),
         ('"a,1,0,9,2,.002', "its quotes do not match"),
         ("a,1,0,9,2,.002 [[NOT USED]]", "[[NOT USED]] is a mark of YaneuraOu"),
     ],
@@ -258,7 +244,6 @@ def test_clops_parameters_start_in_the_middle_of_their_scale() -> None:
     [
         ("GammaParameter g 0 1", "min 0 is not possible on a logarithmic scale"),
         ("LinearParameter g 0", "it has 3 words; expected LinearParameter NAME MIN MAX"),
-        ("LinearParameter g 0 inf", "'inf' is not a finite number"),
         ("LinaerParameter g 0 1", "'LinaerParameter' cannot begin a line"),
     ],
 )
@@ -309,7 +294,6 @@ def test_range_that_is_not_understood_is_refused(value: str) -> None:
         ('{"a": {"value": 1, "min_value": NaN}}', "tune.txt: JSON has no number NaN"),
         ('{\n"a": {"value": 1,,}}', "tune.txt:2: this is not JSON"),
         ('{"a": 1,\n"a": 2}', "tune.txt:2: 'a' is there twice; expected it once"),
-        ("{'a': 1,\n'a': 2}", "tune.txt:2: 'a' is there twice; expected it once"),
         ("{" * 100_000, "tune.txt:"),
     ],
 )

@@ -105,12 +105,7 @@ def test_choice_is_commented(engine: Path) -> None:
     [
         (["chess", "playoff", "-", "--from-engine=engines/tunable"], "makes the parameters of"),
         (["go", "spsa", "-", "--from-engine=gnugo"], "Go engines have no options; write"),
-        (["draughts", "spsa", "-", "--from-engine=x"], "there is no game 'draughts'"),
-        (
-            ["chess", "spsa", "-", "--from-engine"],
-            "--from-engine needs a value: ",
-        ),
-        (["chess", "spsa", "-", "--from-engine="], "expected the command of an engine"),
+        (["chess", "spsa", "-", "--from-engine="], "is not a command"),
         (["chess", "spsa", "-", "--from-engine='"], "No closing quotation"),
         (["chess", "spsa", "-", "--from-engine=./gone"], "cannot be used: cannot start"),
         (["chess", "spsa", "-", f"--from-engine={sys.executable} -c pass"], "cannot be used: it "),

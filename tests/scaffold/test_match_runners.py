@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player
-from ringmaster.errors import UsageError
+from ringmaster.errors import UsageError, is_text
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.scaffold.control_file import Call, Match, Places, plain
+from ringmaster.scaffold.control_file import Call, Match, Places
 from ringmaster.scaffold.match_runners import import_command_line, recognises
 from tests.scaffold.loading import event_of
 
@@ -58,8 +58,11 @@ def test_programs_are_recognised_by_name_wherever_they_are() -> None:
 def test_keys_of_each_become_settings_of_all_players(tmp_path: Path) -> None:
     each = "-each tc=10+0.1 option.Hash=16 "
     command = f"fastchess -engine cmd=/e/a option.Move=3 -engine cmd=/e/b {each}-rounds 100"
-    competition = loaded(command, tmp_path)
+    competition = loaded(f"{command} -concurrency 8 -event 'Spring \"Cup\"'", tmp_path)
     values = competition.control_file.values
+    assert competition.control_file.competition_type == "playoff"
+    assert (values["parallel"], values["description"]) == (8, 'Spring "Cup"')
+    assert values["number_of_games"] == 200
     assert (str(values["time_control"]), values["options"]) == ("10+0.1", {"Hash": 16})
     own = {code: definition.values for code, definition in values["players"].items()}
     assert [own[code]["options"] for code in ("a", "b")] == [{"Move": 3}, None]
@@ -73,60 +76,77 @@ def test_limits_that_differ_stay_with_their_players(tmp_path: Path) -> None:
     assert [p.make("x", "chess").nodes for p in players(competition).values()] == [5, 6]
 
 
-def test_two_engines_play_games_times_rounds(tmp_path: Path) -> None:
-    competition = loaded("fastchess " + TWO + CLOCK + "-rounds 100", tmp_path)
-    assert competition.control_file.competition_type == "playoff"
-    (matchup,) = competition.control_file.values["matchups"]
-    assert (matchup.first, matchup.second) == ("one", "two")
-    assert competition.control_file.values["number_of_games"] == 200
-
-
 @pytest.mark.parametrize(
-    ("options", "total"),
+    ("line", "name", "value"),
     [
-        ("fastchess", 4),
-        ("fastchess -games 1 -rounds 7", 7),
-        ("fastchess -rounds 2 -games 50", 100),
-        ("fastchess -repeat -rounds 3", 6),
-        ("cutechess-cli", 1),
-        ("cutechess-cli -games 2 -rounds 50 -repeat", 100),
-        ("cutechess-cli -rounds 50", 50),
+        ("cutechess-cli -reverse", "matchups", [Call("Matchup", ("two", "one"), {})]),
+        (
+            "cutechess-cli -noswap",
+            "matchups",
+            [Call("Matchup", ("one", "two"), {"alternating": False})],
+        ),
+        ("fastchess -sprt elo0=0 elo1=2 alpha=0.05 beta=0.05", "number_of_games", 1_000_000),
+        ("fastchess", "number_of_games", 4),
+        ("fastchess -games 1 -rounds 7", "number_of_games", 7),
+        ("fastchess -rounds 2 -games 50", "number_of_games", 100),
+        ("fastchess -repeat -rounds 3", "number_of_games", 6),
+        ("cutechess-cli", "number_of_games", 1),
+        ("cutechess-cli -games 2 -rounds 50 -repeat", "number_of_games", 100),
+        ("fastchess -srand 42", "seed", 42),
+        ("cutechess-cli -variant fischerandom", "variant", "chess960"),
+        ("cutechess-cli -variant atomic", "variant", "atomic"),
+        ("cutechess-cli -variant standard", "variant", None),
+        ("fastchess -maxmoves 100", "move_limit", 200),
+        ("fastchess -recover", "failures", "loss"),
+        (
+            "fastchess -openings file=b.pgn format=pgn order=random plies=8 start=5",
+            "openings",
+            Call("Openings", ("b.pgn",), {"order": "random", "start": 5, "plies": 8}),
+        ),
+        (
+            "cutechess-cli -openings file=book.txt -repeat -games 2",
+            "openings",
+            Call("Openings", ("book.txt",), {"format": "pgn", "order": "sequential"}),
+        ),
+        (
+            "cutechess-cli -each book=b.bin bookdepth=4",
+            "openings",
+            Call("Openings", ("b.bin",), {"format": "polyglot", "order": "random", "plies": 8}),
+        ),
+        (
+            "fastchess -draw movenumber=34 movecount=8 score=20",
+            "draw_adjudication",
+            Call("DrawAdjudication", (), {"move_number": 34, "move_count": 8, "score": 20}),
+        ),
+        (
+            "fastchess -resign movecount=3 score=600 twosided=true",
+            "resign_adjudication",
+            Call("ResignAdjudication", (), {"move_count": 3, "score": 600, "two_sided": True}),
+        ),
+        (
+            "fastchess -tb /a:/b -tbpieces 6 -tbignore50",
+            "tablebases",
+            Call("Tablebases", (["/a", "/b"],), {"pieces": 6, "ignore_50_moves": True}),
+        ),
     ],
 )
-def test_number_of_games_by_the_defaults_of_each_program(options: str, total: int) -> None:
-    program, _, rest = options.partition(" ")
-    match = match_of(f"{program} {TWO} {CLOCK} {rest}")
-    assert match.settings["number_of_games"] == total
+def test_option_becomes_a_setting(line: str, name: str, value: Any) -> None:
+    program, _, rest = line.partition(" ")
+    assert match_of(f"{program} {TWO} {CLOCK} {rest}").settings.get(name) == value
 
 
-def test_more_engines_play_all_against_all(tmp_path: Path) -> None:
+def test_more_engines_play_all_against_all_or_a_gauntlet(tmp_path: Path) -> None:
     competition = loaded("fastchess " + THREE + CLOCK + "-rounds 10", tmp_path)
     assert competition.control_file.competition_type == "allplayall"
     assert competition.control_file.values["competitors"] == ("one", "two", "three")
     assert competition.control_file.values["rounds"] == 20
-
-
-def test_gauntlet_of_the_first_engines() -> None:
     match = match_of("fastchess " + THREE + CLOCK + "-tournament gauntlet -seeds 2")
     assert match.type_name == "gauntlet"
     assert match.settings["challengers"] == ["one", "two"]
     assert match.settings["opponents"] == ["three"]
 
 
-def test_fixed_colours_make_matchups_that_do_not_alternate() -> None:
-    match = match_of("cutechess-cli " + THREE + CLOCK + "-noswap")
-    assert match.settings["matchups"] == [
-        Call("Matchup", pair, {"alternating": False})
-        for pair in (("one", "two"), ("one", "three"), ("two", "three"))
-    ]
-
-
-def test_reverse_turns_the_colours_of_the_first_game() -> None:
-    match = match_of("cutechess-cli " + TWO + CLOCK + "-reverse")
-    assert match.settings["matchups"] == [Call("Matchup", ("two", "one"), {})]
-
-
-# engines
+# Engines
 
 
 def test_engine_has_its_command_arguments_and_options() -> None:
@@ -165,25 +185,18 @@ def test_time_controls_are_translated(written: str, control: str) -> None:
     assert arguments(match, "one") == {"time_control": control}
 
 
-def test_infinite_clock_leaves_the_other_limit() -> None:
-    match = match_of(f"cutechess-cli {TWO} -each proto=uci tc=inf nodes=500")
-    assert arguments(match, "one") == {"nodes": 500}
-    assert "margin" not in match.settings
-
-
-def test_common_margin_is_a_setting() -> None:
+def test_common_margin_is_a_setting_and_different_ones_are_arguments_of_players() -> None:
     assert match_of(f"fastchess {TWO} {CLOCK}").settings["margin"] == 0
     match = match_of(f"fastchess {TWO} {CLOCK} -each timemargin=50")
     assert match.settings["margin"] == 0.05
-
-
-def test_different_margins_are_arguments_of_players() -> None:
     match = match_of(
         "fastchess -engine cmd=/e/a name=a timemargin=20 -engine cmd=/e/b name=b -each tc=1+1"
     )
     assert "margin" not in match.settings
-    assert arguments(match, "a")["margin"] == 0.02
-    assert arguments(match, "b")["margin"] == 0
+    assert [arguments(match, code)["margin"] for code in "ab"] == [0.02, 0]
+    match = match_of(f"cutechess-cli {TWO} -each tc=inf nodes=500")
+    assert "margin" not in match.settings
+    assert arguments(match, "one") == {"nodes": 500}
 
 
 def test_cutechess_takes_words_after_the_command_for_arguments() -> None:
@@ -216,9 +229,10 @@ def test_files_are_found_from_the_folder_of_the_control_file() -> None:
     assert match.settings["openings"].args == ("../match/o.epd",)
 
 
-def test_engines_of_one_name_get_codes_of_their_own() -> None:
-    match = match_of(f"cutechess-cli -engine cmd=/e/sf -engine cmd=/f/sf {CLOCK}")
-    assert match.codes() == ["sf", "sf-2"]
+def test_absolute_names_in_either_folder_become_relative() -> None:
+    line = f"fastchess -engine cmd=/home/me/match/a name=a -engine cmd=/e/b name=b {CLOCK}"
+    match = match_of(line, Path("/home/me/match"), Path("/home/me/control"))
+    assert [e.command for e in match.entrants] == [["../match/a"], ["/e/b"]]
 
 
 def test_options_set_at_startup_become_options() -> None:
@@ -243,22 +257,6 @@ def test_engine_of_engines_json_is_imported_by_name(
 # openings, adjudication, test, records
 
 
-def test_openings_with_their_order_and_start() -> None:
-    match = match_of(
-        f"fastchess {TWO} {CLOCK} -openings file=b.pgn format=pgn order=random plies=8 start=5 "
-        "-srand 42"
-    )
-    assert match.settings["openings"] == Call(
-        "Openings", ("b.pgn",), {"order": "random", "start": 5, "plies": 8}
-    )
-    assert match.settings["seed"] == 42
-
-
-def test_format_is_written_where_the_name_does_not_say_it() -> None:
-    match = match_of(f"cutechess-cli {TWO} {CLOCK} -openings file=book.txt -repeat -games 2")
-    assert match.settings["openings"].kwargs["format"] == "pgn"
-
-
 def test_opening_for_every_encounter() -> None:
     line = f"cutechess-cli {THREE} {CLOCK} -repeat -games 2 -openings file=b.epd format=epd"
     assert match_of(line).settings["openings"].kwargs["policy"] == "encounter"
@@ -268,35 +266,6 @@ def test_opening_for_every_encounter() -> None:
 def test_single_play_of_an_opening_becomes_a_note() -> None:
     match = match_of(f"cutechess-cli {TWO} {CLOCK} -openings file=b.epd format=epd -rounds 10")
     assert any("plays each opening once" in line for line in match.messages())
-
-
-def test_common_book_becomes_the_openings() -> None:
-    match = match_of(f"cutechess-cli {TWO} {CLOCK} -each book=b.bin bookdepth=4")
-    assert match.settings["openings"] == Call(
-        "Openings", ("b.bin",), {"format": "polyglot", "order": "random", "plies": 8}
-    )
-
-
-def test_adjudication() -> None:
-    match = match_of(
-        f"fastchess {TWO} {CLOCK} -draw movenumber=34 movecount=8 score=20 -maxmoves 100 "
-        "-resign movecount=3 score=600 twosided=true -tb /a:/b -tbpieces 6 -tbignore50"
-    )
-    adjudication = match.settings
-    assert adjudication["draw_adjudication"].kwargs == {
-        "move_number": 34,
-        "move_count": 8,
-        "score": 20,
-    }
-    assert adjudication["resign_adjudication"].kwargs == {
-        "move_count": 3,
-        "score": 600,
-        "two_sided": True,
-    }
-    assert adjudication["move_limit"] == 200
-    assert adjudication["tablebases"] == Call(
-        "Tablebases", (["/a", "/b"],), {"pieces": 6, "ignore_50_moves": True}
-    )
 
 
 @pytest.mark.parametrize(
@@ -327,11 +296,6 @@ def test_sequential_test(line: str, model: str, pentanomial: bool) -> None:
     )
 
 
-def test_fastchess_plays_until_its_test_is_decided() -> None:
-    match = match_of(f"fastchess {TWO} {CLOCK} -sprt elo0=0 elo1=2 alpha=0.05 beta=0.05")
-    assert match.settings["number_of_games"] == 1_000_000
-
-
 def test_requested_values_are_in_the_records() -> None:
     match = match_of(
         f"fastchess {TWO} {CLOCK} -pgnout file=g.pgn notation=lan nodes=true nps=false "
@@ -343,26 +307,13 @@ def test_requested_values_are_in_the_records() -> None:
         "-pgnout notation=lan",
         "-pgnout min=true",
     ]
+    assert match_of(f"cutechess-cli {TWO} {CLOCK} -pgnout g.pgn min fi").notes == match.notes[::2]
 
 
-def test_records_of_cutechess_have_a_file_and_words() -> None:
-    match = match_of(f"cutechess-cli {TWO} {CLOCK} -pgnout g.pgn min fi")
-    assert match.notes[1:] == ["-pgnout min=true"]
-
-
-def test_crashes_lose_where_engines_are_recovered() -> None:
-    assert match_of(f"fastchess {TWO} {CLOCK} -recover").settings["failures"] == "loss"
+def test_crashes_lose_only_where_engines_are_recovered() -> None:
     match = match_of(f"fastchess {TWO} {CLOCK}")
     assert "failures" not in match.settings
     assert any("ends the match when an engine crashes" in line for line in match.messages())
-
-
-@pytest.mark.parametrize(
-    ("name", "variant"), [("fischerandom", "chess960"), ("atomic", "atomic"), ("standard", None)]
-)
-def test_variants(name: str, variant: str | None) -> None:
-    match = match_of(f"cutechess-cli {TWO} {CLOCK} -variant {name}")
-    assert match.settings.get("variant") == variant
 
 
 def test_quick_match() -> None:
@@ -373,24 +324,11 @@ def test_quick_match() -> None:
     assert match.settings["openings"] == Call("Openings", ("b.epd",), {"order": "random"})
 
 
-def test_games_at_a_time_are_a_setting(tmp_path: Path) -> None:
-    competition = loaded(f"fastchess {TWO} {CLOCK} -concurrency 8", tmp_path)
-    assert competition.control_file.values["parallel"] == 8
-    assert match_of(f"fastchess {TWO} {CLOCK}").render("x.ctl").count("parallel") == 0
-
-
-def test_event_is_the_description(tmp_path: Path) -> None:
-    competition = loaded(f"fastchess {TWO} {CLOCK} -event 'Spring \"Cup\"'", tmp_path)
-    assert competition.control_file.values["description"] == 'Spring "Cup"'
-
-
 @pytest.mark.parametrize(
     "option",
     [
-        *("-ratinginterval 10", "-autosaveinterval 5", "-log file=x level=trace", "-site here"),
-        *("-output format=cutechess", "-crc32 pgn=true", "-epdout file=e", "-wait 10"),
+        *("-ratinginterval 10", "-output format=cutechess", "-epdout file=e", "-site here"),
         *("--force-concurrency", "-use-affinity"),
-        "-strict",
     ],
 )
 def test_option_without_counterpart_becomes_a_note(option: str) -> None:
@@ -405,34 +343,18 @@ def test_option_without_counterpart_becomes_a_note(option: str) -> None:
     [
         (f"fastchess -engine cmd=a {CLOCK}", "needs two engines, there are 1"),
         (f"fastchess {TWO} {CLOCK} -roundz 9", "no option '-roundz'; expected -rounds"),
-        (f"fastchess {TWO} {CLOCK} -zzz a", "no option '-zzz'; leave it out"),
         (f"fastchess {TWO}", "nothing limits its moves"),
         (f"fastchess {TWO} -each tc=60hg", "no hourglass clocks"),
-        (f"fastchess {TWO} -each tc=abc", "'abc' is not a time control"),
         (f"fastchess {TWO} -each tc=10 st=1", "tc and st cannot be used together"),
-        (f"fastchess {TWO} {CLOCK} -each nodes=0", "'0' is not an integer of at least 1"),
         (f"cutechess-cli {TWO} -each proto=xboard", "'xboard' cannot be imported; expected uci"),
         (f"cutechess-cli {TWO} {CLOCK} -tournament knockout", "no such tournament"),
-        (f"cutechess-cli {TWO} {CLOCK} -tournament pyramid", "no such tournament"),
-        (f"cutechess-cli {TWO} {CLOCK} -tournament foo", "neither roundrobin nor gauntlet"),
-        (f"cutechess-cli {TWO} {CLOCK} -each initstr=hello", "only options can be set"),
         (f"cutechess-cli {TWO} {CLOCK} -draw movenumber=1", "-draw has no movecount"),
-        (f"fastchess {TWO} {CLOCK} -draw foo=1", "-draw has no 'foo'"),
         (f"fastchess {THREE} {CLOCK} -sprt elo0=0 elo1=1 alpha=.1 beta=.1", "-sprt is for two"),
-        (f"fastchess {TWO} {CLOCK} -sprt elo0=0 elo1=1", "-sprt has no alpha"),
-        (
-            f"fastchess {TWO} {CLOCK} -sprt elo0=0 elo1=1 alpha=.1 beta=.1 model=bayesian",
-            "'bayesian' is neither",
-        ),
-        (f"fastchess {TWO} {CLOCK} -tbadjudicate DRAW", "leave the option out"),
-        (f"fastchess {TWO} {CLOCK} -openings order=random", "-openings has no file"),
+        (f"fastchess {TWO} {CLOCK} -games 5 -rounds 30", "write -games 2 -rounds 75"),
         (f"fastchess {TWO} {CLOCK} -openings file=b.bin", "neither epd nor pgn"),
         (f"fastchess {TWO} {CLOCK} -config file=c.json", "the options are in that file"),
-        ("fastchess --compliance engine", "tests engines"),
-        ("fastchess -version", "it plays no match"),
         (f"fastchess oops {TWO}", "'oops' comes before the first option"),
         (f"cutechess-cli {TWO} {CLOCK} -engine cmd=/e/c book=x.bin", "different books"),
-        (f"fastchess {TWO} {CLOCK} -engine name=x", r"-engine 3 \(x\) has no cmd"),
         (f"fastchess {TWO} {CLOCK} -each colour=red", "has 'colour'; expected"),
     ],
 )
@@ -477,7 +399,7 @@ def test_any_words_give_a_file_that_loads_or_an_error(
     tmp_path_factory: pytest.TempPathFactory, program: str, head: str, words: list[str]
 ) -> None:
     given_words = [program, *shlex.split(head), *words]
-    if not plain(given_words):
+    if not all(map(is_text, given_words)):
         return
     try:
         match = import_command_line(given_words, Places(Path("/here"), Path("/here")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.cli import USAGE, run
+from ringmaster.scaffold.importers import material_of
 
 MATCH = "fastchess -engine cmd=/e/a name=a -engine cmd=/e/b name=b -each tc=10+0.1"
 
@@ -41,13 +43,8 @@ def test_new_texel_names_the_commands_that_make_its_positions(
     assert 'positions = Positions("positions.plain")' in text
     assert "read it and make positions.plain as it says, then: " in capsys.readouterr().err
     (folder / "positions.plain").write_text("")
-    assert run(["new", "shogi", "texel", "u.ctl"]) == 0
-    assert "read it, then: " in capsys.readouterr().err
-
-
-def test_new_has_a_default_file_name(folder: Path) -> None:
-    assert run(["new", "chess", "spsa"]) == 0
-    assert (folder / "spsa_chess.ctl").exists()
+    assert run(["new", "shogi", "texel"]) == 0
+    assert "wrote texel_shogi.ctl; read it, then: " in capsys.readouterr().err
 
 
 def test_new_writes_to_standard_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,11 +64,8 @@ def test_file_that_is_there_is_not_overwritten(
     assert run([*words, "my.ctl"]) == USAGE
     assert (folder / "my.ctl").read_text() == "mine"
     assert "my.ctl exists; nothing was written" in capsys.readouterr().err
-
-
-def test_dangling_link_is_not_followed(folder: Path) -> None:
-    os.symlink("elsewhere", folder / "my.ctl")
-    assert run(["new", "go", "playoff", "my.ctl"]) == USAGE
+    os.symlink("elsewhere", folder / "link.ctl")
+    assert run([*words, "link.ctl"]) == USAGE
     assert not (folder / "elsewhere").exists()
 
 
@@ -89,19 +83,15 @@ def test_name_that_cannot_be_a_control_file_is_refused(
 @pytest.mark.parametrize(
     "words",
     [
-        ["new"],
         ["new", "go"],
         ["new", "go", "playoff", "a.ctl", "b.ctl"],
         ["new", "go", "--force"],
         ["new", "draughts", "playoff"],
         ["new", "go", "knockout"],
-        ["import"],
         ["import", "-o", "x.ctl"],
-        ["import", "--output"],
         ["import", "-x", "y"],
         ["import", "missing.json"],
         ["import", "c-chess-cli -each tc=1"],
-        ["import", "fastchess 'unclosed"],
         ["import", "a", "b"],
     ],
 )
@@ -132,6 +122,22 @@ def test_command_line_is_imported_quoted_or_as_words(
     assert "ringmaster: different here: fastchess ends the match" in err
 
 
+def test_script_and_prefix_are_refused_with_what_to_write(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "match.sh").write_text(f"#!/bin/sh\n{MATCH}\n")
+    assert run(["import", "match.sh"]) == USAGE
+    assert "match.sh is a script; give its command line instead" in capsys.readouterr().err
+    assert run(["import", "nice", *MATCH.split()]) == USAGE
+    assert "'nice' before fastchess is not understood; leave it out" in capsys.readouterr().err
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=20)))
+def test_quoted_words_are_read_as_they_were(words: list[str]) -> None:
+    quoted = f"{MATCH} {shlex.join(words)}"
+    assert material_of([quoted]).command == (*MATCH.split(), *words)
+
+
 @pytest.mark.parametrize("before", [True, False])
 def test_list_of_engines_is_imported_into_a_file(before: bool, folder: Path) -> None:
     engines = [{"name": n, "command": n, "protocol": "uci"} for n in ("a", "b")]
@@ -140,28 +146,6 @@ def test_list_of_engines_is_imported_into_a_file(before: bool, folder: Path) -> 
     words = [*option, "engines.json"] if before else ["engines.json", *option]
     assert run(["import", *words]) == 0
     assert 'matchups = [Matchup("a", "b")]' in (folder / "my.ctl").read_text()
-
-
-def test_ignored_options_are_printed_on_standard_error(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert run(["import", MATCH + " -ratinginterval 5"]) == 0
-    err = capsys.readouterr().err
-    assert "ringmaster: not imported: -ratinginterval 5 (reports are up to date" in err
-
-
-@pytest.mark.parametrize("command", ["new", "import"])
-def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([command, "--help"]) == 0
-    assert f"usage: ringmaster {command}" in capsys.readouterr().out
-
-
-def test_control_file_of_the_name_of_a_command_can_be_reached(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "new").write_text("x = 1\n")
-    assert run(["./new", "show"]) == 1
-    assert "competition_type is not set" in capsys.readouterr().err
 
 
 @given(st.lists(st.text(max_size=20), max_size=5))

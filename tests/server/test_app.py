@@ -13,7 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from ringmaster.errors import RingmasterError
-from ringmaster.server.app import Hub, Site, _Mail
+from ringmaster.server.app import Hub, Mail, Site
 from ringmaster.server.watched import Watched
 from tests.recorded import recorded, ticket, won, write
 
@@ -171,7 +171,7 @@ def test_command_reaches_the_run_only_from_its_own_page(
 
 def test_slow_reader_gets_the_latest_parts_once() -> None:
     async def read() -> list[dict[str, Any] | None]:
-        mail = _Mail()
+        mail = Mail()
         for number in range(3):
             mail.put({"facts": number, "verdict": "v"})
         first = await mail.take()

@@ -231,8 +231,8 @@ RINGMASTER = {
     "log": "2026-01-02 03:04:05 run 1 started (ringmaster 0.1.0)\n",
     "new.log": "2026-01-02 03:04:05 log of tune, by ringmaster 0.1.0\n",
     "failed.log": "2026-01-02 03:04:05 startup check failed: x.ctl:1:1: error\n",
-    "playoff.report": "playoff: po\n\na v b (0/2 games)\n\nplayer a: GNU Go:3.8\n",
-    "report": "spsa: tune\n",
+    "playoff.report": "playoff: file\n\na v b (0/2 games)\n\nplayer a: GNU Go:3.8\n",
+    "report": "spsa: file\n",
     "0_0.sgf": "(;FF[4]GM[1]CA[UTF-8]\nAP[ringmaster:0.1.0]SZ[5])\n",
     "0_0.log": "    0.0110 a > protocol_version\n",
     "tree.jsonl": '{"games":2}\n',
@@ -241,6 +241,7 @@ RINGMASTER = {
 }
 UNKNOWN = {
     "hist": "game 0_0: a beat b B+R\n",
+    "report": "todo: more tests\n",
     "latex.log": "This is pdfTeX\n",
     "python.log": "2026-01-02 03:04:05 INFO engine started\n",
     "html": "<!DOCTYPE html>\n<html><body>mine</body></html>\n",

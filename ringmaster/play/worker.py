@@ -253,7 +253,7 @@ class Worker:
                 findings = (Finding("skip", "limits", f"it took {seconds:.1f} s to get ready"),)
             elif wanted:
                 # Imported here: needed before a competition's first run only.
-                from ringmaster.play.compliance.first_tests import run_first_tests
+                from ringmaster.play.compliance.examination import run_first_tests
 
                 findings = run_first_tests(
                     engine, player, job.settings, job.changes, own_limits=job.limits

@@ -1,7 +1,4 @@
-"""Test an engine before the first game of a competition: its player's limits, and tuned options.
-
-The tests of limits take a second, the tests of options five.  `check_uci` tests all limits.
-"""
+"""Test whether the options of a tune change an engine's searches."""
 
 from __future__ import annotations
 
@@ -11,22 +8,14 @@ from collections.abc import Hashable, Iterator, Sequence
 
 import msgspec
 
-from ringmaster.engines.engine import Engine
 from ringmaster.engines.uci import UciOrUsiEngine
-from ringmaster.errors import EngineError, EngineNotStarted, EngineTimeout
-from ringmaster.model.jobs import GameSettings, OptionChange
-from ringmaster.model.players import OptionValue, Player
-from ringmaster.model.results import SEARCH, TUNED_OPTIONS, Finding
-from ringmaster.play.compliance.check_uci import COUNTS, LEAST, breach
-from ringmaster.play.compliance.engine_check import EngineCheck, Patience, TranscriptTail
-from ringmaster.play.compliance.positions import dialect_of
+from ringmaster.engines.uci_messages import read_info, read_pv
+from ringmaster.errors import EngineTimeout
+from ringmaster.model.jobs import OptionChange
+from ringmaster.model.players import OptionValue
+from ringmaster.play.compliance.engine_check import EngineCheck
 
-#: Seconds for all searches with a player's limits, and for one search.
-WHOLE, EACH = 0.9, 0.5
-PATIENCE = Patience(search=EACH, stop=0.4)
-MOVE_MS = CLOCK_MS = 200  # the longest time that a search is given, in ms
-TRIES = 2  # searches that show that a limit is not obeyed
-SECONDS = 5.0  # for the options of a tune
+SECONDS = 5.0  # for all options
 #: Nodes of a search and the greatest number of positions; later stages test options that showed
 #: no effect in earlier stages.
 STAGES = ((2000, 3), (2000, 30), (20_000, 30))
@@ -39,109 +28,6 @@ SMALL = {"hash": 16, "usi_hash": 16, "threads": 1}
 MOST_NAMES = 10  # option names in a message
 
 
-def run_first_tests(
-    engine: Engine,
-    player: Player,
-    settings: GameSettings,
-    changes: Sequence[OptionChange],
-    *,
-    own_limits: bool,
-) -> tuple[Finding, ...]:
-    """Test an engine that is set up; return faults and tests that were impossible.
-
-    own_limits  whether to test the player's limits
-    changes     options whose effect is tested
-
-    The engine needs a new game afterwards.  Raises JobAbandoned.
-    """
-    if not isinstance(engine, UciOrUsiEngine):
-        return ()
-
-    def no_new_process() -> Engine:
-        raise EngineNotStarted("it has ended", player.code)
-
-    dialect = dialect_of(player, settings)
-    check = EngineCheck(player, settings, no_new_process, TranscriptTail(), PATIENCE, dialect)
-    check.running, check.complaints = engine, []
-    former, engine.channel.transcript = engine.channel.transcript, check.tail
-    engine.checked_for = None
-    try:
-        if own_limits:
-            _try_own_limits(check)
-        if changes:
-            try_effects(check, changes)
-    except EngineError as error:
-        check.judge(str(error), name=SEARCH)
-    finally:
-        engine.channel.transcript = former
-    return tuple(finding for finding in check.findings if finding.status != "pass")
-
-
-# limits
-
-
-def _try_own_limits(check: EngineCheck) -> None:
-    """Search with each of the player's limits, or with a smaller one that fits into a second."""
-    player, end = check.player, time.monotonic() + WHOLE
-    limits: list[tuple[str, int]] = []
-    if player.nodes is not None:
-        # few nodes reveal an engine that searches more, many nodes also one that searches fewer
-        limits += [("nodes", min(player.nodes, COUNTS["nodes"])), ("nodes", COUNTS["nodes"])]
-    if player.depth is not None:
-        limits.append(("depth", min(player.depth, COUNTS["depth"])))
-    if player.move_time is not None:
-        limits.append(("movetime", min(round(1000 * player.move_time), MOVE_MS)))
-    if player.time_control is not None:
-        limits.append(("clock", CLOCK_MS))
-    breached = set[str]()
-    try:
-        for name, limit in dict.fromkeys(limits):
-            if name not in breached and not _obeys(check, name, limit, end):
-                breached.add(name)
-    except EngineTimeout as error:
-        # the searches cannot be judged; games have longer deadlines
-        check.note("skip", str(error), "limits")
-
-
-def _obeys(check: EngineCheck, name: str, limit: int, end: float) -> bool:
-    """Return whether the engine obeys a limit, as far as a search shows.
-
-    A breach must occur twice, unless the engine had to be stopped.  After too few nodes, the
-    second limit is ten times higher: an engine may report its nodes seldom.
-    """
-    control, breaches = check.player.time_control, list[str]()
-    # an engine may reserve more than a shortened move time
-    least = LEAST["movetime"] * limit if check.player.move_time == limit / 1000 else 0
-    while len(breaches) < TRIES and end - time.monotonic() > EACH / 5:
-        go = f"go {name} {limit}"
-        if name == "clock":
-            has_base = control is None or control.base > 0 or check.dialect.name == "UCI"
-            go = check.dialect.go(limit, limit) if has_base else check.dialect.go(0, 0, 0, limit)
-        search = check.search_in_new_game(go)
-        words = [f"searched {search.reached(name)}"] if name in COUNTS else []
-        sign = breach(search, name, limit) if words else 0
-        if not words and search.was_stopped:
-            sign = 1 - check.is_busy
-        elif name == "movetime" and search.ms < least:
-            sign, words = -1, [f"used {search.ms:.0f} ms"]
-        if sign == 0:
-            return True
-        if search.was_stopped:
-            words.append(f"had to be stopped after {search.ms / 1000:.1f} s")
-        breaches.append(f"with {name} {limit:,} it {'; it '.join(words)}")
-        if search.was_stopped:
-            break
-        if name == "nodes" and sign < 0:
-            limit *= 10
-    is_same = breaches[1:] == breaches[:1]
-    if breaches:
-        check.judge("twice " + breaches[0] if is_same else "; ".join(breaches), name=name)
-    return not breaches
-
-
-# tuned options
-
-
 def try_effects(check: EngineCheck, changes: Sequence[OptionChange]) -> None:
     """Record tuned options without an effect on searches limited by nodes or depth.
 
@@ -149,7 +35,7 @@ def try_effects(check: EngineCheck, changes: Sequence[OptionChange]) -> None:
     vary anyway is not judged.  Groups of options are changed together; a group with an effect
     is halved.
     """
-    check.name, engine = TUNED_OPTIONS, check.engine()
+    engine = check.engine()
     assert isinstance(engine, UciOrUsiEngine)
     try:
         if check.player.keeps_process:
@@ -169,9 +55,6 @@ class _Effects:
         self._check = check
         self._engine = engine
         self._end = time.monotonic() + SECONDS
-        dialect = check.dialect
-        quiet = [position for position in dialect.positions if not position.mate]
-        self._positions = list(dict.fromkeys((dialect.middlegame, dialect.reply, *quiet)))
         self._options = {**check.player.options}
         # small values make searches short and repeatable
         for name, most in SMALL.items():
@@ -271,13 +154,16 @@ class _Effects:
         """Yield a mark of the search of each position, with some options changed."""
         self._set(options)
         self._nodes = 0
-        for position in self._positions:
-            search = self._check.search(self._go, None, position)
+        for position in self._check.positions:
+            search = self._check.search(self._go, position)
             self._nodes += search.most("nodes") or 0
-            infos = [info for info in search.infos if info.pv]
             names = ("depth", "seldepth", "multipv", "nodes", "score", "mate")
-            lines = tuple((*map(info.counts.get, names), info.pv) for info in infos)
-            yield search.last, search.was_stopped, lines
+            lines = tuple(
+                (*map(read_info(info).get, names), pv)
+                for info in search.infos
+                if (pv := read_pv(info))
+            )
+            yield search.bestmove, search.ponder, search.was_stopped, lines
 
     def _set(self, options: dict[str, OptionValue]) -> None:
         player = msgspec.structs.replace(self._check.player, options={**self._options, **options})

@@ -389,20 +389,20 @@ class EngineProbe:
             outside and self._facts["moved"][i] for i, outside in enumerate(fixed)
         ):
             return "restart"
-        stronger: list[Apply] = [*modes, "restart"]
-        for n, mode in enumerate(modes):
+        for number, mode in enumerate(modes):
+            stronger = [trials[later] for later in (*modes[number + 1 :], "restart")]
             if all(
-                trial.restored
-                and trial.scores is not None
-                and all(
-                    (other := trials[later].get(i)) is None
-                    or (other.scores is not None and self._same(trial.scores, other.scores))
-                    for later in stronger[n + 1 :]
-                )
+                trial.restored and self._agrees(trial, [by[i] for by in stronger if i in by])
                 for i, trial in trials[mode].items()
             ):
                 return mode
         return "restart"
+
+    def _agrees(self, trial: _Trial, others: Iterable[_Trial]) -> bool:
+        """Return whether all trials gave the same scores."""
+        return trial.scores is not None and all(
+            other.scores is not None and self._same(trial.scores, other.scores) for other in others
+        )
 
     def _unmoved(self) -> str:
         scorer = self._scorer

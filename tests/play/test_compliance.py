@@ -23,7 +23,6 @@ from ringmaster.play.compliance.engine_check import EngineCheck, Patience, Searc
 from ringmaster.play.compliance.examination import UCI_TESTS, examine, run_test, suggest
 from ringmaster.play.compliance.positions import CHESS
 from ringmaster.play.engine_pool import make_engine
-from tests.play.test_faults import worker  # noqa: F401  a fixture
 
 ENGINES = Path(__file__).parent.parent / "engines"
 #: Short waits for what never comes; long enough for a machine that is busy.
@@ -278,19 +277,16 @@ def test_crash_in_a_harmless_test_costs_that_test_alone() -> None:
 
 
 @pytest.mark.slow
-def test_hang_is_a_problem_with_its_duration() -> None:
-    problems = map(str, examined(careful("--hang-on", "go:4", nodes=1)).problems)
-    assert any(
-        "no bestmove after 'go nodes" in line and "nor after 'stop' in 0.4 s" in line
-        for line in problems
-    )
+def test_hang_is_a_fault_with_its_duration(tried: Try) -> None:
+    faults = details(tried(careful("--hang-on", "go:4", nodes=1), "moves"), "fail")
+    assert "no bestmove after 'go nodes 100' in 0.6 s, nor after 'stop' in 0.4 s" in faults[0]
 
 
 @pytest.mark.slow
-def test_flood_is_bounded_in_time_and_evidence() -> None:
-    result = examined(careful("--flood-on", "go:2", nodes=1))
-    assert result.problems
-    for finding in result.findings:
+def test_flood_is_bounded_in_time_and_evidence(tried: Try) -> None:
+    findings = tried(careful("--flood-on", "go:2", nodes=1), "moves")
+    assert details(findings, "fail")
+    for finding in findings:
         assert len(finding.detail) <= 300
         assert len(finding.exchange) <= 20
         assert all(len(line) <= 170 for line in finding.exchange)
@@ -427,7 +423,7 @@ def test_transcript_tail_keeps_two_turns_without_control_characters() -> None:
 
 
 @pytest.mark.slow
-def test_only_a_thorough_check_has_findings(worker: Any) -> None:  # noqa: F811
+def test_only_a_thorough_check_has_findings(worker: Any) -> None:
     settings = GameSettings(game="go", board_size=7, hang_timeout=1.0)
     quick = worker.run(CheckJob("c", filler(), settings))
     assert isinstance(quick, CheckResult)

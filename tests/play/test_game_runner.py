@@ -148,11 +148,6 @@ def test_game_without_a_clock_or_with_a_long_one_goes_on_after_a_pause(
     )
 
 
-def test_move_limit_draws_in_chess() -> None:
-    result, _, _ = chess(["e2e4", "d2d4"], ["e7e5", "d7d5"], move_limit=3)
-    assert (result.outcome, result.reason, result.plies) == ("draw", "move limit", 3)
-
-
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
@@ -161,7 +156,7 @@ def test_move_limit_draws_in_chess() -> None:
         (EngineProtocolError("a line too long", "b"), "protocol"),
     ],
 )
-def test_software_failure_makes_the_game_void_with_reason_and_last_words(
+def test_software_failure_makes_the_game_void_or_loses_it_with_reason_and_last_words(
     error: Exception, reason: str
 ) -> None:
     result, _, _ = chess(["e2e4"], [error])
@@ -170,6 +165,11 @@ def test_software_failure_makes_the_game_void_with_reason_and_last_words(
     assert str(error) in result.detail
     assert "last words" in result.detail
     assert result.record is not None
+    # the same where the settings count failures
+    result, _, _ = chess(["e2e4"], [error], failures="loss")
+    assert (result.outcome, result.winner, result.reason) == ("win", 0, reason)
+    assert (result.forfeit, result.faulty, result.score) == (True, 1, "1-0")
+    assert str(error) in result.detail
 
 
 def test_engine_that_cannot_be_started_makes_the_game_void_without_a_record() -> None:
@@ -215,12 +215,6 @@ def test_late_move_loses_on_time_even_if_it_mates() -> None:
     assert result.usage[1].slowest == pytest.approx(11.1)
 
 
-def test_silence_on_a_clock_is_a_loss_on_time_and_not_a_hang() -> None:
-    players = timed("w"), timed("b")
-    result, _, _ = chess(["e2e4"], [EngineTimeout("no answer to 'go'", "b")], players)
-    assert (result.outcome, result.winner, result.reason) == ("win", 0, "time")
-
-
 def test_silence_after_stop_is_a_stall() -> None:
     players = timed("w"), timed("b")
     engines = Scripted(players[0], ["e2e4"]), Scripted(players[1], [EngineTimeout("none", "b")])
@@ -235,29 +229,6 @@ def test_silence_after_stop_is_a_stall() -> None:
     assert "b: none, and none to 'stop' in 1 s more" in result.detail
     assert result.record is not None
     assert "stalling" in result.record
-
-
-def test_margin_of_a_player_comes_before_that_of_the_game() -> None:
-    late: list[Act] = [("e2e4", 10_100)]
-    strict = chess_player("w", nodes=None, time_control=TimeControl.parse("10"), margin=0.0)
-    lenient = chess_player("w", nodes=None, time_control=TimeControl.parse("10"), margin=0.5)
-    assert chess(late, ["resign"], (strict, BLACK), margin=0.5)[0].reason == "time"
-    assert chess(late, ["resign"], (lenient, BLACK), margin=0.0)[0].reason == "resignation"
-
-
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (EngineCrashed("it exited with status 1", "b"), "crash"),
-        (EngineTimeout("no answer", "b"), "hang"),
-        (EngineProtocolError("a line too long", "b"), "protocol"),
-    ],
-)
-def test_software_failure_loses_where_that_is_wanted(error: Exception, reason: str) -> None:
-    result, _, _ = chess(["e2e4"], [error], failures="loss")
-    assert (result.outcome, result.winner, result.reason) == ("win", 0, reason)
-    assert (result.forfeit, result.faulty, result.score) == (True, 1, "1-0")
-    assert str(error) in result.detail
 
 
 @pytest.mark.parametrize(
@@ -324,37 +295,11 @@ def scores(black: str | None, white: str | None) -> tuple[dict[str, str], dict[s
 PASSES: list[Act] = ["pass"]
 
 
-@pytest.mark.parametrize(
-    ("black", "white", "outcome", "winner", "score"),
-    [
-        ("B+3.5", "B+3.5", "win", 0, "B+3.5"),
-        ("W+12", None, "win", 1, "W+12"),
-        ("B+3.5", "B+5.5", "win", 0, "B+"),
-        ("B+3.5", "W+1.5", "unknown", None, "?"),
-        (None, None, "unknown", None, "?"),
-        ("0", "0", "draw", None, "0"),
-        ("W+", None, "win", 1, "W+"),
-        ("nonsense", "W+2", "win", 1, "W+2"),
-    ],
-)
-def test_players_score_the_game(
-    black: str | None, white: str | None, outcome: str, winner: int | None, score: str
-) -> None:
-    result, _, _ = go(PASSES, PASSES, scores(black, white))
-    assert (result.outcome, result.winner, result.score) == (outcome, winner, score)
-    assert result.plies == 2
-
-
 def test_unreliable_scorer_gets_no_request() -> None:
     players = GO[0], Player("y", ("y",), is_reliable_scorer=False)
     result, _, white = go(PASSES, PASSES, scores("B+1", "W+1"), players)
     assert result.score == "B+1"
     assert ("final_score",) not in white.commands
-
-
-def test_ringmaster_scores_by_area() -> None:
-    result, _, _ = go(["E5", "pass"], ["pass"], scorer="internal", komi=6.5)
-    assert (result.winner, result.score) == (0, "B+74.5")
 
 
 @pytest.mark.parametrize(("rule", "score"), [("no", "B+75"), ("full", "B+73"), ("short", "B+74")])
@@ -432,11 +377,6 @@ def test_crash_after_the_last_pass_does_not_void_a_game_that_can_be_scored() -> 
 def test_claim_wins() -> None:
     result, _, _ = go(["claim"], [])
     assert (result.winner, result.reason, result.score) == (0, "claim", "B+")
-
-
-def test_move_limit_leaves_a_go_game_unknown() -> None:
-    result, _, _ = go(["A1", "C3"], ["B2"], move_limit=3)
-    assert (result.outcome, result.score, result.reason) == ("unknown", "Void", "move limit")
 
 
 def test_engines_comments_are_in_the_record() -> None:

@@ -33,11 +33,6 @@ def make(*, slot: int = 3, **setup: Any) -> Iterator[Worker]:
 
 
 @pytest.fixture
-def worker() -> Iterator[Worker]:
-    yield from make()
-
-
-@pytest.fixture
 def parallel_worker() -> Iterator[Worker]:
     yield from make(workers=4)
 
@@ -75,17 +70,6 @@ def sent_lines(log: Path, code: str) -> list[str]:
         if (who, direction) == (code, ">"):
             matching_lines.append(" ".join(words))
     return matching_lines
-
-
-@pytest.mark.parametrize("size", [2, 25])
-@pytest.mark.parametrize("scorer", ["internal", "players"])
-@pytest.mark.slow
-def test_smallest_and_largest_board_are_played_to_the_end(
-    worker: Worker, size: int, scorer: str
-) -> None:
-    result = play(worker, filler("a"), filler("b"), board_size=size, scorer=scorer, komi=0.5)
-    assert result.score == ("W+0.5" if size == 2 else "B+24.5")
-    assert result.reason == "score"
 
 
 def test_reused_engine_is_prepared_for_each_game(worker: Worker, tmp_path: Path) -> None:
@@ -147,15 +131,11 @@ def test_game_id_and_slot_are_in_the_environment(parallel_worker: Worker) -> Non
 @pytest.mark.parametrize(
     ("flags", "outcome", "reason"),
     [
-        (["--crash-on", "genmove:3"], "void", "crash"),
         (["--hang-on", "genmove:3"], "void", "hang"),
-        (["--garbage-on", "play:2"], "void", "protocol"),
         (["--fail", "genmove:out of memory"], "win", "refused"),
         # The game is over, but the engine is out of step.
         (["--hang-on", "final_score"], "win", "score"),
-        (["--garbage-on", "final_score"], "win", "score"),
         (["--cpu-time", "1", "--hang-on", "gomill-cpu_time"], "win", "score"),
-        (["--crash-on", "final_score"], "win", "score"),
     ],
 )
 @pytest.mark.slow
@@ -168,13 +148,6 @@ def test_reused_engine_that_failed_is_replaced(
     assert (result.outcome, result.reason) == (outcome, reason)
     play(worker, reused, filler("new"), id="h", scorer="players")
     assert len(pids.read_text().split()) == 2
-
-
-@pytest.mark.slow
-def test_engine_that_oversteps_its_clock_loses_on_time(worker: Worker) -> None:
-    slow = filler("slow", "--overstep", "300", time_control="0+25/1")
-    result = play(worker, slow, filler("b"), hang_timeout=60)
-    assert (result.score, result.reason, result.faulty) == ("W+T", "time", 0)
 
 
 def test_clocks_go_through_a_whole_game(worker: Worker, tmp_path: Path) -> None:

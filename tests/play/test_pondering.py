@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,9 @@ from ringmaster.model.results import GameResult
 from ringmaster.model.time_control import TimeControl
 from ringmaster.play.worker import Worker
 from tests.play.test_faults import uci
-from tests.play.test_kept_engines import make, sent_lines
+from tests.play.test_kept_engines import sent_lines
 
 CLOCK = TimeControl.parse("10+0.1")
-
-
-@pytest.fixture
-def worker() -> Iterator[Worker]:
-    yield from make()
 
 
 def play(worker: Worker, *players: Player, log: Path | None = None, **settings: Any) -> GameResult:

@@ -266,7 +266,8 @@ class EngineProbe:
     def _find_apply(self) -> None:
         changed = self._probe.changed
         if not changed:
-            self._facts["apply"] = self._probe.apply or self._weakest_plain()
+            plain = "newgame" if self._by_newgame and not self._restarts else "restart"
+            self._facts["apply"] = self._probe.apply or plain
             return
         share = min(_MOST_ASKED / len(changed), len(self._texts) * _PASS / self._seconds)
         self._count = min(len(self._texts), max(_FEWEST, int(share)))
@@ -293,9 +294,6 @@ class EngineProbe:
         self._facts["apply"] = wanted or ("restart" if self._restarts else needed)
         if not any(self._facts["moved"]):
             raise _Unusable(self._unmoved())
-
-    def _weakest_plain(self) -> Apply:
-        return "newgame" if self._by_newgame and not self._restarts else "restart"
 
     def _try(self, player: Player, mode: Apply) -> _Trial:
         """Change a parameter and set it back."""

@@ -56,8 +56,6 @@ def try_options(check: EngineCheck) -> None:
             faults.append((fault, line))
     for fault, line in faults[:MOST_FAULTS]:
         check.judge(fault, exchange=(f"< {one_line(line, 160)}",))
-    if len(faults) > MOST_FAULTS:
-        check.judge(f"{len(faults) - MOST_FAULTS} more faulty options", exchange=())
     if not faults:
         check.note("pass", f"{len(declared)} declared, their defaults within their ranges")
 
@@ -132,7 +130,7 @@ def _obeys(check: EngineCheck, limit: Limit, end: float) -> bool:
     matters = False
     while len(breaches) < TRIES and end - time.monotonic() > check.patience.search / 5:
         allowed = amount if is_timed else 0
-        search = check.search_in_new_game(limit.go.format(amount), limit.position, allowed)
+        search = check.search(limit.go.format(amount), limit.position, allowed)
         fault, matters = _breach(check, search, limit.name, amount)
         if not fault:
             detail = f"ended by `stop` after {search.ms / 1000:.1f} s: too slow to test"
@@ -191,7 +189,7 @@ def try_positions(check: EngineCheck) -> None:
     wrong = ""
     for position in check.positions:
         try:
-            search = check.search_in_new_game(check.quick, position)
+            search = check.search(check.quick, position)
         except EngineError as error:
             check.judge(f"{position.name}: {error}", matters=True)
             check.drop()

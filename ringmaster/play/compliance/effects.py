@@ -16,9 +16,7 @@ from ringmaster.model.players import OptionValue
 from ringmaster.play.compliance.engine_check import EngineCheck
 
 SECONDS = 5.0  # for all options
-#: Nodes of a search and the greatest number of positions; later stages test options that showed
-#: no effect in earlier stages.
-STAGES = ((2000, 3), (2000, 30), (20_000, 30))
+STAGES = (2000, 20_000)  # nodes of a search; the second stage tests options without effect so far
 LEAST_POSITIONS = 3  # of a stage
 DEPTHS, ENOUGH_NODES = range(1, 13), 1000  # depths for engines that ignore nodes
 LEAST_NODES = 500  # with fewer nodes over all positions, a search shows no effects
@@ -71,10 +69,10 @@ class _Effects:
     def run(self, changes: Sequence[OptionChange]) -> None:
         check = self._check
         idle, untested, stages = list(changes), 0, list[str]()
-        for nodes, most in STAGES:
+        for nodes in STAGES:
             if not idle or time.monotonic() > self._end:
                 break
-            problem = self._learn(nodes, most)
+            problem = self._learn(nodes)
             if problem:
                 check.note("skip", problem)
                 return
@@ -93,19 +91,20 @@ class _Effects:
             untested = len(idle)
         elif idle:
             names = ", ".join(change.code for change in idle[:MOST_NAMES])
-            if len(idle) > MOST_NAMES:
-                names += f" and {len(idle) - MOST_NAMES} more"
-            fault = f"no effect seen of {len(idle)} of {len(changes)} tuned options: {names}; at"
-            fault += " the ends of their ranges all moves, scores and nodes are the same"
-            fault += f" (positions: {', '.join(stages[-2:])})"
+            more = f" and {len(idle) - MOST_NAMES} more" if len(idle) > MOST_NAMES else ""
+            fault = (
+                f"no effect seen of {len(idle)} of {len(changes)} tuned options: {names}{more}; "
+                "at the ends of their ranges all moves, scores and nodes are the same "
+                f"(positions: {', '.join(stages)})"
+            )
             if check.player.time_control is not None:
                 fault += "; these searches do not show options of the time management"
             check.judge(fault, exchange=())
         if untested:
             check.note("skip", f"{untested} of {len(changes)} not tested in {SECONDS:g} s")
 
-    def _learn(self, nodes: int, most: int) -> str:
-        """Search without changes in up to `most` positions; return a reason to stop, or ""."""
+    def _learn(self, nodes: int) -> str:
+        """Search without changes as long as there is time; return a reason to stop, or ""."""
         self._set({})
         self._go, self._base = self._find_go(nodes), []
         if not self._go:
@@ -113,8 +112,7 @@ class _Effects:
         until = time.monotonic() + SHARE * SECONDS
         for mark in self._marks({}):
             self._base.append(mark)
-            count = len(self._base)
-            if count == most or (count >= LEAST_POSITIONS and time.monotonic() > until):
+            if len(self._base) >= LEAST_POSITIONS and time.monotonic() > until:
                 break
         if self._differs({}):
             return f"the same search ({self._go}) is another one each time"
@@ -124,12 +122,12 @@ class _Effects:
     def _find_go(self, nodes: int) -> str:
         """Return a `go` command for about this number of nodes that the engine obeys, or ""."""
         best, go = "", f"go nodes {nodes}"
-        search = self._check.search(go)
+        search = self._check.search(go, new_game=False)
         searched = search.most("nodes") or 0
         if not search.was_stopped and nodes / 2 <= searched <= 2 * nodes + ENOUGH_NODES:
             return go
         for depth in DEPTHS:
-            search = self._check.search(f"go depth {depth}")
+            search = self._check.search(f"go depth {depth}", new_game=False)
             if search.was_stopped:
                 break
             best = f"go depth {depth}"
@@ -155,7 +153,7 @@ class _Effects:
         self._set(options)
         self._nodes = 0
         for position in self._check.positions:
-            search = self._check.search(self._go, position)
+            search = self._check.search(self._go, position, new_game=False)
             self._nodes += search.most("nodes") or 0
             names = ("depth", "seldepth", "multipv", "nodes", "score", "mate")
             lines = tuple(

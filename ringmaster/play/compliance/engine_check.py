@@ -234,14 +234,24 @@ class EngineCheck:
             self.drop()
         return ms
 
-    def search(self, go: str, position: CheckPosition | None = None, allowed: int = 0) -> Search:
+    def search(
+        self,
+        go: str,
+        position: CheckPosition | None = None,
+        allowed: int = 0,
+        *,
+        new_game: bool = True,
+    ) -> Search:
         """Search, with `stop` after `patience.search` and `allowed` ms.
 
         position  None: the middlegame
+        new_game  whether to begin a game: a filled hash table would give the answer at once
 
         Raises EngineTimeout when the engine ignores `stop`, too.
         """
         seconds = self.patience.search + allowed / 1000
+        if new_game:
+            self.new_game()
         self.engine().channel.discard_input()
         search = Search(position or self.positions[0], go)
         ms = self.converse(search, seconds)
@@ -260,13 +270,6 @@ class EngineCheck:
         engine.end_game("draw")
         engine.checked_for = None
         engine.start_game(self.settings, Opening(moves=moves), 0)
-
-    def search_in_new_game(
-        self, go: str, position: CheckPosition | None = None, allowed: int = 0
-    ) -> Search:
-        """Search in a game of its own: a filled hash table would give the answer at once."""
-        self.new_game()
-        return self.search(go, position, allowed)
 
     def judge_silence(self, name: str, *, matters: bool = False) -> None:
         """Judge output without a request."""

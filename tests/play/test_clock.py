@@ -118,27 +118,6 @@ def test_only_hanging_is_limited_under_nodes_and_depth() -> None:
     assert c.charge(10_000 * S)
 
 
-@pytest.mark.parametrize(
-    ("text", "control"),
-    [
-        ("10+0.1", TimeControl(10, 0.1)),
-        ("40/60", TimeControl(60, 0, 40)),
-        ("40/1:00+0.6", TimeControl(60, 0.6, 40)),
-        ("300", TimeControl(300)),
-        (" 0.5+0.05 ", TimeControl(0.5, 0.05)),
-    ],
-)
-def test_time_controls_are_read(text: str, control: TimeControl) -> None:
-    assert TimeControl.parse(text) == control
-    assert TimeControl.parse(str(control)) == control
-
-
-@pytest.mark.parametrize("text", ["", "10+", "x", "0", "0/60", "-1", "10+0.1+1", "40/", "nan"])
-def test_what_is_no_time_control_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"time|moves"):
-        TimeControl.parse(text)
-
-
 def test_limits_are_described_for_records() -> None:
     player = Player("p", ("x",), time_control=TimeControl(10, 0.1), nodes=5, move_time=0.5)
     assert describe_limits(player) == "10+0.1, 0.5 s a move, nodes 5"

@@ -7,7 +7,6 @@ import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -19,22 +18,13 @@ from ringmaster.model.results import CheckResult, GameResult
 from ringmaster.model.time_control import TimeControl
 from ringmaster.play.worker import Worker
 from tests.play.test_faults import command
-
-
-def make(*, slot: int = 3, **setup: Any) -> Iterator[Worker]:
-    read_fd, write_fd = os.pipe()
-    new_worker = Worker(
-        SimpleNamespace(slot=slot, control_fd=read_fd, reaper_fd=None, setup=setup, say=print)
-    )
-    yield new_worker
-    new_worker.close()
-    os.close(read_fd)
-    os.close(write_fd)
+from tests.play.workers import one_worker
 
 
 @pytest.fixture
 def parallel_worker() -> Iterator[Worker]:
-    yield from make(workers=4)
+    with one_worker(slot=3, workers=4) as worker:
+        yield worker
 
 
 def filler(code: str, *flags: str, **settings: Any) -> Player:
@@ -100,7 +90,7 @@ def test_reused_engine_is_prepared_for_each_game(worker: Worker, tmp_path: Path)
 def test_worker_that_was_added_to_a_run_of_one_game_at_a_time_has_a_slot(
     slot: int, shown: str
 ) -> None:
-    for worker in make(slot=slot, workers=1):
+    with one_worker(slot=slot, workers=1) as worker:
         player = Player(
             "a",
             (

@@ -135,7 +135,7 @@ def _obeys(check: EngineCheck, limit: Limit, end: float) -> bool:
         if not fault:
             detail = f"ended by `stop` after {search.ms / 1000:.1f} s: too slow to test"
             if not search.was_stopped:
-                detail, check.quick = f"obeyed {amount:,} in {search.ms:.0f} ms", limit.quick
+                detail, check.quick = f"{amount:,}: ended after {search.ms:.0f} ms", limit.quick
             is_tested = check.is_trial or not search.was_stopped
             check.note("pass" if is_tested else "skip", detail, name)
             return True

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings
@@ -111,7 +112,9 @@ def test_failures_lose_where_that_is_wanted_but_not_before_play_begins(
     result = play(worker, uci("good"), uci("bad", *flags), failures="loss")
     assert (result.outcome, result.reason, result.faulty) == (outcome, reason, 1)
     assert (result.winner, result.forfeit) == ((0, True) if outcome == "win" else (None, False))
-    assert worker._pool._idle == []
+    # neither engine plays another game
+    children = psutil.Process().children(recursive=True)
+    assert [child for child in children if str(ENGINES) in " ".join(child.cmdline())] == []
 
 
 def test_crash_reports_its_time_and_the_last_words(worker: Worker) -> None:

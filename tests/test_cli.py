@@ -249,14 +249,13 @@ def test_check_lists_warnings_and_with_v_passed_tests(
 ) -> None:
     control = folder / "event.ctl"
     engine = ENGINE.with_name("fault_gtp.py")
-    command = [sys.executable, "-I", "-S", str(engine), "--no-command", "version"]
+    command = [sys.executable, "-I", "-S", str(engine), "--no-command", "final_score"]
     control.write_text(GO_EVENT.format(command=command))
     assert run([str(control), "check"]) == 0
     text = capsys.readouterr().out
-    assert "player 'a': ok (Filler)\n" in text
+    assert "player 'a': ok (Filler:1.0)\n" in text
     assert re.search(r"  \d+ passed, 1 warned, 0 failed, in \d+\.\d s\n", text)
-    assert re.search(r"  warn  commands +list_commands lacks version", text)
-    assert "> list_commands" in text
+    assert re.search(r"  warn  final_score +it has none", text)
     assert "  pass  " not in text
     assert run([str(control), "check", "-v"]) == 0
     assert re.search(r"  pass  moves +legal in a game of", capsys.readouterr().out)

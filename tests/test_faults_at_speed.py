@@ -6,103 +6,35 @@ from __future__ import annotations
 import re
 import sqlite3
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+import psutil
 import pytest
 
 from ringmaster.engines import reaper
 from ringmaster.execution.executor import Done
 from ringmaster.execution.local import LocalExecutor
 from ringmaster.model.jobs import GameJob, GameSettings
-from ringmaster.model.players import Player
+from ringmaster.model.players import ProtocolName
 from ringmaster.model.results import GameResult
-from ringmaster.model.time_control import TimeControl
 from tests.program import ENGINES, living_engines, ringmaster, shown
+from tests.reliability.fault_matrix import GAME_OF_PROTOCOL, PROTOCOLS, faults, player
 
 pytestmark = [pytest.mark.slow, pytest.mark.process]
 
+#: Some faults of each protocol in the middle of a game.
+FAULTS = [f for f in faults() if f.phase == "thinking" and f.reason not in ("", "start")][::3]
 #: Seconds of silence until an engine has hung, in the games in which one does.
-HANG = 0.7
-#: What is said of a game: outcome, winner, reason, index at fault, forfeit.
+HANG = 1.0
+#: The outcome of a game: outcome, winner, reason, index at fault, forfeit.
 Verdict = tuple[str, int | None, str, int | None, bool]
-
-
-@dataclass(frozen=True)
-class Fault:
-    """An engine's misbehaviour and the expected result.
-
-    flags     of the engine
-    reason    of the result
-    forfeits  whether the game is lost by it; otherwise it is void
-    hangs     whether it is found by waiting
-    limits    of the player at fault, in place of `nodes`
-    """
-
-    protocol: str
-    flags: tuple[str, ...]
-    reason: str
-    forfeits: bool = False
-    hangs: bool = False
-    limits: dict[str, Any] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return " ".join((self.protocol, *self.flags))
-
-    def verdict(self, side: int) -> Verdict:
-        """Return the expected result when `side` (0: first to move) has the fault."""
-        if self.forfeits:
-            return ("win", 1 - side, self.reason, side, True)
-        return ("void", None, self.reason, side, False)
-
-
-CLOCK = {"time_control": TimeControl.parse("0.1")}
-FAULTS = [
-    Fault("uci", ("--crash-on", "go:3"), "crash"),
-    Fault("uci", ("--hang-on", "go:3"), "hang", hangs=True),
-    Fault("uci", ("--illegal-move", "2"), "illegal move", forfeits=True),
-    Fault("gtp", ("--crash-on", "genmove:2"), "crash"),
-    Fault("uci", ("--flood-on", "go:3"), "hang", hangs=True),
-    Fault("usi", ("--crash-on", "go:3", "--exit-code", "-11"), "crash"),
-    Fault("uci", ("--garbage-on", "go:2"), "hang", hangs=True),
-    Fault("gtp", ("--garbage-on", "genmove:2"), "protocol"),
-    Fault("usi", ("--illegal-move", "2"), "illegal move", forfeits=True),
-    Fault("uci", ("--close-stdout", "go:2"), "crash"),
-    Fault("gtp", ("--hang-on", "genmove:2"), "hang", hangs=True),
-    Fault("uci", ("--no-uciok",), "start", limits={"nodes": 1, "ready_timeout": HANG}),
-    Fault("uci", ("--eof-mid-line",), "crash"),
-    Fault("usi", ("--hang-on", "go:3"), "hang", hangs=True),
-    Fault("uci", ("--long-line", "3000000"), "protocol"),
-    Fault("gtp", ("--flood-on", "genmove:2"), "protocol"),
-    Fault("uci", ("--no-newline",), "hang", hangs=True),
-    Fault("gtp", ("--fail", "genmove:out of memory"), "refused", forfeits=True),
-    Fault("uci", ("--crash-on", "uci"), "start"),
-    Fault("uci", ("--crash-on", "ucinewgame"), "crash"),
-    Fault("gtp", ("--fail", "boardsize:unacceptable size"), "setup"),
-    Fault("usi", ("--close-stdout", "go:2"), "crash"),
-    Fault("uci", ("--overstep", "60"), "time", forfeits=True, limits=CLOCK),
-    Fault("uci", ("--bestmove", "(none)"), "illegal move", forfeits=True),
-    Fault("uci", ("--crash-on", "go:5", "--spawn-child", "--ignore-sigterm"), "crash"),
-]
-GAMES = {"uci": "chess", "usi": "shogi", "gtp": "go"}
 #: How honest engines end: Black mates, Black (first to move in shogi) resigns, Black is
 #: ahead on the board.
-HONEST: dict[str, Verdict] = {
+HONEST: dict[ProtocolName, Verdict] = {
     "uci": ("win", 1, "mate", None, False),
     "usi": ("win", 1, "resignation", None, False),
     "gtp": ("win", 0, "score", None, False),
 }
-
-
-def player(folder: Path, code: str, protocol: str, *flags: str, **limits: Any) -> Player:
-    plies = () if protocol == "gtp" else ("--plies", "40")
-    log = str(folder / "engines.txt")
-    engine = str(ENGINES / f"fault_{protocol}.py")
-    command = (sys.executable, "-I", "-S", engine, *plies, "--pid-file", log, *flags)
-    if protocol != "gtp":
-        limits = limits or {"nodes": 1}
-    return Player(code, command, protocol=protocol, **limits)  # type: ignore[arg-type]
 
 
 def schedule(folder: Path) -> tuple[list[GameJob], dict[str, Verdict]]:
@@ -111,20 +43,22 @@ def schedule(folder: Path) -> tuple[list[GameJob], dict[str, Verdict]]:
     jobs, expected = [], {}
     for number in range(3 * len(FAULTS)):
         fault = FAULTS[number // 3] if number % 3 == 1 else None
-        protocol = fault.protocol if fault else list(GAMES)[(number // 3 + number) % 3]
+        protocol = fault.protocol if fault else PROTOCOLS[(number // 3 + number) % 3]
         pair = [player(folder, code, protocol) for code in ("one", "two")]
         verdict, id = HONEST[protocol], f"g{number}"
         if fault is not None:
             side = number // 3 % 2
-            pair[side] = player(folder, "bad", protocol, *fault.flags, **fault.limits)
-            verdict = fault.verdict(side)
+            pair[side] = player(folder, "bad", protocol, *fault.flags, **fault.player)
+            verdict = ("void", None, fault.reason, side, False)
+            if fault.forfeit:
+                verdict = ("win", 1 - side, fault.reason, side, True)
         settings = GameSettings(
-            game=GAMES[protocol],  # type: ignore[arg-type]
+            game=GAME_OF_PROTOCOL[protocol],
             board_size=5,
             komi=0.5,
             scorer="internal",
             margin=0.0,
-            hang_timeout=HANG if fault and fault.hangs else 60,
+            hang_timeout=HANG if fault and fault.waits else 60,
         )
         jobs.append(GameJob(id, (pair[0], pair[1]), settings))
         expected[id] = verdict
@@ -139,16 +73,10 @@ def moves(record: str | None) -> str:
     return " ".join(text.split())
 
 
-@pytest.mark.parametrize("parallel", [2, 12])
-def test_every_game_gets_its_verdict_whatever_happens_in_the_others(
-    tmp_path: Path, parallel: int
-) -> None:
+def test_every_game_gets_its_verdict_whatever_happens_in_the_others(tmp_path: Path) -> None:
     jobs, expected = schedule(tmp_path)
-    executor = LocalExecutor(
-        "ringmaster.play.worker:contained_worker",
-        parallel,
-        reaper=reaper.__file__,
-    )
+    work = "ringmaster.play.worker:contained_worker"
+    executor = LocalExecutor(work, 12, reaper=reaper.__file__)
     try:
         for job in jobs:
             executor.submit(job)
@@ -168,13 +96,16 @@ def test_every_game_gets_its_verdict_whatever_happens_in_the_others(
     assert verdicts == expected
     # the honest games are all the same, up to the clock on the wall
     games = {job.id: job.settings.game for job in jobs}
-    for game, verdict in zip(GAMES.values(), HONEST.values(), strict=True):
+    for protocol, verdict in HONEST.items():
+        game = GAME_OF_PROTOCOL[protocol]
         honest = [each for each in results if games[each.id] == game and each.faulty is None]
         assert len(honest) > len(FAULTS) // 2
         assert {expected[each.id] for each in honest} == {verdict}
         assert len({(each.plies, each.score, each.detail) for each in honest}) == 1
         assert len({moves(each.record) for each in honest}) == 1
-    assert living_engines(tmp_path / "event.ctl") == []
+    commands = (process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"]))
+    # the file of process ids is in the command of each engine
+    assert [command for command in commands if str(tmp_path) in " ".join(command)] == []
 
 
 #: What the control files of a whole event begin with.
@@ -184,7 +115,7 @@ game = "chess"
 def engine(*flags):
     return Player([{python!r}, "-I", "-S", {engine!r}, "--plies", "40", "--pid-file", {log!r},
                    *flags], nodes=1)
-number_of_games = 16
+number_of_games = 8
 """
 #: Honest matchups, and others with an engine that misbehaves in every game, and loses it.
 LOST = """
@@ -199,20 +130,20 @@ matchups = [Matchup("one", code, id=id) for code, id in [
 REASONS = {"crash": "crash", "illegal": "illegal move", "long": "protocol"}
 #: An engine dies once, in the second game of some worker.
 ONCE = """
-players = {{"one": engine(), "once": engine("--crash-on", "go:25", "--once", {log!r} + ".struck")}}
+players = {{"one": engine(), "once": engine("--crash-on", "go:15", "--once", {log!r} + ".struck")}}
 matchups = [Matchup("one", "once", id="x")]
 """
 Row = tuple[str, str, int, str, int, int, int]
 
 
-def play(folder: Path, source: str, parallel: int) -> tuple[list[Row], str]:
+def play(folder: Path, source: str) -> tuple[list[Row], str]:
     """Let the program play an event; returns its results and its history, after a look
     at what has to be so with any engines."""
     control = folder / "event.ctl"
     log, engine = str(folder / "engines.txt"), str(ENGINES / "fault_uci.py")
     source = (ENGINES_OF_EVENT + source).format(python=sys.executable, engine=engine, log=log)
     control.write_text(source)
-    done = ringmaster(control, "run", "-q", "-j", str(parallel))
+    done = ringmaster(control, "run", "-q", "-j", "4")
     assert done.returncode == 0, done.stderr
     connection = sqlite3.connect(control.with_suffix(".status"))
     rows: list[Row] = connection.execute(
@@ -230,12 +161,9 @@ def play(folder: Path, source: str, parallel: int) -> tuple[list[Row], str]:
     return rows, control.with_suffix(".hist").read_text()
 
 
-@pytest.mark.parametrize("parallel", [2, 4])
-def test_engines_that_fail_in_every_game_lose_exactly_their_games(
-    tmp_path: Path, parallel: int
-) -> None:
-    rows, history = play(tmp_path, LOST, parallel)
-    assert len(rows) == 5 * 16
+def test_engines_that_fail_in_every_game_lose_exactly_their_games(tmp_path: Path) -> None:
+    rows, history = play(tmp_path, LOST)
+    assert len(rows) == 5 * 8
     for id, outcome, winner, reason, faulty, forfeit, plies in rows:
         matchup = id.rpartition("_")[0]
         if matchup in REASONS:
@@ -243,17 +171,14 @@ def test_engines_that_fail_in_every_game_lose_exactly_their_games(
         else:
             assert (outcome, reason, faulty, plies) == ("win", "mate", None, 40)
     for matchup in REASONS:
-        assert history.count(f"one beat {matchup} ") == 16
+        assert history.count(f"one beat {matchup} ") == 8
 
 
-@pytest.mark.parametrize("parallel", [2, 4])
-def test_game_in_which_an_engine_dies_is_played_again_and_counted_once(
-    tmp_path: Path, parallel: int
-) -> None:
-    rows, _ = play(tmp_path, ONCE, parallel)
+def test_game_in_which_an_engine_dies_is_played_again_and_counted_once(tmp_path: Path) -> None:
+    rows, _ = play(tmp_path, ONCE)
     (void,) = (row for row in rows if row[1] == "void")
     assert void[3] == "crash"
     assert [row[1] for row in rows if row[0] == void[0]] == ["void", "win"]
     assert {(row[1], row[3], row[6]) for row in rows if row is not void} == {("win", "mate", 40)}
-    assert len(rows) == 17
+    assert len(rows) == 9
     assert len(list((tmp_path / "event.void").iterdir())) == 1

@@ -30,10 +30,6 @@ def check(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _say_waiting(line: str) -> None:
-    note(line)
-
-
 def _check(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     """Check a competition; return the exit status and the data of `--json`."""
     with compared(arguments) as (loaded, store, comparison):
@@ -48,7 +44,7 @@ def _check(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     executor = executor_of()
     try:
         results = check_players(
-            loaded, executor, _say_waiting, show_stderr=True, thorough=not arguments.quick
+            loaded, executor, note, show_stderr=True, thorough=not arguments.quick
         )
     finally:
         executor.close()

@@ -221,26 +221,34 @@ class DaskExecutor(Executor):
             left = self._most - sum(min(host.jobs, host.slots) for host in busy)
             # jobs that wait at a host would be played beyond the limit
             may_wait = self._most >= sum(host.slots for host in busy)
-        shares: dict[str, list[int]] = {host.address: [] for host in hosts}
-        for waiting in (False, True) if may_wait else (False,):
-            left = len(self._pending) if waiting else left
-            free = {
-                host: host.slots + (host.ahead() if waiting else 0) - host.jobs - len(shared)
-                for host in hosts
-                for shared in [shares[host.address]]
-            }
-            while self._pending and left > 0 and (free := {h: n for h, n in free.items() if n > 0}):
-                # evenly, so that none waits while another has a queue; short jobs stay together
-                for host, room in free.items():
-                    count = min(room, max(1, host.together() // host.slots), left)
-                    count = min(count, len(self._pending))
-                    shares[host.address] += [self._pending.popleft() for _ in range(count)]
-                    free[host] -= count
-                    left -= count
-        for host in hosts:
-            numbers, size = shares[host.address], host.together()
+        shares: dict[ClusterHost, list[int]] = {host: [] for host in hosts}
+        self._share_out(shares, {host: host.slots - host.jobs for host in hosts}, left)
+        if may_wait:
+            self._share_out(
+                shares,
+                {h: h.slots + h.ahead() - h.jobs - len(shares[h]) for h in hosts},
+                len(self._pending),
+            )
+        for host, numbers in shares.items():
+            size = host.together()
             for i in range(0, len(numbers), size):
                 self._send(host, numbers[i : i + size])
+
+    def _share_out(
+        self, shares: dict[ClusterHost, list[int]], room: dict[ClusterHost, int], most: int
+    ) -> None:
+        """Add pending jobs to the hosts' shares, at most `room` of a host and `most` in all.
+
+        The shares are even, so that none waits while another has a queue; short jobs stay
+        together.
+        """
+        most = min(most, len(self._pending))
+        while most > 0 and any(places > 0 for places in room.values()):
+            for host, places in room.items():
+                count = max(0, min(places, max(1, host.together() // host.slots), most))
+                shares[host] += [self._pending.popleft() for _ in range(count)]
+                room[host] -= count
+                most -= count
 
     def _send(self, host: ClusterHost, numbers: list[int]) -> None:
         """Submit a task with some jobs to a host."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import select
 import signal
 import time
@@ -95,7 +94,7 @@ class LocalExecutor(Executor):
     are submitted than there are workers.  A worker that is suddenly slow loses its queue to
     the others.
 
-    Raises ExecutorError when processes cannot be started, ValueError for wrong arguments.
+    Raises ExecutorError when processes cannot be started.
     """
 
     def __init__(
@@ -107,14 +106,7 @@ class LocalExecutor(Executor):
         reaper: str | None = None,
         pass_fds: Sequence[int] = (),
     ) -> None:
-        if slots < 1:
-            raise ValueError(f"an executor needs at least 1 slot, not {slots}")
-        if not re.fullmatch(r"[\w.]+:\w+", work):
-            raise ValueError(f"{work!r} does not name a factory; expected 'package.module:factory'")
         marker = setup.get("marker") or os.urandom(12).hex()
-        if not re.fullmatch(r"[!-~]{1,100}", marker):
-            raise ValueError(f"marker {marker!r} must be 1 to 100 ASCII characters without spaces")
-
         self._closed = False
         self._size = slots
         cpus = setup.get("cpus")

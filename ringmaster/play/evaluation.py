@@ -28,7 +28,7 @@ from ringmaster.play.game_runner import REASON_OF_ERROR
 from ringmaster.play.meter import Meter
 from ringmaster.play.probe import EngineProbe
 from ringmaster.play.scorer import Answers, Scorer
-from ringmaster.play.transcript import FaultTranscript, FileTranscript, GameTranscript
+from ringmaster.play.transcript import GameTranscript, transcript_of
 from ringmaster.positions.position_file import PositionFile
 
 
@@ -119,7 +119,7 @@ class _Run:
         return self._job.probe is None and self.engine.is_reusable()
 
     def carry_out(self, texts: list[bytes], begun: float) -> EvaluationResult:
-        transcript = self._make_transcript()
+        transcript = transcript_of(self._job)
         try:
             try:
                 answers, facts = self._evaluate(texts, transcript)
@@ -140,12 +140,6 @@ class _Run:
                 self.engine.channel.transcript = None
             if transcript is not None:
                 transcript.close()
-
-    def _make_transcript(self) -> GameTranscript | None:
-        path = self._job.transcript
-        if path is None:
-            return None
-        return FaultTranscript(path) if self._job.transcript_of_faults else FileTranscript(path)
 
     def _evaluate(
         self, texts: list[bytes], transcript: GameTranscript | None

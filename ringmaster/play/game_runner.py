@@ -43,7 +43,7 @@ from ringmaster.play.live_record import LiveRecord
 from ringmaster.play.meter import Meter, Pondering
 from ringmaster.play.played_moves import PlayedMove, move_records
 from ringmaster.play.referee import ChessReferee, Referee, Settlement, ShogiReferee
-from ringmaster.play.transcript import FaultTranscript, FileTranscript, GameTranscript
+from ringmaster.play.transcript import FaultTranscript, GameTranscript, transcript_of
 
 REFEREES: Final[dict[str, type[Referee]]] = {
     "chess": ChessReferee,
@@ -121,7 +121,7 @@ class GameRunner:
         """Play the game.  Raises JobAbandoned."""
         started = self._started = self._wall_clock()
         begun = time.monotonic()
-        transcript = self._make_transcript()
+        transcript = transcript_of(self.job)
         if self._live is not None:
             first, second = self.job.players
             self._live.begin(self.job.id, (first.code, second.code))
@@ -149,12 +149,6 @@ class GameRunner:
         notes += self._remarks
         notes += settlement.notes
         return self._result(settlement, usage, started, time.monotonic() - begun, notes)
-
-    def _make_transcript(self) -> GameTranscript | None:
-        path = self.job.transcript
-        if path is None:
-            return None
-        return FaultTranscript(path) if self.job.transcript_of_faults else FileTranscript(path)
 
     def _launch(self, transcript: GameTranscript | None) -> None:
         """Start both engines and prepare them for the game."""
@@ -214,7 +208,9 @@ class GameRunner:
             try:
                 game.play(outcome.move)
             except IllegalMove as error:
-                settlement = self._referee.loss(mover, "illegal move", _describe_illegal(error))
+                # the move on the first line, the reason and position on the second
+                detail = f"illegal move {error.move!r}\n{error.reason} in {error.position}"
+                settlement = self._referee.loss(mover, "illegal move", detail)
                 return self._with_final_message(mover, settlement)
             plies += 1
             ending = game.ending()
@@ -592,8 +588,3 @@ def _attach_transcript(transcript: GameTranscript | None, engines: Sequence[Engi
         transcript.start = min(check.start for check, _ in checks)
         for check, code in checks:
             check.pass_on(transcript, code)
-
-
-def _describe_illegal(error: IllegalMove) -> str:
-    """Return the move on the first line, the reason and position on the second."""
-    return f"illegal move {error.move!r}\n{error.reason} in {error.position}"

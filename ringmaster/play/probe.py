@@ -266,7 +266,8 @@ class EngineProbe:
     def _find_apply(self) -> None:
         changed = self._probe.changed
         if not changed:
-            self._facts["apply"] = self._probe.apply or self._weakest_plain()
+            plain = "newgame" if self._by_newgame and not self._restarts else "restart"
+            self._facts["apply"] = self._probe.apply or plain
             return
         share = min(_MOST_ASKED / len(changed), len(self._texts) * _PASS / self._seconds)
         self._count = min(len(self._texts), max(_FEWEST, int(share)))
@@ -293,9 +294,6 @@ class EngineProbe:
         self._facts["apply"] = wanted or ("restart" if self._restarts else needed)
         if not any(self._facts["moved"]):
             raise _Unusable(self._unmoved())
-
-    def _weakest_plain(self) -> Apply:
-        return "newgame" if self._by_newgame and not self._restarts else "restart"
 
     def _try(self, player: Player, mode: Apply) -> _Trial:
         """Change a parameter and set it back."""
@@ -389,20 +387,20 @@ class EngineProbe:
             outside and self._facts["moved"][i] for i, outside in enumerate(fixed)
         ):
             return "restart"
-        stronger: list[Apply] = [*modes, "restart"]
-        for n, mode in enumerate(modes):
+        for number, mode in enumerate(modes):
+            stronger = [trials[later] for later in (*modes[number + 1 :], "restart")]
             if all(
-                trial.restored
-                and trial.scores is not None
-                and all(
-                    (other := trials[later].get(i)) is None
-                    or (other.scores is not None and self._same(trial.scores, other.scores))
-                    for later in stronger[n + 1 :]
-                )
+                trial.restored and self._agrees(trial, [by[i] for by in stronger if i in by])
                 for i, trial in trials[mode].items()
             ):
                 return mode
         return "restart"
+
+    def _agrees(self, trial: _Trial, others: Iterable[_Trial]) -> bool:
+        """Return whether all trials gave the same scores."""
+        return trial.scores is not None and all(
+            other.scores is not None and self._same(trial.scores, other.scores) for other in others
+        )
 
     def _unmoved(self) -> str:
         scorer = self._scorer

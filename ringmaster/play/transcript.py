@@ -11,6 +11,7 @@ from collections import deque
 from typing import TextIO
 
 from ringmaster.errors import visible
+from ringmaster.model.jobs import EvaluationJob, GameJob
 
 #: Bytes of a game's beginning that are written as they come.
 MAX_WRITTEN = 4 << 20
@@ -173,3 +174,10 @@ class FaultTranscript:
 
 
 GameTranscript = FileTranscript | FaultTranscript
+
+
+def transcript_of(job: GameJob | EvaluationJob) -> GameTranscript | None:
+    """Return the transcript that a job asks for."""
+    if job.transcript is None:
+        return None
+    return (FaultTranscript if job.transcript_of_faults else FileTranscript)(job.transcript)

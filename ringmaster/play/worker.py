@@ -30,7 +30,7 @@ from ringmaster.model.results import (
 from ringmaster.play.engine_pool import EnginePool, make_engine
 from ringmaster.play.game_runner import REASONS_TO_DISCARD, GameRunner
 from ringmaster.play.live_record import LiveRecord
-from ringmaster.play.transcript import FaultTranscript, FileTranscript
+from ringmaster.play.transcript import FaultTranscript, FileTranscript, GameTranscript
 
 if TYPE_CHECKING:
     from ringmaster.play.evaluation import Evaluator
@@ -185,103 +185,86 @@ class Worker:
         return self._evaluator.run(job, self._surroundings_of(job.id))
 
     def _check(self, job: CheckJob) -> CheckResult:
-        transcript = None if job.transcript is None else FileTranscript(job.transcript)
-        player = job.player
         if job.show_stderr:
             # As in Gomill, a check shows standard error in any case.
-            player = msgspec.structs.replace(player, discard_stderr=False)
-        if job.thorough:
-            try:
-                return self._examine(job, player, transcript)
-            finally:
-                if transcript is not None:
-                    transcript.close()
+            player = msgspec.structs.replace(job.player, discard_stderr=False)
+            job = msgspec.structs.replace(job, player=player)
         if job.keep:
-            return self._set_up(job)
-        problems: tuple[Problem, ...]
-        hash = threads = nps = None
-        engine = None
+            return self._set_up(job, FaultTranscript(""))
+        transcript = None if job.transcript is None else FileTranscript(job.transcript)
         try:
-            engine = self._make(player, self._surroundings_of(CHECK, has_slot=False))
-            engine.launch(transcript, timeout=start_timeout(job.settings, player))
-            problems = tuple(engine.check(job.settings))
-            hash, threads = engine.option_number(HASH), engine.option_number(THREADS)
-            if job.speed and not problems:
-                nps = measure_speed(engine, job)
-        except EngineError as error:
-            problems = tuple(problems_of(error))
+            return (self._examine if job.thorough else self._set_up)(job, transcript)
         finally:
-            stderr: tuple[str, ...] = ()
-            if engine is not None:
-                if engine.is_launched:
-                    stderr = tuple(engine.channel.take_stderr())
-                engine.end()
             if transcript is not None:
                 transcript.close()
+
+    def _set_up(self, job: CheckJob, transcript: GameTranscript | None) -> CheckResult:
+        """Start an engine and set its options.
+
+        With `job.keep` the pool keeps the process for the player's first game, whose transcript
+        and standard error include the check's.
+        """
+        player, problems = job.player, list[Problem]()
+        findings: tuple[Finding, ...] = ()
+        stderr: tuple[str, ...] = ()
+        hash = threads = nps = None
+        surroundings = self._surroundings_of(CHECK, has_slot=job.keep)
+        engine = None
+        healthy = False
+        try:
+            engine = (self._pool.take_for_check if job.keep else self._make)(player, surroundings)
+            begun = time.monotonic()
+            if not engine.is_usable():
+                engine.launch(transcript, timeout=start_timeout(job.settings, player))
+            problems += engine.check(job.settings)
+            hash, threads = engine.option_number(HASH), engine.option_number(THREADS)
+            if not problems:
+                nps = measure_speed(engine, job) if job.speed else None
+                findings = self._first_tests(job, engine, time.monotonic() - begun)
+            healthy = not problems and engine.is_usable()
+        except EngineError as error:
+            problems += problems_of(error)
+        finally:
+            if engine is not None and healthy and job.keep:
+                self._pool.keep(engine)
+            elif engine is not None:
+                if engine.is_launched and job.show_stderr:
+                    stderr = tuple(engine.channel.take_stderr())
+                engine.end()
+        name = "" if engine is None else engine.name
         return CheckResult(
-            check_id=job.id,
-            code=player.code,
-            name="" if engine is None else engine.name,
-            problems=problems,
-            stderr=stderr if job.show_stderr else (),
+            job.id,
+            player.code,
+            name,
+            tuple(problems),
+            stderr,
+            findings,
             hash=hash,
             threads=threads,
             nps=nps,
         )
 
-    def _set_up(self, job: CheckJob) -> CheckResult:
-        """Check a player in a process that the pool keeps for its first game, whose
-        transcript and standard error include the check's."""
-        player = job.player
-        problems: tuple[Problem, ...] = ()
-        findings: tuple[Finding, ...] = ()
-        hash = threads = None
-        engine = None
-        healthy = False
-        try:
-            engine = self._pool.take_for_check(player, self._surroundings_of(CHECK))
-            begun = time.monotonic()
-            if not engine.is_usable():
-                timeout = start_timeout(job.settings, player)
-                engine.launch(FaultTranscript(""), timeout=timeout)
-            problems = tuple(engine.check(job.settings))
-            hash, threads = engine.option_number(HASH), engine.option_number(THREADS)
-            seconds = time.monotonic() - begun
-            wanted = not problems and (job.limits or job.changes)
-            if wanted and seconds > MOST_SECONDS_TO_TEST:
-                # Each search of a test would wait as long again.
-                findings = (Finding("skip", "limits", f"it took {seconds:.1f} s to get ready"),)
-            elif wanted:
-                # Imported here: needed before a competition's first run only.
-                from ringmaster.play.compliance.first_tests import run_first_tests
+    def _first_tests(self, job: CheckJob, engine: Engine, seconds: float) -> tuple[Finding, ...]:
+        """Test limits and tuned options, unless the engine took long to get ready."""
+        if not job.limits and not job.changes:
+            return ()
+        if seconds > MOST_SECONDS_TO_TEST:
+            # Each search of a test would wait as long again.
+            return (Finding("skip", "limits", f"it took {seconds:.1f} s to get ready"),)
+        # Imported here: needed before a competition's first run only.
+        from ringmaster.play.compliance.examination import run_first_tests
 
-                findings = run_first_tests(
-                    engine, player, job.settings, job.changes, own_limits=job.limits
-                )
-            healthy = not problems and engine.is_usable()
-        except EngineError as error:
-            problems = tuple(problems_of(error))
-        finally:
-            if healthy and engine is not None:
-                self._pool.keep(engine)
-            elif engine is not None:
-                engine.end()
-        name = "" if engine is None else engine.name
-        return CheckResult(
-            job.id, player.code, name, problems, findings=findings, hash=hash, threads=threads
-        )
+        return run_first_tests(engine, job.player, job.settings, job.changes, own_limits=job.limits)
 
-    def _examine(
-        self, job: CheckJob, player: Player, transcript: FileTranscript | None
-    ) -> CheckResult:
+    def _examine(self, job: CheckJob, transcript: GameTranscript | None) -> CheckResult:
         # Imported here: needed by `check` only.
         from ringmaster.play.compliance.examination import examine
 
         surroundings = self._surroundings_of(CHECK, has_slot=False)
         result = examine(
-            player,
+            job.player,
             job.settings,
-            lambda: self._make(player, surroundings),
+            lambda: self._make(job.player, surroundings),
             check_id=job.id,
             transcript=transcript,
             changes=job.changes,

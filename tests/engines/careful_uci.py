@@ -31,21 +31,11 @@ FLAGS: Table = {
     "depth": ("N", int, None, "the depth that it says it has reached"),
     "white-scores": ("", str, False, "scores from White's side"),
     "wrong-scores": ("", str, False, "scores from the other side"),
-    "cp-mates": ("", str, False, "mates as centipawns"),
-    "ply-mates": ("", str, False, "mates counted in plies"),
-    "bad-score": ("", str, False, "a score of a kind that does not exist"),
-    "no-info": ("", str, False, "no info lines"),
-    "bad-pv": ("", str, False, "lines of play that go on after an illegal move"),
-    "bad-ponder": ("", str, False, "an illegal move to ponder on"),
     "castle": ("", str, False, "king takes rook, whether it may or not"),
     "early": ("", str, False, "answer to `go infinite` and `go ponder` at once"),
     "deaf": ("", str, False, "think on after `stop`"),
     "deaf-ready": ("", str, False, "no readyok while it thinks"),
-    "drop-stop": ("", str, False, "think on after a `stop` that comes at once"),
-    "idle-stop": ("", str, False, "a move for a `stop` without a search"),
     "chatter": ("", str, False, "something to say after each move"),
-    "dice": ("", str, False, "another move each time"),
-    "leak": ("MB", int, 0, "memory kept from each new game"),
     "no-author": ("", str, False, "no `id author`"),
     "option": ("LINE", str, [], "declare this, too"),
 }
@@ -60,8 +50,6 @@ class CarefulEngine:
         self._faults = faults.Faults(flags, b"info string on and on\n", "go")
         self._reader = faults.Reader()
         self._board = chess.Board()
-        self._kept: list[bytes] = []
-        self._throws = 0
 
     def run(self) -> None:
         """Answer commands until quit."""
@@ -88,14 +76,10 @@ class CarefulEngine:
             self._say("uciok")
         elif command == "isready":
             self._say("readyok")
-        elif command == "ucinewgame":
-            self._kept.append(b"x" * (self._flags["leak"] << 20))
         elif command == "position":
             self._set_up(words[1:])
         elif command == "go":
             self._go(words[1:])
-        elif command == "stop" and self._flags["idle-stop"]:
-            self._say("bestmove e2e4")
         elif command == "quit":
             self._faults.end_of_input()
 
@@ -115,8 +99,7 @@ class CarefulEngine:
         else:
             self._spend(numbers)
         move, info = self._decide(numbers)
-        if not self._flags["no-info"]:
-            self._say(info)
+        self._say(info)
         self._faults.write_move(f"bestmove {self._faults.move(move, 'a1b4')}\n".encode())
         if self._flags["chatter"]:
             self._say("info string that was a good move")
@@ -136,7 +119,6 @@ class CarefulEngine:
             self._wait((left + flags["late"] if flags["late"] else left / 2) / 1000)
 
     def _wait(self, seconds: float) -> None:
-        self._began = faults._now()
         self._reader.think(seconds, self._interrupt)
 
     def _interrupt(self, line: bytes) -> bool:
@@ -145,8 +127,7 @@ class CarefulEngine:
         if command == b"isready" and not self._flags["deaf-ready"]:
             self._say("readyok")
         elif command == b"stop":
-            too_soon = self._flags["drop-stop"] and faults._now() - self._began < 0.02
-            return bool(self._flags["deaf"]) or too_soon
+            return bool(self._flags["deaf"])
         elif command == b"ponderhit":
             return False
         elif command == b"quit":
@@ -158,10 +139,6 @@ class CarefulEngine:
         """Return the words of the bestmove line, and the info line."""
         board, flags = self._board, self._flags
         mate, move = self._search()
-        if flags["dice"]:
-            self._throws += 1
-            legal = sorted(board.legal_moves, key=str)
-            move = legal[self._throws % len(legal)]
         sign = 1
         if flags["white-scores"] and not board.turn:
             sign = -1
@@ -169,20 +146,14 @@ class CarefulEngine:
             sign = -1
         score = f"cp {sign * self._material()}"
         if mate:
-            plies = 2 * mate - 1 if mate > 0 else 2 * mate
-            score = f"mate {sign * (plies if flags['ply-mates'] else mate)}"
-            if flags["cp-mates"]:
-                score = f"cp {sign * (30000 if mate > 0 else -30000)}"
-        if flags["bad-score"]:
-            score = "pawns 0.3"
+            score = f"mate {sign * mate}"
         nodes = flags["nodes"] or numbers.get("nodes", 100)
         depth = flags["depth"] or numbers.get("depth", 1)
-        line = f"{move} a1a1" if flags["bad-pv"] else f"{move}"
-        info = f"info depth {depth} score {score} nodes {nodes} time 0 pv {line}"
+        info = f"info depth {depth} score {score} nodes {nodes} time 0 pv {move}"
         text = str(move)
         if flags["castle"] and text in ("e1g1", "e1e2") and board.castling_rights:
             text = "e1h1"
-        return text + (" ponder a1a1" if flags["bad-ponder"] else ""), info
+        return text, info
 
     def _search(self) -> tuple[int, chess.Move]:
         """Return a mate in so many moves, 0 for none, and the move."""

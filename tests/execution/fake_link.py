@@ -47,6 +47,7 @@ class FakeLink(Link):
         self.facts: dict[str, HostFacts] = {}
         self.tasks: deque[Task] = deque()
         self.forgotten: list[str] = []
+        self.orders: list[Assignment] = []
         self.is_closed = False
         self._ids: dict[str, str] = {}
         self._news: deque[News] = deque()
@@ -69,6 +70,7 @@ class FakeLink(Link):
             os.write(self._fds[1], b"+")
 
     def prepare(self, address: str, id: str, orders: Assignment) -> None:
+        self.orders.append(orders)
         self.post(Prepared(address, id, orders, self.facts[address]))
 
     def send(self, address: str, key: str, run: str, jobs: bytes) -> None:

@@ -9,7 +9,6 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 
 import msgspec
 
@@ -104,7 +103,7 @@ class InProcess(Scripted):
 
     do   "die": SIGKILL to itself; "exit": leaves in the middle; "block": until
          told to abandon; "stick": for ever, whatever happens; "pause": until
-         any signal comes; "sleep": for some "seconds"; "fault": raises when it gets
+         any signal comes; "fault": raises when it gets
          SIGUSR1; the others look at something
     engine  start a stubborn engine first: "plain" or "family", and keep it
     notices messages for the user
@@ -157,8 +156,6 @@ class InProcess(Scripted):
                 return expected(job, str(os.getpid()))
             case "wrong result":
                 return "draw"  # type: ignore[return-value]  # what a faulty work might do
-            case "sleep":
-                time.sleep(ticket["seconds"])
             case "context":
                 context = self.context
                 return expected(job, f"{context.slot} {sorted(context.setup.items())}")
@@ -223,17 +220,3 @@ def stubborn_factory(context: WorkerContext) -> InProcess:
                 signal.pause()
 
     return Stubborn(context)
-
-
-class Null:
-    """Work without any work, for measurements."""
-
-    def run(self, job: Job) -> JobResult:
-        return GameResult(game_id=job.id, attempt=0, outcome="draw")
-
-    def close(self) -> None:
-        pass
-
-
-def null_factory(context: WorkerContext) -> Null:
-    return Null()

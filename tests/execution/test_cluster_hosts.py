@@ -351,16 +351,24 @@ def test_run_ends_when_every_host_is_refused(link: FakeLink, make: Make) -> None
         news(executor)
 
 
-def test_worker_without_ringmaster_is_named(link: FakeLink, make: Make) -> None:
+@pytest.mark.parametrize(
+    ("reason", "is_cut", "tries"), [("it has no ringmaster", False, 1), ("Timed out", True, 3)]
+)
+def test_worker_that_cannot_be_prepared_is_not_used(
+    link: FakeLink, make: Make, reason: str, is_cut: bool, tries: int
+) -> None:
     executor = make()
     link.join("tcp://one", 1)
-    link.take()
-    link.join("tcp://one", 1)
-    executor._take(link.take()[0])
-    link.take()
-    link.post(Unprepared("tcp://one", "id of one", "it has no ringmaster"))
-    with pytest.raises(ExecutorError, match="host tcp://one is not used: it has no ringmaster"):
-        executor.wait(1.0)
+    (listed,) = link.take()
+    link.prepare = lambda *_: link.post(  # type: ignore[method-assign]  # never succeeds
+        Unprepared("tcp://one", "id of one", reason, is_cut=is_cut)
+    )
+    for _ in range(tries - 1):
+        link.post(listed)
+        news(executor)
+    link.post(listed)
+    with pytest.raises(ExecutorError, match=f"host tcp://one is not used: {reason}"):
+        news(executor)
 
 
 def test_worker_is_prepared_again_after_a_failure_of_the_network(
@@ -382,21 +390,6 @@ def test_worker_is_prepared_again_after_a_failure_of_the_network(
     executor.submit(game(0))
     news(executor)
     assert len(link.tasks) == 1
-
-
-def test_worker_that_cannot_be_reached_three_times_is_not_used(link: FakeLink, make: Make) -> None:
-    executor = make()
-    link.join("tcp://one", 1)
-    (listed,) = link.take()
-    link.prepare = lambda *_: link.post(  # type: ignore[method-assign]  # never succeeds
-        Unprepared("tcp://one", "id of one", "OSError: Timed out", is_cut=True)
-    )
-    for _ in range(2):
-        link.post(listed)
-        news(executor)
-    link.post(listed)
-    with pytest.raises(ExecutorError, match="host tcp://one is not used: OSError: Timed out"):
-        news(executor)
 
 
 def named(name: str) -> Callable[[Job], JobResult]:
@@ -475,23 +468,20 @@ def test_host_with_more_faults_than_chance_allows_gets_no_more_games(
     for name in ("good", "fair", "bad"):
         link.join(f"tcp://{name}", 1)
     news(executor)
-    number = 0
 
-    def outcome(job: Job) -> JobResult:
-        reason = "time" if task.address == "tcp://bad" and number % 2 else "mate"
-        return GameResult(game_id=job.id, attempt=0, outcome="draw", reason=reason)
+    def ended(reason: str) -> Callable[[Job], JobResult]:
+        return lambda job: GameResult(game_id=job.id, attempt=0, outcome="draw", reason=reason)
 
     for number in range(100):
-        executor.submit(game(number))
+        for slot in range(executor.slots):
+            executor.submit(game(f"{number}_{slot}"))
         news(executor)
-        task = link.tasks[0]
-        link.answer(result=outcome)
+        for task in list(link.tasks):
+            is_late = task.address == "tcp://bad" and number % 2
+            link.answer(task, result=ended("time" if is_late else "mate"))
         news(executor)
         if executor.slots == 2:
             break
-        # each host in turn: the others are busy
-        hosts = executor._hosts.all()
-        executor._hosts._by_address = {h.address: h for h in (*hosts[1:], hosts[0])}
     text = told(executor)[-1]
     assert text.startswith("host bad gets no more games: ")
     assert "an engine that lost on time, crashed or hung, and 0 of" in text
@@ -611,12 +601,11 @@ def test_positions_are_shipped_before_their_first_shard(
     executor = with_one_host(link, make)
     job = EvaluationJob("e", PLAYER, SETTINGS, str(positions), 0, 1)
     executor.submit(job)
+    # the host has not said that it has the file
     assert list(link.tasks) == []
-    executor._dispatch()
-    assert list(link.tasks) == []  # the host has not said that it has the file
     news(executor)
     assert link.tasks[0].ids == ["e"]
-    (file,) = executor._hosts.orders.files
+    (file,) = link.orders[-1].files
     assert (file.path, file.size) == (str(positions), 4)
 
 

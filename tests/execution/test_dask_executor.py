@@ -21,7 +21,16 @@ WORK = "tests.execution.scripted_work:factory"
 REAPER = "ringmaster.engines.reaper"
 
 
-def local(slots: int) -> Any:
+@pytest.fixture(scope="module")
+def clusters() -> Iterator[dict[int, Any]]:
+    """Give the clusters by their slots: one of a kind serves all tests."""
+    started: dict[int, Any] = {}
+    yield started
+    for cluster in started.values():
+        cluster.close()
+
+
+def start_cluster(slots: int) -> Any:
     return distributed.LocalCluster(
         n_workers=1,
         threads_per_worker=slots,
@@ -32,18 +41,14 @@ def local(slots: int) -> Any:
 
 
 @pytest.fixture
-def make() -> Iterator[Callable[[int], DaskExecutor]]:
+def make(clusters: dict[int, Any]) -> Iterator[Callable[[int], DaskExecutor]]:
     opened: list[DaskExecutor] = []
 
     def start(slots: int) -> DaskExecutor:
-        cluster = local(slots)
-        client = distributed.Client(cluster)
-
-        def release() -> None:
-            client.close()
-            cluster.close()
-
-        link = DaskLink(client, release, reconnect=30.0)
+        if slots not in clusters:
+            clusters[slots] = start_cluster(slots)
+        client = distributed.Client(clusters[slots])
+        link = DaskLink(client, client.close, reconnect=30.0)
         executor = DaskExecutor(WORK, lambda: link, Cluster(), reaper=REAPER)
         opened.append(executor)
         while not executor.notices():

@@ -191,11 +191,6 @@ def test_the_factory_gets_its_slot_and_the_setup() -> None:
 
 
 @pytest.mark.process
-def test_a_missing_marker_is_random(make: Maker) -> None:
-    assert re.fullmatch(r"0 \[\('marker', '[0-9a-f]{24}'\)\]", detail(make(1), do="context"))
-
-
-@pytest.mark.process
 def test_a_worker_holds_no_descriptor_of_its_parent_but_its_own(
     make: Maker, tmp_path: Path
 ) -> None:
@@ -218,13 +213,6 @@ def test_a_worker_ignores_the_interrupt_of_its_terminal(make: Maker) -> None:
     executor = make(1)
     executor.submit(job := game(1, do="signals"))
     assert one_event(executor) == Done(job, expected(job))
-
-
-@pytest.mark.process
-def test_workers_are_not_in_the_terminals_group_nor_session(make: Maker) -> None:
-    pid = int(detail(make(1), do="pid"))
-    assert os.getpgid(pid) != os.getpgid(0)
-    assert os.getsid(pid) != os.getsid(0)
 
 
 @pytest.mark.slow
@@ -423,28 +411,6 @@ def test_workers_that_cannot_start_are_an_error_with_the_reason(
     assert "ended 3 times in a row without finishing a job" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((WORK, 0), "at least 1 slot, not 0"),
-        (("scripted_work.factory", 1), "expected 'package.module:factory'"),
-    ],
-)
-def test_arguments_that_make_no_sense_are_refused(arguments: tuple[str, int], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        LocalExecutor(*arguments)
-
-
-def test_a_marker_with_a_space_is_refused() -> None:
-    with pytest.raises(ValueError, match="without spaces"):
-        LocalExecutor(WORK, 1, setup={"marker": "a b"})
-
-
-def test_a_reaper_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(ExecutorError, match=r"/nowhere/reaper\.py"):
-        LocalExecutor(WORK, 1, reaper="/nowhere/reaper.py")
-
-
 @pytest.mark.process
 def test_a_job_that_is_no_json_data_is_refused_when_it_is_submitted(make: Maker) -> None:
     executor = make(1)
@@ -614,15 +580,6 @@ def test_close_kills_a_worker_that_does_not_abandon_its_job(make: Maker, fifo: F
         assert watched.alive() == []
 
 
-@pytest.mark.slow
-def test_close_kills_a_worker_whose_work_does_not_close(make: Maker) -> None:
-    executor = make(1, f"{HERE}:stubborn_factory")
-    assert all_work(executor)
-    with Watched(everything()) as watched:
-        executor.close(patience=0.0)
-        assert watched.alive() == []
-
-
 @pytest.mark.process
 def test_an_executor_can_be_closed_before_its_workers_have_started() -> None:
     before = psutil.Process().num_fds()
@@ -646,14 +603,6 @@ def test_a_close_that_was_interrupted_goes_on_when_called_again(
         executor.close()
     executor.close()
     assert everything() == []
-
-
-@pytest.mark.process
-def test_two_executors_do_not_meet(make: Maker) -> None:
-    first, second = make(1), make(2)
-    assert all_work(first)
-    first.close()
-    assert all_work(second)
 
 
 @pytest.mark.slow
@@ -822,23 +771,3 @@ def test_a_job_too_large_for_the_queue_waits_for_an_idle_worker(quick: LocalExec
     events = run_all(quick, [game(0), game(1), long, *(game(n) for n in range(2, 9))])
     assert all(isinstance(e, Done) and e.result == expected(e.job) for e in events)
     assert len(events) == 10
-
-
-@pytest.mark.process
-def test_jobs_queued_at_a_stopped_worker_are_done_by_others(
-    make: Maker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(local, "AHEAD_SECONDS", 1e9)
-    executor = make(2)
-    pids = {int(detail(executor, do="pid")) for _ in range(2)}
-    assert len(pids) == 2
-    stopped = psutil.Process(min(pids))
-    stopped.suspend()
-    try:
-        for n in range(20):
-            executor.submit(game(n))
-        done = first_events(executor, 19, "jobs wait for a worker that has been stopped")
-    finally:
-        stopped.resume()
-    done += run_all(executor, [])
-    assert sorted(names(done)) == sorted(f"0_{n}" for n in range(20))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ringmaster.errors import ExecutorError
-from ringmaster.execution.shipping import Cache, ShippedFile, checksum, collect, files_of
+from ringmaster.execution.shipping import Cache, ShippedFile, collect, files_of
 from ringmaster.model.jobs import EvaluationJob, GameJob, GameSettings, Tablebases
 from ringmaster.model.players import Player
 
@@ -182,8 +182,3 @@ def test_nothing_to_ship_is_an_error(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(ExecutorError, match="there is no such file, or an empty folder"):
         collect([str(tmp_path / name)])
-
-
-def test_checksum_is_sha256(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"abc")
-    assert checksum(tmp_path / "file").startswith("ba7816bf8f01cfea")

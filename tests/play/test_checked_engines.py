@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +13,11 @@ from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, GameResult
 from ringmaster.play.worker import Worker
 from tests.play.test_faults import command, gtp, uci
-from tests.play.workers import one_worker
 
 SETTINGS: dict[str, Any] = {
     "go": GameSettings("go", board_size=5, komi=0.5, scorer="internal", hang_timeout=5),
     "chess": GameSettings("chess", hang_timeout=5),
 }
-
-
-@pytest.fixture
-def worker() -> Iterator[Worker]:
-    with one_worker("tests/engines") as new_worker:
-        yield new_worker
 
 
 def check(worker: Worker, player: Player) -> tuple[str, ...]:

@@ -46,18 +46,6 @@ def test_byo_yomi_is_sent_apart_from_the_base_time() -> None:
     assert not c.charge(10 * S + MS)
 
 
-def test_increment_comes_beside_byo_yomi() -> None:
-    c = clock("2+1+10byo", protocol="usi")
-    assert (c.remaining_ms, c.increment_ms, c.byoyomi_ms) == (2000, 1000, 10_000)
-    assert c.allowance() == 12 * S
-    assert c.charge(S)
-    assert c.remaining_ms == 2000
-    # The increment ends byo-yomi.
-    assert c.charge(12 * S)
-    assert (c.remaining_ms, c.allowance()) == (1000, 11 * S)
-    assert not c.charge(11 * S + MS)
-
-
 @given(
     st.integers(0, 12),
     st.integers(1, 5),
@@ -81,13 +69,6 @@ def test_the_tightest_of_several_limits_holds() -> None:
     assert clock("5", move_time=2.0).allowance() == 2 * S
     assert clock("1", move_time=2.0, nodes=5, depth=3).allowance() == S
     assert clock(nodes=5, depth=3).allowance() is None
-
-
-def test_move_is_charged_and_the_increment_added() -> None:
-    c = clock("10+0.1")
-    assert c.charge(2 * S)
-    assert c.remaining == 8 * S + 100 * MS
-    assert c.remaining_ms == 8100
 
 
 def test_last_nanosecond_may_be_used_and_no_more() -> None:
@@ -130,37 +111,11 @@ def test_move_time_is_a_limit_of_its_own() -> None:
     assert not c.has_time
 
 
-def test_shorter_of_clock_and_move_time_counts() -> None:
-    c = clock("1", move_time=2.0)
-    assert c.allowance() == S
-
-
 def test_only_hanging_is_limited_under_nodes_and_depth() -> None:
     c = clock(nodes=1000)
     assert c.allowance() is None
     assert c.deadline() == 60
     assert c.charge(10_000 * S)
-
-
-@pytest.mark.parametrize(
-    ("text", "control"),
-    [
-        ("10+0.1", TimeControl(10, 0.1)),
-        ("40/60", TimeControl(60, 0, 40)),
-        ("40/1:00+0.6", TimeControl(60, 0.6, 40)),
-        ("300", TimeControl(300)),
-        (" 0.5+0.05 ", TimeControl(0.5, 0.05)),
-    ],
-)
-def test_time_controls_are_read(text: str, control: TimeControl) -> None:
-    assert TimeControl.parse(text) == control
-    assert TimeControl.parse(str(control)) == control
-
-
-@pytest.mark.parametrize("text", ["", "10+", "x", "0", "0/60", "-1", "10+0.1+1", "40/", "nan"])
-def test_what_is_no_time_control_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"time|moves"):
-        TimeControl.parse(text)
 
 
 def test_limits_are_described_for_records() -> None:
@@ -172,19 +127,6 @@ def reading(c: Clock) -> tuple[float, int | None]:
     assert c.reading is not None
     left, overtime = c.reading
     return left / S, overtime
-
-
-def test_overtime_begins_within_the_move_that_uses_up_the_base_time() -> None:
-    japanese, canadian = clock("10+5x30"), clock("10+25/300")
-    for c in (japanese, canadian):
-        assert c.charge(10 * S)
-        assert reading(c) == (0, None)
-        assert c.charge(S)
-    assert reading(japanese) == (30, 5)
-    assert reading(canadian) == (299, 24)
-    late = clock("10+25/300")
-    assert late.charge(12 * S)
-    assert reading(late) == (298, 24)
 
 
 def test_a_period_that_is_overstepped_is_lost_and_one_used_to_the_end_is_not() -> None:
@@ -206,16 +148,6 @@ def test_all_periods_may_be_used_for_one_move() -> None:
     assert c.charge(160 * S + 50 * MS)
     assert reading(c) == (30, 1)
     assert not clock("10+5x30", margin=0.05).charge(160 * S + 50 * MS + 1)
-
-
-def test_a_canadian_period_is_renewed_after_its_last_stone() -> None:
-    c = clock("0+2/10")
-    assert c.charge(9 * S)
-    assert reading(c) == (1, 1)
-    assert c.total == S
-    assert c.charge(S)
-    assert reading(c) == (10, 2)
-    assert not c.charge(10 * S + 1)
 
 
 def test_a_canadian_period_that_the_margin_has_saved_stands_at_zero() -> None:

@@ -7,12 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringmaster.engines.engine import Engine, Limits, Thought
+from ringmaster.engines.engine import Limits, Thought
 from ringmaster.errors import (
     EngineCrashed,
     EngineNotStarted,
     EngineProtocolError,
-    EngineRefused,
     EngineTimeout,
     JobAbandoned,
 )
@@ -21,7 +20,7 @@ from ringmaster.model.players import Player
 from ringmaster.model.results import GameResult
 from ringmaster.model.time_control import TimeControl
 from ringmaster.play.game_runner import GameRunner
-from tests.play.scripted import MS, Act, Scripted, ScriptedGo, chess_player, job
+from tests.play.scripted import MS, Act, Scripted, chess_player, job
 
 WHITE, BLACK = chess_player("w"), chess_player("b")
 
@@ -148,11 +147,6 @@ def test_game_without_a_clock_or_with_a_long_one_goes_on_after_a_pause(
     )
 
 
-def test_move_limit_draws_in_chess() -> None:
-    result, _, _ = chess(["e2e4", "d2d4"], ["e7e5", "d7d5"], move_limit=3)
-    assert (result.outcome, result.reason, result.plies) == ("draw", "move limit", 3)
-
-
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
@@ -161,7 +155,7 @@ def test_move_limit_draws_in_chess() -> None:
         (EngineProtocolError("a line too long", "b"), "protocol"),
     ],
 )
-def test_software_failure_makes_the_game_void_with_reason_and_last_words(
+def test_software_failure_makes_the_game_void_or_loses_it_with_reason_and_last_words(
     error: Exception, reason: str
 ) -> None:
     result, _, _ = chess(["e2e4"], [error])
@@ -170,6 +164,11 @@ def test_software_failure_makes_the_game_void_with_reason_and_last_words(
     assert str(error) in result.detail
     assert "last words" in result.detail
     assert result.record is not None
+    # the same where the settings count failures
+    result, _, _ = chess(["e2e4"], [error], failures="loss")
+    assert (result.outcome, result.winner, result.reason) == ("win", 0, reason)
+    assert (result.forfeit, result.faulty, result.score) == (True, 1, "1-0")
+    assert str(error) in result.detail
 
 
 def test_engine_that_cannot_be_started_makes_the_game_void_without_a_record() -> None:
@@ -215,12 +214,6 @@ def test_late_move_loses_on_time_even_if_it_mates() -> None:
     assert result.usage[1].slowest == pytest.approx(11.1)
 
 
-def test_silence_on_a_clock_is_a_loss_on_time_and_not_a_hang() -> None:
-    players = timed("w"), timed("b")
-    result, _, _ = chess(["e2e4"], [EngineTimeout("no answer to 'go'", "b")], players)
-    assert (result.outcome, result.winner, result.reason) == ("win", 0, "time")
-
-
 def test_silence_after_stop_is_a_stall() -> None:
     players = timed("w"), timed("b")
     engines = Scripted(players[0], ["e2e4"]), Scripted(players[1], [EngineTimeout("none", "b")])
@@ -235,29 +228,6 @@ def test_silence_after_stop_is_a_stall() -> None:
     assert "b: none, and none to 'stop' in 1 s more" in result.detail
     assert result.record is not None
     assert "stalling" in result.record
-
-
-def test_margin_of_a_player_comes_before_that_of_the_game() -> None:
-    late: list[Act] = [("e2e4", 10_100)]
-    strict = chess_player("w", nodes=None, time_control=TimeControl.parse("10"), margin=0.0)
-    lenient = chess_player("w", nodes=None, time_control=TimeControl.parse("10"), margin=0.5)
-    assert chess(late, ["resign"], (strict, BLACK), margin=0.5)[0].reason == "time"
-    assert chess(late, ["resign"], (lenient, BLACK), margin=0.0)[0].reason == "resignation"
-
-
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (EngineCrashed("it exited with status 1", "b"), "crash"),
-        (EngineTimeout("no answer", "b"), "hang"),
-        (EngineProtocolError("a line too long", "b"), "protocol"),
-    ],
-)
-def test_software_failure_loses_where_that_is_wanted(error: Exception, reason: str) -> None:
-    result, _, _ = chess(["e2e4"], [error], failures="loss")
-    assert (result.outcome, result.winner, result.reason) == ("win", 0, reason)
-    assert (result.forfeit, result.faulty, result.score) == (True, 1, "1-0")
-    assert str(error) in result.detail
 
 
 @pytest.mark.parametrize(
@@ -294,153 +264,3 @@ def test_black_moves_first_from_a_position_where_it_is_to_move() -> None:
 def test_standard_error_comes_back_with_the_players_code() -> None:
     result, _, _ = chess(["f2f3", "g2g4"], ["e7e5", "d8h4"])
     assert result.stderr == (("w", "a line of standard error"), ("b", "a line of standard error"))
-
-
-GO = Player("x", ("x",)), Player("y", ("y",))
-
-
-def go(
-    black: list[Act],
-    white: list[Act],
-    answers: tuple[dict[str, str], dict[str, str]] = ({}, {}),
-    players: tuple[Player, Player] = GO,
-    **settings: Any,
-) -> tuple[GameResult, ScriptedGo, ScriptedGo]:
-    engines = (
-        ScriptedGo(players[0], black, answers[0]),
-        ScriptedGo(players[1], white, answers[1]),
-    )
-    pair: tuple[Engine, Engine] = engines
-    return GameRunner(job(*players, game="go", **settings), pair).play(), *engines
-
-
-def scores(black: str | None, white: str | None) -> tuple[dict[str, str], dict[str, str]]:
-    return (
-        {} if black is None else {"final_score": black},
-        {} if white is None else {"final_score": white},
-    )
-
-
-PASSES: list[Act] = ["pass"]
-
-
-@pytest.mark.parametrize(
-    ("black", "white", "outcome", "winner", "score"),
-    [
-        ("B+3.5", "B+3.5", "win", 0, "B+3.5"),
-        ("W+12", None, "win", 1, "W+12"),
-        ("B+3.5", "B+5.5", "win", 0, "B+"),
-        ("B+3.5", "W+1.5", "unknown", None, "?"),
-        (None, None, "unknown", None, "?"),
-        ("0", "0", "draw", None, "0"),
-        ("W+", None, "win", 1, "W+"),
-        ("nonsense", "W+2", "win", 1, "W+2"),
-    ],
-)
-def test_players_score_the_game(
-    black: str | None, white: str | None, outcome: str, winner: int | None, score: str
-) -> None:
-    result, _, _ = go(PASSES, PASSES, scores(black, white))
-    assert (result.outcome, result.winner, result.score) == (outcome, winner, score)
-    assert result.plies == 2
-
-
-def test_unreliable_scorer_gets_no_request() -> None:
-    players = GO[0], Player("y", ("y",), is_reliable_scorer=False)
-    result, _, white = go(PASSES, PASSES, scores("B+1", "W+1"), players)
-    assert result.score == "B+1"
-    assert ("final_score",) not in white.commands
-
-
-def test_ringmaster_scores_by_area() -> None:
-    result, _, _ = go(["E5", "pass"], ["pass"], scorer="internal", komi=6.5)
-    assert (result.winner, result.score) == (0, "B+74.5")
-
-
-@pytest.mark.parametrize(("rule", "score"), [("no", "B+75"), ("full", "B+73"), ("short", "B+74")])
-def test_handicap_is_compensated(rule: str, score: str) -> None:
-    stones = {"fixed_handicap": "C3 G7"}
-    result, _, _ = go(
-        PASSES, PASSES, (stones, stones), handicap=2, komi=6, scorer="internal",
-        internal_scorer_handicap_compensation=rule,
-    )  # fmt: skip
-    assert result.score == score
-    assert result.record is not None
-    assert "HA[2]" in result.record
-
-
-def test_white_moves_first_in_a_handicap_game() -> None:
-    stones = {"fixed_handicap": "C3 G7"}
-    _, black, white = go(PASSES, PASSES, (stones, stones), handicap=2)
-    assert black.observed[0] == (1, "pass", False)
-    assert white.observed[0] == (1, "pass", True)
-
-
-def test_black_chooses_free_handicap_and_white_learns_it() -> None:
-    _, _, white = go(
-        PASSES, PASSES, ({"place_free_handicap": "D4 E5"}, {"set_free_handicap": ""}),
-        handicap=2, handicap_style="free",
-    )  # fmt: skip
-    assert ("set_free_handicap", "D4", "E5") in white.commands
-
-
-def test_handicap_on_other_points_makes_the_game_void() -> None:
-    result, _, _ = go(
-        PASSES, PASSES, ({"fixed_handicap": "C3 G7"}, {"fixed_handicap": "A1 A2"}), handicap=2
-    )
-    assert (result.outcome, result.reason, result.faulty) == ("void", "protocol", 1)
-
-
-def test_resignation_is_no_forfeit() -> None:
-    result, _, _ = go(["resign"], [])
-    assert (result.winner, result.score, result.forfeit) == (1, "W+R", False)
-
-
-def test_occupied_point_forfeits() -> None:
-    result, _, _ = go(["E5"], ["E5"])
-    assert (result.winner, result.score, result.reason) == (0, "B+F", "illegal move")
-
-
-def test_failure_to_move_forfeits() -> None:
-    result, _, _ = go([EngineRefused("out of memory", "x")], [])
-    assert (result.winner, result.score, result.reason) == (1, "W+F", "refused")
-    assert "out of memory" in result.detail
-
-
-@pytest.mark.parametrize(
-    ("error", "winner", "reason"), [("illegal move", 1, "illegal move"), ("busy", 0, "refused")]
-)
-def test_opponent_is_believed_when_it_calls_a_move_illegal(
-    error: str, winner: int, reason: str
-) -> None:
-    engines = ScriptedGo(GO[0], ["E5"]), ScriptedGo(GO[1], [])
-    engines[1].observe_error = EngineRefused(error, "y")
-    result = GameRunner(job(*GO, game="go"), engines).play()
-    assert (result.winner, result.reason, result.forfeit) == (winner, reason, True)
-
-
-def test_crash_after_the_last_pass_does_not_void_a_game_that_can_be_scored() -> None:
-    engines = (
-        ScriptedGo(GO[0], PASSES, {"final_score": "B+2"}),
-        ScriptedGo(GO[1], PASSES, {}),
-    )
-    engines[0].observe_error = EngineCrashed("gone", "x")
-    result = GameRunner(job(*GO, game="go"), engines).play()
-    assert (result.outcome, result.score) == ("win", "B+2")
-
-
-def test_claim_wins() -> None:
-    result, _, _ = go(["claim"], [])
-    assert (result.winner, result.reason, result.score) == (0, "claim", "B+")
-
-
-def test_move_limit_leaves_a_go_game_unknown() -> None:
-    result, _, _ = go(["A1", "C3"], ["B2"], move_limit=3)
-    assert (result.outcome, result.score, result.reason) == ("unknown", "Void", "move limit")
-
-
-def test_engines_comments_are_in_the_record() -> None:
-    gtp_answers = {"gomill-explain_last_move": "I like it", "final_score": "B+1"}
-    result, _, _ = go(["E5", "pass"], ["pass"], (gtp_answers, {}))
-    assert result.record is not None
-    assert "I like it" in result.record

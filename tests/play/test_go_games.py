@@ -184,6 +184,7 @@ def test_all_board_sizes_are_played_and_scored(size: int, scorer: str) -> None:
         ("B+3.5", "B+3.5", "B+3.5", False),
         ("b+3.5", "B+3.50", "B+3.5", False),
         ("B+3.5", None, "B+3.5", False),
+        (None, None, "?", False),
         ("0", "Jigo", "0", False),
         ("B+3.5", "B+5.5", "B+", True),
         ("B+3.5", "W+5.5", "?", True),
@@ -200,10 +201,10 @@ def test_all_board_sizes_are_played_and_scored(size: int, scorer: str) -> None:
     ],
 )
 def test_answers_of_the_scorers_are_noted_when_they_say_more_than_the_result(
-    black: str | Exception, white: str | None, score: str, noted: bool
+    black: str | Exception | None, white: str | None, score: str, noted: bool
 ) -> None:
     answers: tuple[Answers, Answers] = (
-        {"final_score": black},
+        {} if black is None else {"final_score": black},
         {} if white is None else {"final_score": white},
     )
     result, _, _ = go(["pass"], ["pass"], answers)
@@ -214,7 +215,7 @@ def test_answers_of_the_scorers_are_noted_when_they_say_more_than_the_result(
 
 
 @given(st.text(max_size=12) | st.from_regex(r"[BWbw]\+[0-9.]{0,6}", fullmatch=True))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 def test_no_answer_to_final_score_breaks_a_game(text: str) -> None:
     result, _, _ = go(["pass"], ["pass"], ({"final_score": text}, {}))
     assert result.outcome in ("win", "draw", "unknown")
@@ -322,17 +323,6 @@ def test_moves_of_the_cleanup_count_towards_the_limit() -> None:
     assert (result.reason, result.plies) == ("move limit", 4)
 
 
-def test_cleanup_is_refused_when_it_is_not_known_and_the_game_is_void() -> None:
-    engines = ScriptedGo(X, []), ScriptedGo(Y, [])
-
-    def start_game(*arguments: Any) -> None:
-        raise EngineRefused("it has no command kgs-genmove_cleanup", "y")
-
-    engines[1].start_game = start_game  # type: ignore[method-assign]
-    result = GameRunner(job(X, Y, game="go", cleanup=True), engines).play()
-    assert (result.outcome, result.reason, result.faulty) == ("void", "setup", 1)
-
-
 # usage
 
 
@@ -362,3 +352,76 @@ def test_all_cpu_time_of_a_new_process_belongs_to_the_game() -> None:
     engines[0].cpu_times = [7.5]
     result = GameRunner(job(X, Y, game="go"), engines).play()
     assert [used.cpu_time for used in result.usage] == [7.5, 1.5]
+
+
+# handicap and endings
+
+
+def test_unreliable_scorer_gets_no_request() -> None:
+    players = X, Player("y", ("y",), is_reliable_scorer=False)
+    result, _, white = go(
+        ["pass"], ["pass"], ({"final_score": "B+1"}, {"final_score": "W+1"}), players
+    )
+    assert result.score == "B+1"
+    assert ("final_score",) not in white.commands
+
+
+@pytest.mark.parametrize(("rule", "score"), [("no", "B+75"), ("full", "B+73"), ("short", "B+74")])
+def test_handicap_is_compensated(rule: str, score: str) -> None:
+    stones = {"fixed_handicap": "C3 G7"}
+    result, _, _ = go(
+        ["pass"], ["pass"], (stones, stones), handicap=2, komi=6, scorer="internal",
+        internal_scorer_handicap_compensation=rule,
+    )  # fmt: skip
+    assert result.score == score
+    assert result.record is not None
+    assert "HA[2]" in result.record
+
+
+def test_white_moves_first_in_a_handicap_game() -> None:
+    stones = {"fixed_handicap": "C3 G7"}
+    _, black, white = go(["pass"], ["pass"], (stones, stones), handicap=2)
+    assert black.observed[0] == (1, "pass", False)
+    assert white.observed[0] == (1, "pass", True)
+
+
+def test_black_chooses_free_handicap_and_white_learns_it() -> None:
+    _, _, white = go(
+        ["pass"], ["pass"], ({"place_free_handicap": "D4 E5"}, {"set_free_handicap": ""}),
+        handicap=2, handicap_style="free",
+    )  # fmt: skip
+    assert ("set_free_handicap", "D4", "E5") in white.commands
+
+
+def test_handicap_on_other_points_makes_the_game_void() -> None:
+    result, _, _ = go(
+        ["pass"], ["pass"], ({"fixed_handicap": "C3 G7"}, {"fixed_handicap": "A1 A2"}), handicap=2
+    )
+    assert (result.outcome, result.reason, result.faulty) == ("void", "protocol", 1)
+
+
+def test_resignation_is_no_forfeit() -> None:
+    result, _, _ = go(["resign"], [])
+    assert (result.winner, result.score, result.forfeit) == (1, "W+R", False)
+
+
+def test_occupied_point_forfeits() -> None:
+    result, _, _ = go(["E5"], ["E5"])
+    assert (result.winner, result.score, result.reason) == (0, "B+F", "illegal move")
+
+
+@pytest.mark.parametrize(
+    ("error", "winner", "reason"), [("illegal move", 1, "illegal move"), ("busy", 0, "refused")]
+)
+def test_opponent_is_believed_when_it_calls_a_move_illegal(
+    error: str, winner: int, reason: str
+) -> None:
+    engines = ScriptedGo(X, ["E5"]), ScriptedGo(Y, [])
+    engines[1].observe_error = EngineRefused(error, "y")
+    result = GameRunner(job(X, Y, game="go"), engines).play()
+    assert (result.winner, result.reason, result.forfeit) == (winner, reason, True)
+
+
+def test_claim_wins() -> None:
+    result, _, _ = go(["claim"], [])
+    assert (result.winner, result.reason, result.score) == (0, "claim", "B+")

@@ -7,7 +7,6 @@ import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -19,27 +18,13 @@ from ringmaster.model.results import CheckResult, GameResult
 from ringmaster.model.time_control import TimeControl
 from ringmaster.play.worker import Worker
 from tests.play.test_faults import command
-
-
-def make(*, slot: int = 3, **setup: Any) -> Iterator[Worker]:
-    read_fd, write_fd = os.pipe()
-    new_worker = Worker(
-        SimpleNamespace(slot=slot, control_fd=read_fd, reaper_fd=None, setup=setup, say=print)
-    )
-    yield new_worker
-    new_worker.close()
-    os.close(read_fd)
-    os.close(write_fd)
-
-
-@pytest.fixture
-def worker() -> Iterator[Worker]:
-    yield from make()
+from tests.play.workers import one_worker
 
 
 @pytest.fixture
 def parallel_worker() -> Iterator[Worker]:
-    yield from make(workers=4)
+    with one_worker(slot=3, workers=4) as worker:
+        yield worker
 
 
 def filler(code: str, *flags: str, **settings: Any) -> Player:
@@ -77,17 +62,6 @@ def sent_lines(log: Path, code: str) -> list[str]:
     return matching_lines
 
 
-@pytest.mark.parametrize("size", [2, 25])
-@pytest.mark.parametrize("scorer", ["internal", "players"])
-@pytest.mark.slow
-def test_smallest_and_largest_board_are_played_to_the_end(
-    worker: Worker, size: int, scorer: str
-) -> None:
-    result = play(worker, filler("a"), filler("b"), board_size=size, scorer=scorer, komi=0.5)
-    assert result.score == ("W+0.5" if size == 2 else "B+24.5")
-    assert result.reason == "score"
-
-
 def test_reused_engine_is_prepared_for_each_game(worker: Worker, tmp_path: Path) -> None:
     pids, log = tmp_path / "pids", tmp_path / "log"
     reused = filler(
@@ -116,7 +90,7 @@ def test_reused_engine_is_prepared_for_each_game(worker: Worker, tmp_path: Path)
 def test_worker_that_was_added_to_a_run_of_one_game_at_a_time_has_a_slot(
     slot: int, shown: str
 ) -> None:
-    for worker in make(slot=slot, workers=1):
+    with one_worker(slot=slot, workers=1) as worker:
         player = Player(
             "a",
             (
@@ -147,15 +121,11 @@ def test_game_id_and_slot_are_in_the_environment(parallel_worker: Worker) -> Non
 @pytest.mark.parametrize(
     ("flags", "outcome", "reason"),
     [
-        (["--crash-on", "genmove:3"], "void", "crash"),
         (["--hang-on", "genmove:3"], "void", "hang"),
-        (["--garbage-on", "play:2"], "void", "protocol"),
         (["--fail", "genmove:out of memory"], "win", "refused"),
         # The game is over, but the engine is out of step.
         (["--hang-on", "final_score"], "win", "score"),
-        (["--garbage-on", "final_score"], "win", "score"),
         (["--cpu-time", "1", "--hang-on", "gomill-cpu_time"], "win", "score"),
-        (["--crash-on", "final_score"], "win", "score"),
     ],
 )
 @pytest.mark.slow
@@ -168,13 +138,6 @@ def test_reused_engine_that_failed_is_replaced(
     assert (result.outcome, result.reason) == (outcome, reason)
     play(worker, reused, filler("new"), id="h", scorer="players")
     assert len(pids.read_text().split()) == 2
-
-
-@pytest.mark.slow
-def test_engine_that_oversteps_its_clock_loses_on_time(worker: Worker) -> None:
-    slow = filler("slow", "--overstep", "300", time_control="0+25/1")
-    result = play(worker, slow, filler("b"), hang_timeout=60)
-    assert (result.score, result.reason, result.faulty) == ("W+T", "time", 0)
 
 
 def test_clocks_go_through_a_whole_game(worker: Worker, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,18 +15,11 @@ from ringmaster.model.jobs import CheckJob, GameJob, GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, GameResult
 from ringmaster.play.worker import Worker
-from tests.play.workers import one_worker
 from tests.program import ENGINE
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="is tested with Linux's /proc")
 
 MB = 1_000_000
-
-
-@pytest.fixture
-def worker() -> Iterator[Worker]:
-    with one_worker("tests/engines") as new_worker:
-        yield new_worker
 
 
 def uci(code: str, *flags: str, **settings: Any) -> Player:
@@ -64,8 +56,8 @@ def test_engine_above_its_limit_loses_and_the_result_names_it(
 
 
 def test_limits_hold_for_each_game_of_a_kept_process(worker: Worker) -> None:
-    steady = uci("steady", "--burn=0.015", "--plies=40", max_cpu=0.6)
-    for _ in range(3):
+    steady = uci("steady", "--burn=0.015", "--plies=40", max_cpu=0.5)
+    for _ in range(2):
         # twenty moves of 0.015 s
         assert play(worker, steady, uci("other", "--plies=40")).reason == "mate"
     assert signal.getitimer(signal.ITIMER_REAL)[1] > 0

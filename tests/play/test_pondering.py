@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ringmaster.model.jobs import GameJob, GameSettings
 from ringmaster.model.players import Player
-from ringmaster.model.results import GameResult
 from ringmaster.model.time_control import TimeControl
 from ringmaster.play.worker import Worker
+from tests.play import test_faults as faults
 from tests.play.test_faults import uci
-from tests.play.test_kept_engines import make, sent_lines
+from tests.play.test_kept_engines import sent_lines
 
 CLOCK = TimeControl.parse("10+0.1")
 
 
-@pytest.fixture
-def worker() -> Iterator[Worker]:
-    yield from make()
-
-
-def play(worker: Worker, *players: Player, log: Path | None = None, **settings: Any) -> GameResult:
-    job = GameJob(
-        "g",
-        (players[0], players[1]),
-        GameSettings("chess", **{"hang_timeout": 5.0, **settings}),
-        transcript=None if log is None else str(log),
-    )
-    result = worker.run(job)
-    assert isinstance(result, GameResult)
-    return result
+play = functools.partial(faults.play, hang_timeout=5.0)
 
 
 def ponderer(code: str, *flags: str, **settings: Any) -> Player:

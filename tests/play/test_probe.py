@@ -64,16 +64,12 @@ def test_engine_that_fails_with_requests_in_flight_gets_one_at_a_time(
     assert facts["moved"] == [True, False]
 
 
-def test_searches_are_requested_one_at_a_time(worker: Worker, positions: Path) -> None:
-    facts = probe(worker, positions, score=DEPTH)
-    assert (facts["in_flight"], facts["problem"]) == (1, "")
-
-
 @pytest.mark.slow
 def test_searches_get_a_new_process_for_each_shard_unless_the_control_file_says_otherwise(
     worker: Worker, positions: Path
 ) -> None:
     facts = probe(worker, positions, score=DEPTH)
+    assert (facts["in_flight"], facts["problem"]) == (1, "")
     assert (facts["apply"], facts["repeatable"], facts["moved"]) == ("restart", True, [True, False])
     assert probe(worker, positions, score=DEPTH, apply="newgame")["apply"] == "newgame"
     assert probe(worker, positions, score=DEPTH, options=[])["apply"] == "restart"

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
+from typing import Any
 
 import psutil
 
@@ -13,14 +14,14 @@ from ringmaster.play.worker import Worker
 
 
 @contextmanager
-def one_worker(engines: str) -> Iterator[Worker]:
+def one_worker(engines: str = "tests/engines", *, slot: int = 0, **setup: Any) -> Iterator[Worker]:
     """A worker that leaves no process behind.
 
     engines  a text in the command lines of its engines
     """
     read_fd, write_fd = os.pipe()
     new_worker = Worker(
-        SimpleNamespace(slot=0, control_fd=read_fd, reaper_fd=None, setup={}, say=print)
+        SimpleNamespace(slot=slot, control_fd=read_fd, reaper_fd=None, setup=setup, say=print)
     )
     yield new_worker
     new_worker.close()

@@ -1,11 +1,9 @@
 """Games that were played are judged again by rules and readers that are not
-ringmaster's: python-chess for chess, cshogi for shogi, sgfmill for Go."""
+ringmaster's: python-chess for chess, sgfmill for Go."""
 
 from __future__ import annotations
 
 import io
-from collections import Counter
-from typing import Any
 
 import chess
 import chess.pgn
@@ -56,46 +54,6 @@ def _chess_is_over(board: chess.Board) -> bool:
         or board.is_repetition(3)
         or board.halfmove_clock >= 100
     )
-
-
-def judge_shogi(game: Game, record: str) -> None:
-    """Assert the same of a CSA record."""
-    import cshogi
-    import cshogi.CSA
-
-    parsed: Any = cshogi.CSA.Parser.parse_str(record)
-    (read,) = parsed if isinstance(parsed, list) else [parsed]
-    board = cshogi.Board(read.sfen)
-    assert read.names == [game.black, game.white]
-    seen: Counter[str] = Counter([_without_number(board)])
-    moves = list(read.moves)
-    first = len(moves) - game.plies
-    assert first >= 0
-    for ply, move in enumerate(moves):
-        legal = list(board.legal_moves)
-        assert ply < first or legal, f"{game.id} went on at ply {ply}, after mate"
-        assert move in legal
-        board.push(move)
-        seen[_without_number(board)] += 1
-        assert seen[_without_number(board)] < 4 or ply == len(moves) - 1
-    reason = game.reason
-    mated = not list(board.legal_moves)
-    if reason == "mate":
-        assert mated
-        assert game.score == ("0-1" if board.turn == cshogi.BLACK else "1-0")
-    else:
-        assert not mated, f"{game.id}: {reason}"
-    if reason in ("repetition", "perpetual check"):
-        assert seen[_without_number(board)] == 4
-    else:
-        assert seen[_without_number(board)] < 4
-    if reason == "declaration":
-        assert board.is_nyugyoku()
-        assert game.score == ("1-0" if board.turn == cshogi.BLACK else "0-1")
-
-
-def _without_number(board: Any) -> str:
-    return str(board.sfen()).rsplit(" ", 1)[0]
 
 
 def judge_go(game: Game, record: str, *, area: bool) -> None:

@@ -27,7 +27,7 @@ players = {{
     "clock": Player("{engine}", nodes=500, time_control="60+1", options={{"Hash": 1}}),
 }}
 openings = Openings("{book}", order="random")
-matchups = [Matchup("sf", "clock", number_of_games=60)]
+matchups = [Matchup("sf", "clock", number_of_games=24)]
 """
 SHOGI = """
 competition_type = "playoff"
@@ -65,7 +65,7 @@ def played(folder: Path, source: str, **values: str) -> list[tuple[Game, BoardGa
     return boards
 
 
-def test_every_position_of_sixty_chess_games_is_right(tmp_path: Path) -> None:
+def test_every_position_of_chess_games_is_right(tmp_path: Path) -> None:
     book = str(FILES / "openings.epd")
     games = played(tmp_path, CHESS, engine=engine("stockfish"), book=book)
     for (game, board), shown in zip(games, play(b for _, b in games), strict=True):

@@ -95,7 +95,7 @@ board_size = 9
 komi = 6.5
 scorer = "{scorer}"
 matchups = [
-    Matchup("l1", "l2", alternating=True, number_of_games=4),
+    Matchup("l1", "l2", alternating=True, number_of_games=2),
     Matchup("l1", "l2", id="fixed", handicap=3, number_of_games=1),
     Matchup("l1", "l2", id="free", handicap=3, handicap_style="free", number_of_games=1),
 ]
@@ -104,7 +104,7 @@ matchups = [
         "2",
     )
     games = [sgf.Sgf_game.from_string(text) for text in records(control)]
-    assert len(games) == 6
+    assert len(games) == 4
     for game in games:
         assert game.get_size() == 9
         assert re.fullmatch(r"[BW]\+(\d+(\.5)?|R)", game.root.get("RE"))
@@ -147,26 +147,17 @@ matchups = [Matchup("sf", "gl", number_of_games=4)]
     assert alive("stockfish", "glaurung") == []
 
 
-@pytest.mark.parametrize(
-    ("name", "option", "limit"),
-    [
-        ("glaurung", "Mobility (Endgame)", "depth=3"),
-        ("toga2", "Piece Activity", "depth=3"),
-    ],
-)
-def test_options_of_a_real_engine_are_tuned(
-    tmp_path: Path, name: str, option: str, limit: str
-) -> None:
-    command = engine(name)
+def test_options_of_a_real_engine_are_tuned(tmp_path: Path) -> None:
+    toga2 = engine("toga2")
     control = play(
         tmp_path,
         f"""
 competition_type = "spsa"
 game = "chess"
-players = {{"e": Player("{command}", {limit}, options={{"OwnBook": False, "Hash": 4}})}}
+players = {{"e": Player("{toga2}", depth=3, options={{"OwnBook": False, "Hash": 4}})}}
 player = "e"
 parameters = [
-    Parameter("{option}", start=50, min=0, max=200, c_end=40, r_end=0.05, integer=True),
+    Parameter("Piece Activity", start=50, min=0, max=200, c_end=40, r_end=0.05, integer=True),
 ]
 openings = Openings("{Path("controlfiles/openings.epd").resolve()}", order="random")
 number_of_games = 16
@@ -178,14 +169,14 @@ number_of_games = 16
     assert shown(control)["games"] == {"completed": 16, "void": 0, "in_progress": 0, "total": 16}
     assert not any(game.is_forfeit for game in ringmaster.load(control).games)
     log = (control.with_suffix(".gtplogs") / "1a.log").read_text()
-    values = re.findall(rf"> setoption name {re.escape(option)} value (\d+)", log)
+    values = re.findall(r"> setoption name Piece Activity value (\d+)", log)
     # the check of the whole range comes first
     assert len(values) >= 2
     assert int(values[-2]) != int(values[-1])
-    assert alive(name) == []
+    assert alive("toga2") == []
 
 
-@pytest.mark.parametrize("name", ["stockfish", "fairy-stockfish", "toga2", "ethereal-chess"])
+@pytest.mark.parametrize("name", ["stockfish", "toga2"])
 def test_engine_passes_its_check_and_loses_no_game_on_time(tmp_path: Path, name: str) -> None:
     command = engine(name)
     control = play(
@@ -220,13 +211,13 @@ players = {{
 board_size = 9
 komi = 7.5
 scorer = "internal"
-matchups = [Matchup("gnugo", "demo", number_of_games=4, alternating=True)]
+matchups = [Matchup("gnugo", "demo", number_of_games=2, alternating=True)]
 """,
         "-j",
         "2",
     )
     (matchup,) = shown(control)["matchups"]
-    assert matchup["wins"][0] >= 3
+    assert matchup["wins"][0] == 2
     assert matchup["forfeits"] == [0, 0]
     assert alive("gnugo") == []
 

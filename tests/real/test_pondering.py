@@ -65,7 +65,7 @@ matchups = [Matchup("sf", "et", number_of_games=2)]
 
 @pytest.mark.parametrize(
     ("name", "threads"),
-    [("glaurung", "Threads"), ("toga2", "Number of Threads"), ("fairy-stockfish", "Threads")],
+    [("glaurung", "Threads"), ("toga2", "Number of Threads")],
 )
 def test_one_side_ponders(tmp_path: Path, name: str, threads: str) -> None:
     path, stockfish = engine(name), engine("stockfish")
@@ -88,25 +88,3 @@ matchups = [Matchup("x", "sf", number_of_games=2)]
     assert set(commands(control, "go ponder")) == {"x"}
     assert shown(control)["matchups"][0]["forfeits"] == [0, 0]
     assert alive(name, "stockfish") == []
-
-
-def test_variant_is_set_and_chess960_is_started(tmp_path: Path) -> None:
-    from ringmaster.engines.engine import Limits
-    from ringmaster.engines.process import Surroundings
-    from ringmaster.engines.uci import UciEngine
-    from ringmaster.model.jobs import GameSettings, Opening
-    from ringmaster.model.players import Player
-
-    fairy = Player("f", (engine("fairy-stockfish"),), protocol="uci", nodes=200)
-    fairy_engine = UciEngine(fairy, Surroundings({}))
-    fairy_engine.launch()
-    try:
-        for variant in ("crazyhouse", "chess960", "xiangqi", "standard"):
-            settings = GameSettings("chess", variant=variant)
-            assert fairy_engine.check(settings) == []
-            fairy_engine.start_game(settings, Opening(), 0)
-            assert len(fairy_engine.think(0, Limits(10.0, nodes=200)).move) >= 4
-        (problem,) = fairy_engine.check(GameSettings("chess", variant="marsian"))
-        assert "marsian" in str(problem)
-    finally:
-        fairy_engine.end(patience=0.2)

@@ -17,10 +17,6 @@ pytestmark = pytest.mark.real
 GAMES = {
     "chess": ("stockfish", 'nodes=2000, options={"Hash": 16}'),
     "go": ("gnugo --mode=gtp --level=1", ""),
-    "shogi": (
-        "gpsusi --node-count-hard-limit 2000 -N 1 --memory-use-percent 2",
-        'time_control="600+60byo"',
-    ),
 }
 SOURCE = """
 competition_type = "playoff"

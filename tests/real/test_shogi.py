@@ -96,13 +96,3 @@ def test_gpsshogi_plays_and_kif_records_are_verified(tmp_path: Path) -> None:
         other = KIF.Parser.parse_str(text)
         verify(usi(other.moves), score, reason)
         assert [m.move.to_usi() for m in Record.from_kif_str(text).moves] == usi(other.moves)
-
-
-def test_increment_with_byo_yomi_is_played_against_gpsshogi_which_has_byo_yomi_alone(
-    tmp_path: Path,
-) -> None:
-    # gpsusi ends at binc, and is not sent it; Fairy-Stockfish is sent all
-    gps = GPS.format(gps=engine("gpsusi"))
-    both = f'"both": Player("{engine("fairy-stockfish")}", time_control="600+1+5byo", nodes=100),'
-    control = play(tmp_path, 'Matchup("gps", "both", number_of_games=2)', f"{gps} {both}")
-    assert {reason for _, reason in results_of(control).values()} <= {"resignation", "mate"}

@@ -1,5 +1,5 @@
-"""Test whether an engine obeys its protocol (`ringmaster check`).
+"""Test whether an engine obeys its protocol, for `check` and before the first game.
 
-`examine` runs all tests of an engine: those of `check_uci` over UCI and USI, those of `check_gtp`
-over GTP.  `first_tests` has the short tests before the first game of a competition.
+`examination` says which tests run when, `check_uci` and `check_gtp` have the tests, and `effects`
+tests whether the options of a tune change anything.
 """

@@ -1,46 +1,31 @@
-"""One engine under test: its process, its findings, and dialogues that always end."""
+"""One engine under test: its process, its findings, and searches that always end."""
 
 from __future__ import annotations
 
-import itertools
 import os
-import re
+import select
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ringmaster.engines.channel import Exchange, Transcript
 from ringmaster.engines.engine import Engine, start_timeout
-from ringmaster.engines.uci_messages import (
-    LONG_MATE,
-    OptionDeclaration,
-    read_info,
-    read_pv,
-    score_line,
-)
+from ringmaster.engines.uci_messages import Go, OptionDeclaration, read_info, score_line
 from ringmaster.errors import EngineNotStarted, EngineTimeout
 from ringmaster.games.clean_text import one_line
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import Player
 from ringmaster.model.results import Finding, Problem
-from ringmaster.play.compliance.positions import UCI, CheckPosition, Dialect
+from ringmaster.play.compliance.positions import CheckPosition, positions_for
 
 DETAIL, WIDTH = 300, 160  # characters of a finding's detail and of a protocol line in a finding
-MOST_FAULTS = 5  # faults of one kind that are reported
 SENT, RECEIVED = 3, 4  # lines kept of each request and of each answer in the transcript's tail
-#: Lines kept of a handshake and bytes of each read, lines kept of an answer, bytes of a line.
-HANDSHAKE_LINES, HANDSHAKE_BYTES, ANSWER_LINES, LINE_BYTES = 5000, 1 << 18, 200, 4096
+#: Lines kept of a handshake, info lines kept of a search, bytes kept of a line and of a read.
+HANDSHAKE_LINES, INFO_LINES, LINE_BYTES, READ_BYTES = 5000, 200, 4096, 1 << 18
 
-_NUMBER = re.compile(r"[+-]?\d{1,15}")
-#: The words of an info line behind which there are no numbers.
-_FREE_TEXT = re.compile(r"(?<!\S)(?:pv|string)(?!\S)")
-_COUNTS = ("depth", "seldepth", "time", "nodes", "nps", "hashfull", "tbhits", "multipv")
-
-#: Protocol lines; the text of a fault with the lines that show it.
 Lines = tuple[str, ...]
-Fault = tuple[str, Lines]
 Status = Literal["pass", "skip", "warn", "fail"]
 
 
@@ -53,8 +38,9 @@ class Patience:
     quiet: float = 0.05  # for unexpected lines
     idle: float = 0.2  # of a search without a limit
     quit: float = 2.0  # from `quit` to the end of the process
+    clock: float = 0.4  # the longest time limit of a search
+    limits: float = 30.0  # for all searches with the player's limits
     whole: float = 60.0  # for all tests; starts of the engine are not counted
-    starts: float = 20.0  # for all starts; after this, optional tests are left out
 
 
 class TranscriptTail:
@@ -62,148 +48,64 @@ class TranscriptTail:
 
     def __init__(self, full: Transcript | None = None) -> None:
         self._full = full
-        #: Lines of the handshake, collected while `is_opening`.
         self.handshake: list[str] = []
         self.is_opening = True
         self.turns: deque[tuple[list[bytes], deque[bytes]]] = deque(maxlen=2)
 
     def note(self, code: str, direction: str, data: bytes) -> None:
-        """Record lines; direction is ">", "<" or "!" (standard error)."""
+        """Record lines; see channel.Transcript."""
         if self._full is not None:
             self._full.note(code, direction, data)
         if direction == ">":
             self.turns.append((data.split(b"\n")[-SENT:], deque(maxlen=RECEIVED)))
         elif direction == "<":
             if self.is_opening and len(self.handshake) < HANDSHAKE_LINES:
-                text = data[:HANDSHAKE_BYTES].decode("utf-8", "replace")
+                text = data[:READ_BYTES].decode("utf-8", "replace")
                 self.handshake += [line.strip() for line in text.split("\n")]
             if self.turns:
                 # a flood is cut before it is split
                 self.turns[-1][1].extend(data[-RECEIVED * LINE_BYTES :].split(b"\n"))
 
-    def evidence(self) -> tuple[str, ...]:
+    def evidence(self) -> Lines:
         """Return the last two requests and answers, with "> " or "< " before each line."""
         return tuple(
-            f"{mark} {_text(line, WIDTH)}"
+            f"{mark} {one_line(line[:LINE_BYTES].decode('utf-8', 'replace'), WIDTH)}"
             for turn in self.turns
             for mark, lines in zip("><", turn, strict=True)
             for line in lines
         )
 
 
-def _text(line: bytes, limit: int = 100) -> str:
-    return one_line(line[: 4 * limit].decode("utf-8", "replace"), limit)
+class Search(Go):
+    """A search that keeps its last info lines.
 
-
-class Info:
-    """One info line.
-
-    score, mate  as `read_score` returns them
-    sign         of the score or mate; 0: neither
-    problem      an unreadable part, or ""
-    """
-
-    def __init__(self, line: bytes) -> None:
-        head = _FREE_TEXT.split(line.decode("utf-8", "replace"))[0]
-        self.counts = read_info(head.encode())
-        self.score, self.mate = self.counts.get("score"), self.counts.get("mate")
-        # "mate 0": the side to move has been mated
-        value = self.score or 0 if self.mate is None else self.mate or -1
-        self.sign = (value > 0) - (value < 0)
-        self.pv = read_pv(line)
-        self.problem = _unreadable(head.split(), self.counts)
-
-    def __str__(self) -> str:
-        """Return the score as the protocol writes it."""
-        if self.mate is None:
-            return f"cp {self.score}"
-        return "mate " + {LONG_MATE: "+", -LONG_MATE: "-"}.get(self.mate, str(self.mate))
-
-
-def _unreadable(words: list[str], numbers: dict[str, int]) -> str:
-    for word, value in itertools.zip_longest(words, words[1:], fillvalue=""):
-        if word in _COUNTS and not _NUMBER.fullmatch(value):
-            return f"{word} {one_line(value, 20)!r} is no number"
-    if "score" in words and not {"score", "mate"} & numbers.keys():
-        value = " ".join(words[words.index("score") + 1 :][:2])
-        return f"score {one_line(value, 30)!r} is neither cp nor mate"
-    return ""
-
-
-class Dialogue(Exchange):
-    """A request, and the lines up to the one that ends the answer.
-
-    ends   beginnings of the line that ends the answer
-    lines  the last lines before it
-    last   the line that ended the answer, "" until then
-    ms     from the last byte of the request to the end of the answer
-    """
-
-    def __init__(self, request: str, *ends: bytes) -> None:
-        self.request = request.encode()
-        self._ends = ends
-        self.lines = deque[bytes](maxlen=ANSWER_LINES)
-        self.last = ""
-        self.ms = 0.0
-
-    def feed(self, line: bytes) -> bool:
-        line = line.lstrip()
-        if line.startswith(self._ends):
-            self.last = _text(line, 200)
-        elif line.strip():
-            self.lines.append(line[:LINE_BYTES])
-        return self.last != ""
-
-    def texts(self) -> list[str]:
-        """Return the lines that are no info lines."""
-        return [_text(line) for line in self.lines if not line.startswith(b"info")]
-
-
-class Search(Dialogue):
-    """A search.
-
+    ms           from the last byte of the request to the move
     was_stopped  whether the engine ignored its limit until `stop`
-    over, late   ms beyond the allowed time (negative: in time), and whether games allow less
     """
 
-    was_stopped = late = False
-    over = 0.0
+    was_stopped = False
+    ms = 0.0
 
     def __init__(self, position: CheckPosition, go: str) -> None:
-        super().__init__(f"position {position.arguments}\n{go}\n", b"bestmove")
+        super().__init__(f"position {position.arguments}\n{go}\n".encode())
+        self.infos = deque[bytes](maxlen=INFO_LINES)
 
-    @property
-    def bestmove(self) -> str:
-        return "".join(self.last.split()[1:2])[:40]
-
-    @property
-    def ponder(self) -> str:
-        return "".join(self.last.partition(" ponder ")[2].split()[:1])[:40]
-
-    @property
-    def infos(self) -> list[Info]:
-        """The last info lines; a line that was cut is left out."""
-        return [Info(x) for x in self.lines if x.startswith(b"info") and len(x) < LINE_BYTES]
+    def take(self, lines: bytes) -> bytes | None:
+        for line in lines[-READ_BYTES:].split(b"\n"):
+            if line.startswith(b"info ") and not line.startswith(b"info string"):
+                self.infos.append(line[:LINE_BYTES])
+        return super().take(lines)
 
     def most(self, name: str) -> int | None:
         """Return the highest count of a name in the info lines, or None."""
-        return max((i.counts[name] for i in self.infos if name in i.counts), default=None)
+        counts = map(read_info, self.infos)
+        return max((numbers[name] for numbers in counts if name in numbers), default=None)
 
-    def reached(self, name: str) -> str:
-        """Return the nodes or the depth of the search in words."""
-        count = self.most(name)
-        if count is None:
-            return f"without reporting its {name}"
-        return f"{count:,} nodes" if name == "nodes" else f"to depth {count}"
-
-    def final_info(self) -> Info | None:
-        """Return the last info line with a score of the best line, if possible an exact score."""
-        info = Info(score_line(b"\n".join(self.lines)))
-        return None if info.score is None and info.mate is None else info
-
-
-#: A position; None: the middlegame.
-Where = CheckPosition | None
+    def score(self) -> int | None:
+        """Return the mover's score or mate (its sign counts), None without one."""
+        numbers = read_info(score_line(b"\n".join(self.infos)))
+        # "mate 0": the side to move has been mated
+        return numbers["mate"] or -1 if "mate" in numbers else numbers.get("score")
 
 
 @dataclass
@@ -213,30 +115,29 @@ class EngineCheck:
     player: Player
     settings: GameSettings
     make: Callable[[], Engine]  # returns the engine, not launched
-    tail: TranscriptTail
-    patience: Patience
-    dialect: Dialect = UCI
+    tail: TranscriptTail = field(default_factory=TranscriptTail)
+    patience: Patience = field(default_factory=Patience)
+    is_trial: bool = False  # before a first game, where every fault is a warning
     name: str = ""  # of the test that runs
-    matters: bool = False  # whether games depend on this test
     findings: list[Finding] = field(default_factory=list)
     stderr: list[str] = field(default_factory=list)
     complaints: list[Problem] | None = None  # of the first process about settings; None before it
     handshake_seconds: float = 0.0
     setup_seconds: float = 0.0
     starting: float = 0.0  # seconds of all starts
-    over: float = 0.0  # the longest overstepping in ms of a limit that the games have
+    over_ms: float = 0.0  # the longest overstepping of a time limit
     move_seconds: float = 0.0  # of a move in games; 0: unknown
-    usable: dict[str, str] = field(default_factory=dict)  # `go` commands with a limit that it obeys
     options: dict[str, OptionDeclaration] = field(default_factory=dict)  # by casefolded name
-    is_repeatable: bool = True
-    needs_restart: bool = False  # whether a new process answered after the old one broke down
-    grows: bool = False  # whether memory grew from game to game
     #: The load of the machine in the minute before the check.
     load: float = field(default_factory=lambda: os.getloadavg()[0])
     processors: int = os.cpu_count() or 1
     running: Engine | None = None
 
-    # the process
+    def __post_init__(self) -> None:
+        self.positions = positions_for(self.player, self.settings)
+        #: A `go` command for a short search; some engines crash on a limit that they do not know.
+        is_usi = self.player.protocol == "usi"
+        self.quick = "go btime 0 wtime 0 byoyomi 100" if is_usi else "go movetime 60"
 
     def engine(self) -> Engine:
         """Return the engine, set up; start it if there is no process.
@@ -247,14 +148,9 @@ class EngineCheck:
             return self.running
         self.drop()
         self.tail.turns.clear()
-        former, self.running = self.running, self.make()
-        self.running.takes_one_command = former is not None and former.takes_one_command
+        self.running = self.make()
         start = time.monotonic()
         self.running.launch(self.tail, timeout=start_timeout(self.settings, self.player))
-        if self.running.remarks:
-            # measure a second start: the remark took time
-            self.drop()
-            return self.engine()
         ready = time.monotonic()
         self.tail.is_opening = False
         complaints = self.running.check(self.settings)
@@ -277,8 +173,7 @@ class EngineCheck:
     # findings; `name` is that of the test that runs, unless given
 
     def note(self, status: Status, detail: str = "", name: str = "", shown: Lines = ()) -> None:
-        detail = one_line(detail, DETAIL)
-        self.findings.append(Finding(status, name or self.name, detail, shown))
+        self.findings.append(Finding(status, name or self.name, one_line(detail, DETAIL), shown))
 
     def judge(
         self,
@@ -294,35 +189,19 @@ class EngineCheck:
 
         matters   whether the fault would spoil games ("fail", else "warn")
         exchange  protocol lines that show it; None: the last ones
-        is_late   whether a busy machine may be the cause; then it is only a warning
+        is_late   whether a busy machine may be the cause; then there is no verdict
         """
         if not fault:
             return self.note("pass", detail, name)
+        if is_late and self.load > self.processors:
+            busy = f"the machine is busy: a load of {self.load:.1f} on {self.processors}"
+            return self.note("skip", f"{fault} ({busy})", name)
         if exchange is None:
             exchange = self.tail.evidence()
             if self.running is not None and not self.running.is_usable():
                 stderr = self.running.last_words().splitlines()[-3:]
                 exchange += tuple(f"! {one_line(line, WIDTH)}" for line in stderr)
-        if is_late and self.is_busy:
-            matters = False
-            fault += f" (the machine is busy: a load of {self.load:.1f} on {self.processors})"
-        self.note("fail" if matters else "warn", fault, name, exchange)
-
-    def judge_all(
-        self, faults: Sequence[Fault], detail: str, name: str = "", *, matters: bool = False
-    ) -> None:
-        """Record the first faults, or a passed test if there are none and there is a detail."""
-        more = f"and {len(faults) - MOST_FAULTS} more"
-        rest = [(more, ())] if len(faults) > MOST_FAULTS else []
-        for fault, exchange in [*faults[:MOST_FAULTS], *rest]:
-            self.judge(fault, "", name, matters=matters, exchange=exchange)
-        if detail and not faults:
-            self.note("pass", detail, name)
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether the load is higher than the number of processors."""
-        return self.load > self.processors
+        self.note("fail" if matters and not self.is_trial else "warn", fault, name, exchange)
 
     @property
     def margin_ms(self) -> float:
@@ -332,97 +211,83 @@ class EngineCheck:
 
     # dialogues; all raise EngineError
 
-    def converse(self, dialogue: Dialogue, seconds: float | None = None) -> Dialogue:
-        """Carry out a dialogue (None: hang_timeout), and return it."""
-        seconds = seconds or self.settings.hang_timeout
-        dialogue.ms = self.engine().channel.converse(dialogue, seconds) / 1e6
-        return dialogue
-
-    def is_answered(self, dialogue: Dialogue, seconds: float) -> bool:
-        """Carry out a dialogue; return whether the answer came in time.
+    def converse(self, exchange: Exchange, seconds: float) -> float | None:
+        """Carry out an exchange; return its milliseconds, None without an answer in time.
 
         The process stays in use.
         """
         channel = self.engine().channel
         try:
-            self.converse(dialogue, seconds)
+            return channel.converse(exchange, seconds) / 1e6
         except EngineTimeout:
             channel.has_failed = False
-        return dialogue.last != ""
+            return None
 
-    def begin_search(self, go: str, seconds: float, position: Where = None) -> Search:
-        """Search for some seconds; the search may go on afterwards."""
-        self.engine().channel.discard_input()
-        search = Search(position or self.dialect.middlegame, go)
-        self.is_answered(search, seconds)
-        return search
+    def stop(self, search: Search) -> float | None:
+        """Stop a search; return the milliseconds until its move.
 
-    def is_stopped(self, search: Search) -> bool:
-        """Stop a search, or end the process; `ms` is then the time since `stop`."""
+        Ends the process and returns None without a move in time.
+        """
         search.request, search.was_stopped = b"stop\n", True
-        if not self.is_answered(search, self.patience.stop):
+        ms = self.converse(search, self.patience.stop)
+        if ms is None:
             self.drop()
-        return search.last != ""
+        return ms
 
-    def search(self, go: str, allowed: float | None = None, position: Where = None) -> Search:
+    def search(
+        self,
+        go: str,
+        position: CheckPosition | None = None,
+        allowed: int = 0,
+        *,
+        new_game: bool = True,
+    ) -> Search:
         """Search, with `stop` after `patience.search` and `allowed` ms.
+
+        position  None: the middlegame
+        new_game  whether to begin a game: a filled hash table would give the answer at once
 
         Raises EngineTimeout when the engine ignores `stop`, too.
         """
-        seconds = self.patience.search + (allowed or 0) / 1000
-        search = self.begin_search(go, seconds, position)
-        if not search.last:
-            if not self.is_stopped(search):
+        seconds = self.patience.search + allowed / 1000
+        if new_game:
+            self.new_game()
+        self.engine().channel.discard_input()
+        search = Search(position or self.positions[0], go)
+        ms = self.converse(search, seconds)
+        if ms is None:
+            ms = self.stop(search)
+            if ms is None:
                 late = f"no bestmove after {go!r} in {seconds:g} s, nor after 'stop'"
                 raise EngineTimeout(f"{late} in {self.patience.stop:g} s", self.player.code)
-            search.ms += 1000 * seconds
-        if allowed is not None:
-            search.over = search.ms - allowed
-            search.late = search.was_stopped or search.over > self.margin_ms
+            ms += 1000 * seconds
+        search.ms = ms
         return search
 
-    def new_game(self, *moves: str) -> float:
-        """Begin a game as in a match, with some moves played; return the milliseconds."""
-        start, engine = time.monotonic(), self.engine()
+    def new_game(self, *moves: str) -> None:
+        """Begin a game as in a match, with some moves played."""
+        engine = self.engine()
         engine.end_game("draw")
         engine.checked_for = None
         engine.start_game(self.settings, Opening(moves=moves), 0)
-        return 1000 * (time.monotonic() - start)
 
-    def search_in_new_game(
-        self, go: str, allowed: float | None = None, position: Where = None
-    ) -> Search:
-        """Search in a game of its own: a filled hash table would give the answer at once.
+    def judge_silence(self, name: str, *, matters: bool = False) -> None:
+        """Judge output without a request."""
+        channel = self.engine().channel
+        select.select([channel.process.stdout_fd], [], [], self.patience.quiet)
+        text = one_line(channel.unasked().decode("utf-8", "replace"), 100)
+        fault = f"the engine also prints {text!r}" if text else ""
+        self.judge(fault, name=name, matters=matters)
 
-        After a late answer the better of two tries counts: the machine may have been busy.
-        """
-        self.new_game()
-        search = self.search(go, allowed, position)
-        if not search.late or search.was_stopped:
-            return search
-        self.new_game()
-        return min(search, self.search(go, allowed, position), key=lambda s: s.ms)
-
-    def unexpected_lines(self) -> list[str]:
-        """Return lines that the engine prints without a request."""
-        dialogue = Dialogue("")
-        self.is_answered(dialogue, self.patience.quiet)
-        rest = self.engine().channel.unasked().splitlines()[:2]
-        return [_text(line) for line in (*dialogue.lines, *rest)]
-
-    # limits that the engine is known to obey
-
-    @property
-    def quick(self) -> str:
-        """A `go` command for a search of about 50 ms."""
-        limits = ("nodes", "movetime", "depth", "clock")
-        return next((self.usable[name] for name in limits if name in self.usable), "go movetime 60")
-
-    @property
-    def deep(self) -> str:
-        """A `go` command for a search that sees a mate in two moves."""
-        if "movetime" in self.usable:
-            return "go movetime 300"
-        if "nodes" in self.usable:
-            return f"go nodes {6 * int(self.usable['nodes'].split()[-1])}"
-        return self.dialect.go(6000, 6000) if "clock" in self.usable else self.quick
+    def try_quit(self) -> None:
+        """Judge whether the process ends after `quit`."""
+        seconds = self.patience.quit
+        self.engine().channel.send(b"quit\n", seconds)
+        assert self.running is not None
+        process = self.running.channel.process
+        if not process.wait(seconds):
+            self.judge(f"the engine has not exited after {seconds:g} s")
+        else:
+            status = process.exit_status()
+            self.judge("" if status == "status 0" else f"the engine exits with {status}")
+        self.drop()

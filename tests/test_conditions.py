@@ -210,19 +210,10 @@ def test_void_games_and_failed_checks_give_no_engine_facts() -> None:
     assert "wrong" not in text_of(conditions)
 
 
-def test_conditions_are_stored_or_read_from_results() -> None:
+def test_conditions_are_stored() -> None:
     competition = events()["spsa"]
     store = memory_store()
-    job = competition.next_job()
-    usage = (EngineUsage("One"), EngineUsage("Two"))
-    with store.transaction() as transaction:
-        transaction.store_result(job.ticket, GameResult(job.id, 0, "draw", usage=usage))
     conditions = ReportedConditions(competition)
-    conditions.restore(store)
-    assert {code: row[0] for code, row in rows_of(conditions).items() if code in "ab"} == {
-        "a": "One",
-        "b": "Two",
-    }
     conditions.take_check(CheckResult("check-c", "c", "Three", hash=8))
     with store.transaction() as transaction:
         transaction.set_value(NOTE, conditions.as_note())

@@ -597,27 +597,17 @@ def test_final_positions_of_shogi_are_sfen_whatever_the_records_are(tmp_path: Pa
 
 def test_file_of_a_game_goes_before_its_part_of_the_collected_file(control: Path) -> None:
     control.with_suffix(".games").mkdir()
-    (control.with_suffix(".games") / "0_0.pgn").write_text('[Event "single"]\n[Round "0_0"]\n\n*\n')
+    (control.with_suffix(".games") / "0_0.pgn").write_text(
+        '[Event "single"]\n[GameId "0_0"]\n\n*\n'
+    )
     control.with_suffix(".games.pgn").write_text(
-        '[Event "old"]\n[Round "0_1"]\n\n*\n\n[Event "collected"]\r\n[Round "0_0"]\n\n*\n\n'
-        '[Event "collected"]\r\n[Round "0_1"]\r\n\r\n*\r\n'
+        '[Event "old"]\n[GameId "0_1"]\n\n*\n\n[Event "collected"]\r\n[GameId "0_0"]\n\n*\n\n'
+        '[Event "collected"]\r\n[GameId "0_1"]\r\n\r\n*\r\n'
     )
     data = export(control, "--format", "pgn").read_text()
     assert data.split("\n\n")[:4:2] == [
-        '[Event "single"]\n[Round "0_0"]',
-        '[Event "collected"]\n[Round "0_1"]',
-    ]
-
-
-def test_collected_files_of_earlier_versions_and_later_games_are_read_alike(control: Path) -> None:
-    control.with_suffix(".games.pgn").write_text(
-        '[Event "old"]\n[Round "0_0"]\n\n1. e4 *\n\n'
-        '[Event "new"]\n[Round "1"]\n[GameId "0_1"]\n\n1. d4 *\n\n'
-    )
-    data = export(control, "--format", "pgn").read_text()
-    assert data.split("\n\n")[:4:2] == [
-        '[Event "old"]\n[Round "0_0"]',
-        '[Event "new"]\n[Round "1"]\n[GameId "0_1"]',
+        '[Event "single"]\n[GameId "0_0"]',
+        '[Event "collected"]\n[GameId "0_1"]',
     ]
 
 

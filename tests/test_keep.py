@@ -18,7 +18,6 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.storage import copies
 from ringmaster.storage.copies import DailyCopies
 from ringmaster.storage.lock import CompetitionLock
-from ringmaster.storage.migrations import MIGRATIONS, migrate
 from ringmaster.storage.store import Store
 from tests.program import (
     CE_TUNER,
@@ -164,19 +163,6 @@ def test_copy_that_fails_is_a_warning_once_a_day(
         daily.write_if_due()
     (warning,) = warnings
     assert "No space left" in warning
-
-
-def test_file_of_an_earlier_version_is_copied_before_it_is_migrated(tmp_path: Path) -> None:
-    status = tmp_path / "t.status"
-    with closing(sqlite3.connect(status, isolation_level=None)) as connection:
-        migrate(connection, "t.status", MIGRATIONS[:4])
-    before = status.read_bytes()
-    Store.open(status).close()
-    (copy,) = copies.folder_of(status).iterdir()
-    assert copy.name == f"before-format-{len(MIGRATIONS)}.status"
-    with closing(sqlite3.connect(copy)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (4,)
-    assert before != status.read_bytes()
 
 
 def test_reset_leaves_the_copies(control: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,14 @@ from pathlib import Path
 
 from ringmaster.commands.console import DONE, REPORTED, say
 from ringmaster.commands.loading import load
-from ringmaster.errors import RingmasterError, StoreCorrupt, StoreError, StoreUnpaired, counted
+from ringmaster.errors import (
+    RingmasterError,
+    StoreCorrupt,
+    StoreError,
+    StoreUnpaired,
+    StoreUnsupported,
+    counted,
+)
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.storage import copies
 from ringmaster.storage.connect import connect, private_copy, translated
@@ -100,13 +107,13 @@ def fsck(arguments: argparse.Namespace) -> int:
 
 
 def _fault(status: Path) -> str | None:
-    """Return what is wrong with a status file.  A sound one of an earlier version is migrated.
+    """Return what is wrong with a status file.
 
-    Raises StoreUnpaired.
+    Raises StoreUnpaired, StoreUnsupported.
     """
     try:
         connect(status).close()
-    except StoreUnpaired:
+    except (StoreUnpaired, StoreUnsupported):
         raise
     except StoreError as error:
         return str(error).partition(".  To repair it")[0]

@@ -15,9 +15,9 @@ from ringmaster.results import Game, Results
 from ringmaster.storage.paths import OutputPaths
 
 #: By suffix: the beginning of a record's first line, and the line with the game's id.  Engine text
-#: in a record never begins a line like this.  Older PGN records have the id in `Round`.
+#: in a record never begins a line like this.
 _COLLECTED_FORMS: dict[str, tuple[bytes, re.Pattern[bytes]]] = {
-    "pgn": (b"[Event ", re.compile(rb'\[(?:GameId|Round) "(.*)"\]')),
+    "pgn": (b"[Event ", re.compile(rb'\[GameId "(.*)"\]')),
     # the competition's code precedes the id
     "sgf": (b"(;FF[4]", re.compile(rb"GN\[(?:.* )?([^\] ]*)\]")),
     # a separator between records

@@ -10,9 +10,7 @@ them.  So SQLite's locks are used only where a run left its own files.  A file w
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -21,8 +19,8 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from ringmaster.errors import StoreChanged, StoreCorrupt, StoreError, StoreUnwritable
-from ringmaster.storage import rows
-from ringmaster.storage.copies import folder_of, new_name, write_copy
+from ringmaster.storage import migrations, rows
+from ringmaster.storage.copies import folder_of, new_name, with_wal_copied, write_copy
 from ringmaster.storage.guard import (
     check_alone,
     check_pair,
@@ -31,7 +29,7 @@ from ringmaster.storage.guard import (
     unreadable,
 )
 from ringmaster.storage.lock import is_locked
-from ringmaster.storage.migrations import MIGRATIONS, check, check_header, migrate
+from ringmaster.storage.migrations import check, check_header, migrate
 from ringmaster.storage.pages import wal_fault
 
 #: Seconds to wait for another process that writes.
@@ -128,8 +126,8 @@ def connect(path: Path) -> sqlite3.Connection:
             connection.execute("PRAGMA secure_delete = OFF")
             # the store makes them, and `guard` must know when
             connection.execute("PRAGMA wal_autocheckpoint = 0")
-            if 0 < version < len(MIGRATIONS):
-                copy = new_name(folder_of(path), f"before-format-{len(MIGRATIONS)}")
+            if 0 < version < len(migrations.MIGRATIONS):
+                copy = new_name(folder_of(path), f"before-format-{len(migrations.MIGRATIONS)}")
                 write_copy(connection, copy)
             migrate(connection, str(path))
             _check_whole(path, connection, rows.faults(connection))
@@ -156,10 +154,11 @@ def _check_wal(path: Path) -> None:
         raise StoreCorrupt(_damaged(path, fault))
     try:
         with closing(_reader(path)) as whole, closing(_in_place(path)) as alone:
-            check_pair(path, alone, whole)
             version = check(whole, str(path))
+            if version:
+                check_pair(path, alone, whole)
             _check_whole(path, whole, rows.structure_faults(whole))
-            if version == len(MIGRATIONS):
+            if version == len(migrations.MIGRATIONS):
                 _check_whole(path, whole, rows.faults(whole))
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):
@@ -250,7 +249,7 @@ def connect_readonly(path: Path) -> View:
             with view.reading():
                 view.connection.execute("BEGIN")
                 version = check(view.connection, str(path))
-            if version < len(MIGRATIONS):
+            if version < len(migrations.MIGRATIONS):
                 newer = view.copied()
                 view.connection.close()
                 view = View(path, newer)
@@ -320,12 +319,8 @@ def _copied_once(path: Path) -> sqlite3.Connection:
     if not size(wal):
         with closing(_in_place(path)) as source:
             return _private_copy(source)
-    with tempfile.TemporaryDirectory(prefix="ringmaster-") as folder:
-        copy = Path(folder) / "copy"
-        shutil.copyfile(path, copy)
-        shutil.copyfile(wal, f"{copy}-wal")
-        with closing(_open(str(copy))) as source:
-            return _private_copy(source)
+    with with_wal_copied(path) as copy, closing(_open(str(copy))) as source:
+        return _private_copy(source)
 
 
 def _in_place(path: Path) -> sqlite3.Connection:

@@ -7,10 +7,12 @@ and its `-wal` are one database: whoever copies or moves one alone loses results
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
+import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from ringmaster.errors import StoreError, StoreUnwritable
@@ -60,6 +62,20 @@ def write_copy(connection: sqlite3.Connection, target: Path) -> None:
             part.unlink(missing_ok=True)
         reason = error.strerror if isinstance(error, OSError) else error
         raise StoreUnwritable(f"cannot write the copy {target}: {reason}") from error
+
+
+@contextmanager
+def with_wal_copied(path: Path) -> Iterator[Path]:
+    """Copy a status file and its `-wal`, if they exist, to a temporary folder for a while.
+
+    Raises OSError.
+    """
+    with tempfile.TemporaryDirectory(prefix="ringmaster-") as folder:
+        copy = Path(folder) / "copy"
+        for companion in ("", "-wal"):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(f"{path}{companion}", f"{copy}{companion}")
+        yield copy
 
 
 class DailyCopies:

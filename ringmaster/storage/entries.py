@@ -37,7 +37,7 @@ class StoredGame(msgspec.Struct, frozen=True):
     seq: int
     ticket: Ticket
     result: GameResult
-    finished: float | None = None
+    finished: float
 
 
 class StoredShard(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class StoredShard(msgspec.Struct, frozen=True):
     seq: int
     ticket: Ticket
     result: EvaluationResult
-    finished: float | None = None
+    finished: float
 
 
 class RunEntry(msgspec.Struct, frozen=True):

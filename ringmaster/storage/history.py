@@ -15,6 +15,7 @@ import msgspec
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.storage.connect import decoding
+from ringmaster.storage.rows import UsageRow
 
 #: Results read at a time.
 _BATCH = 500
@@ -28,20 +29,8 @@ _READ = (
 _SAMPLED = " AND (((seq * 40503) & 65535) < ? OR (? != '' AND instr(ticket, ?)))"
 
 
-class _Usage(msgspec.Struct, array_like=True):
-    """Resources as they are stored; names are numbers."""
-
-    name_id: int
-    cpu_time: float | None
-    peak_memory: int | None
-    thinking: float
-    slowest: float
-    description_id: int
-    ponder_cpu_time: float | None = None
-
-
 _tickets = msgspec.json.Decoder(list[dict[str, Any]]).decode
-_usage = msgspec.json.Decoder(list[tuple[_Usage, _Usage]]).decode
+_usage = msgspec.json.Decoder(list[tuple[UsageRow, UsageRow]]).decode
 _NONE = (EngineUsage(), EngineUsage())
 
 

@@ -23,8 +23,9 @@ from ringmaster.errors import ForeignFiles, StoreUnwritable, UsageError
 
 Maker = Literal["ringmaster", "Gomill", "another program"]
 
-#: Marks a SQLite file as ringmaster's ("RMST").
-APPLICATION_ID: Final = 0x524D5354
+#: Mark a SQLite file as ringmaster's ("RMSF"), and as an unreleased version's ("RMST").
+APPLICATION_ID: Final = 0x524D5346
+UNRELEASED_ID: Final = 0x524D5354
 SQLITE_MAGIC: Final = b"SQLite format 3\0"
 
 #: Bytes read of each file.
@@ -53,8 +54,6 @@ _RINGMASTER: Final = re.compile(
     rb"|\(;FF\[4\][^\n]*\nAP\[ringmaster:"
     rb"| +\d+\.\d{4} \S+ [<>!] "
     rb'|<!DOCTYPE html>\n(?s:.{,100})<meta name="generator" content="ringmaster">'
-    # before there were scripts
-    rb"|<!DOCTYPE html>\n(?s:.{,200})default-src 'none'; style-src 'unsafe-inline'"
 )
 _LOG_LINE: Final = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S")
 #: Pieces of Gomill's pickles, which are of protocol 2.
@@ -72,7 +71,8 @@ def maker(path: Path) -> Maker | None:
     if head.startswith(SQLITE_MAGIC):
         application = int.from_bytes(head[68:72], "big")
         if application:
-            return "ringmaster" if application == APPLICATION_ID else "another program"
+            own = (APPLICATION_ID, UNRELEASED_ID)
+            return "ringmaster" if application in own else "another program"
         return None  # ringmaster's number may still be in the `-wal`
     if _GOMILL.match(head):
         return "Gomill"

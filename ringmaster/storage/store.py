@@ -13,7 +13,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import msgspec
 
 from ringmaster.model.cluster import Host
 from ringmaster.model.results import (
@@ -59,6 +61,7 @@ _BATCH = 1000
 _NONE: Mapping[tuple[str, int], PendingRecord] = {}
 _READ_PENDING = "SELECT game_id, attempt, folder, name, text FROM pending WHERE rowid = ?"
 _READ_RESULTS = rows.selection("results", "seq")
+_decode_usage = msgspec.json.Decoder(list[rows.UsageRow]).decode
 
 
 class Store:
@@ -302,36 +305,60 @@ class Store:
         return History(self._rows, self._path, last, usage=usage)
 
     def _recorded(self, row: tuple[Any, ...]) -> StoredGame | StoredShard:
-        seq, game_id, attempt, _, ticket, outcome, reason, *rest = rows.checked("results", row)
-        detail, seconds, usage, finished, winner, forfeit, score, *rest = rest
-        faulty, plies, evaluation, fingerprint, repeats, host, speed, load = rest
-        used = [self._usage(item) for item in decode(usage)]
-        if evaluation is not None:
-            number, shard, positions, facts = decode(evaluation)
-            evaluated = EvaluationResult(
-                *(game_id, attempt, outcome, number, shard, reason, detail, seconds, positions),
-                usage=used[0],
+        seq, *columns = rows.checked("results", row)
+        stored = rows.ResultRow(*columns)
+        ticket = decode(stored.ticket)
+        usage = [self._usage(used) for used in _decode_usage(stored.usage)]
+        if stored.evaluation is not None:
+            score_key, shard, positions, facts = decode(stored.evaluation)
+            evaluation = EvaluationResult(
+                job_id=stored.game_id,
+                attempt=stored.attempt,
+                outcome=cast(Any, stored.outcome),
+                score_key=score_key,
+                shard=shard,
+                reason=stored.reason,
+                detail=stored.detail,
+                seconds=stored.seconds,
+                positions=positions,
+                usage=usage[0],
                 facts=facts,
             )
-            return StoredShard(seq, decode(ticket), evaluated, finished)
-        first, second = used
-        if not {winner, faulty} <= {None, 0, 1}:
+            return StoredShard(seq, ticket, evaluation, stored.finished)
+        if not {stored.winner, stored.faulty} <= {None, 0, 1}:
             raise ValueError(f"result {seq} has no such player")
+        first, second = usage
+        host = None
+        if stored.host is not None:
+            host = Host(self._names.names[stored.host], stored.speed, stored.load)
         result = GameResult(
-            *(game_id, attempt, outcome, winner, reason, detail, bool(forfeit), score, faulty),
-            *(plies, seconds, (first, second)),
-            fingerprint=fingerprint,
-            repeats=bool(repeats),
-            host=None if host is None else Host(self._names.names[host], speed, load),
+            game_id=stored.game_id,
+            attempt=stored.attempt,
+            outcome=cast(Any, stored.outcome),
+            winner=stored.winner,
+            reason=stored.reason,
+            detail=stored.detail,
+            forfeit=bool(stored.forfeit),
+            score=stored.score,
+            faulty=stored.faulty,
+            plies=stored.plies,
+            seconds=stored.seconds,
+            usage=(first, second),
+            fingerprint=stored.fingerprint,
+            repeats=bool(stored.repeats),
+            host=host,
         )
-        return StoredGame(seq, decode(ticket), result, finished)
+        return StoredGame(seq, ticket, result, stored.finished)
 
-    def _usage(self, item: list[Any]) -> EngineUsage:
-        # the CPU time of pondering is last, and often missing
-        name, cpu_time, peak_memory, thinking, slowest, description, *ponder = item
-        names = self._names.names
+    def _usage(self, row: rows.UsageRow) -> EngineUsage:
         return EngineUsage(
-            *(names[name], cpu_time, peak_memory, thinking, slowest, names[description], *ponder)
+            name=self._names.names[row.name_id],
+            cpu_time=row.cpu_time,
+            peak_memory=row.peak_memory,
+            thinking=row.thinking,
+            slowest=row.slowest,
+            description=self._names.names[row.description_id],
+            ponder_cpu_time=row.ponder_cpu_time,
         )
 
     def hosts(self) -> Iterator[HostTally]:

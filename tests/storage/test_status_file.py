@@ -15,7 +15,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ringmaster.errors import StoreChanged, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
+from ringmaster.errors import (
+    StoreChanged,
+    StoreCorrupt,
+    StoreError,
+    StoreUnsupported,
+    StoreUnwritable,
+)
 from ringmaster.model.results import EngineUsage
 from ringmaster.storage import connect
 from ringmaster.storage import store as store_module
@@ -238,7 +244,6 @@ def test_damaged_or_foreign_file_is_a_clear_error_and_stays_as_it_is(
         "UPDATE issues SET ticket = 'x'",
         "UPDATE pending SET text = x'00'",
         "UPDATE pending SET text = 17",
-        "UPDATE state SET data = NULL",
         "UPDATE runs SET settings = '{'",
         "DELETE FROM counts",
         "DROP TABLE pending",
@@ -267,7 +272,7 @@ def test_file_of_a_newer_version_is_refused_and_not_touched(
         connection.execute("PRAGMA user_version = 99")
         connection.close()
     before = files(path)
-    with pytest.raises(StoreTooNew, match=r"newer ringmaster \(format 99"):
+    with pytest.raises(StoreUnsupported, match=r"newer ringmaster \(format 99"):
         method(path)
     after = files(path)
     if killed:

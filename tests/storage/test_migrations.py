@@ -51,13 +51,6 @@ def test_empty_file_is_brought_to_the_newest_version(connection: sqlite3.Connect
     ]
 
 
-def test_migrating_twice_does_nothing(connection: sqlite3.Connection) -> None:
-    migrate(connection, "t.status")
-    before = dump(connection)
-    migrate(connection, "t.status")
-    assert dump(connection) == before
-
-
 def test_older_file_gets_missing_tables_and_keeps_its_data(
     connection: sqlite3.Connection,
 ) -> None:
@@ -89,24 +82,6 @@ def test_migration_that_is_cut_off_leaves_the_version_before_it(
     assert not connection.in_transaction
     migrate(connection, "t.status", NEWER)
     assert check(connection, "t.status", len(NEWER)) == len(NEWER)
-
-
-def test_migrations_before_one_that_fails_stay(connection: sqlite3.Connection) -> None:
-    def fail(connection: sqlite3.Connection) -> None:
-        raise RuntimeError("no")
-
-    with pytest.raises(RuntimeError):
-        migrate(connection, "t.status", (*NEWER, ("fails", fail)))
-    assert check(connection, "t.status", len(NEWER)) == len(NEWER)
-
-
-def test_disk_that_fills_during_a_migration_leaves_the_version_before_it(
-    connection: sqlite3.Connection,
-) -> None:
-    connection.execute("PRAGMA max_page_count = 3")
-    with pytest.raises(sqlite3.OperationalError, match="full"):
-        migrate(connection, "t.status")
-    assert check(connection, "t.status") == 0
 
 
 def test_two_programs_that_migrate_at_once_do_it_once(tmp_path: Path) -> None:

@@ -79,6 +79,29 @@ def test_reader_never_shows_a_changed_row(path: Path, statement: str) -> None:
         read()
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE pending SET text = x'00'",
+        "UPDATE pending SET text = 17",
+        "DELETE FROM counts",
+        "DROP TABLE pending",
+    ],
+)
+def test_reader_refuses_damage_that_no_checksum_shows(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("INSERT INTO pending VALUES ('g1', 0, 't.games', 'g1.pgn', x'')")
+        connection.execute(statement)
+
+    def read() -> None:
+        with closing(Store.open_readonly(path)) as store:
+            store.counts()
+            list(store.pending())
+
+    with pytest.raises(StoreCorrupt, match=r"t\.status is damaged"):
+        read()
+
+
 def test_sound_file_has_no_faults(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         assert list(rows.faults(connection)) == []

@@ -51,12 +51,12 @@ class ResultRow(NamedTuple):
 class UsageRow(msgspec.Struct, array_like=True):
     """An `EngineUsage` as `ResultRow.usage` has it; names are numbers in `names`."""
 
-    name_id: int
+    name: int
     cpu_time: float | None
     peak_memory: int | None
     thinking: float
     slowest: float
-    description_id: int
+    description: int
     ponder_cpu_time: float | None = None
 
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -50,7 +50,7 @@ from ringmaster.storage.entries import (
 )
 from ringmaster.storage.guard import Guard, renew
 from ringmaster.storage.history import History
-from ringmaster.storage.transaction import EngineNames, Transaction
+from ringmaster.storage.transaction import EVALUATION_FIELDS, EngineNames, Transaction
 
 #: Seconds between two commits that are forced to the disk.
 FULL_COMMIT_PERIOD = 1.0
@@ -308,58 +308,28 @@ class Store:
         seq, *columns = rows.checked("results", row)
         stored = rows.ResultRow(*columns)
         ticket = decode(stored.ticket)
+        names = self._names.names
         usage = [self._usage(used) for used in _decode_usage(stored.usage)]
         if stored.evaluation is not None:
-            score_key, shard, positions, facts = decode(stored.evaluation)
-            evaluation = EvaluationResult(
-                job_id=stored.game_id,
-                attempt=stored.attempt,
-                outcome=cast(Any, stored.outcome),
-                score_key=score_key,
-                shard=shard,
-                reason=stored.reason,
-                detail=stored.detail,
-                seconds=stored.seconds,
-                positions=positions,
-                usage=usage[0],
-                facts=facts,
-            )
-            return StoredShard(seq, ticket, evaluation, stored.finished)
+            (used,) = usage
+            fields = dict(zip(EVALUATION_FIELDS, decode(stored.evaluation), strict=True))
+            fields = {**stored._asdict(), **fields, "job_id": stored.game_id, "usage": used}
+            shard = msgspec.convert({**fields, "host": None}, EvaluationResult)
+            return StoredShard(seq, ticket, shard, stored.finished)
         if not {stored.winner, stored.faulty} <= {None, 0, 1}:
             raise ValueError(f"result {seq} has no such player")
-        first, second = usage
         host = None
         if stored.host is not None:
-            host = Host(self._names.names[stored.host], stored.speed, stored.load)
-        result = GameResult(
-            game_id=stored.game_id,
-            attempt=stored.attempt,
-            outcome=cast(Any, stored.outcome),
-            winner=stored.winner,
-            reason=stored.reason,
-            detail=stored.detail,
-            forfeit=bool(stored.forfeit),
-            score=stored.score,
-            faulty=stored.faulty,
-            plies=stored.plies,
-            seconds=stored.seconds,
-            usage=(first, second),
-            fingerprint=stored.fingerprint,
-            repeats=bool(stored.repeats),
-            host=host,
-        )
-        return StoredGame(seq, ticket, result, stored.finished)
+            host = Host(names[stored.host], stored.speed, stored.load)
+        fields = {**stored._asdict(), "usage": usage, "host": host}
+        # SQLite has numbers for booleans
+        game = msgspec.convert(fields, GameResult, strict=False)
+        return StoredGame(seq, ticket, game, stored.finished)
 
     def _usage(self, row: rows.UsageRow) -> EngineUsage:
-        return EngineUsage(
-            name=self._names.names[row.name_id],
-            cpu_time=row.cpu_time,
-            peak_memory=row.peak_memory,
-            thinking=row.thinking,
-            slowest=row.slowest,
-            description=self._names.names[row.description_id],
-            ponder_cpu_time=row.ponder_cpu_time,
-        )
+        names = self._names.names
+        texts = {"name": names[row.name], "description": names[row.description]}
+        return EngineUsage(**{**msgspec.structs.asdict(row), **texts})
 
     def hosts(self) -> Iterator[HostTally]:
         """Yield what was recorded on each host of a cluster."""

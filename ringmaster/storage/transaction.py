@@ -22,6 +22,9 @@ from ringmaster.storage.entries import (
     storable_game,
 )
 
+#: Fields of an EvaluationResult that are in `ResultRow.evaluation`, in their order.
+EVALUATION_FIELDS = ("score_key", "shard", "positions", "facts")
+
 
 class EngineNames:
     """Names of engines and hosts by their numbers in the store, and the numbers by name."""
@@ -134,7 +137,7 @@ class Transaction:
     def _store_evaluation(self, ticket: Ticket, result: EvaluationResult) -> int | None:
         scores = result.scores
         result = storable_evaluation(result)
-        facts = [result.score_key, result.shard, result.positions, result.facts]
+        facts = [getattr(result, name) for name in EVALUATION_FIELDS]
         row = self._row(ticket, result, (result.usage,))
         seq = self._insert(row._replace(evaluation=self._encode(facts)))
         if seq is not None and scores is not None:
@@ -181,15 +184,8 @@ class Transaction:
         return seq
 
     def _usage_row(self, used: EngineUsage) -> tuple[Any, ...]:
-        row = rows.UsageRow(
-            name_id=self._name_id(used.name),
-            cpu_time=used.cpu_time,
-            peak_memory=used.peak_memory,
-            thinking=used.thinking,
-            slowest=used.slowest,
-            description_id=self._name_id(used.description),
-            ponder_cpu_time=used.ponder_cpu_time,
-        )
+        numbers = {"name": self._name_id(used.name), "description": self._name_id(used.description)}
+        row = rows.UsageRow(**{**msgspec.structs.asdict(used), **numbers})
         values = msgspec.structs.astuple(row)
         # few engines ponder, and a null would cost five bytes
         return values[:-1] if used.ponder_cpu_time is None else values

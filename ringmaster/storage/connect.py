@@ -34,8 +34,6 @@ from ringmaster.storage.pages import wal_fault
 
 #: Seconds to wait for another process that writes.
 BUSY_TIMEOUT = 10.0
-#: Times a file is copied again because it changed meanwhile.
-_COPIES = 10
 
 
 @contextmanager
@@ -231,8 +229,8 @@ class View:
         return copy
 
 
-def connect_readonly(path: Path) -> View:
-    """Return a view of the data.
+def connect_readonly(path: Path, *, lasting: bool = False) -> View:
+    """Return a view of the data, a private copy if it shall be `lasting`.
 
     An empty or older file is read as `migrate` would make it.  Raises StoreError;
     StoreChanged if another try may succeed.
@@ -255,6 +253,8 @@ def connect_readonly(path: Path) -> View:
                 view = View(path, newer)
                 migrate(newer, str(path))
             view.connection.execute("PRAGMA query_only = ON")
+            if lasting:
+                view.detach()
         except BaseException:
             view.connection.close()
             raise
@@ -295,32 +295,26 @@ def _reader(path: Path) -> sqlite3.Connection:
     wal, shm = _companions(path)
     if size(wal) and shm.exists():
         return _open(f"file:{quote(str(path))}?mode=ro")
-    return _copied(path)
+    return retry_read(lambda: _copied(path))
 
 
 def _copied(path: Path) -> sqlite3.Connection:
-    """Return a private copy of the file and of a `-wal` without its `-shm`."""
-    for _ in range(_COPIES):
-        before = _signature(path)
-        try:
-            connection = _copied_once(path)
-        except (sqlite3.Error, OSError):
-            if _signature(path) == before:
-                raise
-            continue
+    """Return a private copy of the file and of a `-wal` without its `-shm`.
+
+    Raises StoreChanged.
+    """
+    before = _signature(path)
+    try:
+        with with_wal_copied(path) as copy, closing(_open(str(copy))) as source:
+            connection = _private_copy(source)
+    except (sqlite3.Error, OSError):
         if _signature(path) == before:
-            return connection
+            raise
+        raise _changing(path) from None
+    if _signature(path) != before:
         connection.close()
-    raise _changing(path)
-
-
-def _copied_once(path: Path) -> sqlite3.Connection:
-    wal, _ = _companions(path)
-    if not size(wal):
-        with closing(_in_place(path)) as source:
-            return _private_copy(source)
-    with with_wal_copied(path) as copy, closing(_open(str(copy))) as source:
-        return _private_copy(source)
+        raise _changing(path)
+    return connection
 
 
 def _in_place(path: Path) -> sqlite3.Connection:

@@ -139,7 +139,9 @@ class Store:
         Raises StoreError, also when there is no such file.
         """
         path = Path(path)
-        return cls(path, retry_read(lambda: _lasting(path)) if lasting else connect_readonly(path))
+        if lasting:
+            return cls(path, retry_read(lambda: connect_readonly(path, lasting=True)))
+        return cls(path, connect_readonly(path))
 
     @contextmanager
     def transaction(self, *, full: bool = False) -> Iterator[Transaction]:
@@ -151,9 +153,12 @@ class Store:
         now = self._clock()
         full = full or self._last_full is None or now - self._last_full >= FULL_COMMIT_PERIOD
         with translated(self._path):
-            if self._is_in_transaction():
+            if self._connection.in_transaction:
                 raise RuntimeError("a transaction is open already")
-            self._choose_sync(full)
+            # a power cut costs a second; a thousand games a second can still be recorded
+            if full != self._full:
+                connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
+                self._full = full
             connection.execute("BEGIN IMMEDIATE")
         transaction = Transaction(connection, self._path, self._names, self._now)
         try:
@@ -163,7 +168,7 @@ class Store:
                 connection.execute("COMMIT")
         except BaseException:
             # after some errors SQLite has rolled back already
-            if self._is_in_transaction():
+            if connection.in_transaction:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
             self._names.forget(transaction.new_names)
@@ -188,18 +193,6 @@ class Store:
                 renew(self._connection)
                 self._guard.note()
                 self._unwritten = 0
-
-    def _is_in_transaction(self) -> bool:
-        return self._connection.in_transaction
-
-    def _choose_sync(self, full: bool) -> None:
-        """Force a commit to the disk, or not.
-
-        A power cut costs a second; a thousand games a second can still be recorded.
-        """
-        if full != self._full:
-            self._connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
-            self._full = full
 
     def begin_run(self, run: RunEntry) -> int:
         """Store a new run and return its number; its number and end are ignored."""
@@ -428,13 +421,3 @@ class Store:
             if self._guard is not None:
                 self._guard.close()
                 self._guard = None
-
-
-def _lasting(path: Path) -> View:
-    view = connect_readonly(path)
-    try:
-        view.detach()
-    except BaseException:
-        view.connection.close()
-        raise
-    return view

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -279,3 +280,23 @@ def test_only_records_of_games_in_progress_are_cleared(tmp_path: Path) -> None:
     (paths.live / "notes.txt").write_text("mine")
     paths.clear_live()
     assert (paths.live / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("make", "suffixes"),
+    [
+        (Path.mkdir, ["games.pgn", "hist", "log", "report", "status", "tree.jsonl", "cmd"]),
+        (os.mkfifo, ["games.pgn", "hist", "log", "report", "cmd"]),
+        (Path.touch, ["games", "void", "gtplogs", "live"]),
+    ],
+)
+def test_output_of_another_kind_is_refused(
+    tmp_path: Path, make: Callable[[Path], None], suffixes: list[str]
+) -> None:
+    for suffix in suffixes:
+        control = tmp_path / suffix / "t.ctl"
+        control.parent.mkdir()
+        OutputPaths(control).check_kinds()
+        make(control.with_suffix(f".{suffix}"))
+        with pytest.raises(StoreUnwritable, match=rf"t\.{suffix} is (a|no) "):
+            OutputPaths(control).check_kinds()

@@ -261,15 +261,6 @@ def connect_readonly(path: Path, *, lasting: bool = False) -> View:
     return view
 
 
-def private_copy(path: Path) -> sqlite3.Connection:
-    """Return a private copy of a file's data, as `migrate` would make it.  Raises StoreError."""
-    view = connect_readonly(path)
-    try:
-        return view.copied()
-    finally:
-        view.connection.close()
-
-
 def _view(path: Path) -> View:
     at_rest = _identity(path)
     if size(_companions(path)[0]):

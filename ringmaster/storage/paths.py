@@ -81,20 +81,6 @@ def maker(path: Path) -> Maker | None:
     return "ringmaster" if _RINGMASTER.match(head) else None
 
 
-def makers(folder: Path) -> dict[Path, Maker | None]:
-    """Return the program that wrote each file of a folder.
-
-    Only `.sgf` and `.log` files are read: Gomill's records and transcripts.
-    """
-    by_path: dict[Path, Maker | None] = {}
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            path = folder / entry.name
-            read = entry.is_file(follow_symlinks=False) and path.suffix in (".sgf", ".log")
-            by_path[path] = maker(path) if read else None
-    return by_path
-
-
 def _head(path: Path) -> bytes:
     """Return the beginning of a file, with its last two bytes if it is longer."""
     try:
@@ -319,8 +305,13 @@ class OutputPaths(msgspec.Struct, frozen=True):
         foreign: dict[Path, Maker] = {}
         for output in outputs:
             if output.is_dir():
-                inside = {path: its or default for path, its in makers(output).items()}
-                theirs = {path: its for path, its in inside.items() if its != "ringmaster"}
+                theirs: dict[Path, Maker] = {}
+                for path in output.iterdir():
+                    # Gomill's records and transcripts
+                    is_known = path.suffix in (".sgf", ".log") and not path.is_symlink()
+                    its = (maker(path) if is_known and path.is_file() else None) or default
+                    if its != "ringmaster":
+                        theirs[path] = its
                 if theirs:
                     foreign |= theirs
                     gomill = "Gomill" in theirs.values()

@@ -16,10 +16,10 @@ from ringmaster.storage.connect import translate
 from ringmaster.storage.entries import (
     IssuedJob,
     PendingRecord,
+    clean,
     encode,
+    microseconds,
     packed,
-    storable_evaluation,
-    storable_game,
 )
 
 #: Fields of an EvaluationResult that are in `ResultRow.evaluation`, in their order.
@@ -121,12 +121,11 @@ class Transaction:
         """
         if isinstance(result, EvaluationResult):
             return self._store_evaluation(ticket, result)
-        result = storable_game(result)
         row = self._row(ticket, result, result.usage)
         row = row._replace(
             winner=result.winner,
             forfeit=result.forfeit,
-            score=result.score,
+            score=clean(result.score),
             faulty=result.faulty,
             plies=result.plies,
             fingerprint=result.fingerprint,
@@ -135,15 +134,13 @@ class Transaction:
         return self._insert(row)
 
     def _store_evaluation(self, ticket: Ticket, result: EvaluationResult) -> int | None:
-        scores = result.scores
-        result = storable_evaluation(result)
         facts = [getattr(result, name) for name in EVALUATION_FIELDS]
         row = self._row(ticket, result, (result.usage,))
         seq = self._insert(row._replace(evaluation=self._encode(facts)))
-        if seq is not None and scores is not None:
+        if seq is not None and result.scores is not None:
             self._execute(
                 "INSERT OR REPLACE INTO scores VALUES (?, ?, ?)",
-                (result.score_key, result.shard, scores),
+                (result.score_key, result.shard, result.scores),
             )
         return seq
 
@@ -156,9 +153,9 @@ class Transaction:
             once=result.attempt if result.outcome == "void" else -1,
             ticket=self._encode(ticket),
             outcome=result.outcome,
-            reason=result.reason,
-            detail=result.detail,
-            seconds=result.seconds,
+            reason=clean(result.reason),
+            detail=clean(result.detail),
+            seconds=round(result.seconds, 6),
             usage=self._encode([self._usage_row(used) for used in usage]),
             finished=int(self._now()),
             host=None if host is None else self._name_id(host.name),
@@ -184,11 +181,18 @@ class Transaction:
         return seq
 
     def _usage_row(self, used: EngineUsage) -> tuple[Any, ...]:
-        numbers = {"name": self._name_id(used.name), "description": self._name_id(used.description)}
-        row = rows.UsageRow(**{**msgspec.structs.asdict(used), **numbers})
+        row = rows.UsageRow(
+            name=self._name_id(clean(used.name)),
+            cpu_time=microseconds(used.cpu_time),
+            peak_memory=used.peak_memory,
+            thinking=round(used.thinking, 6),
+            slowest=round(used.slowest, 6),
+            description=self._name_id(clean(used.description)),
+            ponder_cpu_time=microseconds(used.ponder_cpu_time),
+        )
         values = msgspec.structs.astuple(row)
         # few engines ponder, and a null would cost five bytes
-        return values[:-1] if used.ponder_cpu_time is None else values
+        return values[:-1] if row.ponder_cpu_time is None else values
 
     def has_game(self, fingerprint: int) -> bool:
         """Whether a game with this fingerprint is recorded, also in this transaction."""

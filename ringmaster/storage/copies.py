@@ -120,15 +120,6 @@ class DailyCopies:
             self._warn(f"warning: no daily copy of the results: {error}")
 
 
-def file_faults(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield what is wrong with a file of the newest version, as text."""
-    try:
-        yield from rows.structure_faults(connection)
-        yield from rows.faults(connection)
-    except sqlite3.Error as error:
-        yield str(error)
-
-
 def move_away(status: Path, name: str) -> Path | None:
     """Move a status file with its `-wal` among its copies; return its new path, None without one.
 
@@ -165,8 +156,12 @@ def put_in_place(connection: sqlite3.Connection, status: Path, name: str) -> Pat
 
 def check_copy(path: Path, connection: sqlite3.Connection) -> None:
     """Raise StoreError for a copy with a fault."""
-    for fault in file_faults(connection):
+    try:
+        faults = [*rows.structure_faults(connection), *rows.faults(connection)]
+    except sqlite3.Error as error:
+        faults = [str(error)]
+    if faults:
         raise StoreError(
-            f"{path} is damaged ({fault}), and was not restored.  To save what is whole, copy it "
-            "over the status file and use fsck"
+            f"{path} is damaged ({faults[0]}), and was not restored.  To save what is whole, copy "
+            "it over the status file and use fsck"
         )

@@ -102,11 +102,6 @@ def test_reader_refuses_damage_that_no_checksum_shows(path: Path, statement: str
         read()
 
 
-def test_sound_file_has_no_faults(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        assert list(rows.faults(connection)) == []
-
-
 def test_damage_is_told_with_its_rows(path: Path) -> None:
     change(path, "UPDATE results SET plies = plies + 1 WHERE seq = 2")
     with closing(sqlite3.connect(path)) as connection:

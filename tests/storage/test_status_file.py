@@ -185,13 +185,6 @@ def _half(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2 // 4096 * 4096])
 
 
-def _foreign(path: Path) -> None:
-    other = sqlite3.connect(path)
-    other.execute("CREATE TABLE theirs (x)")
-    other.commit()
-    other.close()
-
-
 def _without_tables(path: Path) -> None:
     filled(path)
     connection = sqlite3.connect(path, isolation_level=None)
@@ -202,7 +195,7 @@ def _without_tables(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [_text, _a_few_bytes, _half, _foreign, _without_tables],
+    [_text, _a_few_bytes, _half, _without_tables],
 )
 @pytest.mark.parametrize("method", [Store.open, Store.open_readonly])
 def test_damaged_or_foreign_file_is_a_clear_error_and_stays_as_it_is(

@@ -337,15 +337,6 @@ def test_runs_are_numbered_and_the_last_one_is_returned(store: Store) -> None:
     assert store.runs() == 2
 
 
-def test_closing_twice_is_harmless_and_using_it_after_is_a_mistake(store: Store) -> None:
-    store.close()
-    store.close()
-    with pytest.raises(RuntimeError):
-        store.counts()
-    with pytest.raises(RuntimeError), store.transaction():
-        pass
-
-
 def test_evaluation_comes_back_without_scores_answers_and_standard_error(store: Store) -> None:
     full = evaluation(scores=b"\0\0\x80?\0\0\xc0\x7f", answers=("a", "b"), stderr=(("a", "x"),))
     with store.transaction() as transaction:

@@ -13,6 +13,7 @@ with two for types whose games do not depend on earlier results.
 from __future__ import annotations
 
 import argparse
+import random
 import sys
 import tempfile
 import time
@@ -22,7 +23,13 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.reliability.killing import TYPES, VICTIMS, Tally, kill_rounds  # noqa: E402
+from tests.reliability.killing import (  # noqa: E402
+    TYPES,
+    VICTIMS,
+    Tally,
+    kill_rounds,
+    uninterrupted,
+)
 
 
 def main() -> int:
@@ -40,7 +47,7 @@ def main() -> int:
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         folder = arguments.folder or Path(name)
-        tally = kill_rounds(folder, types, rounds, arguments.seed)
+        tally = kill_all(folder, types, rounds, arguments.seed)
     for line in report(tally, types):
         print(line)
     print(
@@ -50,6 +57,23 @@ def main() -> int:
     for problem in tally.problems:
         print(problem)
     return 1 if tally.problems else 0
+
+
+def kill_all(folder: Path, types: list[str], rounds: int, seed: int) -> Tally:
+    """Kill at least so many times in competitions of these types, in turn."""
+    rng = random.Random(seed)
+    tally = Tally()
+    wholes = {name: uninterrupted(folder / f"whole-{name}", name) for name in types}
+    number = 0
+    while tally.rounds.total() < rounds:
+        type_name = types[number % len(types)]
+        # one at a time in the first lap, two in the second
+        parallel = 1 + number // len(types) % 2
+        victims = rng.sample(VICTIMS, len(VICTIMS))
+        place = folder / f"{seed}-{number}"
+        kill_rounds(place, wholes[type_name], type_name, parallel, victims, tally)
+        number += 1
+    return tally
 
 
 def report(tally: Tally, types: list[str]) -> Iterator[str]:

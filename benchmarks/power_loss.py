@@ -22,8 +22,8 @@ sys.path.insert(0, str(ROOT))
 from ringmaster.errors import RingmasterError  # noqa: E402
 from ringmaster.storage.store import Store  # noqa: E402
 from tests.program import PLAYOFF, ringmaster, write_control_file  # noqa: E402
+from tests.reliability.killing import results  # noqa: E402
 from tests.reliability.power import Crashed, Cut  # noqa: E402
-from tests.test_kill import results  # noqa: E402
 
 
 def main() -> int:

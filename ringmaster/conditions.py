@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.competition import Competition
-from ringmaster.errors import SettingError
 from ringmaster.model.jobs import Task
 from ringmaster.model.players import HASH, Player, describe_limits, given_option, threads_of
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
@@ -24,8 +23,6 @@ from ringmaster.storage.store import Store
 
 #: Key of the store's note with the facts about engines.
 NOTE = "engines"
-#: Results that are searched for engine names in a status file without this note.
-_LAST = 1000
 
 
 class EngineFacts(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -52,18 +49,9 @@ class ReportedConditions:
         self._hosts: dict[str, HostTally] = {}
 
     def restore(self, store: Store) -> None:
-        """Read the facts from a store; files of earlier versions have them in results."""
+        """Read the facts from a store."""
         self._hosts = {tally.name: tally for tally in store.hosts()}
-        note = store.read_value(NOTE, dict[str, EngineFacts])
-        if note is not None:
-            self._facts = note
-            return
-        for recorded in store.games(max(0, sum(store.counts()) - _LAST)):
-            try:
-                codes = self._competition.describe(recorded.ticket).players
-            except SettingError:  # a function of the control file fails
-                return
-            self._take_usage(zip(codes, recorded.result.usage, strict=True))
+        self._facts = store.read_value(NOTE, dict[str, EngineFacts]) or {}
 
     def as_note(self) -> Any:
         """Return the store's note for `restore`."""

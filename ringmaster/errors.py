@@ -10,7 +10,7 @@
     ├── DatasetError                    labelled positions: file and line, or record
     ├── ParameterFileError              a parameter file: file, line and the line itself
     ├── StoreError                      the status file
-    │   ├── StoreCorrupt, StoreReplaced, StoreTooNew, StoreUnwritable
+    │   ├── StoreCorrupt, StoreReplaced, StoreUnsupported, StoreUnwritable
     │   │   └── StoreChanged            written during a read
     │   └── StateRefused, AlreadyRunning, ForeignFiles
     ├── CompetitionHalted               repeated void games, a fatal result
@@ -146,8 +146,8 @@ class StoreReplaced(StoreError):
     """The status file is another one than at the start of the run."""
 
 
-class StoreTooNew(StoreError):
-    """The status file was written by a newer version of ringmaster."""
+class StoreUnsupported(StoreError):
+    """A newer version of ringmaster wrote the status file, or an unreleased one."""
 
 
 class StateRefused(StoreError):

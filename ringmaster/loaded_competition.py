@@ -69,9 +69,8 @@ def _restore(competition: Competition, state: dict[str, Any]) -> None:
         competition.restore(state)
     except (AttributeError, LookupError, TypeError, ValueError, msgspec.MsgspecError) as error:
         raise StateRefused(
-            "this version cannot read the stored state "
-            f"({type(error).__name__}: {error}): it is of an earlier version (finish with "
-            "that version, or `reset` to start over), or damaged (`fsck` repairs it)",
+            f"the stored state cannot be read ({type(error).__name__}: {error}); `fsck` repairs "
+            "a damaged status file",
             ("competition_type",),
         ) from None
 

@@ -17,8 +17,8 @@ import psutil
 import pytest
 
 from tests.program import REPOSITORY
+from tests.reliability.killing import recorded
 from tests.requirements import missing
-from tests.test_kill import recorded
 
 #: Seconds until a part of the cluster is given up.
 LONG = 60.0

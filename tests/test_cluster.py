@@ -21,8 +21,8 @@ from tests.program import (
     write_control_file,
 )
 from tests.rack import LONG, Rack, await_results, finish, slow, start
+from tests.reliability.killing import state
 from tests.requirements import package
-from tests.test_kill import state
 
 package("distributed")
 

@@ -19,7 +19,7 @@ from ringmaster.model.results import CheckResult, EngineUsage, EvaluationResult,
 from ringmaster.reporting.tables import render_report
 from tests.competitions.settings_of import call, make, uci
 from tests.play.workers import one_worker
-from tests.program import ENGINES, MATERIAL, POSITIONS, REPOSITORY, book, ringmaster, shown
+from tests.program import ENGINES, REPOSITORY, book, ringmaster, shown
 from tests.recorded import memory_store
 from tests.test_tournaments import write
 
@@ -210,19 +210,10 @@ def test_void_games_and_failed_checks_give_no_engine_facts() -> None:
     assert "wrong" not in text_of(conditions)
 
 
-def test_conditions_are_stored_or_read_from_results() -> None:
+def test_conditions_are_stored() -> None:
     competition = events()["spsa"]
     store = memory_store()
-    job = competition.next_job()
-    usage = (EngineUsage("One"), EngineUsage("Two"))
-    with store.transaction() as transaction:
-        transaction.store_result(job.ticket, GameResult(job.id, 0, "draw", usage=usage))
     conditions = ReportedConditions(competition)
-    conditions.restore(store)
-    assert {code: row[0] for code, row in rows_of(conditions).items() if code in "ab"} == {
-        "a": "One",
-        "b": "Two",
-    }
     conditions.take_check(CheckResult("check-c", "c", "Three", hash=8))
     with store.transaction() as transaction:
         transaction.set_value(NOTE, conditions.as_note())
@@ -242,31 +233,6 @@ def test_report_and_data_of_a_run_state_conditions(tmp_path: Path) -> None:
     players = shown(control)["conditions"]["players"]
     assert [player["code"] for player in players] == ["a", "b"]
     assert all(player["engine"] in report and player["engine"] for player in players)
-
-
-@pytest.mark.process
-def test_texel_event_states_its_engine(tmp_path: Path) -> None:
-    (tmp_path / "positions.epd").write_bytes(POSITIONS.read_bytes())
-    control = tmp_path / "event.ctl"
-    control.write_text(
-        f"""competition_type = "texel"
-game = "chess"
-players = {{"material": Player([{sys.executable!r}, "-I", "-S", {str(MATERIAL)!r}])}}
-player = "material"
-anchor = "Pawn"
-parameters = [Parameter("Pawn", start=100, min=0, max=2000, integer=True),
-              Parameter("Queen", start=500, min=0, max=2000, integer=True)]
-positions = Positions("positions.epd")
-regularisation = Ridge()
-most_passes = 2
-"""
-    )
-    done = ringmaster(control)
-    assert done.returncode == 0, done.stderr
-    (player,) = shown(control)["conditions"]["players"]
-    assert player["engine"]
-    assert player["limits"]["depth"] is None
-    assert player["engine"] in ringmaster(control, "show").stdout
 
 
 def test_startup_check_reports_hash_and_threads_as_they_are_set() -> None:
@@ -307,16 +273,6 @@ def test_threads_of_engines_count() -> None:
     assert "player 'a' has 4 threads" in crowding(1, 2, options={"USI_Threads": 4})
 
 
-def test_every_player_with_more_threads_than_cpus_is_named() -> None:
-    players = {"a": uci(), "b": uci(options={"Threads": 2}), "c": uci(options={"Threads": 16})}
-    matchups = [call("Matchup", "a", "b"), call("Matchup", "a", "c")]
-    playoff = make(
-        "playoff", game="chess", players=players, matchups=matchups, options={"Threads": 8}
-    )
-    line = ReportedConditions(playoff).crowding(1, 4)
-    assert "(player 'a' has 8 threads and player 'c' has 16 threads)" in line
-
-
 def test_both_sides_count_where_one_ponders() -> None:
     assert crowding(1, 2, ponder=True) == ""
     line = crowding(2, 2, ponder=True)
@@ -344,9 +300,7 @@ def test_player_without_games_needs_no_cpu() -> None:
     [
         (["katago", "gtp", "-override-config", "maxVisits=50,numSearchThreads = 12"], [], 12),
         (["leelaz", "-w", "net.gz", "-t", "6"], [], 6),
-        (["/opt/leelaz", "-t6"], [], 6),
         (["pachi", "-t", "=5000", "threads=4"], [], 4),
-        (["engine", "--threads", "3"], [], 3),
         (["engine", "--threads=5"], [], 5),
         (["fuego"], ["uct_param_search number_threads 7"], 7),
         (["other", "-t", "9"], [], None),
@@ -367,13 +321,6 @@ def test_threads_of_gtp_engines_are_read_from_the_command(
     conditions = ReportedConditions(playoff)
     assert conditions.summary()["players"][0]["threads"] == threads
     assert bool(conditions.crowding(1, 2)) == (threads is not None)
-
-
-def test_default_threads_of_an_engine_count() -> None:
-    playoff = events()["playoff"]
-    conditions = ReportedConditions(playoff)
-    conditions.take_check(CheckResult("check-b", "b", "Yane", threads=4))
-    assert "player 'b' has 4 threads" in conditions.crowding(1, 2)
 
 
 @pytest.mark.process
@@ -401,7 +348,6 @@ def cgroups(root: Path, files: dict[str, str]) -> Path:
     [
         ({}, 1000),
         ({"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/cpu.max": "100000 100000\n"}, 1),
-        ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "50000 100000\n"}, 1),
         ({"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/cpu.max": "max 100000\n"}, 1000),
         (
             {
@@ -410,14 +356,6 @@ def cgroups(root: Path, files: dict[str, str]) -> Path:
                 "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
             },
             1,
-        ),
-        (
-            {
-                "proc/self/cgroup": "4:cpu:/\n",
-                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
-                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
-            },
-            1000,
         ),
         ({"proc/self/cgroup": "nonsense\n\n0::\n", "sys/fs/cgroup/cpu.max": "x"}, 1000),
     ],

@@ -276,14 +276,3 @@ def test_line_of_a_module_beside_the_file_is_shown(tmp_path: Path) -> None:
         sys.modules.pop("helper_of_a_tune_that_fails", None)
     assert "13 |     return helper_of_a_tune_that_fails.half(f)" in str(failed.value)
     assert "helper_of_a_tune_that_fails.py:2: return f / (f - 0.03125)" in str(failed.value)
-
-
-def test_tune_without_stored_values_keeps_its_functions(stuck: Path, source: str) -> None:
-    loaded = LoadedCompetition(stuck)
-    store = Store.open(loaded.paths.status)
-    state = (store.snapshot() or (0, {}))[1]
-    tickets = [{k: v for k, v in game.ticket.items() if k != "v"} for game in store.games()]
-    store.close()
-    write(stuck.parent, source, MENDED[source])
-    reasons = LoadedCompetition(stuck).competition.contradictions(state, tickets).values()
-    assert set(reasons) == {"an earlier version did not store the values that it played"}

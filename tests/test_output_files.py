@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,44 +20,21 @@ pytestmark = pytest.mark.process
 
 
 @pytest.mark.parametrize(
-    "name", ["games.pgn", "games.sgf", "hist", "log", "report", "status", "tree.jsonl", "cmd"]
+    ("make", "suffix", "fault"),
+    [
+        (Path.mkdir, "hist", "is a folder"),
+        (os.mkfifo, "log", "is a FIFO"),
+        (Path.touch, "games", "is no folder"),
+    ],
 )
-def test_folder_in_the_place_of_a_file_is_refused_before_the_first_game(
-    tmp_path: Path, name: str
+def test_output_of_another_kind_is_refused_before_the_first_game(
+    tmp_path: Path, make: Callable[[Path], None], suffix: str, fault: str
 ) -> None:
     control = write_control_file(tmp_path, PLAYOFF, 2)
-    folder = control.with_suffix(f".{name}")
-    folder.mkdir()
-    done = ringmaster(control, "run", "-q")
-    assert done.returncode == 1
-    assert done.stderr == f"ringmaster: {folder} is a folder, and ringmaster writes a file there\n"
-    assert not (tmp_path / "engines.txt").exists()
-    folder.rmdir()
-    assert ringmaster(control, "run", "-q").returncode == 0
-
-
-@pytest.mark.parametrize("name", ["games.pgn", "hist", "log", "report", "cmd"])
-def test_fifo_in_the_place_of_a_file_is_refused_and_not_waited_for(
-    tmp_path: Path, name: str
-) -> None:
-    control = write_control_file(tmp_path, PLAYOFF, 2)
-    fifo = control.with_suffix(f".{name}")
-    os.mkfifo(fifo)
+    make(control.with_suffix(f".{suffix}"))
     done = ringmaster(control, "run", "-q", timeout=30)
     assert done.returncode == 1
-    assert done.stderr == f"ringmaster: {fifo} is a FIFO, and ringmaster writes a file there\n"
-
-
-@pytest.mark.parametrize("name", ["games", "void", "gtplogs", "live"])
-def test_file_in_the_place_of_a_folder_is_refused_before_the_first_game(
-    tmp_path: Path, name: str
-) -> None:
-    control = write_control_file(tmp_path, PLAYOFF, 2)
-    path = control.with_suffix(f".{name}")
-    path.touch()
-    done = ringmaster(control, "run", "-q")
-    assert done.returncode == 1
-    assert done.stderr == f"ringmaster: {path} is no folder, and ringmaster makes a folder there\n"
+    assert f"{control.with_suffix(f'.{suffix}')} {fault}" in done.stderr
     assert not (tmp_path / "engines.txt").exists()
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.results import Game, Results
 from ringmaster.results.games import FIXED, flat, survey
-from ringmaster.storage.entries import storable_game
+from ringmaster.storage.store import Store
 from tests.program import SPSA, write_control_file
 from tests.program import ringmaster as run_ringmaster
 from tests.recorded import (
@@ -142,19 +143,23 @@ def test_recorded_results_are_read_unchanged(
         assert results.void_games == [game for game in everything if game.is_void]
         assert (len(results.games), len(results.void_games)) == (results.completed, results.void)
         check_matchups(results)
+        with closing(Store.open_readonly(results.path.with_suffix(".status"))) as store:
+            stored = [each.result for each in store.games()]
         # what a report says of the same games
         loaded = LoadedCompetition(results.path)
         for id, tally in loaded.competition.tallies.items():  # type: ignore[attr-defined]
             assert results.matchups[id].players == tally.players
     assert len(everything) == len(history)
-    for number, (game, (which, result)) in enumerate(zip(everything, history, strict=True), 1):
+    for number, (game, (which, _), result) in enumerate(
+        zip(everything, history, stored, strict=True), 1
+    ):
         assert (game.number, game.matchup) == (number, which["m"])
         pair = ("a", "b") if which["m"] == "0" else ("c", "a")
         assert game.players == (pair[::-1] if which["b"] else pair)
         assert (game.white, game.black) == game.players
         assert game.opening == which["o"]
         assert game.finished == datetime.fromtimestamp(NOW, UTC)
-        assert_same(game, storable_game(result))
+        assert_same(game, result)
 
 
 def assert_same(game: Game, result: GameResult) -> None:

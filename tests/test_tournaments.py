@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from ringmaster.storage import rows
 from tests.program import ENGINE, book, ringmaster, shown
 
 HEAD = f"""
@@ -280,29 +277,3 @@ def test_games_that_repeat_are_counted_from_run_to_run(tmp_path: Path) -> None:
     assert (matchup["games"], matchup["repeats"]) == (14, 8)
     assert "move for move: 8 (6 distinct games)" in control.with_suffix(".report").read_text()
     assert warning in ringmaster(control, "check", "--quick").stderr
-
-
-@pytest.mark.process
-def test_status_file_without_fingerprints_continues(tmp_path: Path) -> None:
-    control = write(tmp_path, "playoff", 'matchups = [Matchup("a", "b", number_of_games=18)]')
-    (tmp_path / "book.epd").write_text("".join(book().splitlines(keepends=True)[:3]))
-    assert ringmaster(control, "-g", "6").returncode == 0
-    with closing(sqlite3.connect(control.with_suffix(".status"))) as old:
-        (state,) = old.execute("SELECT data FROM state").fetchone()
-        old.executescript(
-            "DROP INDEX fingerprints; ALTER TABLE results DROP COLUMN fingerprint; "
-            "ALTER TABLE results DROP COLUMN repeats; ALTER TABLE results DROP COLUMN host; "
-            "ALTER TABLE results DROP COLUMN speed; ALTER TABLE results DROP COLUMN load; "
-            "DELETE FROM migrations WHERE number >= 4; PRAGMA user_version = 3"
-        )
-        for table in rows.TABLES:
-            old.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
-        for column in ("base", "generation"):
-            old.execute(f"ALTER TABLE counts DROP COLUMN {column}")
-        old.execute("UPDATE state SET data = ?", (state.replace(',"repeats":0', ""),))
-        old.commit()
-    assert shown(control)["matchups"][0]["repeats"] == 0
-    assert ringmaster(control).returncode == 0
-    (matchup,) = shown(control)["matchups"]
-    # the first six have no fingerprint to compare with
-    assert (matchup["games"], matchup["repeats"]) == (18, 6)

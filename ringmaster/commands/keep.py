@@ -11,10 +11,17 @@ from pathlib import Path
 
 from ringmaster.commands.console import DONE, REPORTED, say
 from ringmaster.commands.loading import load
-from ringmaster.errors import RingmasterError, StoreCorrupt, StoreError, StoreUnpaired, counted
+from ringmaster.errors import (
+    RingmasterError,
+    StoreCorrupt,
+    StoreError,
+    StoreUnpaired,
+    StoreUnsupported,
+    counted,
+)
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.storage import copies
-from ringmaster.storage.connect import connect, private_copy, translated
+from ringmaster.storage.connect import connect, connect_readonly, translated
 from ringmaster.storage.journal import one_line
 from ringmaster.storage.lock import CompetitionLock
 from ringmaster.storage.paths import OutputPaths
@@ -28,7 +35,7 @@ def backup(arguments: argparse.Namespace) -> int:
     target = arguments.file and Path(arguments.file)
     if target is not None and target.exists():
         raise RingmasterError(f"{target} exists already, and was not written over")
-    with closing(private_copy(status)) as connection:
+    with closing(connect_readonly(status, lasting=True).connection) as connection:
         copies.check_copy(status, connection)
         target = target or copies.new_name(copies.folder_of(status), copies.stamp())
         copies.write_copy(connection, target)
@@ -48,7 +55,10 @@ def restore(arguments: argparse.Namespace) -> int:
         say("".join(listed) or f"there are no copies in {copies.folder_of(paths.status)}\n")
         return DONE
     source = Path(arguments.file)
-    with CompetitionLock(paths.locked), closing(private_copy(source)) as connection:
+    with (
+        CompetitionLock(paths.locked),
+        closing(connect_readonly(source, lasting=True).connection) as connection,
+    ):
         copies.check_copy(source, connection)
         former = copies.put_in_place(connection, paths.status, "before-restore")
     say(f"restored: {contents_of(paths.status)}\n")
@@ -102,11 +112,11 @@ def fsck(arguments: argparse.Namespace) -> int:
 def _fault(status: Path) -> str | None:
     """Return the fault of a status file, None for a sound one.
 
-    Raises StoreUnpaired.
+    Raises StoreUnpaired, StoreUnsupported.
     """
     try:
         connect(status).close()
-    except StoreUnpaired:
+    except (StoreUnpaired, StoreUnsupported):
         raise
     except StoreError as error:
         return str(error).partition(".  To repair it")[0]

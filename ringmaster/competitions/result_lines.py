@@ -133,22 +133,15 @@ def sum_void_kinds(all: Sequence[Mapping[str, Mapping[str, int]]]) -> VoidKinds:
     return total
 
 
-def void_by_player(kinds: Mapping[str, Mapping[str, int]], total: int) -> str:
-    """Return "b: 3 crashes, 1 hang; a: 1 crash", the player with most void games first.
-
-    total  all void games; earlier versions did not count them by player
-    """
+def void_by_player(kinds: Mapping[str, Mapping[str, int]]) -> str:
+    """Return "b: 3 crashes, 1 hang; a: 1 crash", the player with most void games first."""
     order = sorted(kinds.items(), key=lambda item: (-sum(item[1].values()), item[0]))
-    parts = [f"{code or 'no player at fault'}: {_reasons(r)}" for code, r in order]
-    missing = total - sum(sum(reasons.values()) for reasons in kinds.values())
-    if missing > 0:
-        parts.append(f"{missing} of an earlier version, not counted by player")
-    return "; ".join(parts)
+    return "; ".join(f"{code or 'no player at fault'}: {_reasons(r)}" for code, r in order)
 
 
 def void_line(kinds: Mapping[str, Mapping[str, int]], total: int, *, unit: str = "games") -> str:
     """Return a report's line on void results."""
-    return f"void {unit} (not counted): {total} ({void_by_player(kinds, total)})"
+    return f"void {unit} (not counted): {total} ({void_by_player(kinds)})"
 
 
 def lost_line(kinds: Mapping[str, Mapping[str, int]]) -> list[str]:
@@ -158,7 +151,7 @@ def lost_line(kinds: Mapping[str, Mapping[str, int]]) -> list[str]:
     """
     faulty = {code: reasons for code, reasons in kinds.items() if reasons}
     total = sum(sum(reasons.values()) for reasons in faulty.values())
-    return [f"games lost by a fault: {total} ({void_by_player(faulty, total)})"] if total else []
+    return [f"games lost by a fault: {total} ({void_by_player(faulty)})"] if total else []
 
 
 def _reasons(reasons: Mapping[str, int]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -42,29 +42,35 @@ class Line:
         return self.text if self.beside is None else self.text + self.beside.text
 
 
-# Steps that shorten the display, in this order, until it fits: cut a section down
-# to a number of lines, use the next shorter form of the report (see `_forms`), or
-# drop blank lines.  The report has the answer, so it is cut last.
-_DENSER, _BLANKS = "denser", "blanks"
+class _Cut(NamedTuple):
+    """A step that cuts a section down to a number of lines."""
+
+    section: str
+    lines: int
+
+
+_NEXT_FORM, _NO_BLANKS = "the next shorter form of the report", "no blank lines"
+#: Steps that shorten the display, in this order, until it fits.  The report has the answer, so it
+#: is cut last.
 _STEPS = (
-    ("description", 0),
-    ("results", 3),
-    ("running", 3),
-    ("warnings", 3),
-    (_BLANKS, 0),
-    (_DENSER, 1),
-    (_DENSER, 2),
-    ("running", 2),
-    ("results", 1),
-    ("warnings", 1),
-    (_DENSER, 3),
-    ("report", 8),
-    ("running", 1),
-    ("report", 6),
-    ("running", 0),
-    ("results", 0),
-    ("warnings", 0),
-    ("report", 0),
+    _Cut("description", 0),
+    _Cut("results", 3),
+    _Cut("running", 3),
+    _Cut("warnings", 3),
+    _NO_BLANKS,
+    _NEXT_FORM,
+    _NEXT_FORM,
+    _Cut("running", 2),
+    _Cut("results", 1),
+    _Cut("warnings", 1),
+    _NEXT_FORM,
+    _Cut("report", 8),
+    _Cut("running", 1),
+    _Cut("report", 6),
+    _Cut("running", 0),
+    _Cut("results", 0),
+    _Cut("warnings", 0),
+    _Cut("report", 0),
 )
 _BAR_WIDTH = 40
 _LEAST_BAR = 10
@@ -189,17 +195,19 @@ class _Page:
         if "results" in self._count:
             self._count["results"] = min(self._count["results"], results)
         whole = dict(self._count)
-        for name, least in _STEPS:
+        for step in _STEPS:
             excess = self._height() - room
             if excess <= 0:
                 break
-            if name == _DENSER:
+            if isinstance(step, _Cut):
+                if self._count.get(step.section, 0) > step.lines:
+                    shorter = self._count[step.section] - excess
+                    self._count[step.section] = max(step.lines, shorter)
+            elif step == _NEXT_FORM:
                 self._next_form()
                 whole = {**whole, "report": self._count.get("report", 0)}
-            elif name == _BLANKS:
+            else:
                 self._drop_blanks(excess)
-            elif self._count.get(name, 0) > least:
-                self._count[name] = max(least, self._count[name] - excess)
         self._use_up(room, whole)
 
     def lines(self) -> list[Line]:

@@ -310,7 +310,8 @@ class MatchupResults:
             seat = game.sides[1 if swapped else 0]
             won = seat.colour == game.winning_colour
             points = 1.0 if won else 0.0 if game.winner is not None else 0.5
-            self.split_pairs += self._pairs.half.get(str(pair), points) == 1 - points != points
+            other_points = self._pairs.half.get(str(pair))
+            self.split_pairs += {points, other_points} == {0.0, 1.0}
             self._pairs.record_result(pair, points)
 
 

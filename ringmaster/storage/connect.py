@@ -10,9 +10,7 @@ them.  So SQLite's locks are used only where a run left its own files.  A file w
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -21,8 +19,8 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from ringmaster.errors import StoreChanged, StoreCorrupt, StoreError, StoreUnwritable
-from ringmaster.storage import rows
-from ringmaster.storage.copies import folder_of, new_name, write_copy
+from ringmaster.storage import migrations, rows
+from ringmaster.storage.copies import folder_of, new_name, with_wal_copied, write_copy
 from ringmaster.storage.guard import (
     check_alone,
     check_pair,
@@ -31,13 +29,11 @@ from ringmaster.storage.guard import (
     unreadable,
 )
 from ringmaster.storage.lock import is_locked
-from ringmaster.storage.migrations import MIGRATIONS, check, check_header, migrate
+from ringmaster.storage.migrations import check, check_header, migrate
 from ringmaster.storage.pages import wal_fault
 
 #: Seconds to wait for another process that writes.
 BUSY_TIMEOUT = 10.0
-#: Times a file is copied again because it changed meanwhile.
-_COPIES = 10
 
 
 @contextmanager
@@ -128,8 +124,8 @@ def connect(path: Path) -> sqlite3.Connection:
             connection.execute("PRAGMA secure_delete = OFF")
             # the store makes them, and `guard` must know when
             connection.execute("PRAGMA wal_autocheckpoint = 0")
-            if 0 < version < len(MIGRATIONS):
-                copy = new_name(folder_of(path), f"before-format-{len(MIGRATIONS)}")
+            if 0 < version < len(migrations.MIGRATIONS):
+                copy = new_name(folder_of(path), f"before-format-{len(migrations.MIGRATIONS)}")
                 write_copy(connection, copy)
             migrate(connection, str(path))
             _check_whole(path, connection, rows.faults(connection))
@@ -156,10 +152,11 @@ def _check_wal(path: Path) -> None:
         raise StoreCorrupt(_damaged(path, fault))
     try:
         with closing(_reader(path)) as whole, closing(_in_place(path)) as alone:
-            check_pair(path, alone, whole)
             version = check(whole, str(path))
+            if version:
+                check_pair(path, alone, whole)
             _check_whole(path, whole, rows.structure_faults(whole))
-            if version == len(MIGRATIONS):
+            if version == len(migrations.MIGRATIONS):
                 _check_whole(path, whole, rows.faults(whole))
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):
@@ -232,8 +229,8 @@ class View:
         return copy
 
 
-def connect_readonly(path: Path) -> View:
-    """Return a view of the data.
+def connect_readonly(path: Path, *, lasting: bool = False) -> View:
+    """Return a view of the data, a private copy if it shall be `lasting`.
 
     An empty or older file is read as `migrate` would make it.  Raises StoreError;
     StoreChanged if another try may succeed.
@@ -250,25 +247,18 @@ def connect_readonly(path: Path) -> View:
             with view.reading():
                 view.connection.execute("BEGIN")
                 version = check(view.connection, str(path))
-            if version < len(MIGRATIONS):
+            if version < len(migrations.MIGRATIONS):
                 newer = view.copied()
                 view.connection.close()
                 view = View(path, newer)
                 migrate(newer, str(path))
             view.connection.execute("PRAGMA query_only = ON")
+            if lasting:
+                view.detach()
         except BaseException:
             view.connection.close()
             raise
     return view
-
-
-def private_copy(path: Path) -> sqlite3.Connection:
-    """Return a private copy of a file's data, as `migrate` would make it.  Raises StoreError."""
-    view = connect_readonly(path)
-    try:
-        return view.copied()
-    finally:
-        view.connection.close()
 
 
 def _view(path: Path) -> View:
@@ -296,36 +286,26 @@ def _reader(path: Path) -> sqlite3.Connection:
     wal, shm = _companions(path)
     if size(wal) and shm.exists():
         return _open(f"file:{quote(str(path))}?mode=ro")
-    return _copied(path)
+    return retry_read(lambda: _copied(path))
 
 
 def _copied(path: Path) -> sqlite3.Connection:
-    """Return a private copy of the file and of a `-wal` without its `-shm`."""
-    for _ in range(_COPIES):
-        before = _signature(path)
-        try:
-            connection = _copied_once(path)
-        except (sqlite3.Error, OSError):
-            if _signature(path) == before:
-                raise
-            continue
+    """Return a private copy of the file and of a `-wal` without its `-shm`.
+
+    Raises StoreChanged.
+    """
+    before = _signature(path)
+    try:
+        with with_wal_copied(path) as copy, closing(_open(str(copy))) as source:
+            connection = _private_copy(source)
+    except (sqlite3.Error, OSError):
         if _signature(path) == before:
-            return connection
+            raise
+        raise _changing(path) from None
+    if _signature(path) != before:
         connection.close()
-    raise _changing(path)
-
-
-def _copied_once(path: Path) -> sqlite3.Connection:
-    wal, _ = _companions(path)
-    if not size(wal):
-        with closing(_in_place(path)) as source:
-            return _private_copy(source)
-    with tempfile.TemporaryDirectory(prefix="ringmaster-") as folder:
-        copy = Path(folder) / "copy"
-        shutil.copyfile(path, copy)
-        shutil.copyfile(wal, f"{copy}-wal")
-        with closing(_open(str(copy))) as source:
-            return _private_copy(source)
+        raise _changing(path)
+    return connection
 
 
 def _in_place(path: Path) -> sqlite3.Connection:

@@ -7,10 +7,12 @@ and its `-wal` are one database: whoever copies or moves one alone loses results
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
+import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from ringmaster.errors import StoreError, StoreUnwritable
@@ -62,6 +64,20 @@ def write_copy(connection: sqlite3.Connection, target: Path) -> None:
         raise StoreUnwritable(f"cannot write the copy {target}: {reason}") from error
 
 
+@contextmanager
+def with_wal_copied(path: Path) -> Iterator[Path]:
+    """Copy a status file and its `-wal`, if they exist, to a temporary folder for a while.
+
+    Raises OSError.
+    """
+    with tempfile.TemporaryDirectory(prefix="ringmaster-") as folder:
+        copy = Path(folder) / "copy"
+        for companion in ("", "-wal"):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(f"{path}{companion}", f"{copy}{companion}")
+        yield copy
+
+
 class DailyCopies:
     """Writes a copy of a run's status file each day, and deletes older ones.
 
@@ -104,15 +120,6 @@ class DailyCopies:
             self._warn(f"warning: no daily copy of the results: {error}")
 
 
-def file_faults(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield what is wrong with a file of the newest version, as text."""
-    try:
-        yield from rows.structure_faults(connection)
-        yield from rows.faults(connection)
-    except sqlite3.Error as error:
-        yield str(error)
-
-
 def move_away(status: Path, name: str) -> Path | None:
     """Move a status file with its `-wal` among its copies; return its new path, None without one.
 
@@ -149,8 +156,12 @@ def put_in_place(connection: sqlite3.Connection, status: Path, name: str) -> Pat
 
 def check_copy(path: Path, connection: sqlite3.Connection) -> None:
     """Raise StoreError for a copy with a fault."""
-    for fault in file_faults(connection):
+    try:
+        faults = [*rows.structure_faults(connection), *rows.faults(connection)]
+    except sqlite3.Error as error:
+        faults = [str(error)]
+    if faults:
         raise StoreError(
-            f"{path} is damaged ({fault}), and was not restored.  To save what is whole, copy it "
-            "over the status file and use fsck"
+            f"{path} is damaged ({faults[0]}), and was not restored.  To save what is whole, copy "
+            "it over the status file and use fsck"
         )

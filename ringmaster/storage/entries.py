@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.model.jobs import Ticket
-from ringmaster.model.results import EngineUsage, EvaluationResult, GameResult
+from ringmaster.model.results import EvaluationResult, GameResult
 
 #: Plain names of files.
 _FILE_NAME = re.compile(r"[A-Za-z0-9!#$%&*+\-:;<=>?^_~][A-Za-z0-9!#$%&*+\-.:;<=>?^_~]{0,199}")
@@ -37,7 +37,7 @@ class StoredGame(msgspec.Struct, frozen=True):
     seq: int
     ticket: Ticket
     result: GameResult
-    finished: float | None = None
+    finished: float
 
 
 class StoredShard(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class StoredShard(msgspec.Struct, frozen=True):
     seq: int
     ticket: Ticket
     result: EvaluationResult
-    finished: float | None = None
+    finished: float
 
 
 class RunEntry(msgspec.Struct, frozen=True):
@@ -89,58 +89,12 @@ def encode(value: Any) -> str:
     return _encode(value).decode()
 
 
-def storable_game(result: GameResult) -> GameResult:
-    """Return a game's result as a store returns it.
-
-    Record and standard error are dropped, times are whole microseconds, and lone
-    surrogates in text are replaced.
-    """
-    first, second = result.usage
-    return msgspec.structs.replace(
-        result,
-        reason=_clean(result.reason),
-        detail=_clean(result.detail),
-        score=_clean(result.score),
-        seconds=round(result.seconds, 6),
-        usage=(_stored_usage(first), _stored_usage(second)),
-        record=None,
-        record_suffix="",
-        stderr=(),
-    )
-
-
-def storable_evaluation(result: EvaluationResult) -> EvaluationResult:
-    """Return a shard's result as a store returns it: without scores, answers, stderr."""
-    return msgspec.structs.replace(
-        result,
-        reason=_clean(result.reason),
-        detail=_clean(result.detail),
-        seconds=round(result.seconds, 6),
-        usage=_stored_usage(result.usage),
-        scores=None,
-        answers=None,
-        stderr=(),
-    )
-
-
-def _stored_usage(usage: EngineUsage) -> EngineUsage:
-    # microseconds are enough, and a third of the bytes
-    return msgspec.structs.replace(
-        usage,
-        name=_clean(usage.name),
-        cpu_time=_microseconds(usage.cpu_time),
-        thinking=round(usage.thinking, 6),
-        slowest=round(usage.slowest, 6),
-        description=_clean(usage.description),
-        ponder_cpu_time=_microseconds(usage.ponder_cpu_time),
-    )
-
-
-def _microseconds(seconds: float | None) -> float | None:
+def microseconds(seconds: float | None) -> float | None:
+    """Return seconds as they are stored: more digits would cost bytes."""
     return None if seconds is None else round(seconds, 6)
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Replace lone surrogates, which engines' text may hold and UTF-8 cannot."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 

@@ -128,10 +128,7 @@ def check_pair(path: Path, alone: sqlite3.Connection, whole: sqlite3.Connection)
     alone  connection to the file without its `-wal`
     whole  connection to both
     """
-    try:
-        (base, generation) = whole.execute("SELECT base, generation FROM counts").fetchone()
-    except sqlite3.OperationalError:
-        return  # of an earlier version
+    (base, generation) = whole.execute("SELECT base, generation FROM counts").fetchone()
     try:
         ((here,),) = alone.execute("SELECT generation FROM counts").fetchall()
     except sqlite3.OperationalError:

@@ -6,6 +6,7 @@ Batches are decoded at once, and fields that no chart reads are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import msgspec
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.storage.connect import decoding
+from ringmaster.storage.rows import UsageRow
 
 #: Results read at a time.
 _BATCH = 500
@@ -28,66 +30,48 @@ _READ = (
 _SAMPLED = " AND (((seq * 40503) & 65535) < ? OR (? != '' AND instr(ticket, ?)))"
 
 
-class _Usage(msgspec.Struct, array_like=True):
-    """Resources as they are stored; names are numbers."""
-
-    name_id: int
-    cpu_time: float | None
-    peak_memory: int | None
-    thinking: float
-    slowest: float
-    description_id: int
-    ponder_cpu_time: float | None = None
-
-
 _tickets = msgspec.json.Decoder(list[dict[str, Any]]).decode
-_usage = msgspec.json.Decoder(list[tuple[_Usage, _Usage]]).decode
+_usage = msgspec.json.Decoder(list[tuple[UsageRow, UsageRow]]).decode
 _NONE = (EngineUsage(), EngineUsage())
 
 
+@dataclass(frozen=True)
 class History:
     """Results of games with their tickets, in order; each iteration reads them again.
 
     A result is without fingerprint, repetition, host and engines' names.
 
     rows   runs a query and returns its rows
+    path   the status file, for messages
     last   the last seq that counts
     usage  whether results have times and memory
     share  of the games, a sample by chance below 1, and all games whose tickets have `key`
     """
 
-    def __init__(
-        self,
-        rows: Callable[[str, tuple[Any, ...]], list[Any]],
-        path: Path,
-        last: int,
-        *,
-        usage: bool = True,
-        share: float = 1.0,
-        key: str = "",
-    ) -> None:
-        self._rows, self._path, self._last = rows, path, last
-        self._with_usage, self._share, self._key = usage, share, key
+    rows: Callable[[str, tuple[Any, ...]], list[Any]]
+    path: Path
+    last: int
+    usage: bool = True
+    share: float = 1.0
+    key: str = ""
 
     def sample(self, share: float, key: str = "") -> History:
         """Return a part of the games by chance, and all games whose tickets have a key."""
-        return History(
-            self._rows, self._path, self._last, usage=self._with_usage, share=share, key=key
-        )
+        return replace(self, share=share, key=key)
 
     def __iter__(self) -> Iterator[tuple[Ticket, GameResult]]:
         query, more = _READ, []
-        if self._share < 1:
-            quoted = f'"{self._key}":' if self._key else ""
-            query, more = _READ + _SAMPLED, [round(self._share * 65536), quoted, quoted]
+        if self.share < 1:
+            quoted = f'"{self.key}":' if self.key else ""
+            query, more = _READ + _SAMPLED, [round(self.share * 65536), quoted, quoted]
         query += " ORDER BY seq LIMIT ?"
         after = 0
-        while rows := self._rows(query, (after, self._last, *more, _BATCH)):
-            with decoding(self._path):
+        while rows := self.rows(query, (after, self.last, *more, _BATCH)):
+            with decoding(self.path):
                 tickets = _tickets(f"[{','.join([row[1] for row in rows])}]")
                 usage = (
                     _usage(f"[{','.join([row[2] for row in rows])}]")
-                    if self._with_usage
+                    if self.usage
                     else repeat(_NONE)
                 )
                 make: Callable[..., GameResult] = GameResult

@@ -167,7 +167,7 @@ class Journal:
             file.close()
 
 
-def is_gone(path: Path, fd: int) -> bool:
+def is_gone(path: Path | str, fd: int) -> bool:
     """Return whether an open file has been moved, deleted or replaced."""
     try:
         return not os.path.samestat(os.stat(path), os.fstat(fd))

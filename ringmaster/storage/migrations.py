@@ -6,11 +6,11 @@ Each migration and its record are one transaction: a file has one version or the
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ringmaster.errors import StoreCorrupt, StoreTooNew
-from ringmaster.storage.paths import APPLICATION_ID, SQLITE_MAGIC, maker
+from ringmaster.errors import StoreCorrupt, StoreUnsupported
+from ringmaster.storage.paths import APPLICATION_ID, SQLITE_MAGIC, UNRELEASED_ID, maker
 
 _HEADER = 100
 
@@ -24,88 +24,57 @@ def _first(connection: sqlite3.Connection) -> None:
             number INTEGER PRIMARY KEY,
             started REAL NOT NULL, ended REAL, end_reason TEXT NOT NULL DEFAULT '',
             version TEXT NOT NULL, parallel INTEGER NOT NULL,
-            source TEXT NOT NULL, source_hash TEXT NOT NULL, settings TEXT NOT NULL)""",
+            source TEXT NOT NULL, source_hash TEXT NOT NULL, settings TEXT NOT NULL,
+            checksum INTEGER NOT NULL)""",
         # `once` is -1 for results that count: they are unique by game id, void results by
-        # (game id, attempt)
+        # (game id, attempt).  `evaluation` has the fields of a shard of positions as JSON,
+        # NULL for games; `host` is a number in `names`, NULL for the ringmaster's own machine;
+        # `fingerprint` is NULL for void games and shards
         """CREATE TABLE results (
             seq INTEGER PRIMARY KEY,
             game_id TEXT NOT NULL, attempt INTEGER NOT NULL, once INTEGER NOT NULL,
             ticket TEXT NOT NULL, outcome TEXT NOT NULL, winner INTEGER, reason TEXT NOT NULL,
             detail TEXT NOT NULL, forfeit INTEGER NOT NULL, score TEXT NOT NULL, faulty INTEGER,
             plies INTEGER NOT NULL, seconds REAL NOT NULL, usage TEXT NOT NULL,
-            finished INTEGER NOT NULL,
+            finished INTEGER NOT NULL, evaluation TEXT, fingerprint INTEGER,
+            repeats INTEGER NOT NULL, host INTEGER, speed REAL, load REAL,
+            checksum INTEGER NOT NULL,
             UNIQUE (game_id, once))""",
-        """CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)""",
+        "CREATE INDEX fingerprints ON results (fingerprint) WHERE fingerprint IS NOT NULL",
+        """CREATE TABLE names (
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, checksum INTEGER NOT NULL)""",
         """CREATE TABLE issues (
             number INTEGER PRIMARY KEY,
-            game_id TEXT NOT NULL UNIQUE, attempt INTEGER NOT NULL, ticket TEXT NOT NULL)""",
-        "CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER, data TEXT)",
-        """CREATE TABLE counts (one INTEGER PRIMARY KEY CHECK (one = 1),
-            completed INTEGER NOT NULL, void INTEGER NOT NULL)""",
-        "INSERT INTO counts VALUES (1, 0, 0)",
+            game_id TEXT NOT NULL UNIQUE, attempt INTEGER NOT NULL, ticket TEXT NOT NULL,
+            checksum INTEGER NOT NULL)""",
+        """CREATE TABLE state (
+            one INTEGER PRIMARY KEY CHECK (one = 1),
+            seq INTEGER NOT NULL, data TEXT NOT NULL, checksum INTEGER NOT NULL)""",
+        # `generation` changes after each checkpoint, `base` is the one before: see `guard`
+        """CREATE TABLE counts (
+            one INTEGER PRIMARY KEY CHECK (one = 1),
+            completed INTEGER NOT NULL, void INTEGER NOT NULL,
+            base INTEGER NOT NULL, generation INTEGER NOT NULL)""",
+        "INSERT INTO counts VALUES (1, 0, 0, random(), random())",
         """CREATE TABLE pending (
             game_id TEXT NOT NULL, attempt INTEGER NOT NULL,
             folder TEXT NOT NULL, name TEXT NOT NULL, text BLOB NOT NULL,
             PRIMARY KEY (game_id, attempt))""",
-        "CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        # AUTOINCREMENT: a dropped place is never issued again.  `attempt` is NULL until the
+        # game has a record
+        """CREATE TABLE places (
+            place INTEGER PRIMARY KEY AUTOINCREMENT,
+            game_id TEXT NOT NULL UNIQUE, attempt INTEGER)""",
+        """CREATE TABLE scores (
+            pass INTEGER NOT NULL, shard INTEGER NOT NULL, data BLOB NOT NULL,
+            UNIQUE (pass, shard))""",
+        "CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL)",
     ):
         connection.execute(statement)
 
 
-def _places(connection: sqlite3.Connection) -> None:
-    # AUTOINCREMENT: a dropped place is never issued again
-    connection.execute(
-        """CREATE TABLE places (
-            place INTEGER PRIMARY KEY AUTOINCREMENT,
-            game_id TEXT NOT NULL UNIQUE, attempt INTEGER)"""
-    )
-
-
-def _evaluations(connection: sqlite3.Connection) -> None:
-    # fields that only a shard of positions has, as JSON; NULL for games
-    connection.execute("ALTER TABLE results ADD COLUMN evaluation TEXT")
-    connection.execute(
-        """CREATE TABLE scores (
-            pass INTEGER NOT NULL, shard INTEGER NOT NULL, data BLOB NOT NULL,
-            UNIQUE (pass, shard))"""
-    )
-
-
-def _fingerprints(connection: sqlite3.Connection) -> None:
-    # NULL for results of earlier versions, void games and shards
-    connection.execute("ALTER TABLE results ADD COLUMN fingerprint INTEGER")
-    connection.execute("ALTER TABLE results ADD COLUMN repeats INTEGER NOT NULL DEFAULT 0")
-    connection.execute(
-        "CREATE INDEX fingerprints ON results (fingerprint) WHERE fingerprint IS NOT NULL"
-    )
-
-
-def _hosts(connection: sqlite3.Connection) -> None:
-    # NULL for games on the ringmaster's own machine; the name is in `names`
-    connection.execute("ALTER TABLE results ADD COLUMN host INTEGER")
-    connection.execute("ALTER TABLE results ADD COLUMN speed REAL")
-    connection.execute("ALTER TABLE results ADD COLUMN load REAL")
-
-
-def _checksums(connection: sqlite3.Connection) -> None:
-    # NULL for rows of earlier versions
-    for table in ("results", "names", "issues", "state", "notes", "runs"):
-        connection.execute(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER")
-    # `generation` changes after each checkpoint, `base` is the one before: see `guard`
-    connection.execute("ALTER TABLE counts ADD COLUMN base INTEGER")
-    connection.execute("ALTER TABLE counts ADD COLUMN generation INTEGER")
-    connection.execute("UPDATE counts SET generation = random()")
-
-
 #: Migration n (from 1) brings a file from version n - 1 to n; entries never change.
-MIGRATIONS: tuple[tuple[str, Migration], ...] = (
-    ("first tables", _first),
-    ("places in the collected file of game records", _places),
-    ("evaluations of positions and their scores", _evaluations),
-    ("fingerprints of games", _fingerprints),
-    ("hosts of games", _hosts),
-    ("checksums of rows, and the generation of the file", _checksums),
-)
+MIGRATIONS: tuple[tuple[str, Migration], ...] = (("first tables", _first),)
 
 
 def check_header(path: Path) -> None:
@@ -113,7 +82,7 @@ def check_header(path: Path) -> None:
 
     A file that is missing or empty, or whose first page is in the `-wal`, passes.
 
-    Raises StoreTooNew, StoreCorrupt, OSError.
+    Raises StoreUnsupported, StoreCorrupt, OSError.
     """
     try:
         with path.open("rb") as file:
@@ -139,7 +108,7 @@ def check(connection: sqlite3.Connection, name: str, newest: int | None = None) 
 
     newest  the newest readable version, by default this program's
 
-    Raises StoreTooNew, and StoreCorrupt for a database of another program.
+    Raises StoreUnsupported, and StoreCorrupt for a database of another program.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -150,10 +119,15 @@ def check(connection: sqlite3.Connection, name: str, newest: int | None = None) 
 
 
 def _judge(version: int, application: int, name: str, newest: int, *, has_tables: bool) -> None:
+    if application == UNRELEASED_ID:
+        raise StoreUnsupported(
+            f"{name} was written by an unreleased version of ringmaster: finish the competition "
+            f"with that version, or delete its results with ringmaster {Path(name).stem}.ctl reset"
+        )
     if (version or application or has_tables) and application != APPLICATION_ID:
         raise StoreCorrupt(_foreign(name))
     if version > newest:
-        raise StoreTooNew(
+        raise StoreUnsupported(
             f"{name} was written by a newer ringmaster (format {version}, this one reads up to "
             f"{newest}); update ringmaster"
         )
@@ -169,13 +143,16 @@ def _foreign(name: str) -> str:
 def migrate(
     connection: sqlite3.Connection,
     name: str,
-    migrations: tuple[tuple[str, Migration], ...] = MIGRATIONS,
+    migrations: Sequence[tuple[str, Migration]] | None = None,
 ) -> None:
     """Bring a file to the newest version.
 
-    Raises StoreTooNew, StoreCorrupt, sqlite3.Error; then the file has the version before
+    migrations  by default MIGRATIONS
+
+    Raises StoreUnsupported, StoreCorrupt, sqlite3.Error; then the file has the version before
     the failed migration.
     """
+    migrations = MIGRATIONS if migrations is None else migrations
     version = check(connection, name, len(migrations))
     for number, (title, apply) in enumerate(migrations[version:], version + 1):
         connection.execute("BEGIN IMMEDIATE")

@@ -23,8 +23,9 @@ from ringmaster.errors import ForeignFiles, StoreUnwritable, UsageError
 
 Maker = Literal["ringmaster", "Gomill", "another program"]
 
-#: Marks a SQLite file as ringmaster's ("RMST").
-APPLICATION_ID: Final = 0x524D5354
+#: Mark a SQLite file as ringmaster's ("RMSF"), and as an unreleased version's ("RMST").
+APPLICATION_ID: Final = 0x524D5346
+UNRELEASED_ID: Final = 0x524D5354
 SQLITE_MAGIC: Final = b"SQLite format 3\0"
 
 #: Bytes read of each file.
@@ -50,8 +51,6 @@ _RINGMASTER: Final = re.compile(
     rb"|\(;FF\[4\][^\n]*\nAP\[ringmaster:"
     rb"| +\d+\.\d{4} \S+ [<>!] "
     rb'|<!DOCTYPE html>\n(?s:.{,100})<meta name="generator" content="ringmaster">'
-    # before there were scripts
-    rb"|<!DOCTYPE html>\n(?s:.{,200})default-src 'none'; style-src 'unsafe-inline'"
 )
 _LOG_LINE: Final = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S")
 #: Pieces of Gomill's pickles, which are of protocol 2.
@@ -69,7 +68,8 @@ def maker(path: Path) -> Maker | None:
     if head.startswith(SQLITE_MAGIC):
         application = int.from_bytes(head[68:72], "big")
         if application:
-            return "ringmaster" if application == APPLICATION_ID else "another program"
+            own = (APPLICATION_ID, UNRELEASED_ID)
+            return "ringmaster" if application in own else "another program"
         return None  # ringmaster's number may still be in the `-wal`
     if _GOMILL.match(head):
         return "Gomill"
@@ -78,20 +78,6 @@ def maker(path: Path) -> Maker | None:
     # a report begins with the type and the name of its competition
     own_report = re.compile(rb"[a-z_]+: " + re.escape(os.fsencode(path.stem)) + rb"\n")
     return "ringmaster" if _RINGMASTER.match(head) or own_report.match(head) else None
-
-
-def makers(folder: Path) -> dict[Path, Maker | None]:
-    """Return the program that wrote each file of a folder.
-
-    Only `.sgf` and `.log` files are read: Gomill's records and transcripts.
-    """
-    by_path: dict[Path, Maker | None] = {}
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            path = folder / entry.name
-            read = entry.is_file(follow_symlinks=False) and path.suffix in (".sgf", ".log")
-            by_path[path] = maker(path) if read else None
-    return by_path
 
 
 def _head(path: Path) -> bytes:
@@ -318,8 +304,13 @@ class OutputPaths(msgspec.Struct, frozen=True):
         foreign: dict[Path, Maker] = {}
         for output in outputs:
             if output.is_dir():
-                inside = {path: its or default for path, its in makers(output).items()}
-                theirs = {path: its for path, its in inside.items() if its != "ringmaster"}
+                theirs: dict[Path, Maker] = {}
+                for path in output.iterdir():
+                    # Gomill's records and transcripts
+                    is_known = path.suffix in (".sgf", ".log") and not path.is_symlink()
+                    its = (maker(path) if is_known and path.is_file() else None) or default
+                    if its != "ringmaster":
+                        theirs[path] = its
                 if theirs:
                     foreign |= theirs
                     gomill = "Gomill" in theirs.values()

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from ringmaster.errors import StoreUnwritable, counted
+from ringmaster.storage.connect import translated
 from ringmaster.storage.entries import PendingRecord, file_name
-from ringmaster.storage.journal import open_to_append, write_through
+from ringmaster.storage.journal import is_gone, open_to_append, write_through
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Store
 from ringmaster.storage.transaction import Transaction
@@ -276,7 +277,7 @@ class _Collected:
         data = self._between + together if self.end else together
         there = b""
         if self.end < self._size:
-            with _translated(self.path):
+            with translated(self.path):
                 there = os.pread(self._fd, len(data), self.end)
         if not data.startswith(there):
             self._continue_at_end()
@@ -293,7 +294,7 @@ class _Collected:
                 f"{self.path} {change}; new games are added at its end (`export` writes all "
                 "games to another file)"
             )
-            with _translated(self.path):
+            with translated(self.path):
                 ended = os.pread(self._fd, 1, self._size - 1) == b"\n"
             write_through(self._fd, b"\n" if ended else b"\n\n", self.path)
         else:
@@ -302,27 +303,16 @@ class _Collected:
 
     def is_gone(self) -> bool:
         """Whether the file has been moved, deleted or replaced."""
-        try:
-            return not os.path.samestat(os.stat(self._name), os.fstat(self._fd))
-        except FileNotFoundError:
-            return True
+        return is_gone(self._name, self._fd)
 
     def sync(self) -> int:
         """Force the file to the disk; return its length."""
-        with _translated(self.path):
+        with translated(self.path):
             os.fsync(self._fd)
         return self.end
 
     def close(self) -> None:
         os.close(self._fd)
-
-
-@contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
 
 
 def write_record(folder: str | Path, name: str, text: str) -> None:

@@ -5,9 +5,7 @@ Nothing is deleted: the damaged file is moved among the copies.
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -16,8 +14,9 @@ from typing import Any
 import msgspec
 
 from ringmaster.storage import rows
+from ringmaster.storage.copies import with_wal_copied
 from ringmaster.storage.entries import file_name
-from ringmaster.storage.migrations import MIGRATIONS, check, migrate
+from ringmaster.storage.migrations import migrate
 from ringmaster.storage.pages import leaf_rows
 
 #: Tables with their keys, in the order in which they are copied.
@@ -60,26 +59,23 @@ def salvage(path: Path, new: sqlite3.Connection) -> Salvage:
     Raises StoreError, OSError, sqlite3.Error when nothing can be read.
     """
     migrate(new, str(path))
-    with tempfile.TemporaryDirectory(prefix="ringmaster-") as folder:
-        copy = Path(folder) / "copy"
-        for companion in ("", "-wal"):
-            with suppress(FileNotFoundError):
-                shutil.copyfile(f"{path}{companion}", f"{copy}{companion}")
-        with closing(sqlite3.connect(copy, isolation_level=None)) as old:
-            # text that is no UTF-8 is damage of a row, not of the file
-            old.text_factory = lambda data: data.decode("utf-8", "replace")
-            # otherwise SQLite reads nothing of a file that has been cut
-            old.execute("PRAGMA writable_schema = ON")
-            unreadable: sqlite3.Error | None = None
-            try:
-                if check(old, str(path)) < len(MIGRATIONS):
-                    migrate(old, str(path))
-            except sqlite3.DatabaseError as error:
-                unreadable = error
-            found = _Repair(old, new, path).run()
-            if unreadable is not None and not found.results:
-                raise unreadable
-            return found
+    with (
+        with_wal_copied(path) as copy,
+        closing(sqlite3.connect(copy, isolation_level=None)) as old,
+    ):
+        # text that is no UTF-8 is damage of a row, not of the file
+        old.text_factory = lambda data: data.decode("utf-8", "replace")
+        # otherwise SQLite reads nothing of a file that has been cut
+        old.execute("PRAGMA writable_schema = ON")
+        unreadable: sqlite3.Error | None = None
+        try:
+            migrate(old, str(path))
+        except sqlite3.DatabaseError as error:
+            unreadable = error
+        found = _Repair(old, new, path).run()
+        if unreadable is not None and not found.results:
+            raise unreadable
+        return found
 
 
 class _Repair:
@@ -161,11 +157,10 @@ class _Repair:
             if len(values) != len(columns):
                 continue
             named = dict(zip(columns, values, strict=True))
-            if named["checksum"] is not None:
-                with suppress(TypeError, ValueError, OverflowError):
-                    row = rows.stored(table, [named[column] for column in rows.TABLES[table]])
-                    if row[-1] == named["checksum"]:
-                        self.new.execute(insertion, (number, *row))
+            with suppress(TypeError, ValueError, OverflowError):
+                row = rows.stored(table, [named[column] for column in rows.TABLES[table]])
+                if row[-1] == named["checksum"]:
+                    self.new.execute(insertion, (number, *row))
 
     def _number(self) -> None:
         """Number the results from 1; a file has no gaps."""

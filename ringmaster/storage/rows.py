@@ -10,49 +10,70 @@ import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
 import msgspec
 
-_TEXT, _INTEGER, _REAL = (str,), (int,), (float,)
-_NULL = (type(None),)
+
+class ResultRow(NamedTuple):
+    """A row of `results`.
+
+    once        -1 for a result that counts, else the attempt
+    usage       a list a player, as JSON; names are numbers in `names`
+    finished    whole seconds since the epoch
+    evaluation  fields of a shard of positions as JSON, None for a game
+    host        a number in `names`, None for the ringmaster's own machine
+    """
+
+    game_id: str
+    attempt: int
+    once: int
+    ticket: str
+    outcome: str
+    reason: str
+    detail: str
+    seconds: float
+    usage: str
+    finished: int
+    winner: int | None = None
+    forfeit: int = 0
+    score: str = ""
+    faulty: int | None = None
+    plies: int = 0
+    evaluation: str | None = None
+    fingerprint: int | None = None
+    repeats: int = 0
+    host: int | None = None
+    speed: float | None = None
+    load: float | None = None
+
+
+class UsageRow(msgspec.Struct, array_like=True):
+    """An `EngineUsage` as `ResultRow.usage` has it; names are numbers in `names`."""
+
+    name: int
+    cpu_time: float | None
+    peak_memory: int | None
+    thinking: float
+    slowest: float
+    description: int
+    ponder_cpu_time: float | None = None
+
 
 #: Columns of each table in their order, with the types of their values.
-TABLES: Final[dict[str, dict[str, tuple[type, ...]]]] = {
-    "results": {
-        "game_id": _TEXT,
-        "attempt": _INTEGER,
-        "once": _INTEGER,
-        "ticket": _TEXT,
-        "outcome": _TEXT,
-        "reason": _TEXT,
-        "detail": _TEXT,
-        "seconds": _REAL,
-        "usage": _TEXT,
-        "finished": _INTEGER,
-        "winner": (*_INTEGER, *_NULL),
-        "forfeit": _INTEGER,
-        "score": _TEXT,
-        "faulty": (*_INTEGER, *_NULL),
-        "plies": _INTEGER,
-        "evaluation": (*_TEXT, *_NULL),
-        "fingerprint": (*_INTEGER, *_NULL),
-        "repeats": _INTEGER,
-        "host": (*_INTEGER, *_NULL),
-        "speed": (*_REAL, *_NULL),
-        "load": (*_REAL, *_NULL),
-    },
-    "names": {"name": _TEXT},
-    "issues": {"game_id": _TEXT, "attempt": _INTEGER, "ticket": _TEXT},
-    "state": {"one": _INTEGER, "seq": _INTEGER, "data": _TEXT},
-    "notes": {"key": _TEXT, "value": _TEXT},
+TABLES: Final[dict[str, dict[str, Any]]] = {
+    "results": get_type_hints(ResultRow),
+    "names": {"name": str},
+    "issues": {"game_id": str, "attempt": int, "ticket": str},
+    "state": {"one": int, "seq": int, "data": str},
+    "notes": {"key": str, "value": str},
     "runs": {
-        "started": _REAL,
-        "version": _TEXT,
-        "source": _TEXT,
-        "source_hash": _TEXT,
-        "settings": _TEXT,
-        "parallel": _INTEGER,
+        "started": float,
+        "version": str,
+        "source": str,
+        "source_hash": str,
+        "settings": str,
+        "parallel": int,
     },
 }
 
@@ -68,7 +89,7 @@ def stored(table: str, values: Sequence[Any]) -> list[Any]:
     """Return values as SQLite gives them back, with their checksum."""
     row = [
         value if value is None else types[0](value)
-        for value, types in zip(values, TABLES[table].values(), strict=True)
+        for value, types in zip(values, _types(table), strict=True)
     ]
     return [*row, checksum(row)]
 
@@ -89,17 +110,12 @@ def selection(table: str, key: str = "rowid") -> str:
 
 @cache
 def _types(table: str) -> list[tuple[type, ...]]:
-    return list(TABLES[table].values())
+    return [get_args(type) or (type,) for type in TABLES[table].values()]
 
 
 def is_sound(table: str, values: Sequence[Any], its_checksum: Any) -> bool:
-    """Return whether the types of values and their checksum are right.
-
-    Rows of earlier versions have no checksum.
-    """
-    return all(map(isinstance, values, _types(table))) and (
-        its_checksum is None or checksum(values) == its_checksum
-    )
+    """Return whether the types of values and their checksum are right."""
+    return all(map(isinstance, values, _types(table))) and checksum(values) == its_checksum
 
 
 def checked(table: str, row: Sequence[Any]) -> Sequence[Any]:

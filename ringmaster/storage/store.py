@@ -15,6 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ringmaster.model.cluster import Host
 from ringmaster.model.results import (
     FAULTS,
@@ -48,7 +50,7 @@ from ringmaster.storage.entries import (
 )
 from ringmaster.storage.guard import Guard, renew
 from ringmaster.storage.history import History
-from ringmaster.storage.transaction import EngineNames, Transaction
+from ringmaster.storage.transaction import EVALUATION_FIELDS, EngineNames, Transaction
 
 #: Seconds between two commits that are forced to the disk.
 FULL_COMMIT_PERIOD = 1.0
@@ -59,6 +61,7 @@ _BATCH = 1000
 _NONE: Mapping[tuple[str, int], PendingRecord] = {}
 _READ_PENDING = "SELECT game_id, attempt, folder, name, text FROM pending WHERE rowid = ?"
 _READ_RESULTS = rows.selection("results", "seq")
+_decode_usage = msgspec.json.Decoder(list[rows.UsageRow]).decode
 
 
 class Store:
@@ -136,7 +139,9 @@ class Store:
         Raises StoreError, also when there is no such file.
         """
         path = Path(path)
-        return cls(path, retry_read(lambda: _lasting(path)) if lasting else connect_readonly(path))
+        if lasting:
+            return cls(path, retry_read(lambda: connect_readonly(path, lasting=True)))
+        return cls(path, connect_readonly(path))
 
     @contextmanager
     def transaction(self, *, full: bool = False) -> Iterator[Transaction]:
@@ -148,9 +153,12 @@ class Store:
         now = self._clock()
         full = full or self._last_full is None or now - self._last_full >= FULL_COMMIT_PERIOD
         with translated(self._path):
-            if self._is_in_transaction():
+            if self._connection.in_transaction:
                 raise RuntimeError("a transaction is open already")
-            self._choose_sync(full)
+            # a power cut costs a second; a thousand games a second can still be recorded
+            if full != self._full:
+                connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
+                self._full = full
             connection.execute("BEGIN IMMEDIATE")
         transaction = Transaction(connection, self._path, self._names, self._now)
         try:
@@ -160,7 +168,7 @@ class Store:
                 connection.execute("COMMIT")
         except BaseException:
             # after some errors SQLite has rolled back already
-            if self._is_in_transaction():
+            if connection.in_transaction:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
             self._names.forget(transaction.new_names)
@@ -185,18 +193,6 @@ class Store:
                 renew(self._connection)
                 self._guard.note()
                 self._unwritten = 0
-
-    def _is_in_transaction(self) -> bool:
-        return self._connection.in_transaction
-
-    def _choose_sync(self, full: bool) -> None:
-        """Force a commit to the disk, or not.
-
-        A power cut costs a second; a thousand games a second can still be recorded.
-        """
-        if full != self._full:
-            self._connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
-            self._full = full
 
     def begin_run(self, run: RunEntry) -> int:
         """Store a new run and return its number; its number and end are ignored."""
@@ -302,37 +298,31 @@ class Store:
         return History(self._rows, self._path, last, usage=usage)
 
     def _recorded(self, row: tuple[Any, ...]) -> StoredGame | StoredShard:
-        seq, game_id, attempt, _, ticket, outcome, reason, *rest = rows.checked("results", row)
-        detail, seconds, usage, finished, winner, forfeit, score, *rest = rest
-        faulty, plies, evaluation, fingerprint, repeats, host, speed, load = rest
-        used = [self._usage(item) for item in decode(usage)]
-        if evaluation is not None:
-            number, shard, positions, facts = decode(evaluation)
-            evaluated = EvaluationResult(
-                *(game_id, attempt, outcome, number, shard, reason, detail, seconds, positions),
-                usage=used[0],
-                facts=facts,
-            )
-            return StoredShard(seq, decode(ticket), evaluated, finished)
-        first, second = used
-        if not {winner, faulty} <= {None, 0, 1}:
-            raise ValueError(f"result {seq} has no such player")
-        result = GameResult(
-            *(game_id, attempt, outcome, winner, reason, detail, bool(forfeit), score, faulty),
-            *(plies, seconds, (first, second)),
-            fingerprint=fingerprint,
-            repeats=bool(repeats),
-            host=None if host is None else Host(self._names.names[host], speed, load),
-        )
-        return StoredGame(seq, decode(ticket), result, finished)
-
-    def _usage(self, item: list[Any]) -> EngineUsage:
-        # the CPU time of pondering is last, and often missing
-        name, cpu_time, peak_memory, thinking, slowest, description, *ponder = item
+        seq, *columns = rows.checked("results", row)
+        stored = rows.ResultRow(*columns)
+        ticket = decode(stored.ticket)
         names = self._names.names
-        return EngineUsage(
-            *(names[name], cpu_time, peak_memory, thinking, slowest, names[description], *ponder)
-        )
+        usage = [self._usage(used) for used in _decode_usage(stored.usage)]
+        if stored.evaluation is not None:
+            (used,) = usage
+            fields = dict(zip(EVALUATION_FIELDS, decode(stored.evaluation), strict=True))
+            fields = {**stored._asdict(), **fields, "job_id": stored.game_id, "usage": used}
+            shard = msgspec.convert({**fields, "host": None}, EvaluationResult)
+            return StoredShard(seq, ticket, shard, stored.finished)
+        if not {stored.winner, stored.faulty} <= {None, 0, 1}:
+            raise ValueError(f"result {seq} has no such player")
+        host = None
+        if stored.host is not None:
+            host = Host(names[stored.host], stored.speed, stored.load)
+        fields = {**stored._asdict(), "usage": usage, "host": host}
+        # SQLite has numbers for booleans
+        game = msgspec.convert(fields, GameResult, strict=False)
+        return StoredGame(seq, ticket, game, stored.finished)
+
+    def _usage(self, row: rows.UsageRow) -> EngineUsage:
+        names = self._names.names
+        texts = {"name": names[row.name], "description": names[row.description]}
+        return EngineUsage(**{**msgspec.structs.asdict(row), **texts})
 
     def hosts(self) -> Iterator[HostTally]:
         """Yield what was recorded on each host of a cluster."""
@@ -431,13 +421,3 @@ class Store:
             if self._guard is not None:
                 self._guard.close()
                 self._guard = None
-
-
-def _lasting(path: Path) -> View:
-    view = connect_readonly(path)
-    try:
-        view.detach()
-    except BaseException:
-        view.connection.close()
-        raise
-    return view

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ringmaster.model.cluster import Host
+import msgspec
+
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import EngineUsage, EvaluationResult, Result
 from ringmaster.storage import rows
@@ -15,11 +16,14 @@ from ringmaster.storage.connect import translate
 from ringmaster.storage.entries import (
     IssuedJob,
     PendingRecord,
+    clean,
     encode,
+    microseconds,
     packed,
-    storable_evaluation,
-    storable_game,
 )
+
+#: Fields of an EvaluationResult that are in `ResultRow.evaluation`, in their order.
+EVALUATION_FIELDS = ("score_key", "shard", "positions", "facts")
 
 
 class EngineNames:
@@ -117,64 +121,78 @@ class Transaction:
         """
         if isinstance(result, EvaluationResult):
             return self._store_evaluation(ticket, result)
-        result = storable_game(result)
-        own = (
-            *(result.winner, result.forfeit, result.score, result.faulty, result.plies),
-            *(None, result.fingerprint, result.repeats, *self._place(result.host)),
+        row = self._row(ticket, result, result.usage)
+        row = row._replace(
+            winner=result.winner,
+            forfeit=result.forfeit,
+            score=clean(result.score),
+            faulty=result.faulty,
+            plies=result.plies,
+            fingerprint=result.fingerprint,
+            repeats=result.repeats,
         )
-        return self._insert(ticket, result, own, result.usage)
+        return self._insert(row)
 
     def _store_evaluation(self, ticket: Ticket, result: EvaluationResult) -> int | None:
-        scores = result.scores
-        result = storable_evaluation(result)
-        facts = [result.score_key, result.shard, result.positions, result.facts]
-        own = (None, 0, "", None, 0, self._encode(facts), None, 0, *self._place(result.host))
-        seq = self._insert(ticket, result, own, (result.usage,))
-        if seq is not None and scores is not None:
+        facts = [getattr(result, name) for name in EVALUATION_FIELDS]
+        row = self._row(ticket, result, (result.usage,))
+        seq = self._insert(row._replace(evaluation=self._encode(facts)))
+        if seq is not None and result.scores is not None:
             self._execute(
                 "INSERT OR REPLACE INTO scores VALUES (?, ?, ?)",
-                (result.score_key, result.shard, scores),
+                (result.score_key, result.shard, result.scores),
             )
         return seq
 
-    def _insert(
-        self, ticket: Ticket, result: Result, own: tuple[Any, ...], usage: Sequence[EngineUsage]
-    ) -> int | None:
-        """Insert a row; `own` holds the columns that only one kind of result fills."""
-        void = result.outcome == "void"
+    def _row(self, ticket: Ticket, result: Result, usage: Sequence[EngineUsage]) -> rows.ResultRow:
+        """Return a row with the columns that every kind of result fills."""
+        host = result.host
+        return rows.ResultRow(
+            game_id=result.id,
+            attempt=result.attempt,
+            once=result.attempt if result.outcome == "void" else -1,
+            ticket=self._encode(ticket),
+            outcome=result.outcome,
+            reason=clean(result.reason),
+            detail=clean(result.detail),
+            seconds=round(result.seconds, 6),
+            usage=self._encode([self._usage_row(used) for used in usage]),
+            finished=int(self._now()),
+            host=None if host is None else self._name_id(host.name),
+            speed=None if host is None else host.speed,
+            load=None if host is None else host.load,
+        )
+
+    def _insert(self, row: rows.ResultRow) -> int | None:
+        void = row.outcome == "void"
         if void:
             counted = "SELECT 1 FROM results WHERE game_id = ? AND once = -1"
-            if self._execute(counted, (result.id,)).fetchone():
+            if self._execute(counted, (row.game_id,)).fetchone():
                 return None  # it counts already, and must not be replayed
-        values = (
-            *(result.id, result.attempt, result.attempt if void else -1, self._encode(ticket)),
-            *(result.outcome, result.reason, result.detail, result.seconds),
-            *(self._encode([self._usage_row(used) for used in usage]), self._now()),
-            *own,
-        )
         # not OR IGNORE, which would pass over other constraints, too
         once = "ON CONFLICT (game_id, once) DO NOTHING"
-        cursor = self._put("results", *values, verb="INSERT", clause=once)
+        cursor = self._put("results", *row, verb="INSERT", clause=once)
         if cursor.rowcount == 0:
             return None
         seq = cursor.lastrowid
-        self._execute("DELETE FROM issues WHERE game_id = ?", (result.id,))
+        self._execute("DELETE FROM issues WHERE game_id = ?", (row.game_id,))
         column = "void" if void else "completed"
         self._execute(f"UPDATE counts SET {column} = {column} + 1")
         return seq
 
-    def _place(self, host: Host | None) -> tuple[int | None, float | None, float | None]:
-        """Return the columns of a host."""
-        return (
-            (None, None, None)
-            if host is None
-            else (self._name_id(host.name), host.speed, host.load)
+    def _usage_row(self, used: EngineUsage) -> tuple[Any, ...]:
+        row = rows.UsageRow(
+            name=self._name_id(clean(used.name)),
+            cpu_time=microseconds(used.cpu_time),
+            peak_memory=used.peak_memory,
+            thinking=round(used.thinking, 6),
+            slowest=round(used.slowest, 6),
+            description=self._name_id(clean(used.description)),
+            ponder_cpu_time=microseconds(used.ponder_cpu_time),
         )
-
-    def _usage_row(self, used: EngineUsage) -> list[Any]:
-        name, description = self._name_id(used.name), self._name_id(used.description)
-        row = [name, used.cpu_time, used.peak_memory, used.thinking, used.slowest, description]
-        return row if used.ponder_cpu_time is None else [*row, used.ponder_cpu_time]
+        values = msgspec.structs.astuple(row)
+        # few engines ponder, and a null would cost five bytes
+        return values[:-1] if row.ponder_cpu_time is None else values
 
     def has_game(self, fingerprint: int) -> bool:
         """Whether a game with this fingerprint is recorded, also in this transaction."""

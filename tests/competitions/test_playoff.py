@@ -792,13 +792,3 @@ def test_report_counts_endings_the_most_frequent_first() -> None:
     tally = Tally(("a", "b"), endings={"50 moves": 2, "mate": 3}, by_colour=[[3, 0, 2, 0], [0] * 4])
     notes = matchup_table(tally, "chess", name="a v b").notes
     assert "ended by: 3 mate, 2 fifty-move rule" in notes
-
-
-def test_void_games_of_an_earlier_version_are_counted_without_a_player() -> None:
-    tally = msgspec.convert({"players": ["a", "b"], "void": 2, "void_in_a_row": 0}, Tally)
-    tally.record_result(GameResult("0_0", 0, "void", reason="crash", faulty=0), 1, None)
-    notes = matchup_table(tally, "chess", name="a v b").notes
-    assert (
-        "void games (not counted): 3 (b: 1 crash; 2 of an earlier version, not counted by player)"
-        in notes
-    )

@@ -31,7 +31,7 @@ from tests.competitions.settings_of import (
 
 def test_player_with_most_void_games_comes_first_and_kinds_are_words() -> None:
     kinds = {"a": {"crash": 1}, "b": {"hang": 1, "crash": 3, "time": 2}, "": {"setup": 1}}
-    assert void_by_player(kinds, 8) == (
+    assert void_by_player(kinds) == (
         "b: 3 crashes, 2 time, 1 hang; no player at fault: 1 failed setup; a: 1 crash"
     )
     assert void_line({"b": {"crash": 3}}, 3) == "void games (not counted): 3 (b: 3 crashes)"

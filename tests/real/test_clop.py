@@ -10,8 +10,8 @@ import pytest
 from tests.program import ringmaster as run_ringmaster
 from tests.program import shown
 from tests.real.test_matches import alive, play
+from tests.reliability.killing import Competition, Tally, state
 from tests.requirements import engine
-from tests.test_kill import kill_at_result, state
 
 pytestmark = pytest.mark.real
 
@@ -44,9 +44,11 @@ def test_killed_tune_ends_in_the_same_state(tmp_path: Path) -> None:
     whole = play(tmp_path / "whole", source(), "-q")
     control = tmp_path / "killed" / "event.ctl"
     control.write_text(source())
-    rng = random.Random(1)
+    tally = Tally()
+    killed = Competition(control, "clop_tuner", 1, random.Random(1), tally)
     for games in (12, 37):
-        kill_at_result(control, rng, 1, games)
+        killed.kill("main", games)
+    assert tally.problems == []
     done = run_ringmaster(control, "-q", timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
     expected, reached = state(whole)[1], state(control)[1]

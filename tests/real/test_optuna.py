@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.program import living_engines
 from tests.program import ringmaster as run_ringmaster
+from tests.reliability.killing import Competition, Tally, results, state
 from tests.requirements import engine, package
-from tests.test_kill import kill_at_result, results, state
 
 package("optuna")
 pytestmark = [pytest.mark.real, pytest.mark.process, pytest.mark.optional]
@@ -48,10 +47,11 @@ skip_player_checks = True
 def test_killed_tune_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
     whole, control = (write(tmp_path / name) for name in ("whole", "killed"))
     assert run_ringmaster(whole, "-q", timeout=300).returncode == 0
-    rng = random.Random(1)
+    tally = Tally()
+    killed = Competition(control, "optuna_tuner", 1, random.Random(1), tally)
     for wanted in (1, 13):
-        assert kill_at_result(control, rng, 1, wanted)
-        assert living_engines(control) == []
+        assert killed.kill("main", wanted)
+    assert tally.problems == []
     done = run_ringmaster(control, "-q", timeout=300)
     assert done.returncode == 0, done.stderr
     # a fixed depth repeats its moves

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import re
 import signal
+import sqlite3
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -30,43 +34,100 @@ from tests.program import (
     start,
     write_control_file,
 )
-from tests.test_kill import recorded, results
 
+_PLAYERS = PLAYOFF.partition("number_of_games")[0]
 ALLPLAYALL = (
-    PLAYOFF.partition("number_of_games")[0].replace('"playoff"', '"allplayall"')
+    _PLAYERS.replace('"playoff"', '"allplayall"')
     + """
 competitors = ["a", "b", "c"]
 rounds = {games} // 3
 """
 )
-
 GAUNTLET = (
-    PLAYOFF.partition("number_of_games")[0].replace('"playoff"', '"gauntlet"')
+    _PLAYERS.replace('"playoff"', '"gauntlet"')
     + """
 challengers = ["a"]
 opponents = ["b", "c"]
 rounds = {games} // 2
 """
 )
+#: Two of the three matchups are decided within some 250 games, the third is not.
+SPRT = (
+    PLAYOFF
+    + """
+sprt = SPRT(0, 20, model="logistic")
+matchups[1] = Matchup("b", "b", sprt=SPRT(-4, 4))
+"""
+)
+#: A closing match long enough to be killed in, and to be decided.
+CLOSING = SPSA.replace("Verify(games=20)", "Verify(games=300, sprt=SPRT(-30, 30))")
 
-#: A control file and its number of games by competition type.
+#: A control file by competition type, and a number of games that takes some seconds.
 TYPES: Mapping[str, tuple[str, int]] = {
-    "playoff": (PLAYOFF, 500),
-    "allplayall": (ALLPLAYALL, 1500),
-    "gauntlet": (GAUNTLET, 1500),
-    "swiss": (SWISS, 1400),
-    "mc_tuner": (MC_TUNER, 1500),
-    "ce_tuner": (CE_TUNER, 1500),
-    "spsa": (SPSA, 1500),
+    "playoff": (PLAYOFF, 200),
+    "sprt": (SPRT, 200),
+    "allplayall": (ALLPLAYALL, 600),
+    "gauntlet": (GAUNTLET, 600),
+    "swiss": (SWISS, 600),
+    "mc_tuner": (MC_TUNER, 600),
+    "ce_tuner": (CE_TUNER, 600),
+    "clop_tuner": (CLOP_TUNER, 600),
+    "spsa": (CLOSING, 300),
     "texel": (TEXEL, 40),
-    "clop_tuner": (CLOP_TUNER, 1500),
-    "optuna_tuner": (OPTUNA_TUNER, 1500),
+    "optuna_tuner": (OPTUNA_TUNER, 600),
 }
 #: Types whose results do not depend on the order of the games.
 ORDERLESS = ("playoff", "allplayall", "gauntlet")
 VICTIMS = ("main", "worker", "fork server", "reaper", "engine", "all")
 #: Seconds for a process to end, on a busy machine.
 LONG = 30.0
+
+
+def results(control: Path) -> list[tuple[Any, ...]]:
+    """Return the recorded games in order: id, ticket, outcome, winner and plies."""
+    with closing(sqlite3.connect(control.with_suffix(".status"))) as connection:
+        return connection.execute(
+            "SELECT game_id, ticket, outcome, winner, plies FROM results ORDER BY seq"
+        ).fetchall()
+
+
+def recorded(control: Path) -> int:
+    """Return the number of results in the store."""
+    status = control.with_suffix(".status")
+    if not status.exists():
+        return 0
+    with closing(sqlite3.connect(f"file:{status}?mode=ro", uri=True)) as connection:
+        try:
+            return int(connection.execute("SELECT count(*) FROM results").fetchone()[0])
+        except sqlite3.OperationalError:  # it is just being made
+            return 0
+
+
+def state(control: Path) -> tuple[int, dict[str, Any]]:
+    """Return the last state without times, and without what names the competition's folder."""
+    with closing(sqlite3.connect(control.with_suffix(".status"))) as connection:
+        seq, data = connection.execute("SELECT seq, data FROM state").fetchone()
+    decoded: dict[str, Any] = json.loads(data)
+    closing_matches = [match["tally"] for match in decoded.get("matches", ())]
+    for tally in [*decoded.get("matchups", {}).values(), *closing_matches]:
+        del tally["cpu"]
+    if "optimiser" in decoded:
+        # the probe of a tune from positions measures time, too
+        for name in ("seconds", "facts", "key", "engine"):
+            del decoded[name]
+    return seq, decoded
+
+
+def history(control: Path) -> list[str]:
+    """Return the lines of the history without measured times."""
+    lines = control.with_suffix(".hist").read_text().splitlines()
+    return [line for line in lines if "probe" not in line]
+
+
+def snapshots(control: Path) -> list[Any]:
+    """Return the lines of the tree log, none without one."""
+    path = control.with_suffix(".tree.jsonl")
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 @dataclass
@@ -88,48 +149,59 @@ class Tally:
 class Competition:
     """One competition that is killed again and again.
 
-    whole  an uninterrupted one with the same control file, run one game at a time
+    action  of the command line: "run", or "verify"
     """
 
     def __init__(
-        self, folder: Path, type_name: str, parallel: int, rng: random.Random, tally: Tally
+        self,
+        control: Path,
+        type_name: str,
+        parallel: int,
+        rng: random.Random,
+        tally: Tally,
+        action: str = "run",
     ) -> None:
+        self.control = control
         self._type = type_name
+        self._arguments = (action, "-q", "-j", str(parallel))
         self._parallel = parallel
         self._rng = rng
         self._tally = tally
-        source, games = TYPES[type_name]
-        self._control = write_control_file(folder / f"{type_name}{parallel}", source, games)
         self._run: subprocess.Popen[bytes] | None = None
-        #: The last victim of the present run, and all processes that were seen.
+        #: The last victim of the present run, all victims, and all processes that were seen.
         self._victim = ""
+        self._victims: set[str] = set()
         self._family: set[psutil.Process] = set()
 
-    def kill(self, victim: str) -> bool:
-        """Kill a process at a random moment; return False when the competition is complete."""
+    def kill(self, victim: str, wanted: int | None = None) -> bool:
+        """Kill a process; return False when the competition is complete.
+
+        wanted  number of results after which it dies, by default a random moment
+        """
         if self._run is None:
-            self._run = start(self._control, "run", "-q", "-j", str(self._parallel))
+            self._run = start(self.control, *self._arguments)
             self._victim = ""
-        if not self._await_moment():
-            return self._end_run()
+        if not self._await_moment(wanted):
+            return self.end_run()
         if self._strike(self._run.pid, victim):
             self._victim = victim
+            self._victims.add(victim)
             self._tally.rounds[self._type, victim] += 1
         # who lost a helper may end on its own, or go on until the next round
         if victim in ("main", "all"):
-            return self._end_run()
+            return self.end_run()
         return True
 
-    def _await_moment(self) -> bool:
+    def _await_moment(self, wanted: int | None) -> bool:
         """Wait until the next kill; return False if the run ends before."""
-        assert self._run is not None
-        if self._rng.random() < 1 / 3:
-            return self._lives(self._rng.uniform(0, 0.7))
-        # a tune over positions has some dozens of results
-        step = 5 if self._type == "texel" else 60
-        wanted = recorded(self._control) + self._rng.randrange(step)
+        if wanted is None:
+            if self._rng.random() < 1 / 3:
+                return self._lives(self._rng.uniform(0, 0.7))
+            # a tune over positions has some dozens of results
+            step = 5 if self._type == "texel" else 60
+            wanted = recorded(self.control) + self._rng.randrange(step)
         deadline = time.monotonic() + LONG
-        while recorded(self._control) < wanted and time.monotonic() < deadline:
+        while recorded(self.control) < wanted and time.monotonic() < deadline:
             if not self._lives(0.002):
                 return False
         return self._lives(self._rng.uniform(0, 0.02))
@@ -177,7 +249,7 @@ class Competition:
         found = by_victim[victim]
         return [self._rng.choice(found)] if found else []
 
-    def _end_run(self) -> bool:
+    def end_run(self) -> bool:
         """Wait for the end of the run; return False when the competition is complete."""
         assert self._run is not None
         try:
@@ -192,48 +264,84 @@ class Competition:
         if left := [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]:
             self._problem(f"processes are left: {left}")
         self._family.clear()
-        if left := living_engines(self._control):
+        if left := living_engines(self.control):
             self._problem(f"engines are left: {left}")
         return status != 0
 
-    def finish(self, whole: Path) -> None:
-        """Run to the end without kills, and compare with an uninterrupted competition."""
+    def complete(self) -> None:
+        """Run to the end without kills."""
         if self._run is not None:
-            self._end_run()
+            self.end_run()
         for _ in range(10):
-            done = ringmaster(self._control, "-q", "-j", str(self._parallel))
+            done = ringmaster(self.control, *self._arguments)
             if done.returncode == 0:
                 break
         else:
             self._problem(f"it cannot be completed: {done.stderr}")
-        counted = [row for row in results(self._control) if row[2] != "void"]
-        ids = [row[0] for row in counted]
-        self._tally.games += len(ids)
-        self._tally.competitions[self._type] += 1
-        if len(ids) != len(set(ids)):
-            self._problem("games are recorded twice")
-        if living_engines(self._control):
+        if living_engines(self.control):
             self._problem("engines are left at the end")
-        games = shown(self._control)["games"]
-        # as in Gomill, void games of this type use up their numbers
-        used_up = games["void"] if self._type == "mc_tuner" else 0
-        if self._type != "texel" and not games["completed"] == games["total"] - used_up == len(ids):
-            self._problem(f"{len(ids)} results, but {games}")
-        if games["in_progress"]:
-            self._problem(f"{games['in_progress']} games are in progress at the end")
+
+    def finish(self, whole: Path) -> None:
+        """Run to the end, and compare with an uninterrupted competition of one game at a time."""
+        self.complete()
+        counted = [row for row in results(self.control) if row[2] != "void"]
+        self._tally.games += len(counted)
+        self._tally.competitions[self._type] += 1
+        self._check_games([row[0] for row in counted])
         expected = results(whole)
+        # who goes on without a worker or an engine plays its game again, after others
+        in_order = self._parallel == 1 and self._victims <= {"main", "all"}
         if self._type == "texel":
             # passes that are under way together may end in any order
-            counted, expected = ([(row[0],) for row in rows] for rows in (counted, expected))
-        is_promised = self._parallel == 1 or self._type in ("texel", *ORDERLESS)
-        # a void game is played again after games that were issued meanwhile
-        if is_promised and not used_up and sorted(counted, key=str) != sorted(expected, key=str):
-            self._problem("the results differ from an uninterrupted competition's")
+            ids = sorted(row[0] for row in counted)
+            self._require(ids == sorted(row[0] for row in expected), "other evaluations")
+        elif in_order:
+            self._require(counted == expected, "other results")
+            self._require(snapshots(self.control) == snapshots(whole), "another tree log")
+        elif self._type in ORDERLESS:
+            self._require(sorted(counted) == sorted(expected), "other results")
+        is_void = len(counted) < recorded(self.control)
+        if in_order or (self._type == "texel" and not is_void):
+            lines = sorted(history(self.control)), sorted(history(whole))
+            self._require(lines[0] == lines[1], "another history")
+            self._require(state(self.control) == state(whole), "another state")
+
+    def _check_games(self, ids: Sequence[str]) -> None:
+        """Check that each game counts once, in the store, the history and the records."""
+        self._require(len(ids) == len(set(ids)), "games are recorded twice")
+        games = shown(self.control)["games"]
+        self._require(games["in_progress"] == 0, "games are in progress at the end")
+        if self._type == "texel":
+            return
+        # as in Gomill, void games of this type use up their numbers
+        used_up = games["void"] if self._type == "mc_tuner" else 0
+        is_complete = games["completed"] == games["total"] - used_up == len(ids)
+        self._require(is_complete, f"{len(ids)} results, but {games}")
+        told = Counter(re.findall(r"^game (\S+):", "\n".join(history(self.control)), re.M))
+        in_store = Counter(row[0] for row in results(self.control))
+        self._require(told == in_store, "a result is not in the history once")
+        folder = self.control.with_suffix(".games")
+        records = {path.stem: path.read_text() for path in folder.iterdir()}
+        self._require(records.keys() == set(ids), "a game has no record")
+        # all are in one file, whole and once, in the order of first issue
+        log = self.control.with_suffix(".log").read_text()
+        order = dict.fromkeys(re.findall(r" starting game (\S+): ", log))
+        in_order = "".join(records[id] for id in order if id in records)
+        collected = self.control.with_suffix(".games.pgn").read_text()
+        self._require(collected == in_order, "records are not collected in order")
+        with closing(sqlite3.connect(self.control.with_suffix(".status"))) as connection:
+            for table in ("places", "pending"):
+                (left,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+                self._require(left == 0, f"{left} {table} are left")
+
+    def _require(self, is_kept: bool, problem: str) -> None:
+        if not is_kept:
+            self._problem(problem)
 
     def _problem(self, text: str) -> None:
         self._tally.problems.append(
             f"{self._type} -j {self._parallel}, after the death of {self._victim}: {text} "
-            f"({self._control.parent})"
+            f"({self.control.parent})"
         )
 
 
@@ -241,28 +349,25 @@ def _runs(process: psutil.Process, text: str) -> bool:
     return any(text in word for word in process.cmdline())
 
 
-def kill_rounds(folder: Path, types: list[str], rounds: int, seed: int) -> Tally:
-    """Kill at least so many times in competitions of these types, in turn."""
-    rng = random.Random(seed)
-    tally = Tally()
-    wholes: dict[str, Path] = {}
-    victims: list[str] = []
-    number = 0
-    while tally.rounds.total() < rounds:
-        type_name = types[number % len(types)]
-        # one at a time in the first lap, two in the second
-        parallel = 1 + number // len(types) % 2
-        if type_name not in wholes:
-            source, games = TYPES[type_name]
-            wholes[type_name] = write_control_file(folder / f"whole-{type_name}", source, games)
-            done = ringmaster(wholes[type_name], "-q")
-            assert done.returncode == 0, done.stderr
-        competition = Competition(folder / str(number), type_name, parallel, rng, tally)
-        goes_on = True
-        while goes_on and tally.rounds.total() < rounds:
-            if not victims:
-                victims = rng.sample(VICTIMS, len(VICTIMS))
-            goes_on = competition.kill(victims.pop())
-        competition.finish(wholes[type_name])
-        number += 1
-    return tally
+def uninterrupted(folder: Path, type_name: str) -> Path:
+    """Run a competition of a type, one game at a time; return its control file."""
+    whole = write_control_file(folder, *TYPES[type_name])
+    done = ringmaster(whole, "-q")
+    assert done.returncode == 0, done.stderr
+    return whole
+
+
+def kill_rounds(
+    folder: Path, whole: Path, type_name: str, parallel: int, victims: Sequence[str], tally: Tally
+) -> None:
+    """Kill these processes of a competition in turn, as long as it runs; check its end.
+
+    whole  the same competition, uninterrupted
+    """
+    control = write_control_file(folder, *TYPES[type_name])
+    rng = random.Random(f"{folder.name}{parallel}")
+    competition = Competition(control, type_name, parallel, rng, tally)
+    for victim in victims:
+        if not competition.kill(victim):
+            break
+    competition.finish(whole)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.program import environment, living_engines, ringmaster
-from tests.test_kill import recorded, results
+from tests.reliability.killing import recorded, results
 
 LIMITS: Mapping[str, int] = {
     "file size": resource.RLIMIT_FSIZE,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.program import PLAYOFF, start, write_control_file
-from tests.test_kill import recorded
+from tests.reliability.killing import recorded
 
 _HEADER, _FRAME_HEADER = 32, 24
 

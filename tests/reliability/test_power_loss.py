@@ -11,8 +11,8 @@ import pytest
 
 from ringmaster.storage.store import Store
 from tests.program import ringmaster, shown, write_control_file
+from tests.reliability.killing import results
 from tests.reliability.power import PLAYOFF, Crashed, Cut
-from tests.test_kill import results
 
 pytestmark = [pytest.mark.slow, pytest.mark.process]
 

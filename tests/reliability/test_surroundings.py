@@ -20,8 +20,8 @@ from tests.program import (
     start,
     write_control_file,
 )
+from tests.reliability.killing import recorded
 from tests.reliability.limits import counted
-from tests.test_kill import recorded
 
 pytestmark = [pytest.mark.slow, pytest.mark.process]
 

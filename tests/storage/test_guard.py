@@ -186,16 +186,6 @@ def test_older_copy_beside_a_newer_wal_is_refused(
     assert games(killed) == [f"g{n}" for n in range(12)]
 
 
-def test_file_of_another_competition_beside_a_wal_is_refused(
-    path: Path, running: Store, tmp_path: Path
-) -> None:
-    killed = tmp_path / "killed" / "t.status"
-    kill(running, path, killed)
-    shutil.copyfile(_other_competition(path), killed)
-    with pytest.raises(StoreCorrupt, match="do not belong together"):
-        Store.open(killed)
-
-
 @pytest.mark.parametrize("count", range(13))
 def test_killed_run_goes_on_wherever_its_last_checkpoint_was(tmp_path: Path, count: int) -> None:
     path, killed = tmp_path / "t.status", tmp_path / "killed" / "t.status"

@@ -15,11 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.errors import StoreUnwritable
-from ringmaster.storage import journal as journal_module
 from ringmaster.storage.journal import Journal, one_line
 from ringmaster.storage.records import write_record
-from ringmaster.storage.store import Store
-from tests.storage.test_store import result
 
 NOON = time.struct_time((2026, 3, 1, 12, 0, 5, 6, 60, 0))
 
@@ -55,22 +52,6 @@ def test_message_is_one_line_with_the_local_time(tmp_path: Path) -> None:
         )
 
 
-def test_first_line_creates_the_history(tmp_path: Path) -> None:
-    with opened(tmp_path) as journal:
-        assert not (tmp_path / "t.hist").exists()
-        journal.history(["0_0 a beat b", "parameters: x=1"])
-        assert (tmp_path / "t.hist").read_text() == "0_0 a beat b\nparameters: x=1\n"
-
-
-def test_lines_are_appended_to_existing_files(tmp_path: Path) -> None:
-    for number in range(3):
-        with opened(tmp_path) as journal:
-            journal.log(f"run {number}")
-            journal.history([f"0_{number}"])
-    assert (tmp_path / "t.hist").read_text() == "0_0\n0_1\n0_2\n"
-    assert len((tmp_path / "t.log").read_text().splitlines()) == 3
-
-
 @pytest.mark.parametrize("suffix", ["log", "hist"])
 def test_line_without_its_end_does_not_swallow_the_next(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"t.{suffix}"
@@ -91,20 +72,6 @@ def test_no_text_ends_a_line_moves_a_cursor_or_turns_the_writing(text: str) -> N
     assert not set(line) & set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2069")
     line.encode()
     assert one_line(line) == line
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("\x1b[2J", r"\x1b[2J"),
-        ("a\r\nb\nc", "a | b | c"),
-        ("\u2028\u202e", r"\u2028\u202e"),
-        ("\udc80", r"\udc80"),
-        ("Zürich\t将", "Zürich\t将"),
-    ],
-)
-def test_control_characters_are_shown_as_escapes(text: str, line: str) -> None:
-    assert one_line(text) == line
 
 
 LINES = st.lists(st.text(alphabet=st.characters(), min_size=1, max_size=8), min_size=1, max_size=5)
@@ -131,17 +98,6 @@ def test_history_that_was_cut_anywhere_is_completed(
         assert (folder / "t.hist").read_bytes() == whole
 
 
-def test_long_last_lines_are_not_written_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(journal_module, "_TAIL", 100)
-    lines = [f"0_{number:03d} a beat b" for number in range(1000)]
-    for _ in range(3):
-        with opened(tmp_path) as journal:
-            journal.complete_history(lines)
-    assert (tmp_path / "t.hist").read_text().splitlines() == lines
-
-
 def test_events_lost_by_a_kill_are_logged_once(tmp_path: Path) -> None:
     events = ["starting game 0_1: a v b", "starting game 0_11: a v b", "starting game 0_2: a v b"]
     with opened(tmp_path) as journal:
@@ -163,44 +119,6 @@ def test_edited_history_is_not_completed(tmp_path: Path) -> None:
 
 class _Killed(BaseException):
     pass
-
-
-@pytest.mark.parametrize("step", range(4))
-def test_kill_between_any_two_steps_neither_loses_nor_doubles_a_line(
-    tmp_path: Path, step: int
-) -> None:
-    """As `ringmaster.ringmaster` does it: the lines of the last result are a
-    note in the store, committed with the result."""
-
-    def run(last: int, killed_before: int | None) -> None:
-        store = Store.open(tmp_path / "t.status")
-        try:
-            with opened(tmp_path) as journal:
-                if noted := store.read_value("history"):
-                    journal.complete_history(noted)
-                for number in range(sum(store.counts()), last):
-                    kill = killed_before if number == last - 1 else None
-                    lines = [f"0_{number} a beat b", "parameters: the same"]
-                    with store.transaction() as transaction:
-                        if kill == 0:
-                            raise _Killed
-                        transaction.store_result({}, result(f"0_{number}"))
-                        transaction.set_value("history", lines)
-                        if kill == 1:
-                            raise _Killed
-                    if kill == 2:
-                        raise _Killed
-                    journal.history(lines)
-                    if kill == 3:
-                        raise _Killed
-        finally:
-            store.close()
-
-    with pytest.raises(_Killed):
-        run(3, step)
-    run(3, None)
-    expected = "".join(f"0_{n} a beat b\nparameters: the same\n" for n in range(3))
-    assert (tmp_path / "t.hist").read_text() == expected
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
@@ -236,16 +154,6 @@ def test_journal_that_cannot_be_opened_is_a_clear_error(tmp_path: Path) -> None:
             journal.complete_history(["0_0"])
 
 
-def test_closing_twice_closes_no_file_of_others(tmp_path: Path) -> None:
-    with opened(tmp_path) as journal:
-        journal.history(["0_0"])
-        journal.close()
-        with (tmp_path / "other").open("w") as other:
-            journal.close()
-            other.write("still open")
-    assert (tmp_path / "other").read_text() == "still open"
-
-
 # game records
 
 
@@ -264,11 +172,6 @@ def test_record_is_never_written_anywhere_else(tmp_path: Path, name: str) -> Non
     with pytest.raises(ValueError, match="cannot be the name of a game or its record"):
         write_record(tmp_path / "t.games", name, "text")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_record_with_the_longest_name_can_be_written(tmp_path: Path) -> None:
-    write_record(tmp_path, "x" * 200, "text")
-    assert (tmp_path / ("x" * 200)).read_text() == "text"
 
 
 def test_record_that_does_not_fit_leaves_the_old_one(tmp_path: Path) -> None:

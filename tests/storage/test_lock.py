@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -87,36 +87,6 @@ def test_lock_of_a_killed_run_is_free_though_its_engines_live(tmp_path: Path) ->
         take(status)
 
 
-def test_process_cannot_take_it_twice(tmp_path: Path) -> None:
-    status = tmp_path / "t.status"
-    with CompetitionLock(status):
-        assert is_locked(status)
-        with pytest.raises(AlreadyRunning):
-            take(status)
-        assert is_locked(status)
-    assert not is_locked(status)
-
-
-def test_lock_does_not_change_the_file(tmp_path: Path) -> None:
-    status = tmp_path / "t.status"
-    status.write_text("lines\n")
-    take(status)
-    is_locked(status)
-    assert status.read_text() == "lines\n"
-
-
-def test_it_is_released_by_an_exception(tmp_path: Path) -> None:
-    status = tmp_path / "t.status"
-
-    def fail() -> None:
-        with CompetitionLock(status):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fail()
-    assert not is_locked(status)
-
-
 def test_deleted_file_is_created_and_locked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,25 +106,6 @@ def test_deleted_file_is_created_and_locked_again(
         assert is_locked(status)
     if sys.platform == "linux":
         assert len(os.listdir("/proc/self/fd")) == before
-
-
-def test_replaced_file_is_the_one_that_is_locked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    status = tmp_path / "t.status"
-    try_lock = lock._try_lock
-
-    with ExitStack() as other:
-
-        def another_run_first(fd: int, kind: int, file: Path) -> bool:
-            monkeypatch.setattr(lock, "_try_lock", try_lock)
-            status.unlink()
-            other.enter_context(CompetitionLock(status))
-            return try_lock(fd, kind, file)
-
-        monkeypatch.setattr(lock, "_try_lock", another_run_first)
-        with pytest.raises(AlreadyRunning):
-            take(status)
 
 
 def test_starting_run_waits_for_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,14 +137,6 @@ def test_wait_for_readers_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
             take(status)
 
 
-def test_readers_do_not_disturb_one_another(tmp_path: Path) -> None:
-    status = tmp_path / "t.status"
-    status.touch()
-    with status.open() as looking:
-        assert lock._try_lock(looking.fileno(), fcntl.LOCK_SH, status)
-        assert not is_locked(status)
-
-
 def test_folder_that_is_not_there_or_a_file_that_is_a_folder_is_a_clear_error(
     tmp_path: Path,
 ) -> None:
@@ -218,16 +161,6 @@ def test_file_system_without_locks_is_a_clear_error(
         take(tmp_path / "t.status")
     with pytest.raises(StoreUnwritable, match="cannot lock"):
         is_locked(tmp_path / "t.status")
-
-
-def test_without_proc_the_process_is_not_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    status = tmp_path / "t.status"
-    with CompetitionLock(status):
-        monkeypatch.setattr(Path, "glob", lambda self, pattern: iter(()))
-        with pytest.raises(AlreadyRunning, match="by another ringmaster; wait"):
-            take(status)
 
 
 def test_lock_leaves_no_empty_file(tmp_path: Path) -> None:

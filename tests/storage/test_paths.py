@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ringmaster.errors import ForeignFiles, StoreUnwritable, UsageError
-from ringmaster.storage.paths import OutputPaths, maker, makers
+from ringmaster.storage.paths import OutputPaths, maker
 
 NAMES = [
     "status",
@@ -39,13 +38,6 @@ def test_outputs_are_named_after_the_control_file_beside_it(tmp_path: Path) -> N
     assert paths.status == tmp_path / "my.tune.status"
     assert paths.tree_log == tmp_path / "my.tune.tree.jsonl"
     assert OutputPaths(tmp_path / "bare").log == tmp_path / "bare.log"
-
-
-def test_relative_control_file_has_absolute_outputs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert OutputPaths(Path("t.ctl")).games == tmp_path / "t.games"
 
 
 def test_reset_deletes_every_output_and_nothing_else(tmp_path: Path) -> None:
@@ -216,12 +208,9 @@ GOMILL = {
     "log": "run started at 2010-05-06 07:08 with max_games None\nstarting game 0_0\n",
     "playoff.hist": "    0_0 a beat b B+R\n    0_1 b beat a W+3.5\n",
     "jigo.hist": "  AvB_12 a vs b jigo\n",
-    "named.hist": "first_0 a beat b B+R\n",
     "mc.hist": "rave:2 [(1,)] won\n",
-    "deep.hist": "rave:2 k:0.5 [(1, 1) (2, 0)] lost\n3 nodes\n",
     "ce.hist": "Generation 0\nDistribution\nrave:1.0\n",
     "playoff.report": "playoff: po\n\na v b (0/2 games)\n\nplayer a: GNU Go:3.8\n\n",
-    "long.report": "allplayall: x\n" + 9000 * "a line\n" + "\n",
     "mc.report": "MCTS tuning event: mc\nboard size: 5\n",
     "ce.report": "CEM tuning event: ce\n",
     "0_0.sgf": "(;FF[4]AP[gomill:0.8.3]\nC[Event: po])\n",
@@ -232,7 +221,6 @@ RINGMASTER = {
     "new.log": "2026-01-02 03:04:05 log of tune, by ringmaster 0.1.0\n",
     "failed.log": "2026-01-02 03:04:05 startup check failed: x.ctl:1:1: error\n",
     "playoff.report": "playoff: file\n\na v b (0/2 games)\n\nplayer a: GNU Go:3.8\n",
-    "report": "spsa: file\n",
     "0_0.sgf": "(;FF[4]GM[1]CA[UTF-8]\nAP[ringmaster:0.1.0]SZ[5])\n",
     "0_0.log": "    0.0110 a > protocol_version\n",
     "tree.jsonl": '{"games":2}\n',
@@ -242,10 +230,8 @@ RINGMASTER = {
 UNKNOWN = {
     "hist": "game 0_0: a beat b B+R\n",
     "report": "todo: more tests\n",
-    "latex.log": "This is pdfTeX\n",
     "python.log": "2026-01-02 03:04:05 INFO engine started\n",
     "html": "<!DOCTYPE html>\n<html><body>mine</body></html>\n",
-    "pgn": '[Event "x"]\n',
     "cmd": "stop the press",
     "gomill.cmd": "stop",
 }
@@ -283,41 +269,6 @@ def test_status_file_of_gomill_is_recognised_and_not_loaded(tmp_path: Path, prot
     assert not trap.exists()
 
 
-def test_pickle_of_another_program_is_not_gomills(tmp_path: Path) -> None:
-    path = tmp_path / "t.status"
-    path.write_bytes(pickle.dumps({"weights": [1.0]}, 2))
-    assert maker(path) is None
-
-
-def test_only_records_and_transcripts_of_a_folder_are_read(tmp_path: Path) -> None:
-    (tmp_path / "a.sgf").write_text(GOMILL["0_0.sgf"])
-    (tmp_path / "b.pgn").write_text(GOMILL["0_0.sgf"])
-    (tmp_path / "c.log").write_text(RINGMASTER["0_0.log"])
-    (tmp_path / "d.sgf").mkdir()
-    (tmp_path / "e.sgf").symlink_to("nowhere")
-    by_name = {path.name: its for path, its in makers(tmp_path).items()}
-    assert by_name == {
-        "a.sgf": "Gomill",
-        "b.pgn": None,
-        "c.log": "ringmaster",
-        "d.sgf": None,
-        "e.sgf": None,
-    }
-
-
-@given(
-    st.binary(max_size=300)
-    | st.tuples(
-        st.sampled_from([*GOMILL.values(), *RINGMASTER.values(), "\x80\x02", "SQLite format 3\0"]),
-        st.binary(max_size=200),
-    ).map(lambda parts: parts[0].encode("latin-1") + parts[1])
-)
-def test_any_bytes_have_an_answer(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    path = tmp_path_factory.getbasetemp() / "any"
-    path.write_bytes(data)
-    assert maker(path) in ("ringmaster", "Gomill", "another program", None)
-
-
 def test_only_records_of_games_in_progress_are_cleared(tmp_path: Path) -> None:
     paths = OutputPaths(tmp_path / "x.ctl")
     paths.clear_live()
@@ -330,3 +281,23 @@ def test_only_records_of_games_in_progress_are_cleared(tmp_path: Path) -> None:
     (paths.live / "notes.txt").write_text("mine")
     paths.clear_live()
     assert (paths.live / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("make", "suffixes"),
+    [
+        (Path.mkdir, ["games.pgn", "hist", "log", "report", "status", "tree.jsonl", "cmd"]),
+        (os.mkfifo, ["games.pgn", "hist", "log", "report", "cmd"]),
+        (Path.touch, ["games", "void", "gtplogs", "live"]),
+    ],
+)
+def test_output_of_another_kind_is_refused(
+    tmp_path: Path, make: Callable[[Path], None], suffixes: list[str]
+) -> None:
+    for suffix in suffixes:
+        control = tmp_path / suffix / "t.ctl"
+        control.parent.mkdir()
+        OutputPaths(control).check_kinds()
+        make(control.with_suffix(f".{suffix}"))
+        with pytest.raises(StoreUnwritable, match=rf"t\.{suffix} is (a|no) "):
+            OutputPaths(control).check_kinds()

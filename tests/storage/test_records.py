@@ -89,36 +89,12 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     bench.records.close()
 
 
-def test_games_are_collected_in_order_of_issue(bench: Bench) -> None:
-    bench.issue("a", "b", "c")
-    bench.play("b", "c")
-    assert (bench.collected(), bench.singles()) == ("", ["b", "c"])
-    bench.issue("d")
-    bench.play("a")
-    assert bench.collected() == all_of("a", "b", "c")
-    bench.play("d")
-    assert bench.collected() == all_of("a", "b", "c", "d")
-
-
 def test_records_that_were_written_together_are_collected_in_order(bench: Bench) -> None:
     bench.issue(*"abcde")
     bench.play("c", "b")
     bench.records.write([bench.commit(game_id) for game_id in "ead"])
     assert bench.collected() == all_of(*"abcde")
     assert bench.singles() == list("abcde")
-
-
-@pytest.mark.parametrize("cut", range(0, 60, 7))
-def test_records_cut_by_a_kill_are_completed(bench: Bench, cut: int) -> None:
-    bench.issue(*"abc")
-    records = [bench.commit(game_id) for game_id in "abc"]
-    bench.records.write(records)
-    path = bench.paths.collected("pgn")
-    whole = path.read_bytes()
-    bench.records.close()
-    path.write_bytes(whole[: len(whole) * cut // 60])
-    bench.begin(())
-    assert bench.collected() == all_of(*"abc")
 
 
 def test_records_with_a_late_turn_are_read_again(
@@ -150,43 +126,6 @@ def test_game_without_a_record_delays_no_other(bench: Bench) -> None:
         bench.records.add(transaction, "a", 0, None)
     bench.play("b")
     assert bench.collected() == all_of("b")
-
-
-@pytest.mark.parametrize("written", [False, True])
-def test_after_a_kill_a_record_is_there_once(bench: Bench, written: bool) -> None:
-    bench.issue("a", "b")
-    bench.play("a")
-    pending = bench.commit("b")
-    if written:
-        bench.records.write([pending])
-    bench.kill()
-    assert bench.collected() == all_of("a", "b")
-    assert bench.singles() == ["a", "b"]
-    bench.end()
-    assert bench.collected() == all_of("a", "b")
-    assert not bench.warnings
-    assert not list(bench.store.pending())
-
-
-@pytest.mark.parametrize("length", range(len(text_of("b")) + 1))
-def test_record_that_a_kill_has_cut_is_completed(bench: Bench, length: int) -> None:
-    bench.issue("a", "b")
-    bench.play("a", "b")
-    path = bench.paths.collected("pgn")
-    path.write_text(path.read_text()[: len(text_of("a")) + length])
-    bench.kill()
-    assert bench.collected() == all_of("a", "b")
-    assert not bench.warnings
-
-
-def test_games_wait_for_replayed_games_after_a_kill(bench: Bench) -> None:
-    bench.issue("a", "b", "c")
-    bench.play("b")
-    bench.kill("a", "c")
-    assert bench.collected() == ""
-    bench.issue("a", "c")
-    bench.play("c", "a")
-    assert bench.collected() == all_of("a", "b", "c")
 
 
 def test_games_no_longer_wanted_are_skipped(bench: Bench) -> None:
@@ -272,18 +211,6 @@ def test_new_file_replaces_one_that_was_moved_away(
     assert len(bench.warnings) == 1
 
 
-def test_another_file_in_the_place_of_the_collected_one_is_added_to(bench: Bench) -> None:
-    bench.issue("a")
-    bench.play("a")
-    other = bench.paths.control.with_name("other")
-    other.write_text(bench.collected() + "edited\n")
-    other.replace(bench.paths.collected("pgn"))
-    bench.issue("b")
-    bench.play("b")
-    assert bench.collected() == all_of("a") + "edited\n\n" + all_of("b")
-    assert len(bench.warnings) == 1
-
-
 def test_each_format_has_its_own_file_and_its_own_separator(bench: Bench) -> None:
     bench.issue("a", "b", "c", "d", "e")
     bench.play("a", "c", "e", suffix="csa")
@@ -326,16 +253,6 @@ def test_files_may_be_switched_off_and_on_between_runs(tmp_path: Path) -> None:
     bench.issue("c")
     bench.play("c")
     assert (bench.collected(), bench.singles()) == (text_of("c"), ["a", "b"])
-
-
-def test_unwritable_collected_file_is_an_error(bench: Bench) -> None:
-    bench.paths.collected("pgn").mkdir()
-    bench.issue("a")
-    with pytest.raises(StoreUnwritable, match=r"cannot write .*t\.games\.pgn"):
-        bench.play("a")
-    bench.paths.collected("pgn").rmdir()
-    bench.kill()
-    assert bench.collected() == text_of("a")
 
 
 def test_folder_in_the_place_of_the_collected_file_is_an_error_again_and_again(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -111,11 +110,6 @@ def store(tmp_path: Path) -> Iterator[Store]:
     store = Store.open(tmp_path / "t.status", now=now)
     yield store
     store.close()
-
-
-def test_new_store_is_empty(store: Store) -> None:
-    assert everything(store) == ([], [], [], None, (0, 0), 0, [], None)
-    assert store.read_value("anything") is None
 
 
 def test_result_comes_back_as_it_was_with_its_ticket(store: Store) -> None:
@@ -289,49 +283,6 @@ def test_notes_hold_json_and_are_replaced(store: Store) -> None:
     assert store.read_value("other") == 1
 
 
-def test_changes_are_seen_within_their_transaction(store: Store) -> None:
-    with store.transaction() as transaction:
-        transaction.store_result({}, result("a"))
-        transaction.issue(IssuedJob("b", 0, {}))
-        assert store.counts() == (1, 0)
-        assert [issue.game_id for issue in store.issues()] == ["b"]
-
-
-def test_exception_takes_back_everything(store: Store) -> None:
-    with store.transaction() as transaction:
-        transaction.store_result({}, result("a"))
-        transaction.issue(IssuedJob("b", 0, {}))
-        transaction.issue(IssuedJob("c", 0, {}))
-        transaction.save_state({"n": 1})
-        transaction.add_pending(PendingRecord("a", 0, "t.games", "n", "t"))
-        transaction.set_value("key", "old")
-    before = everything(store)
-    usage = EngineUsage("New engine", description="new, too")
-    new = msgspec.structs.replace(result("b"), usage=(usage, usage))
-
-    def fail() -> None:
-        with store.transaction() as transaction:
-            transaction.store_result({}, new)
-            transaction.store_result({}, result("x", 0, "void"))
-            transaction.issue(IssuedJob("d", 0, {}))
-            transaction.issue(IssuedJob("c", 5, {}))
-            transaction.withdraw("c")
-            transaction.save_state({"n": 2})
-            transaction.drop_pending("a", 0)
-            transaction.add_pending(PendingRecord("b", 0, "t.games", "n", "t"))
-            transaction.set_value("key", "new")
-            raise OSError("the caller's own")
-
-    # as it is: it is no error of the store
-    with pytest.raises(OSError, match=r"^the caller's own$"):
-        fail()
-    assert everything(store) == before
-    assert store.read_value("key") == "old"
-    # and the store can be used on, under the same numbers and names
-    assert record(store, new) == [2]
-    assert next(iter(store.results(1))).result == new
-
-
 def test_change_that_fails_cannot_be_committed_without(store: Store) -> None:
     def swallow() -> None:
         with store.transaction() as transaction:
@@ -364,28 +315,6 @@ def test_transactions_do_not_nest(store: Store) -> None:
     assert store.read_value("key") == 1
 
 
-def test_changes_of_a_callers_data_have_no_effect(store: Store) -> None:
-    ticket: dict[str, Any] = {"list": [1]}
-    state: dict[str, Any] = {"list": [1]}
-    with store.transaction() as transaction:
-        transaction.store_result(ticket, result("a"))
-        transaction.issue(IssuedJob("b", 0, ticket))
-        transaction.save_state(state)
-        transaction.set_value("key", state)
-    ticket["list"].append(2)
-    state["list"].append(2)
-    for recorded in (
-        next(iter(store.results())).ticket,
-        store.issues()[0].ticket,
-        (store.snapshot() or (0, {}))[1],
-        store.read_value("key"),
-    ):
-        assert recorded == {"list": [1]}
-        recorded["list"].append(3)
-    assert next(iter(store.results())).ticket == {"list": [1]}
-    assert store.snapshot() == (1, {"list": [1]})
-
-
 def test_results_can_be_recorded_while_results_are_read(store: Store) -> None:
     record(store, *(result(f"0_{n}") for n in range(4)))
     seen = []
@@ -394,24 +323,6 @@ def test_results_can_be_recorded_while_results_are_read(store: Store) -> None:
         record(store, result(f"1_{recorded.seq}"))
     assert seen == [1, 2, 3, 4]
     assert store.counts() == (8, 0)
-
-
-def test_errors_of_a_reader_pass_unchanged(store: Store) -> None:
-    record(store, result("a"), result("b"))
-
-    def read(error: Exception) -> None:
-        for _ in store.results():
-            raise error
-
-    for error in (OSError("mine"), KeyError("mine"), ValueError("mine")):
-        with pytest.raises(type(error)) as caught:
-            read(error)
-        assert caught.value is error
-        reading = store.results()
-        next(reading)
-        with pytest.raises(type(error)) as caught:
-            reading.throw(error)  # type: ignore[attr-defined]  # it is a generator
-        assert caught.value is error
 
 
 def test_runs_are_numbered_and_the_last_one_is_returned(store: Store) -> None:
@@ -424,86 +335,6 @@ def test_runs_are_numbered_and_the_last_one_is_returned(store: Store) -> None:
     ended = run_of(number=1, ended=2000.25, end_reason="competition complete")
     assert list(store.all_runs()) == [ended, run_of(number=2, version="0.2")]
     assert store.runs() == 2
-
-
-def test_closing_twice_is_harmless_and_using_it_after_is_a_mistake(store: Store) -> None:
-    store.close()
-    store.close()
-    with pytest.raises(RuntimeError):
-        store.counts()
-    with pytest.raises(RuntimeError), store.transaction():
-        pass
-
-
-def test_records_come_in_the_order_of_their_places(store: Store) -> None:
-    with store.transaction() as transaction:
-        for id in "abcd":
-            transaction.give_place(id)
-        transaction.give_place("a")
-    for id in "cba":
-        assert in_turn(store) == []
-        fill(store, id)
-    assert in_turn(store) == ["a", "b", "c"]
-    first = store.in_turn()[0]
-    assert first.pending == pending_of("a")
-    assert [placed.pending.game_id for placed in store.in_turn(first.place)] == ["b", "c"]
-    assert [placed.pending.game_id for placed in store.in_turn(most=2)] == ["a", "b"]
-    # what the caller has at hand changes nothing
-    at_hand = {("b", 0): pending_of("b"), ("x", 0): pending_of("x")}
-    assert store.in_turn(known=at_hand) == store.in_turn()
-
-
-def test_dropped_place_delays_no_game_and_is_not_issued_again(store: Store) -> None:
-    with store.transaction() as transaction:
-        transaction.give_place("a")
-        transaction.give_place("b")
-        transaction.drop_place("a")
-        transaction.drop_place("nobody")
-    fill(store, "b")
-    (before,) = store.in_turn()
-    with store.transaction() as transaction:
-        transaction.drop_place("b")
-        transaction.give_place("c")
-    fill(store, "c")
-    assert [placed.pending.game_id for placed in store.in_turn(before.place)] == ["c"]
-
-
-def test_empty_places_are_dropped_except_wanted_ones(store: Store) -> None:
-    with store.transaction() as transaction:
-        for id in "abcd":
-            transaction.give_place(id)
-    fill(store, "b")
-    fill(store, "d")
-    with store.transaction() as transaction:
-        transaction.pass_over(["c", "other"])
-    assert in_turn(store) == ["b"]
-    with store.transaction() as transaction:
-        transaction.pass_over()
-    assert in_turn(store) == ["b", "d"]
-
-
-def test_only_the_record_of_the_attempt_that_counts_has_its_turn(store: Store) -> None:
-    with store.transaction() as transaction:
-        transaction.give_place("a")
-        transaction.add_pending(pending_of("a", folder="t.void"))
-    assert in_turn(store) == []
-    fill(store, "a", attempt=1)
-    assert [placed.pending.attempt for placed in store.in_turn()] == [1]
-    with store.transaction() as transaction:
-        transaction.fill_place("nobody", 0)
-    assert in_turn(store) == ["a"]
-
-
-def test_places_of_a_transaction_that_fails_are_as_they_were(store: Store) -> None:
-    with store.transaction() as transaction:
-        transaction.give_place("a")
-        transaction.give_place("b")
-    fill(store, "a")
-    with pytest.raises(ZeroDivisionError):
-        fail_to_change_places(store)
-    assert in_turn(store) == ["a"]
-    fill(store, "b")
-    assert in_turn(store) == ["a", "b"]
 
 
 def test_evaluation_comes_back_without_scores_answers_and_standard_error(store: Store) -> None:
@@ -527,51 +358,9 @@ def test_scores_belong_to_their_shard_until_their_pass_is_dropped(store: Store) 
     assert store.scores(-2, 0) == b"-20  "
 
 
-def test_scores_are_visible_in_their_transaction_and_rolled_back_with_it(store: Store) -> None:
-    seen = None
-    with suppress(ZeroDivisionError), store.transaction() as transaction:
-        transaction.store_result({}, evaluation(scores=b"1234"))
-        seen = store.scores(3, 5)
-        raise ZeroDivisionError
-    assert (seen, store.scores(3, 5)) == (b"1234", None)
-
-
 def test_shard_counts_once_with_its_first_scores(store: Store) -> None:
     assert record(store, evaluation(scores=b"1111")) == [1]
     assert record(store, evaluation(scores=b"2222"), evaluation(attempt=1)) == [None, None]
     assert store.scores(3, 5) == b"1111"
     assert record(store, evaluation("p0_1", 0, outcome="void")) == [2]
     assert store.counts() == (1, 1)
-
-
-def test_games_and_evaluations_are_numbered_together(store: Store) -> None:
-    record(store, result("a"), evaluation("b"), result("c"))
-    assert [type(recorded).__name__ for recorded in store.results()] == [
-        "StoredGame",
-        "StoredShard",
-        "StoredGame",
-    ]
-    assert [recorded.seq for recorded in store.games()] == [1, 3]
-    assert [recorded.result.id for recorded in store.results(after=1)] == ["b", "c"]
-
-
-def pending_of(game_id: str, attempt: int = 0, folder: str = "t.games") -> PendingRecord:
-    return PendingRecord(game_id, attempt, folder, f"{game_id}.pgn", f"record of {game_id}")
-
-
-def fill(store: Store, game_id: str, attempt: int = 0) -> None:
-    with store.transaction() as transaction:
-        transaction.add_pending(pending_of(game_id, attempt))
-        transaction.fill_place(game_id, attempt)
-
-
-def in_turn(store: Store) -> list[str]:
-    return [placed.pending.game_id for placed in store.in_turn()]
-
-
-def fail_to_change_places(store: Store) -> None:
-    with store.transaction() as transaction:
-        transaction.drop_place("a")
-        transaction.pass_over()
-        transaction.give_place("c")
-        raise ZeroDivisionError

@@ -30,12 +30,5 @@ def test_oldest_transcripts_are_deleted_above_the_limit(tmp_path: Path) -> None:
     assert "the oldest are deleted" in warnings[0]
 
 
-def test_single_transcript_above_the_limit_stays(tmp_path: Path) -> None:
-    transcripts = Transcripts(tmp_path, lambda line: None, most=1000)
-    transcripts.add(write(tmp_path, "0.log", 300, 1))
-    transcripts.add(write(tmp_path, "1.log", 3000, 0))
-    assert os.listdir(tmp_path) == ["1.log"]
-
-
 def test_missing_folder_is_an_empty_one(tmp_path: Path) -> None:
     Transcripts(tmp_path / "none", lambda line: None).add("none/0.log")

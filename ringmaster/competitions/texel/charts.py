@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ringmaster.competitions.texel.labels import COLUMNS
 from ringmaster.competitions.texel.state import TexelState
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import (
@@ -160,8 +159,7 @@ def _calibration(state: TexelState) -> ChartGroup:
         pieces: list[Piece] = [
             Series("win probability by the score", _sigmoid(state, scores), "average")
         ]
-        # rows of earlier versions have no results
-        known = [row for row in rows if len(row) == COLUMNS and row[5] > 0]
+        known = [row for row in rows if row[5] > 0]
         if known:
             marks = []
             for score, _, _, _, result, games in known:

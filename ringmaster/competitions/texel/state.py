@@ -170,7 +170,7 @@ class Labelling(msgspec.Struct):
     weights   Σ weight of each shard
     left_out  positions that do not count, by reason
     score_cap  largest score by the start values of positions without a teacher's score,
-              centipawns; None in files of versions without a cap
+              centipawns; None without a cap
     """
 
     scale: float
@@ -179,7 +179,7 @@ class Labelling(msgspec.Struct):
     warnings: list[str]
     weights: list[float]
     left_out: dict[str, int]
-    score_cap: float | None = None
+    score_cap: float | None
 
 
 class TexelState(msgspec.Struct):
@@ -211,7 +211,7 @@ class TexelState(msgspec.Struct):
     shards, positions, seconds  totals of results
     """
 
-    learning: LearningSettings = msgspec.field(name="terms")
+    learning: LearningSettings
     engine: dict[str, Any]
     values: ValuesByCode
     key: str = ""

@@ -427,6 +427,6 @@ def _remarks(tally: Tally) -> Iterator[str]:
     if tally.total(3):
         yield f"unknown results: {tally.total(3)}"
     if tally.void:
-        yield f"void: {tally.void} ({void_by_player(tally.void_kinds, tally.void)})"
+        yield f"void: {tally.void} ({void_by_player(tally.void_kinds)})"
     if tally.repeats:
         yield repeats_line(tally.repeats, tally.completed)

@@ -581,19 +581,18 @@ class Tournament(Competition):
         return {
             "withdrawn": self._withdrawn,
             "stopped": self._stopped(),
-            "matchups": [
-                matchup_data(
-                    tally,
-                    id=id,
-                    name=self._name(id),
-                    even=bool(sum(tally.pairs.counts)) if matchup is None else matchup.even,
-                    sprt=None if matchup is None else self._sprt_report(matchup),
-                )
-                for id, tally in self.tallies.items()
-                for matchup in (self.matchups.get(id),)
-            ],
+            "matchups": [self._matchup_data(id, tally) for id, tally in self.tallies.items()],
             **({} if standings is None else standings.summary()),
         }
+
+    def _matchup_data(self, id: str, tally: Tally) -> dict[str, Any]:
+        matchup = self.matchups.get(id)
+        if matchup is None:
+            # removed from the control file
+            even, sprt = sum(tally.pairs.counts) > 0, None
+        else:
+            even, sprt = matchup.even, self._sprt_report(matchup)
+        return matchup_data(tally, id=id, name=self._name(id), even=even, sprt=sprt)
 
     def _name(self, id: str) -> str:
         matchup = self.matchups.get(id)

@@ -314,10 +314,7 @@ class CandidateTuner(Competition):
             ("parameters", i, p.function_name) for i, p in enumerate(self.parameters)
         ]
         for ticket in tickets:
-            played: Sequence[Any] | None = ticket.get("v")
-            if played is None:
-                unknown = "an earlier version did not store the values that it played"
-                return dict.fromkeys(paths, unknown)
+            played: Sequence[Any] = ticket["v"]
             for i, value in enumerate(self._point(ticket)):
                 if (i, value) in compared or paths[i] in reasons:
                     continue

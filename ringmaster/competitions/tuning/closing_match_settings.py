@@ -256,7 +256,7 @@ class Match(msgspec.Struct):
     games      most games, by the latest settings
     """
 
-    iteration: int = msgspec.field(name="told")
+    iteration: int
     tuned: ValuesByCode
     start: ValuesByCode | None
     tally: Tally

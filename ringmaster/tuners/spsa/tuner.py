@@ -170,10 +170,6 @@ class Spsa:
             name: np.array(values, dtype=np.float64) for name, values in state["memory"].items()
         }
         self.regression.restore(state["regression"])
-        if self.memory.keys() != self.method.start().keys():
-            # of an earlier version
-            theta = self.memory["theta"]
-            self.memory = self.method.resume(theta, self.regression, self.iterations)
         self.averages.restore(state["averages"])
         self.trajectory.restore(state["trajectory"])
 

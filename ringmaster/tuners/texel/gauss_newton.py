@@ -580,6 +580,4 @@ class GaussNewton(Optimiser):
         return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        # points are null in states of earlier versions before pass 0
-        known = {name: value for name, value in state.items() if value is not None}
-        self._state = msgspec.convert({**self.state(), **known}, State)
+        self._state = msgspec.convert(state, State)

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ringmaster.competitions.texel.state import TexelState
 from ringmaster.errors import SettingError
 from ringmaster.positions import PositionFile
 from tests.competitions.settings_of import call
@@ -245,16 +244,3 @@ def test_score_cap_of_teacher_s_scores_belongs_to_the_reader(folder: Path) -> No
     runs = Runs(lambda: texel(folder, positions=capped))
     tuned(runs)
     assert runs.event.summary()["positions"]["left_out"] == {}
-
-
-def test_tune_of_a_version_without_a_cap_keeps_its_labels(
-    folder: Path,
-) -> None:
-    write_positions(folder / "event.positions", teacher=False, key="results only")
-    runs = Runs(lambda: texel(folder, positions=call("Positions", "set.epd", score_cap=150)))
-    while runs.event.tuning.state.labelling is None:
-        runs.step()
-    _, state = runs.store.snapshot() or (0, {})
-    old = msgspec.json.decode(msgspec.json.encode(state))
-    assert old["labelling"].pop("score_cap") == 150
-    assert msgspec.convert(old, TexelState).labelling.score_cap is None  # type: ignore[union-attr]

@@ -142,15 +142,6 @@ def test_calibration_shows_results_by_score_with_intervals_of_games(folder: Path
         assert points == pytest.approx(100 / (1 + np.exp(-score / scale)))
 
 
-def test_calibration_of_an_earlier_version_has_targets_without_intervals(folder: Path) -> None:
-    runs = Runs(lambda: texel(folder))
-    runs.run()
-    state = runs.event.tuning.state
-    state.calibration = {name: [r[:4] for r in rows] for name, rows in state.calibration.items()}
-    for chart in runs.event.charts([])[-1].charts:
-        assert [piece.name for piece in chart.pieces][1:] == ["targets"]
-
-
 def test_games_are_counted_apart_from_shards(folder: Path) -> None:
     runs = Runs(lambda: texel(folder, verify=call("Verify", games=2)))
     runs.run()

@@ -260,17 +260,3 @@ def test_shards_are_read_a_few_times_only() -> None:
     data = MemoryData(world_of(TRUE))
     run(GaussNewton(parameters_of(WRONG), ridge=[None]), data)
     assert data.read < 60
-
-
-def test_state_of_an_earlier_version_without_points_is_restored() -> None:
-    optimiser = GaussNewton(parameters_of(WRONG))
-    first = optimiser.ask()
-    assert first is not None
-    state = optimiser.state() | dict.fromkeys(("first", "base", "origin", "best"))
-    later = GaussNewton(parameters_of(WRONG))
-    later.restore(state)
-    assert (later.best, later.best_pass) == (WRONG, None)
-    data = MemoryData(world_of(TRUE))
-    later.tell(0, data.play(first), data)
-    run(later, data)
-    assert later.best != WRONG

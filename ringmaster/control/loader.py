@@ -22,8 +22,8 @@ import msgspec
 from ringmaster.control.calls import NAME as READ_PARAMETERS
 from ringmaster.control.calls import ParameterReader, Recorder, calls_in
 from ringmaster.control.names import NamesInFile, node_span, unused_names
-from ringmaster.control.python2_values import changed_values, formatted_bytes
-from ringmaster.control.sibling_modules import sibling_imports
+from ringmaster.control.python2 import changed_values, remedy, syntax_remedy
+from ringmaster.control.sibling_modules import is_module, sibling_imports
 from ringmaster.control.source import (
     PLACE,
     ControlFileProblems,
@@ -66,8 +66,6 @@ OUTPUT_EXTENSIONS = frozenset(
     }
 )
 
-
-FORMATTED_BYTES = "the text contains b'…', the form of bytes in a string"
 
 TableOf = Callable[[str], Sequence[Setting] | None]
 
@@ -126,12 +124,6 @@ class ControlFile(msgspec.Struct, eq=False, dict=True):
         for error in errors:
             self.warnings.append(msgspec.structs.replace(self._diagnose(error), severity="warning"))
 
-    def check_returned(self, path: SettingPath, returned: Any) -> None:
-        """Warn of bytes in a value that a function of the file returned."""
-        if path not in self._warned and any(formatted_bytes(returned, path)):
-            self._warned.add(path)
-            self.warn(path, f"the returned value: {FORMATTED_BYTES}", "text")
-
     def doubt(self, path: SettingPath, message: str) -> None:
         """Warn of a value that is probably a mistake; once per setting."""
         if path not in self._warned:
@@ -151,7 +143,7 @@ class ControlFile(msgspec.Struct, eq=False, dict=True):
         if cause is not None:
             # one of the file's functions raised it: the mistake is inside the function
             span = raised_at(cause, self.origin)
-            expected = expected or _python2_remedy(cause)
+            expected = expected or _remedy(cause, self.origin)
             details = (*details, *raised_beside(cause, self.origin))
         if span is None:
             place = self.setting_places.find(error.path)
@@ -225,7 +217,8 @@ def load(
             _run(lambda: exec(program, namespace), source, namespace)
     names = [setting.name for setting in table]
     text = NamesInFile(tree, source)
-    caught += changed_values(tree, source, competition_type, modules=not safe)
+    if namespace.get("game", "go") == "go":
+        caught += changed_values(tree, source, competition_type, modules=not safe)
     # its length would import every type
     others = {} if elsewhere is None else elsewhere
     unused = unused_names(text, source, competition_type, names, calls, others)
@@ -243,8 +236,7 @@ def load(
         origin=source,
         warnings=caught + [name for name in unused if name.severity == "warning"],
     )
-    returned = None if safe else loaded.check_returned
-    context = Context(loaded.directory, returned=returned, doubted=loaded.doubt)
+    context = Context(loaded.directory, doubted=loaded.doubt)
     if namespace.get("competition_type") != competition_type:
         context.refuse(
             ("competition_type",),
@@ -258,9 +250,6 @@ def load(
     if values is None or context.problems or misplaced:
         raise ControlFileProblems([*loaded.error(context.problems).diagnostics, *misplaced])
     loaded.values = values
-    for name in () if safe else names:  # safe mode has no bytes
-        for part in formatted_bytes(namespace.get(name), (name,)):
-            loaded.warn(part, FORMATTED_BYTES, "text")
     return loaded
 
 
@@ -319,17 +308,7 @@ def _syntax_error(source: Source, error: SyntaxError) -> ControlFileProblems:
     end_line = error.end_lineno or line
     end = error.end_offset or 0
     span = Span(line, column, end_line, end if end > 0 else column + 1)
-    # its patterns are slow to compile, and only a wrong file needs them
-    from ringmaster.control.python2 import syntax_remedy
-
-    better, remedy = syntax_remedy(source, error)
-    return _refused(source, better or span, f"{type(error).__name__}: {error.msg}", remedy)
-
-
-def _python2_remedy(error: BaseException) -> str:
-    from ringmaster.control.python2 import remedy
-
-    return remedy(error)
+    return _refused(source, span, f"{type(error).__name__}: {error.msg}", syntax_remedy(error))
 
 
 def _competition_type(tree: ast.Module, source: Source) -> tuple[str, Span]:
@@ -415,7 +394,7 @@ def _run(run: Callable[[], None], source: Source, namespace: Mapping[str, Any]) 
     except BaseException as error:  # also SystemExit: a control file cannot end the program
         span = raised_at(error, source) or Span(1, 1, 1, 2)
         expected = " or ".join(
-            filter(None, [_python2_remedy(error), _similar_names(error, namespace)])
+            filter(None, [_remedy(error, source), _similar_names(error, namespace)])
         )
         details = error.details if isinstance(error, ParameterFileError) else ()
         problem = source.diagnostic(span, _described(error), expected, details=details)
@@ -451,6 +430,14 @@ def raised_beside(error: BaseException, source: Source) -> list[str]:
     file, line = place
     text = linecache.getline(file, line).strip()
     return [f"{os.path.relpath(file, source.file.parent)}:{line}: {text}"]
+
+
+def _remedy(error: BaseException, source: Source) -> str:
+    """Return what to write instead of code that raised an error, "" if unknown."""
+    module = error.name if isinstance(error, ModuleNotFoundError) else None
+    if module and is_module(source.file.parent / module):
+        return f"`import {module}` at the top of the control file, not in a function"
+    return remedy(error)
 
 
 def _similar_names(error: BaseException, namespace: Mapping[str, Any]) -> str:

@@ -1,8 +1,7 @@
 """Load a control file: read, check, run and interpret it.
 
-CPython checks and runs the file; the settings table of its competition type interprets
-the values.  Places inside a setting are found only for a message, so a correct file
-never waits for lark.  In safe mode lark and `safe_evaluation` take the place of CPython.
+CPython parses and runs the file; in safe mode lark parses it, and `safe_evaluation`
+evaluates its tree.  The settings table of its competition type interprets the values.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import msgspec
 
 from ringmaster.control.calls import NAME as READ_PARAMETERS
 from ringmaster.control.calls import ParameterReader, Recorder, calls_in
-from ringmaster.control.names import NamesInFile, node_span, unused_names
+from ringmaster.control.names import NamesInFile, unused_names
 from ringmaster.control.python2 import changed_values, remedy, syntax_remedy
 from ringmaster.control.sibling_modules import is_module, sibling_imports
 from ringmaster.control.source import (
@@ -327,10 +326,10 @@ def _competition_type(tree: ast.Module, source: Source) -> tuple[str, Span]:
     if value is None:
         for statement in body[1:]:
             if _assigned_type(statement) is not None:
-                span = node_span(statement, source)
+                span = source.span_of(statement)
                 raise _refused(source, span, "competition_type must be set first", right)
-        raise _refused(source, node_span(first, source), "competition_type is not set", right)
-    span = node_span(value, source)
+        raise _refused(source, source.span_of(first), "competition_type is not set", right)
+    span = source.span_of(value)
     if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
         raise _refused(
             source,

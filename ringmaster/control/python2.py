@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ringmaster.control.names import node_span
 from ringmaster.control.sibling_modules import imported_siblings
 from ringmaster.control.source import Diagnostic, Source
 from ringmaster.errors import ControlFileError
@@ -124,7 +123,7 @@ def _rounded(tree: ast.Module, source: Source) -> Iterator[Diagnostic]:
         match node:
             case ast.Call(ast.Name("round"), [_, *digits]):
                 yield source.diagnostic(
-                    node_span(node, source),
+                    source.span_of(node),
                     "halves are rounded to the even digit: round(2.5) is 2; in Python 2 it was "
                     "3.0, and so in Gomill",
                     "" if digits else "math.floor(x + 0.5), or math.ceil(x - 0.5) for x below 0",
@@ -144,7 +143,7 @@ def _divided(tree: ast.Module, source: Source) -> Iterator[Diagnostic]:
             case ast.BinOp(left, ast.Div(), right) | ast.AugAssign(left, ast.Div(), right):
                 if not _is_float(left) and not _is_float(right):
                     yield source.diagnostic(
-                        node_span(node, source),
+                        source.span_of(node),
                         "/ gives a fraction: 7 / 2 is 3.5; in a module of Python 2 it was 3",
                         "// for whole numbers, or `from __future__ import division` at the top "
                         "of the module if a fraction is meant",

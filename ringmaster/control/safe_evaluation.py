@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import Any, Final
 
 from ringmaster.control.calls import ParameterReader, Recorder
-from ringmaster.control.names import node_span
 from ringmaster.control.safe_builtins import BUILTINS, guard_of, sort
 from ringmaster.control.safe_functions import (
     EMPTY,
@@ -103,7 +102,7 @@ class SafeEvaluator:
 
     def _note(self, error: BaseException, node: ast.expr | ast.stmt) -> None:
         if PLACE not in vars(error):
-            vars(error)[PLACE] = node_span(node, self._source)
+            vars(error)[PLACE] = self._source.span_of(node)
 
     # statements
 
@@ -484,7 +483,7 @@ class SafeEvaluator:
         if isinstance(function, ParameterReader):
             self.limits.spend(FILE)
         if isinstance(function, Recorder | ParameterReader):
-            place = node_span(node, self._source)
+            place = self._source.span_of(node)
             return function.called((place.line, place.column), *args, **named)
         return self.call(function, args, named)
 

@@ -199,8 +199,7 @@ def load(
     competition_type, declared_at = _competition_type(tree, source)
     table = table_of(competition_type)
     if table is None:
-        raise _refused(
-            source,
+        raise source.refusal(
             declared_at,
             f"{competition_type!r} is not a competition type",
             nearest(competition_type, type_names),
@@ -252,12 +251,6 @@ def load(
     return loaded
 
 
-def _refused(
-    source: Source, span: Span, message: str, expected: str = "", setting: str = ""
-) -> ControlFileProblems:
-    return ControlFileProblems([source.diagnostic(span, message, expected, setting)])
-
-
 def _competition_code(path: str) -> str:
     """Return the competition code of a control file's name."""
     name = PurePath(path)
@@ -307,7 +300,7 @@ def _syntax_error(source: Source, error: SyntaxError) -> ControlFileProblems:
     end_line = error.end_lineno or line
     end = error.end_offset or 0
     span = Span(line, column, end_line, end if end > 0 else column + 1)
-    return _refused(source, span, f"{type(error).__name__}: {error.msg}", syntax_remedy(error))
+    return source.refusal(span, f"{type(error).__name__}: {error.msg}", syntax_remedy(error))
 
 
 def _competition_type(tree: ast.Module, source: Source) -> tuple[str, Span]:
@@ -327,12 +320,11 @@ def _competition_type(tree: ast.Module, source: Source) -> tuple[str, Span]:
         for statement in body[1:]:
             if _assigned_type(statement) is not None:
                 span = source.span_of(statement)
-                raise _refused(source, span, "competition_type must be set first", right)
-        raise _refused(source, source.span_of(first), "competition_type is not set", right)
+                raise source.refusal(span, "competition_type must be set first", right)
+        raise source.refusal(source.span_of(first), "competition_type is not set", right)
     span = source.span_of(value)
     if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
-        raise _refused(
-            source,
+        raise source.refusal(
             span,
             f"{shown(ast.unparse(value))} is not a plain string",
             "a competition type in quotes, such as 'playoff'",

@@ -243,13 +243,8 @@ class Source:
         for number, line_text in enumerate(source.lines, 1):
             if "\0" in line_text:
                 column = line_text.index("\0") + 1
-                raise ControlFileProblems(
-                    [
-                        source.diagnostic(
-                            Span(number, column, number, column + 1), "the file has a NUL byte"
-                        )
-                    ]
-                )
+                span = Span(number, column, number, column + 1)
+                raise source.refusal(span, "the file has a NUL byte")
         return source
 
     @property
@@ -328,6 +323,12 @@ class Source:
             source_line=text,
             details=details,
         )
+
+    def refusal(
+        self, span: Span, message: str, expected: str = "", setting: str = ""
+    ) -> ControlFileProblems:
+        """Return an error at `span`."""
+        return ControlFileProblems([self.diagnostic(span, message, expected, setting)])
 
 
 def file_error(

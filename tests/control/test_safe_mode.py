@@ -151,7 +151,7 @@ def test_cpython_does_not_compile_a_file_in_safe_mode(tmp_path: Path) -> None:
         ("import os", "1:1: import os is not allowed in safe mode"),
         ("x = [1, open('f')]", "1:9: open is not allowed in safe mode"),
         ("x = [\n  9**9**9]", "2:3: an integer of more than 4096 bits in safe mode"),
-        ("class A:\n    pass", "1:1: a class is not allowed in safe mode"),
+        ("class A:\n    pass", "1:1: class is not allowed in safe mode"),
         ("x = 'é' + nome", "1:11: NameError: name 'nome' is not defined"),
         ("def f(x):\n    return 1 / x\nf(0)", "2:12: ZeroDivisionError: division by zero"),
         ("x = y y", "1:7: this is not understood in safe mode"),

@@ -145,29 +145,6 @@ def test_text_is_proposed_for_bytes(setting: str, column: int) -> None:
     assert one.expected.endswith("text, not bytes: no b before the quotes, and no .encode(…)")
 
 
-@pytest.mark.parametrize(
-    "given_list", ["{'a': 1, 'b': 2}.keys()", "map(str, 'ab')", "(c for c in 'ab')"]
-)
-def test_iterators_that_were_lists_are_accepted_as_lists(given_list: str) -> None:
-    text = f"players['c'] = Player('x', startup_gtp_commands={given_list})\n"
-    loaded = load_here(GOOD + text)
-    assert loaded.values["players"]["c"]["startup_gtp_commands"] == (("a",), ("b",))
-
-
-@pytest.mark.parametrize(
-    ("given_list", "message"),
-    [
-        ("'ab'", "is not a list"),
-        ("{'a': 1}", "is not a list"),
-        ("(1/x for x in [0])", "its iteration raised ZeroDivisionError: division by zero"),
-        ("(x for x in iter(int, 1))", "items without end"),
-    ],
-)
-def test_other_values_than_lists_are_refused(given_list: str, message: str) -> None:
-    text = f"players['c'] = Player('x', startup_gtp_commands={given_list})\n"
-    assert message in problem(GOOD + text).message
-
-
 # Modules beside the control file
 
 

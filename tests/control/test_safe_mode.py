@@ -13,10 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.control.safe_limits import Limits
 from ringmaster.control.source import ControlFileProblems
 from ringmaster.errors import ControlFileError, SafeModeError
-from ringmaster.loaded_competition import LoadedCompetition
 from tests.control.escapes import HEAD, LONG, escapes, load_safely
 from tests.program import PLAYOFF, environment, write_control_file
 
@@ -216,13 +214,6 @@ def test_error_of_a_function_called_later_has_its_place(tmp_path: Path) -> None:
     assert text.split("\n")[line - 1] == "    return 10.0 / 0"
 
 
-def test_endless_file_name_is_not_read(tmp_path: Path) -> None:
-    control = tmp_path / "x.ctl"
-    os.mkfifo(control)
-    with pytest.raises(ControlFileError, match="not a regular file"):
-        LoadedCompetition(control, safe=True)
-
-
 @settings(deadline=None, max_examples=50)
 @given(st.text(st.sampled_from("ab=[]{}(),:'\"\n #\\\t+*.fx1 é\u00aa\f\ud800"), max_size=30))
 def test_any_text_is_evaluated_or_refused(tmp_path_factory: Any, text: str) -> None:
@@ -231,16 +222,3 @@ def test_any_text_is_evaluated_or_refused(tmp_path_factory: Any, text: str) -> N
         load_safely(folder, HEAD + text)
     except ControlFileError:
         pass
-
-
-def test_lists_are_measured_as_trees() -> None:
-    value: list[Any] = [1]
-    for _ in range(60):
-        value = [value, value]
-    with pytest.raises(SafeModeError, match="nested too deeply"):
-        Limits().measure(value)
-    shared: list[Any] = [1]
-    for _ in range(30):
-        shared = [shared, shared]
-    with pytest.raises(SafeModeError, match="steps"):
-        Limits().measure(shared)

@@ -13,12 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ringmaster.control.calls import Recorder
-from ringmaster.control.loader import ControlFile
 from ringmaster.control.safe_syntax import parse_safely
 from ringmaster.control.source import Source, Span
 from ringmaster.control.source_spans import SettingPlaces
 from ringmaster.model.settings import Call
-from tests.control.samples import PLAYOFF_FILE, TUNER_FILE, load_text
+from tests.control.samples import PLAYOFF_FILE, load_text
 
 POSITIONAL = {"Player": ("command",), "Matchup": ("player_1", "player_2"), "Kind": ("first",)}
 
@@ -180,14 +179,6 @@ def test_columns_count_characters_not_bytes() -> None:
     call = source.lines[0].index("Player") + 1
     assert Recorder("Kind", source)().position is None  # not called by the file
     assert positions.find(("p", "ü")).value.column == call
-
-
-def test_loaded_file_works_its_positions_out_once(tmp_path: Path) -> None:
-    loaded: ControlFile = load_text(tmp_path, TUNER_FILE)
-    assert "positions" not in vars(loaded)
-    assert loaded.setting_places is loaded.setting_places
-    place = loaded.setting_places.find(("parameters", 1, "scale", "upper"))
-    assert text_at(loaded.origin, place.value) == "1e5"
 
 
 # Random files: every part of every setting is where its text is.

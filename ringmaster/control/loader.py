@@ -114,10 +114,6 @@ class ControlFile(msgspec.Struct, eq=False, dict=True):
         """Return a setting path as Python would reach it."""
         return path_text(path, self.namespace, self._positional)
 
-    def warn(self, path: SettingPath, message: str, expected: str = "") -> None:
-        """Add a warning about a setting."""
-        self.warn_all([SettingError(path, message, expected)])
-
     def warn_all(self, errors: Iterable[SettingError]) -> None:
         """Add each of `errors` as a warning."""
         for error in errors:
@@ -127,7 +123,7 @@ class ControlFile(msgspec.Struct, eq=False, dict=True):
         """Warn of a value that is probably a mistake; once per setting."""
         if path not in self._warned:
             self._warned.add(path)
-            self.warn(path, message)
+            self.warn_all([SettingError(path, message)])
 
     def error(self, errors: Iterable[SettingError]) -> ControlFileProblems:
         """Return one error that shows each of `errors` at its place, then the warnings."""
@@ -190,7 +186,8 @@ def load(
     source = Source.read(path)
     caught: list[Diagnostic] = []
     program = None
-    if safe:
+    if safe:  # lark takes time to import
+        from ringmaster.control.safe_evaluation import SafeEvaluator
         from ringmaster.control.safe_syntax import parse_safely
 
         tree = parse_safely(source)
@@ -208,7 +205,7 @@ def load(
     calls = calls_in(table)
     namespace = _namespace(source, calls, kinds, caught)
     if program is None:
-        _run(lambda: _evaluate(source, tree, namespace), source, namespace)
+        _run(SafeEvaluator(source, tree, namespace).run, source, namespace)
     else:
         source.register()
         with sibling_imports(tree, source.file.parent):
@@ -367,13 +364,6 @@ def _namespace(
     namespace["__name__"] = "control_file"
     namespace["__file__"] = source.filename
     return namespace
-
-
-def _evaluate(source: Source, tree: ast.Module, namespace: dict[str, Any]) -> None:
-    """Evaluate the file in safe mode."""
-    from ringmaster.control.safe_evaluation import SafeEvaluator
-
-    SafeEvaluator(source, tree, namespace).run()
 
 
 def _run(run: Callable[[], None], source: Source, namespace: Mapping[str, Any]) -> None:

@@ -1,8 +1,7 @@
 """Load a control file: read, check, run and interpret it.
 
-CPython checks and runs the file; the settings table of its competition type interprets
-the values.  Places inside a setting are found only for a message, so a correct file
-never waits for lark.  In safe mode lark and `safe_evaluation` take the place of CPython.
+CPython parses and runs the file; in safe mode lark parses it, and `safe_evaluation`
+evaluates its tree.  The settings table of its competition type interprets the values.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ import msgspec
 
 from ringmaster.control.calls import NAME as READ_PARAMETERS
 from ringmaster.control.calls import ParameterReader, Recorder, calls_in
-from ringmaster.control.names import NamesInFile, node_span, unused_names
-from ringmaster.control.python2_values import changed_values, formatted_bytes
-from ringmaster.control.sibling_modules import sibling_imports
+from ringmaster.control.names import NamesInFile, unused_names
+from ringmaster.control.python2 import changed_values, remedy, syntax_remedy
+from ringmaster.control.sibling_modules import is_module, sibling_imports
 from ringmaster.control.source import (
     PLACE,
     ControlFileProblems,
@@ -66,8 +65,6 @@ OUTPUT_EXTENSIONS = frozenset(
     }
 )
 
-
-FORMATTED_BYTES = "the text contains b'…', the form of bytes in a string"
 
 TableOf = Callable[[str], Sequence[Setting] | None]
 
@@ -117,26 +114,16 @@ class ControlFile(msgspec.Struct, eq=False, dict=True):
         """Return a setting path as Python would reach it."""
         return path_text(path, self.namespace, self._positional)
 
-    def warn(self, path: SettingPath, message: str, expected: str = "") -> None:
-        """Add a warning about a setting."""
-        self.warn_all([SettingError(path, message, expected)])
-
     def warn_all(self, errors: Iterable[SettingError]) -> None:
         """Add each of `errors` as a warning."""
         for error in errors:
             self.warnings.append(msgspec.structs.replace(self._diagnose(error), severity="warning"))
 
-    def check_returned(self, path: SettingPath, returned: Any) -> None:
-        """Warn of bytes in a value that a function of the file returned."""
-        if path not in self._warned and any(formatted_bytes(returned, path)):
-            self._warned.add(path)
-            self.warn(path, f"the returned value: {FORMATTED_BYTES}", "text")
-
     def doubt(self, path: SettingPath, message: str) -> None:
         """Warn of a value that is probably a mistake; once per setting."""
         if path not in self._warned:
             self._warned.add(path)
-            self.warn(path, message)
+            self.warn_all([SettingError(path, message)])
 
     def error(self, errors: Iterable[SettingError]) -> ControlFileProblems:
         """Return one error that shows each of `errors` at its place, then the warnings."""
@@ -151,7 +138,7 @@ class ControlFile(msgspec.Struct, eq=False, dict=True):
         if cause is not None:
             # one of the file's functions raised it: the mistake is inside the function
             span = raised_at(cause, self.origin)
-            expected = expected or _python2_remedy(cause)
+            expected = expected or _remedy(cause, self.origin)
             details = (*details, *raised_beside(cause, self.origin))
         if span is None:
             place = self.setting_places.find(error.path)
@@ -199,7 +186,8 @@ def load(
     source = Source.read(path)
     caught: list[Diagnostic] = []
     program = None
-    if safe:
+    if safe:  # lark takes time to import
+        from ringmaster.control.safe_evaluation import SafeEvaluator
         from ringmaster.control.safe_syntax import parse_safely
 
         tree = parse_safely(source)
@@ -208,8 +196,7 @@ def load(
     competition_type, declared_at = _competition_type(tree, source)
     table = table_of(competition_type)
     if table is None:
-        raise _refused(
-            source,
+        raise source.refusal(
             declared_at,
             f"{competition_type!r} is not a competition type",
             nearest(competition_type, type_names),
@@ -218,14 +205,15 @@ def load(
     calls = calls_in(table)
     namespace = _namespace(source, calls, kinds, caught)
     if program is None:
-        _run(lambda: _evaluate(source, tree, namespace), source, namespace)
+        _run(SafeEvaluator(source, tree, namespace).run, source, namespace)
     else:
         source.register()
         with sibling_imports(tree, source.file.parent):
             _run(lambda: exec(program, namespace), source, namespace)
     names = [setting.name for setting in table]
     text = NamesInFile(tree, source)
-    caught += changed_values(tree, source, competition_type, modules=not safe)
+    if namespace.get("game", "go") == "go":
+        caught += changed_values(tree, source, competition_type, modules=not safe)
     # its length would import every type
     others = {} if elsewhere is None else elsewhere
     unused = unused_names(text, source, competition_type, names, calls, others)
@@ -243,8 +231,7 @@ def load(
         origin=source,
         warnings=caught + [name for name in unused if name.severity == "warning"],
     )
-    returned = None if safe else loaded.check_returned
-    context = Context(loaded.directory, returned=returned, doubted=loaded.doubt)
+    context = Context(loaded.directory, doubted=loaded.doubt)
     if namespace.get("competition_type") != competition_type:
         context.refuse(
             ("competition_type",),
@@ -258,16 +245,7 @@ def load(
     if values is None or context.problems or misplaced:
         raise ControlFileProblems([*loaded.error(context.problems).diagnostics, *misplaced])
     loaded.values = values
-    for name in () if safe else names:  # safe mode has no bytes
-        for part in formatted_bytes(namespace.get(name), (name,)):
-            loaded.warn(part, FORMATTED_BYTES, "text")
     return loaded
-
-
-def _refused(
-    source: Source, span: Span, message: str, expected: str = "", setting: str = ""
-) -> ControlFileProblems:
-    return ControlFileProblems([source.diagnostic(span, message, expected, setting)])
 
 
 def _competition_code(path: str) -> str:
@@ -319,17 +297,7 @@ def _syntax_error(source: Source, error: SyntaxError) -> ControlFileProblems:
     end_line = error.end_lineno or line
     end = error.end_offset or 0
     span = Span(line, column, end_line, end if end > 0 else column + 1)
-    # its patterns are slow to compile, and only a wrong file needs them
-    from ringmaster.control.python2 import syntax_remedy
-
-    better, remedy = syntax_remedy(source, error)
-    return _refused(source, better or span, f"{type(error).__name__}: {error.msg}", remedy)
-
-
-def _python2_remedy(error: BaseException) -> str:
-    from ringmaster.control.python2 import remedy
-
-    return remedy(error)
+    return source.refusal(span, f"{type(error).__name__}: {error.msg}", syntax_remedy(error))
 
 
 def _competition_type(tree: ast.Module, source: Source) -> tuple[str, Span]:
@@ -348,13 +316,12 @@ def _competition_type(tree: ast.Module, source: Source) -> tuple[str, Span]:
     if value is None:
         for statement in body[1:]:
             if _assigned_type(statement) is not None:
-                span = node_span(statement, source)
-                raise _refused(source, span, "competition_type must be set first", right)
-        raise _refused(source, node_span(first, source), "competition_type is not set", right)
-    span = node_span(value, source)
+                span = source.span_of(statement)
+                raise source.refusal(span, "competition_type must be set first", right)
+        raise source.refusal(source.span_of(first), "competition_type is not set", right)
+    span = source.span_of(value)
     if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
-        raise _refused(
-            source,
+        raise source.refusal(
             span,
             f"{shown(ast.unparse(value))} is not a plain string",
             "a competition type in quotes, such as 'playoff'",
@@ -399,13 +366,6 @@ def _namespace(
     return namespace
 
 
-def _evaluate(source: Source, tree: ast.Module, namespace: dict[str, Any]) -> None:
-    """Evaluate the file in safe mode."""
-    from ringmaster.control.safe_evaluation import SafeEvaluator
-
-    SafeEvaluator(source, tree, namespace).run()
-
-
 def _run(run: Callable[[], None], source: Source, namespace: Mapping[str, Any]) -> None:
     """Run the file.  Raises ControlFileError."""
     try:
@@ -415,7 +375,7 @@ def _run(run: Callable[[], None], source: Source, namespace: Mapping[str, Any]) 
     except BaseException as error:  # also SystemExit: a control file cannot end the program
         span = raised_at(error, source) or Span(1, 1, 1, 2)
         expected = " or ".join(
-            filter(None, [_python2_remedy(error), _similar_names(error, namespace)])
+            filter(None, [_remedy(error, source), _similar_names(error, namespace)])
         )
         details = error.details if isinstance(error, ParameterFileError) else ()
         problem = source.diagnostic(span, _described(error), expected, details=details)
@@ -451,6 +411,14 @@ def raised_beside(error: BaseException, source: Source) -> list[str]:
     file, line = place
     text = linecache.getline(file, line).strip()
     return [f"{os.path.relpath(file, source.file.parent)}:{line}: {text}"]
+
+
+def _remedy(error: BaseException, source: Source) -> str:
+    """Return what to write instead of code that raised an error, "" if unknown."""
+    module = error.name if isinstance(error, ModuleNotFoundError) else None
+    if module and is_module(source.file.parent / module):
+        return f"`import {module}` at the top of the control file, not in a function"
+    return remedy(error)
 
 
 def _similar_names(error: BaseException, namespace: Mapping[str, Any]) -> str:

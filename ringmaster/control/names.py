@@ -7,6 +7,8 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from ringmaster.control.source import Diagnostic, Severity, Source, Span
 from ringmaster.model.settings import REQUIRED, CallOf, Setting
 
@@ -75,8 +77,7 @@ class NamesInFile:
     updated  names that `+=` and the like change
     calls    names of called functions
     keys     keywords of calls, and strings, which may be keys of a dictionary
-    bound    names bound at the top level, each with its first place and whether it is more
-             than a plain assignment: a function, or one of several names bound at once
+    bound    names bound at the top level, each with its first place and `Binding.is_plain`
     loops    variables of loops
     """
 
@@ -89,7 +90,7 @@ class NamesInFile:
         for node in ast.walk(tree):
             match node:
                 case ast.For(target=target):
-                    self.loops.update(name for name, *_ in _names(target, source))
+                    self.loops.update(binding.name for binding in _bound(target, None))
                 case ast.Name(id=name, ctx=ast.Load() | ast.Del()):
                     self.read.add(name)
                 case ast.AugAssign(target=ast.Name(id=name)):
@@ -101,8 +102,9 @@ class NamesInFile:
                 case ast.Constant(value=str(text)):
                     self.keys.add(text)
         self.bound: dict[str, tuple[Span, bool]] = {}
-        for name, span, unpacked in _bound(tree.body, source):
-            self.bound.setdefault(name, (span, unpacked))
+        for binding in bindings(tree.body):
+            span = source.span_of(binding.target)
+            self.bound.setdefault(binding.name, (span, binding.is_plain))
 
     def reads(self, name: str) -> bool:
         """Return whether the file may use a name's value."""
@@ -147,10 +149,10 @@ def unused_names(
         return []
     diagnostics = []
     seen = {"competition_type", *settings}
-    for name, (span, unpacked) in text.bound.items():
+    for name, (span, is_alone) in text.bound.items():
         if name in seen or name in text.read or name.startswith("_"):
             continue
-        is_plain = not unpacked and name not in text.updated
+        is_plain = is_alone and name not in text.updated
         meant = _meant_length(name, settings) if is_plain else None
         kinds = _calls_with(name, calls, text) if is_plain and meant is None else []
         foreign = _foreign(name) if is_plain and meant is None else ""
@@ -221,46 +223,50 @@ def _alike(name: str, settings: Collection[str]) -> str | None:
     return folded[close[0]] if close else None
 
 
-def _bound(body: Sequence[ast.stmt], source: Source) -> Iterator[tuple[str, Span, bool]]:
-    """Yield names bound by assignments and functions, and whether by more than a plain
-    assignment.
+class Binding(msgspec.Struct, frozen=True):
+    """A name that a file binds at its top level.
+
+    target    the node of the name; a function stands for itself
+    value     the node of its value; `+=` and a function stand for themselves, None for none
+    is_plain  whether it is neither a function nor one of several names bound at once
+    """
+
+    name: str
+    target: ast.AST
+    value: ast.AST | None
+    is_plain: bool = True
+
+
+def bindings(nodes: Iterable[ast.AST]) -> Iterator[Binding]:
+    """Yield the names that assignments and functions among statements bind, in order.
 
     Bodies of `if`, `for`, `with` and `try` count; loop variables, imports and classes do
     not.
     """
-    for statement in body:
-        match statement:
-            case ast.Assign(targets=targets):
+    for node in nodes:
+        match node:
+            case ast.Assign(targets, value):
                 for target in targets:
-                    for name, span, unpacked in _names(target, source):
-                        # `number_of_games = games = 20` explains `games`
-                        yield name, span, unpacked or len(targets) > 1
-            case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
-                yield from _names(target, source)
-            case ast.FunctionDef(name=name, lineno=line):
-                start = source.lines[line - 1].find(name) + 1
-                yield name, Span(line, start, line, start + len(name)), True
+                    # `number_of_games = games = 20` explains `games`
+                    yield from _bound(target, value, is_plain=len(targets) == 1)
+            case ast.AnnAssign(target=target, value=value):
+                yield from _bound(target, value)
+            case ast.AugAssign(target=target):
+                yield from _bound(target, node)
+            case ast.FunctionDef(name):
+                yield Binding(name, node, node, is_plain=False)
             case ast.ClassDef() | ast.AsyncFunctionDef():
                 pass
-            case _:
-                for field in ("body", "orelse", "finalbody"):
-                    yield from _bound(getattr(statement, field, []), source)
-                for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-                    yield from _bound(part.body, source)
+            case ast.stmt() | ast.ExceptHandler() | ast.match_case():
+                yield from bindings(ast.iter_child_nodes(node))
 
 
-def _names(
-    target: ast.expr, source: Source, unpacked: bool = False
-) -> Iterator[tuple[str, Span, bool]]:
+def _bound(target: ast.expr, value: ast.AST | None, is_plain: bool = True) -> Iterator[Binding]:
     if isinstance(target, ast.Name):
-        yield target.id, node_span(target, source), unpacked
+        yield Binding(target.id, target, value, is_plain)
     elif isinstance(target, ast.Tuple | ast.List):
-        for element in target.elts:
-            yield from _names(element, source, True)
-
-
-def node_span(node: ast.expr | ast.stmt, source: Source) -> Span:
-    """Return the place of a node of CPython's parser."""
-    end_line = node.lineno if node.end_lineno is None else node.end_lineno
-    end = node.col_offset if node.end_col_offset is None else node.end_col_offset
-    return source.span(node.lineno, node.col_offset, end_line, end)
+        values = value.elts if isinstance(value, ast.Tuple | ast.List) else []
+        starred = any(isinstance(part, ast.Starred) for part in (*target.elts, *values))
+        paired = not starred and len(values) == len(target.elts)
+        for index, element in enumerate(target.elts):
+            yield from _bound(element, values[index] if paired else value, is_plain=False)

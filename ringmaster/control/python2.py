@@ -1,25 +1,32 @@
-"""Propose Python 3 for the Python 2 that made a control file fail.
+"""Tell of Python 2 in a control file: Gomill ran its files by it.
 
-Errors are looked up in tables of the changes of Python 3; nothing is guessed.
+Syntax and names that Python 3 removed get a remedy beside the error.  Expressions that
+have another value get a warning: `round` of a half, and `/` in modules beside the control
+file.  Gomill divides in control files as Python 3 does; in modules `/` of two integers
+dropped the fraction, unless the module said `from __future__ import division`.
 """
 
 from __future__ import annotations
 
-import dis
-import linecache
+import ast
 import re
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from types import ModuleType, TracebackType
-from typing import Any, Final
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Final
 
-import msgspec
+from ringmaster.control.sibling_modules import imported_siblings
+from ringmaster.control.source import Diagnostic, Source
+from ringmaster.errors import ControlFileError
 
-from ringmaster.control.sibling_modules import is_module
-from ringmaster.control.source import Source, Span
-from ringmaster.model.function_source import is_installed
+#: Patterns of CPython's message and of the text at its place, and the syntax of Python 3.
+_SYNTAX: Final = (
+    ("call to '(print|exec)'", "", "brackets: print(…) and exec(…) are functions in Python 3"),
+    ("multiple exception types", "", "except ValueError as error, or except (A, B) as error"),
+    ("", "`", "repr(…), which was `…` in Python 2"),
+    ("unicodeescape", "", "r before the quotes, or \\\\ for each backslash"),
+)
 
-#: Built-in names that were removed.
+#: Names that were removed, and the names of Python 3.
 _NAMES: Final[Mapping[str, str]] = {
     "xrange": "range",
     "unicode": "str",
@@ -31,407 +38,122 @@ _NAMES: Final[Mapping[str, str]] = {
     "reduce": "functools.reduce, after `import functools`",
     "execfile": "exec(open(name).read())",
     "cmp": "(a > b) - (a < b)",
-    "apply": "function(*arguments)",
-    "reload": "importlib.reload, after `import importlib`",
     "StandardError": "Exception",
-    "izip": "zip, which needs no import",
-    "imap": "map, which needs no import",
-    "ifilter": "filter, which needs no import",
-}
-
-#: Modules that were renamed.
-_MODULES: Final[Mapping[str, str]] = {
-    "ConfigParser": "configparser",
-    "StringIO": "io",
-    "cStringIO": "io",
-    "cPickle": "pickle",
-    "Queue": "queue",
-    "urllib2": "urllib.request",
-    "urlparse": "urllib.parse",
-    "commands": "subprocess",
-    "popen2": "subprocess",
-    "thread": "threading",
-    "__builtin__": "builtins",
-    "md5": "hashlib",
-    "sha": "hashlib",
-    "sets": "set, which needs no import",
-    "exceptions": "no import: exceptions are built in",
-}
-
-#: Attributes of modules that were removed.
-_ATTRIBUTES: Final[Mapping[str, Mapping[str, str]]] = {
-    "string": {
-        "letters": "string.ascii_letters",
-        "lowercase": "string.ascii_lowercase",
-        "uppercase": "string.ascii_uppercase",
-        "join": "' '.join(words), a method of the separator",
-        "maketrans": "str.maketrans",
-        "atoi": "int",
-        "atof": "float",
-    }
-    | {
-        name: f"text.{name}(…), a method of the string"
-        for name in (
-            "split",
-            "replace",
-            "strip",
-            "lstrip",
-            "rstrip",
-            "lower",
-            "upper",
-            "find",
-            "count",
-        )
-    },
-    "itertools": {
-        "izip": "zip, which needs no import",
-        "imap": "map, which needs no import",
-        "ifilter": "filter, which needs no import",
-        "izip_longest": "itertools.zip_longest",
-        "ifilterfalse": "itertools.filterfalse",
-    },
-    "os": {"getcwdu": "os.getcwd", "errno": "the module errno", "popen3": "subprocess.Popen"},
-    "sys": {"maxint": "sys.maxsize", "setdefaultencoding": "nothing: text is Unicode already"},
-    "time": {"clock": "time.perf_counter"},
-    "operator": {"div": "operator.truediv", "isCallable": "callable"},
-    "urllib": {
-        "urlopen": "urllib.request.urlopen",
-        "urlretrieve": "urllib.request.urlretrieve",
-        "urlencode": "urllib.parse.urlencode",
-        "quote": "urllib.parse.quote",
-        "unquote": "urllib.parse.unquote",
-    },
-    "types": {
-        "StringType": "str",
-        "StringTypes": "str",
-        "IntType": "int",
-        "ListType": "list",
-        "DictType": "dict",
-        "FloatType": "float",
-        "TupleType": "tuple",
-    },
-    "collections": {
-        name: f"collections.abc.{name}"
-        for name in ("Mapping", "Sequence", "Callable", "Iterable", "MutableMapping")
-    },
-}
-
-_DICT_METHODS: Final[Mapping[str, str]] = {
     "iteritems": ".items()",
     "itervalues": ".values()",
     "iterkeys": ".keys()",
     "has_key": "`key in dictionary`",
+    "gomill": "no import: Player, Matchup and the other calls are predefined",
 }
 
-#: Types of values that were lists in Python 2.
-_WERE_LISTS: Final = {
-    **{name: f"list({name}(…))" for name in ("map", "filter", "zip", "range")},
-    "dict_keys": "list(dictionary)",
-    "dict_values": "list(dictionary.values())",
-    "dict_items": "list(dictionary.items())",
-}
-_TEXT = "text: files opened without 'b', strings without b'', or data.decode('utf-8')"
+#: Competition types that Gomill has: a file of another one was never run by Python 2.
+_GOMILL_TYPES: Final = frozenset({"playoff", "allplayall", "mc_tuner", "ce_tuner", "clop_tuner"})
 
-#: Messages of errors that Python 2 did not raise, in order.
-_MESSAGES: Final[tuple[tuple[str, str], ...]] = (
-    (r"for >>: 'builtin_function_or_method'", "print(…, file=…): print is a function in Python 3"),
-    (
-        r"'cmp' is an invalid keyword|sort\(\) got an unexpected keyword argument 'cmp'",
-        "key=functools.cmp_to_key(…), after `import functools`",
-    ),
-    (
-        r"sort\(\) takes no positional|sorted expected 1 argument, got [2-4]",
-        "key=functools.cmp_to_key(…), after `import functools`, for a function that compares",
-    ),
-    (r"exceptions must derive from", "an exception such as ValueError('…')"),
-    (r"\bbytes\b", _TEXT),
-    (
-        r"'float' object cannot be interpreted as an integer"
-        r"|indices must be integers.*float|slice indices must be",
-        "a // b or int(…): a / b has a fraction",
-    ),
-    (
-        r"not supported between instances of '(\w+)' and '(?!\1')",
-        "values of one type: Python 3 orders no others",
-    ),
-    (r"dictionary changed size during iteration", "a loop over a copy: list(dictionary)"),
-)
+#: Functions and modules whose results are seldom integers.
+_OF_FLOATS: Final = frozenset({"float", "math", "random"})
+
+#: Syntax that Python 2 does not have.
+_PYTHON_3: Final = (ast.AnnAssign, ast.JoinedStr, ast.Match, ast.NamedExpr, ast.Nonlocal)
+
+
+def syntax_remedy(error: SyntaxError) -> str:
+    """Return Python 3 code for the Python 2 that a syntax error is about, "" if unknown."""
+    at = (error.text or "")[max((error.offset or 1) - 1, 0) :]
+    for message, text, instead in _SYNTAX:
+        if re.search(message, error.msg) and re.match(text, at):
+            return instead
+    return ""
 
 
 def remedy(error: BaseException) -> str:
     """Return Python 3 code for an error that Python 2 code raised, "" if unknown."""
-    try:
-        text = str(error)
-    except Exception:  # an exception class of the control file's own
-        return ""
+    name = ""
     match error:
-        case ImportError():
-            return _import_remedy(error, text)
-        case NameError():
-            return _replacement(_NAMES, error.name or "")
-        case AttributeError():
-            return _attribute_remedy(error.obj, error.name or "")
-        case UnicodeDecodeError():
-            return "open(name, encoding='latin-1') or whatever the file's encoding is"
-        case TypeError() | RuntimeError():
-            frame = _innermost(error)
-            if _is_raised_by_file(frame) and "must derive from" not in text:
-                return ""  # the file wrote the message
-            return _print_remedy(text, frame) or _message_remedy(text)
-    return ""
+        case NameError() | ImportError():
+            name = (error.name or "").partition(".")[0]
+        case AttributeError() if isinstance(error.obj, Mapping):
+            name = error.name or ""
+    return f"{_NAMES[name]} ({name} is Python 2)" if name in _NAMES else ""
 
 
-def _innermost(error: BaseException) -> TracebackType | None:
-    """Return the innermost frame of an error."""
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    return traceback
+def changed_values(
+    tree: ast.Module, source: Source, competition_type: str, *, modules: bool = True
+) -> list[Diagnostic]:
+    """Return a warning for each expression that may have another value in Python 2.
 
-
-def _is_raised_by_file(place: TracebackType | None) -> bool:
-    """Whether it was a `raise` of the control file or a module beside it."""
-    if place is None or is_installed(place.tb_frame.f_code.co_filename):
-        return False
-    instruction = place.tb_frame.f_code.co_code[place.tb_lasti]
-    return dis.opname[instruction] == "RAISE_VARARGS"
-
-
-def _print_remedy(text: str, place: TracebackType | None) -> str:
-    """Return the remedy for an operation on `print` or on its result."""
-    operation = re.search(r"for ([-+*/%]+): '(NoneType|builtin_function_or_method)'", text)
-    if operation is None or place is None:
-        return ""
-    line = linecache.getline(place.tb_frame.f_code.co_filename, place.tb_lineno)
-    sign = re.escape(operation[1])
-    if operation[2] == "NoneType":
-        after_call = re.search(rf"(?<![.\w])print\s*\(.*\)\s*{sign}", line)
-        return f"the {operation[1]} inside the brackets of print(…)" if after_call else ""
-    after_name = re.search(rf"(?<![.\w])print\s*{sign}", line)
-    return f"print({operation[1]}…): print is a function in Python 3" if after_name else ""
-
-
-def _replacement(table: Mapping[str, str], name: str) -> str:
-    return f"{table[name]} ({name} is Python 2)" if name in table else ""
-
-
-def _import_remedy(error: ImportError, text: str) -> str:
-    module = error.name or ""
-    top = module.partition(".")[0]
-    if top in ("gomill", "ringmaster") and isinstance(error, ModuleNotFoundError):
-        return "no import: Player, Matchup and the other calls are predefined"
-    wanted = re.match(r"cannot import name '(\w+)' from '([\w.]+)'", text)
-    if wanted:
-        return _replacement(_ATTRIBUTES.get(wanted[2], {}), wanted[1])
-    return (
-        _replacement(_MODULES, module) or _replacement(_MODULES, top) or _sibling_remedy(top, error)
-    )
-
-
-def _sibling_remedy(module: str, error: ImportError) -> str:
-    """Return the remedy for a late import of a sibling module.
-
-    Sibling modules cannot be imported after the file was run.
+    The control file is read, and with `modules` also modules beside it.  A file that Gomill
+    could not run has no warnings.  A ce_tuner has none about `round`: its samples are no halves.
     """
-    traceback = error.__traceback__
-    while module and traceback is not None:
-        file = Path(traceback.tb_frame.f_code.co_filename)
-        if not is_installed(str(file)) and is_module(file.parent / module):
-            return f"`import {module}` at the top of the control file, not in a function"
-        traceback = traceback.tb_next
-    return ""
+    if competition_type not in _GOMILL_TYPES:
+        return []
+    may_be_halves = competition_type != "ce_tuner"
+    warned = [] if _is_python_3(tree) or not may_be_halves else list(_rounded(tree, source))
+    for path in imported_siblings(tree, source.file.parent) if modules else ():
+        try:
+            module = Source.read(path)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                its_tree = ast.parse(module.text)
+        except (ControlFileError, SyntaxError, ValueError, RecursionError, MemoryError):
+            continue  # its import raises the error
+        if not _is_python_3(its_tree):
+            warned += _rounded(its_tree, module) if may_be_halves else ()
+            warned += _divided(its_tree, module)
+    return warned
 
 
-def _attribute_remedy(owner: Any, name: str) -> str:
-    if isinstance(owner, ModuleType):
-        return _replacement(_ATTRIBUTES.get(owner.__name__, {}), name)
-    if isinstance(owner, Mapping):
-        return _replacement(_DICT_METHODS, name)
-    kind = type(owner).__name__
-    if kind in _WERE_LISTS and hasattr(list, name):
-        instead = _WERE_LISTS[kind]
-        return f"sorted({instead})" if name == "sort" else f"{instead}.{name}"
-    if name == "next" and hasattr(owner, "__next__"):
-        return "next(…), a function (.next() is Python 2)"
-    if isinstance(owner, str) and name == "decode":
-        return "no decoding: a string is text already"
-    if isinstance(owner, bytes) and name in ("encode", "format"):
-        return _TEXT
-    return ""
+def _is_python_3(tree: ast.Module) -> bool:
+    """Whether a file has syntax that Python 2 does not have."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.arguments(kwonlyargs=[_, *_]) | ast.arg(annotation=ast.expr()):
+                return True
+            case _ if isinstance(node, _PYTHON_3):
+                return True
+    return False
 
 
-def _message_remedy(text: str) -> str:
-    for kind, instead in _WERE_LISTS.items():
-        quoted = re.search(rf"['\"]{kind}['\"]", text)
-        if quoted and re.search(r"subscript|item assignment|operand|concatenate|len\(\)", text):
-            return instead
-    for pattern, instead in _MESSAGES:
-        if re.search(pattern, text):
-            return instead
-    return ""
+def _rounded(tree: ast.Module, source: Source) -> Iterator[Diagnostic]:
+    """Warn of each call of the built-in `round`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef("round") | ast.alias("round") | ast.alias(asname="round"):
+                return
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(ast.Name("round"), [_, *digits]):
+                yield source.diagnostic(
+                    source.span_of(node),
+                    "halves are rounded to the even digit: round(2.5) is 2; in Python 2 it was "
+                    "3.0, and so in Gomill",
+                    "" if digits else "math.floor(x + 0.5), or math.ceil(x - 0.5) for x below 0",
+                    severity="warning",
+                )
 
 
-_STRING_OR_COMMENT = re.compile(
-    r'"""(?:\\.|[^\\])*?"""' + "|'''(?:\\\\.|[^\\\\])*?'''"
-    r'|"(?:\\.|[^"\\\n])*"' + "|'(?:\\\\.|[^'\\\\\n])*'" + r"|#[^\n]*|[\"'][^\n]*",
-    re.DOTALL,
-)
+def _divided(tree: ast.Module, source: Source) -> Iterator[Diagnostic]:
+    """Warn of each `/` of a module whose operands may both be integers."""
+    for statement in tree.body:
+        match statement:
+            case ast.ImportFrom("__future__", names):
+                if any(alias.name == "division" for alias in names):
+                    return
+    for node in ast.walk(tree):
+        match node:
+            case ast.BinOp(left, ast.Div(), right) | ast.AugAssign(left, ast.Div(), right):
+                if not _is_float(left) and not _is_float(right):
+                    yield source.diagnostic(
+                        source.span_of(node),
+                        "/ gives a fraction: 7 / 2 is 3.5; in a module of Python 2 it was 3",
+                        "// for whole numbers, or `from __future__ import division` at the top "
+                        "of the module if a fraction is meant",
+                        severity="warning",
+                    )
 
 
-class _Leftover(msgspec.Struct, frozen=True):
-    """Syntax that Python 3 does not have.
-
-    pattern  the syntax in a text whose strings are blank
-    remedy   makes Python 3 of the matching text and the rest of its statement
-    """
-
-    name: str
-    pattern: re.Pattern[str]
-    remedy: Callable[[str, str], str]
-
-
-def _print(match: str, rest: str) -> str:
-    value = rest.removeprefix("print").strip()
-    if not value or "\n" in value:
-        return "print(…), the brackets around all of it"
-    if not value.endswith(","):
-        return f"print({value})"
-    return f"print({value.rstrip(', ')}, end=' ')"
-
-
-def _octal(match: str, rest: str) -> str:
-    return f"0o{match.lstrip('0') or '0'}"
-
-
-def _exec(match: str, rest: str) -> str:
-    whole = rest.removeprefix("exec").strip()
-    code, _, names = whole.rpartition(" in ")
-    split = code and not any(names.count(quote) % 2 for quote in "'\"")
-    return f"exec({code}, {names})" if split else f"exec({whole})"
-
-
-def _except(match: str, rest: str) -> str:
-    kinds, _, name = match.rpartition(",")
-    return f"{kinds.rstrip()} as {name.strip()}"
-
-
-def _raise(match: str, rest: str) -> str:
-    kind, _, value = rest.partition(",")
-    traced = re.fullmatch(r"([^()]+),\s*(\w+)", value.strip())
-    if traced:
-        return f"{kind.rstrip()}({traced[1]}).with_traceback({traced[2]})"
-    return f"{kind.rstrip()}({value.strip()})"
-
-
-#: A name before an argument without brackets.
-_STATEMENT = r"(?<![.\w]){}\b(?=\s+[^\s=.,()\]}};:]|[\"'])"
-
-_SYNTAX: Final = (
-    _Leftover("the print statement", re.compile(_STATEMENT.format("print")), _print),
-    _Leftover("the exec statement", re.compile(_STATEMENT.format("exec")), _exec),
-    _Leftover("`…`", re.compile(r"`[^`]*`?"), lambda match, rest: f"repr({match.strip('`')})"),
-    _Leftover("an octal number", re.compile(r"(?<![\w.])0[0-7]+(?![\w.])"), _octal),
-    _Leftover(
-        "a long number",
-        re.compile(r"(?<![\w.])(?:0[xX][0-9a-fA-F]+|[0-9]+)[lL]\b"),
-        lambda match, rest: match.rstrip("lL"),
-    ),
-    _Leftover(
-        "a comma after except",
-        re.compile(r"\bexcept\s+(?:[\w.]+|\([^()]*\))\s*,\s*\w+(?=\s*:)"),
-        _except,
-    ),
-    _Leftover("a comma after raise", re.compile(r"\braise\s+[\w.]+\s*,"), _raise),
-    _Leftover("the operator <>", re.compile(r"<>"), lambda match, rest: "!="),
-    _Leftover(
-        "a raw unicode string",
-        re.compile(r"\b[uU][rR](?=[\"'])"),
-        lambda match, rest: "r before the quotes",
-    ),
-    _Leftover(
-        "a tuple as parameter",
-        re.compile(r"\b(?:def\s+\w+\s*\(|lambda)\s*(?:\w+\s*,\s*)*(?=\()"),
-        lambda match, rest: "one name, to be unpacked in the function: a, b = pair",
-    ),
-)
-
-
-def syntax_remedy(source: Source, error: SyntaxError) -> tuple[Span | None, str]:
-    """Return the place of the Python 2 that a syntax error is about, and the remedy.
-
-    The place is None where CPython's is better; the remedy is "" if there is none.
-    """
-    if isinstance(error, TabError):
-        return None, (
-            "spaces only: Python 2 took a tab for spaces up to the next multiple of eight columns"
-        )
-    if "unicodeescape" in (error.msg or ""):
-        return None, (
-            "r before the quotes, or \\\\ for each backslash (in Python 2, \\U and \\N meant "
-            "nothing in a plain string)"
-        )
-    line = error.lineno or 0
-    if isinstance(error, IndentationError) or not 1 <= line <= len(source.lines):
-        return None, ""
-    blank = _blanked(source.text).split("\n")
-    # CPython may report any part of it, or the text after it
-    at = (error.offset or 1) - 1
-    nearest: tuple[int, _Leftover, re.Match[str]] | None = None
-    for leftover in _SYNTAX:
-        for match in leftover.pattern.finditer(blank[line - 1]):
-            if match.start() <= at <= match.end() + 1 or at <= match.start() <= at + 8:
-                distance = abs(match.start() - at)
-                if nearest is None or distance < nearest[0]:
-                    nearest = (distance, leftover, match)
-    if nearest is None:
-        return None, ""
-    _, leftover, match = nearest
-    text = source.lines[line - 1]
-    rest = _statement(source.lines, blank, line - 1, match.start())
-    remedy = leftover.remedy(text[match.start() : match.end()], rest)
-    more = sum(
-        bool(leftover.pattern.search(other)) for i, other in enumerate(blank) if i != line - 1
-    )
-    also = f"; {more} more line{'s' * (more > 1)} of the file look{'s' * (more == 1)} the same"
-    end = max(len(match[0].rstrip()), 1) + match.start() + 1
-    span = Span(line, match.start() + 1, line, end)
-    return span, f"{remedy} ({leftover.name} is Python 2{also * (more > 0)})"
-
-
-def _blanked(text: str) -> str:
-    """Return the text with strings and comments blank; places stay the same."""
-
-    def blank(match: re.Match[str]) -> str:
-        token = match[0]
-        if token.startswith("#") or token[-1] != token[0]:  # a string without an end
-            return " " * len(token)
-        return token[0] + re.sub(r"[^\n]", " ", token[1:-1]) + token[-1]
-
-    return _STRING_OR_COMMENT.sub(blank, text)
-
-
-def _statement(lines: list[str], blank: list[str], first: int, start: int) -> str:
-    """Return the statement that begins at a line index and a column index.
-
-    It ends with the statement or the bracket around it.
-
-    blank  the lines with strings and comments blank
-    """
-    depth = 0
-    for number in range(first, len(lines)):
-        line = blank[number]
-        begin = start if number == first else 0
-        for i in range(begin, len(line)):
-            if line[i] in "([{":
-                depth += 1
-            elif line[i] in ")]}":
-                depth -= 1
-            if depth < 0 or (depth == 0 and line[i] == ";"):
-                return "\n".join([*lines[first:number], lines[number][:i]])[start:]
-        code = line.rstrip()
-        # a string that continues in the next line has one quote here
-        quotes = re.findall("[\"']", "".join([*blank[first:number], line])[start:])
-        quoted = len(quotes) % 2
-        if depth == 0 and not code.endswith("\\") and not quoted:
-            return "\n".join([*lines[first:number], lines[number][: len(code)]])[start:]
-    return lines[first][start:]
+def _is_float(operand: ast.expr) -> bool:
+    """Whether an operand has a number with a point, or a function of such numbers."""
+    parts = list(ast.walk(operand))
+    names = {part.id for part in parts if isinstance(part, ast.Name)}
+    values = [part.value for part in parts if isinstance(part, ast.Constant)]
+    return not names.isdisjoint(_OF_FLOATS) or any(isinstance(value, float) for value in values)

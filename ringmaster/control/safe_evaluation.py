@@ -8,25 +8,34 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final
 
 from ringmaster.control.calls import ParameterReader, Recorder
-from ringmaster.control.names import node_span
-from ringmaster.control.safe_builtins import BUILTINS, guard_of, sort
+from ringmaster.control.names import bindings
 from ringmaster.control.safe_functions import (
     EMPTY,
     SafeFunction,
     Scope,
+    bound_names,
     containers_in,
     scope_of,
     signature_of,
 )
-from ringmaster.control.safe_limits import ITERATORS, MODULES, MOST_CALL_STEPS, Limits
+from ringmaster.control.safe_limits import (
+    BUILTINS,
+    ITERATORS,
+    MODULES,
+    MOST_CALL_STEPS,
+    Limits,
+    guard_of,
+    sort,
+)
 from ringmaster.control.source import PLACE, Source
 from ringmaster.errors import SafeModeError
-from ringmaster.model.function_source import bound_names
 
 #: Calls of functions of the file inside each other.
 MOST_CALLS: Final = 50
@@ -34,8 +43,17 @@ MOST_CALLS: Final = 50
 MOST_NAMED: Final = 200
 #: Steps to read a parameter file.
 FILE: Final = 20_000
-_MODULES: Final = {module.__name__: module for module in MODULES}
+_IMPORTS: Final = {f"import {module.__name__}": module for module in MODULES} | {
+    f"from {module.__name__} import {name}": getattr(module, name)
+    for module, names in MODULES.items()
+    for name in names
+}
+_SIGNS: Final[Mapping[type, Callable[[Any], Any]]] = {
+    **{ast.Not: operator.not_, ast.USub: operator.neg},
+    **{ast.UAdd: operator.pos, ast.Invert: operator.invert},
+}
 
+_Function = ast.FunctionDef | ast.Lambda
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -63,65 +81,42 @@ class SafeEvaluator:
         self._source = source
         self._calls = 0
         self._bound: dict[ast.AST, frozenset[str]] = {}
-        self._statement: ast.stmt = tree.body[0]
-        self._places: dict[str, ast.stmt] = {}
         self._frozen: dict[int, Any] | None = None
 
     def run(self) -> None:
         """Evaluate the file.  An exception has its place in the attribute PLACE."""
         try:
             self._block(self.tree.body, None)
-            for name, value in self.namespace.items():
-                try:
-                    self.limits.read(value)
-                except SafeModeError as error:
-                    self._note(error, self._places.get(name, self._statement))
-                    raise
         except _Leave as left:
             outside = SafeModeError("this is outside of a function or loop")
             self._note(outside, left.way)
             raise outside from None
-        except RecursionError as error:
-            raise self._too_deep(error) from None
+        for name, value in self.namespace.items():
+            try:
+                self.limits.read(value)
+            except SafeModeError as error:
+                places = {binding.name: binding.target for binding in bindings(self.tree.body)}
+                self._note(error, places.get(name, self.tree.body[-1]))
+                raise
         self._frozen = dict(containers_in(self.namespace))
 
     def call_later(self, function: SafeFunction, args: list[Any], named: dict[str, Any]) -> Any:
         """Return the result of a call by the competition, with new limits."""
         self.limits = Limits(MOST_CALL_STEPS, self._frozen)
         self._calls = 0
-        try:
-            result = self._invoke(function, args, named)
-            self.limits.read(result)
-            return result
-        except RecursionError as error:
-            raise self._too_deep(error) from None
+        result = self._invoke(function, args, named)
+        self.limits.read(result)
+        return result
 
-    def _too_deep(self, error: RecursionError) -> SafeModeError:
-        new = SafeModeError("calls are nested too deeply for safe mode")
-        vars(new).update(vars(error))
-        return new
-
-    def _note(self, error: BaseException, node: ast.expr | ast.stmt) -> None:
+    def _note(self, error: BaseException, node: ast.AST) -> None:
         if PLACE not in vars(error):
-            vars(error)[PLACE] = node_span(node, self._source)
+            vars(error)[PLACE] = self._source.span_of(node)
 
     # statements
 
     def _block(self, body: Sequence[ast.stmt], scope: Scope | None) -> None:
         for statement in body:
-            if scope is None:
-                self._statement = statement
-            self.limits.spend(1)
-            execute = _STATEMENTS.get(type(statement))
-            try:
-                if execute is None:
-                    raise SafeModeError("this statement is not allowed in safe mode")
-                execute(self, statement, scope)
-            except _Leave:
-                raise
-            except Exception as error:
-                self._note(error, statement)
-                raise
+            self.value(statement, scope)
 
     def _expr(self, node: ast.Expr, scope: Scope | None) -> None:
         self.value(node.value, scope)
@@ -129,8 +124,10 @@ class SafeEvaluator:
     def _pass(self, node: ast.Pass, scope: Scope | None) -> None:
         pass
 
-    def _leave(self, node: ast.Break | ast.Continue, scope: Scope | None) -> None:
+    def _break(self, node: ast.Break | ast.Continue, scope: Scope | None) -> None:
         raise _Leave(node)
+
+    _continue = _break
 
     def _return(self, node: ast.Return, scope: Scope | None) -> None:
         raise _Leave(node, None if node.value is None else self.value(node.value, scope))
@@ -185,7 +182,8 @@ class SafeEvaluator:
         self._block(node.orelse, scope)
 
     def _for(self, node: ast.For, scope: Scope | None) -> None:
-        for item in self._iterate(self.value(node.iter, scope)):
+        items = self.value(node.iter, scope)
+        for item in items if isinstance(items, ITERATORS) else self.limits.lazy(items):
             self._store(node.target, item, scope)
             if not self._repeat(node.body, scope):
                 return
@@ -201,36 +199,24 @@ class SafeEvaluator:
             return isinstance(left.way, ast.Continue)
         return True
 
-    def _iterate(self, value: Any) -> Iterator[Any]:
-        return iter(value) if isinstance(value, ITERATORS) else self.limits.lazy(value)
-
     def _functiondef(self, node: ast.FunctionDef, scope: Scope | None) -> None:
-        self._bind(node.name, self._function(node, scope), scope)
+        self._bind(node.name, self._lambda(node, scope), scope)
 
-    def _import(self, node: ast.Import, scope: Scope | None) -> None:
-        for alias in node.names:
-            if alias.name not in _MODULES:
-                raise SafeModeError(f"import {alias.name} is not allowed in safe mode")
-            self._bind(alias.asname or alias.name, _MODULES[alias.name], scope)
+    def _import(self, node: ast.Import | ast.ImportFrom, scope: Scope | None) -> None:
+        start = f"from {node.module} import" if isinstance(node, ast.ImportFrom) else "import"
+        for alias in () if start == "from __future__ import" else node.names:
+            text = f"{start} {alias.name}"
+            if text not in _IMPORTS:
+                raise SafeModeError(f"{text} is not allowed in safe mode")
+            self._bind(alias.asname or alias.name, _IMPORTS[text], scope)
 
-    def _importfrom(self, node: ast.ImportFrom, scope: Scope | None) -> None:
-        if node.module == "__future__":
-            return
-        module = _MODULES.get(node.module or "")
-        for alias in node.names:
-            if module is None or alias.name not in MODULES[module]:
-                what = f"from {node.module} import {alias.name}"
-                raise SafeModeError(f"{what} is not allowed in safe mode")
-            self._bind(alias.asname or alias.name, getattr(module, alias.name), scope)
+    _importfrom = _import
 
     # names
 
     def _bind(self, name: str, value: Any, scope: Scope | None) -> None:
-        if scope is None:
-            self.namespace[name] = value
-            self._places[name] = self._statement
-        else:
-            scope.values[name] = value
+        names = self.namespace if scope is None else scope.values
+        names[name] = value
 
     def _store(self, target: ast.expr, value: Any, scope: Scope | None) -> None:
         match target:
@@ -270,17 +256,23 @@ class SafeEvaluator:
 
     # expressions
 
-    def value(self, node: ast.expr, scope: Scope | None) -> Any:
-        """Return the value of an expression."""
+    def value(self, node: ast.AST, scope: Scope | None) -> Any:
+        """Return the value of an expression, or execute a statement."""
         self.limits.spend(1)
-        evaluate = _EXPRESSIONS.get(type(node))
         try:
-            if evaluate is None:
-                raise SafeModeError("this expression is not allowed in safe mode")
-            return evaluate(self, node, scope)
+            return _method_for(type(node).__name__)(self, node, scope)
+        except _Leave:
+            raise
+        except RecursionError:
+            too_deep = SafeModeError("calls are nested too deeply for safe mode")
+            self._note(too_deep, node)
+            raise too_deep from None
         except Exception as error:
             self._note(error, node)
             raise
+
+    def _refuse(self, node: ast.AST, scope: Scope | None) -> None:
+        raise SafeModeError("this is not allowed in safe mode")
 
     def _values(self, nodes: Sequence[ast.expr], scope: Scope | None) -> list[Any]:
         """Return the values of a display or of arguments, with the items of starred ones."""
@@ -306,9 +298,7 @@ class SafeEvaluator:
         return self._values(node.elts, scope)
 
     def _set(self, node: ast.Set, scope: Scope | None) -> Any:
-        values = self._values(node.elts, scope)
-        self.limits.keys(values)
-        return set(values)
+        return self.limits.set_of(self._values(node.elts, scope))
 
     def _dict(self, node: ast.Dict, scope: Scope | None) -> Any:
         result: dict[Any, Any] = {}
@@ -333,15 +323,7 @@ class SafeEvaluator:
         return value
 
     def _unaryop(self, node: ast.UnaryOp, scope: Scope | None) -> Any:
-        value = self.value(node.operand, scope)
-        match node.op:
-            case ast.Not():
-                return not value
-            case ast.USub():
-                return -value
-            case ast.UAdd():
-                return +value
-        return ~value
+        return _SIGNS[type(node.op)](self.value(node.operand, scope))
 
     def _binop(self, node: ast.BinOp, scope: Scope | None) -> Any:
         left = self.value(node.left, scope)
@@ -381,8 +363,9 @@ class SafeEvaluator:
         return self._member(self.value(node.value, scope), node.attr)
 
     def _member(self, owner: Any, name: str) -> Any:
-        if any(owner is module and name in names for module, names in MODULES.items()):
-            return getattr(owner, name)
+        member = f"from {owner.__name__} import {name}" if isinstance(owner, ModuleType) else ""
+        if member in _IMPORTS:
+            return _IMPORTS[member]
         if isinstance(owner, Recorder):
             return owner.variant(name)
         raise SafeModeError(f".{name} is not allowed in safe mode")
@@ -393,39 +376,34 @@ class SafeEvaluator:
 
     def _formattedvalue(self, node: ast.FormattedValue, scope: Scope | None) -> Any:
         value = self.value(node.value, scope)
-        converts: Mapping[int, Callable[[Any], str]]
-        converts = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
-        if node.conversion in converts:
-            value = self.limits.text(value, converts[node.conversion])
         layout = "" if node.format_spec is None else self.value(node.format_spec, scope)
-        return self.limits.format(value, layout)
+        return self.limits.format(
+            value, layout, chr(node.conversion) if node.conversion > 0 else ""
+        )
 
     # comprehensions
 
     def _listcomp(self, node: ast.ListComp, scope: Scope | None) -> Any:
-        return self.limits.list_of(self._items(node, scope))
+        return self.limits.list_of(self._generatorexp(node, scope))
 
     def _setcomp(self, node: ast.SetComp, scope: Scope | None) -> Any:
-        values = self.limits.list_of(self._items(node, scope))
-        self.limits.keys(values)
-        return set(values)
+        return self.limits.set_of(self._generatorexp(node, scope))
 
     def _dictcomp(self, node: ast.DictComp, scope: Scope | None) -> Any:
-        pairs = self.limits.list_of(self._items(node, scope))
+        pairs = self.limits.list_of(self._generatorexp(node, scope))
         self.limits.keys([key for key, _ in pairs])
         return dict(pairs)
 
-    def _items(self, node: _Comprehension, scope: Scope | None) -> Iterator[Any]:
+    def _generatorexp(self, node: _Comprehension, scope: Scope | None) -> Iterator[Any]:
         """Return an iterator over a comprehension; its first list is evaluated at once."""
         first = self.limits.lazy(self.value(node.generators[0].iter, scope))
         return self._loop(node, 0, first, Scope(self._names_bound(node), scope, True))
 
-    def _names_bound(self, node: ast.AST) -> frozenset[str]:
+    def _names_bound(self, node: _Function | _Comprehension) -> frozenset[str]:
         """Return the names that belong to a function or comprehension."""
         if node not in self._bound:
-            parts = (
-                [g.target for g in node.generators] if isinstance(node, _Comprehension) else [node]
-            )
+            loops = node.generators if isinstance(node, _Comprehension) else []
+            parts: list[ast.AST] = [loop.target for loop in loops] or [node]
             self._bound[node] = frozenset().union(*map(bound_names, parts))
         return self._bound[node]
 
@@ -447,7 +425,7 @@ class SafeEvaluator:
 
     # functions
 
-    def _function(self, node: ast.FunctionDef | ast.Lambda, scope: Scope | None) -> SafeFunction:
+    def _lambda(self, node: _Function, scope: Scope | None) -> SafeFunction:
         defaults = self._values(node.args.defaults, scope)
         named = [EMPTY if d is None else self.value(d, scope) for d in node.args.kw_defaults]
         own = self._names_bound(node)
@@ -484,7 +462,7 @@ class SafeEvaluator:
         if isinstance(function, ParameterReader):
             self.limits.spend(FILE)
         if isinstance(function, Recorder | ParameterReader):
-            place = node_span(node, self._source)
+            place = self._source.span_of(node)
             return function.called((place.line, place.column), *args, **named)
         return self.call(function, args, named)
 
@@ -524,43 +502,9 @@ class SafeEvaluator:
         return None
 
 
-_STATEMENTS: Final[Mapping[type, Callable[..., None]]] = {
-    ast.AnnAssign: SafeEvaluator._annassign,
-    ast.Assign: SafeEvaluator._assign,
-    ast.AugAssign: SafeEvaluator._augassign,
-    ast.Break: SafeEvaluator._leave,
-    ast.Continue: SafeEvaluator._leave,
-    ast.Expr: SafeEvaluator._expr,
-    ast.For: SafeEvaluator._for,
-    ast.FunctionDef: SafeEvaluator._functiondef,
-    ast.If: SafeEvaluator._if,
-    ast.Import: SafeEvaluator._import,
-    ast.ImportFrom: SafeEvaluator._importfrom,
-    ast.Pass: SafeEvaluator._pass,
-    ast.Return: SafeEvaluator._return,
-    ast.While: SafeEvaluator._while,
-}
-_EXPRESSIONS: Final[Mapping[type, Callable[..., Any]]] = {
-    ast.Attribute: SafeEvaluator._attribute,
-    ast.BinOp: SafeEvaluator._binop,
-    ast.BoolOp: SafeEvaluator._boolop,
-    ast.Call: SafeEvaluator._call,
-    ast.Compare: SafeEvaluator._compare,
-    ast.Constant: SafeEvaluator._constant,
-    ast.Dict: SafeEvaluator._dict,
-    ast.DictComp: SafeEvaluator._dictcomp,
-    ast.FormattedValue: SafeEvaluator._formattedvalue,
-    ast.GeneratorExp: SafeEvaluator._items,
-    ast.IfExp: SafeEvaluator._ifexp,
-    ast.JoinedStr: SafeEvaluator._joinedstr,
-    ast.Lambda: SafeEvaluator._function,
-    ast.List: SafeEvaluator._list,
-    ast.ListComp: SafeEvaluator._listcomp,
-    ast.Name: SafeEvaluator._name,
-    ast.NamedExpr: SafeEvaluator._namedexpr,
-    ast.Set: SafeEvaluator._set,
-    ast.SetComp: SafeEvaluator._setcomp,
-    ast.Subscript: SafeEvaluator._subscript,
-    ast.Tuple: SafeEvaluator._tuple,
-    ast.UnaryOp: SafeEvaluator._unaryop,
-}
+@functools.cache
+def _method_for(kind: str) -> Callable[..., Any]:
+    """Return the method of SafeEvaluator for a class of nodes, which is named like it."""
+    method: Callable[..., Any]
+    method = getattr(SafeEvaluator, f"_{kind.lower()}", SafeEvaluator._refuse)
+    return method

@@ -106,6 +106,39 @@ def scope_of(name: str, scope: Scope | None) -> Scope | None:
     return scope
 
 
+def bound_names(node: ast.AST) -> frozenset[str]:
+    """Return the names that belong to a function or to a part of a file.
+
+    Those of functions and comprehensions inside do not count.
+    """
+    found: set[str] = set()
+    waiting: list[ast.AST] = [node]
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        given = node.args
+        every = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
+        found |= {arg.arg for arg in every if arg is not None}
+        waiting = list(node.body) if isinstance(node, ast.FunctionDef) else [node.body]
+    while waiting:
+        part = waiting.pop()
+        match part:
+            case ast.FunctionDef(name=name):
+                found.add(name)
+                continue
+            case ast.Lambda():
+                continue
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                # `:=` inside it binds a name out here
+                inside = (n for n in ast.walk(part) if isinstance(n, ast.NamedExpr))
+                found |= {n.target.id for n in inside}
+                continue
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+            case ast.alias(name=name, asname=other):
+                found.add(other or name.partition(".")[0])
+        waiting += ast.iter_child_nodes(part)
+    return frozenset(found)
+
+
 def signature_of(node: ast.arguments, defaults: list[Any], named: list[Any]) -> inspect.Signature:
     """Return the signature of a function.
 

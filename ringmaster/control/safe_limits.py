@@ -1,12 +1,14 @@
-"""Operations of safe mode on values: each is refused when it would take much time or memory.
+"""Operations, methods and built-in functions of safe mode, each within bounds.
 
 The values are those of CPython, and so are the operations; the sizes of their results are
-computed first.  Methods, built-in functions and members of modules are the listed ones.
+computed first.  Control files get CPython's own functions as values, and a call is looked
+up here.  A function of the control file among the arguments is called by the evaluator.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import math
 import operator
 import re
@@ -14,7 +16,7 @@ import string
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from ringmaster.errors import SafeModeError
 from ringmaster.model.settings import Call
@@ -39,27 +41,13 @@ ITERATORS: Final[tuple[type[Any], ...]] = (
 _SUBSCRIPTED: Final = (list, tuple, str, dict, range)
 
 OPERATORS: Final[Mapping[type, Callable[[Any, Any], Any]]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitOr: operator.or_,
-    ast.BitAnd: operator.and_,
-    ast.BitXor: operator.xor,
-    ast.MatMult: operator.matmul,
-}
-COMPARISONS: Final[Mapping[type, Callable[[Any, Any], Any]]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+    **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul},
+    **{ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod},
+    **{ast.Pow: operator.pow, ast.LShift: operator.lshift, ast.RShift: operator.rshift},
+    **{ast.BitOr: operator.or_, ast.BitAnd: operator.and_, ast.BitXor: operator.xor},
+    **{ast.MatMult: operator.matmul, ast.Is: operator.is_, ast.IsNot: operator.is_not},
+    **{ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt},
+    **{ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge},
 }
 
 
@@ -174,6 +162,8 @@ class Limits:
 
         Hashes of texts are random; those of tuples may be chosen to be equal.
         """
+        if isinstance(key, slice):  # Python 3.12 accepts it
+            raise TypeError("unhashable type: 'slice'")
         if isinstance(key, str | float) or key is None:
             return
         if not isinstance(key, int) or abs(key) >= sys.hash_info.modulus:
@@ -219,18 +209,21 @@ class Limits:
 
     def list_of(self, value: Any) -> list[Any]:
         """Return the items of a value."""
-        if isinstance(value, range):
-            bits = (abs(value.start) + abs(value.stop)).bit_length()
-            self.create(len(value) * (1 + bits // 256))
-        elif isinstance(value, _SIZED):
-            self.create(len(value))
         if isinstance(value, _SIZED):
+            bits = (abs(value.start) + abs(value.stop)).bit_length() if type(value) is range else 0
+            self.create(len(value) * (1 + bits // 256))
             return list(value)
         items = []
         for item in iter(value):
             self.create(1)
             items.append(item)
         return items
+
+    def set_of(self, value: Any) -> set[Any]:
+        """Return the items of a value as a set."""
+        items = self.list_of(value)
+        self.keys(items)
+        return set(items)
 
     # operators
 
@@ -262,15 +255,10 @@ class Limits:
 
     def compare(self, kind: type, left: Any, right: Any) -> Any:
         """Return the result of a comparison."""
-        if kind is ast.Is:
-            return left is right
-        if kind is ast.IsNot:
-            return left is not right
         if kind in (ast.In, ast.NotIn):
             return self.contains(right, left) is (kind is ast.In)
-        self.read(left)
-        self.read(right)
-        return COMPARISONS[kind](left, right)
+        self.read((left, right))
+        return OPERATORS[kind](left, right)
 
     def contains(self, container: Any, item: Any) -> bool:
         """Return whether an item is in a container."""
@@ -291,15 +279,10 @@ class Limits:
         if not isinstance(value, _SUBSCRIPTED):
             raise TypeError(f"{type(value).__name__!r} object is not subscriptable")
         if isinstance(value, dict):
-            self._index_key(value, index)
+            self.key(index, len(value))
         elif isinstance(index, slice):
             self.create(len(range(*index.indices(len(value)))))
         return value[index]
-
-    def _index_key(self, value: dict[Any, Any], index: Any) -> None:
-        if isinstance(index, slice):  # Python 3.12 accepts it
-            raise TypeError("unhashable type: 'slice'")
-        self.key(index, len(value))
 
     def set_item(self, value: Any, index: Any, item: Any) -> None:
         """Set the item or the slice of a list or dictionary."""
@@ -308,7 +291,7 @@ class Limits:
         self.change(value)
         self.create(2)
         if isinstance(value, dict):
-            self._index_key(value, index)
+            self.key(index, len(value))
         elif isinstance(index, slice):
             self.spend(1 + len(value) // 64)
             item = self.list_of(item)
@@ -324,8 +307,10 @@ class Limits:
         text: str = self.checked(convert(value))
         return text
 
-    def format(self, value: Any, layout: str) -> str:
-        """Return a formatted value, as `format` does."""
+    def format(self, value: Any, layout: str, conversion: str = "") -> str:
+        """Return a field of an f-string, or of `format`."""
+        if conversion:
+            value = self.text(value, {"r": repr, "a": ascii}.get(conversion, str))
         if not layout:
             return self.text(value)
         if any(len(n) > 4 or int(n) > MOST_WIDTH for n in re.findall(r"\d+", layout)):
@@ -361,9 +346,7 @@ class Limits:
                 number += 1
             else:
                 value = named[field]
-            if conversion:
-                value = self.text(value, {"r": repr, "a": ascii}.get(conversion, str))
-            result += self.checked(self.format(value, layout or ""))
+            result += self.checked(self.format(value, layout or "", conversion or ""))
         return result
 
     # methods
@@ -418,3 +401,155 @@ class Limits:
         pairs = [self.list_of(pair) for pair in self.list_of(value)]
         self.keys([pair[0] for pair in pairs if pair])
         return pairs
+
+
+# built-in functions
+
+
+class Evaluator(Protocol):
+    """The evaluator of a control file."""
+
+    limits: Limits
+
+    def call(self, function: Any, args: list[Any], named: dict[str, Any]) -> Any:
+        """Return the result of a call."""
+
+
+_Guard = Callable[..., Any]
+
+
+def _plain(function: Any) -> _Guard:
+    """Return the guard of a function that reads its arguments once."""
+
+    def guard(run: Evaluator, *args: Any, **named: Any) -> Any:
+        run.limits.read(args)
+        return function(*args, **named)
+
+    return guard
+
+
+def _dict(run: Evaluator, items: Any = (), /, **named: Any) -> Any:
+    if isinstance(items, dict):
+        run.limits.keys([*items])
+        return dict(items, **named)
+    return dict(run.limits.pairs(items), **named)
+
+
+def _round(run: Evaluator, number: Any, ndigits: Any = None) -> Any:
+    if isinstance(ndigits, int) and abs(ndigits) > MOST_BITS:
+        raise SafeModeError(f"more than {MOST_BITS} digits in safe mode")
+    return round(number, ndigits)
+
+
+def _sum(run: Evaluator, items: Any, /, start: Any = 0) -> Any:
+    added = run.limits.list_of(items)
+    if isinstance(start, str) or all(isinstance(item, int | float) for item in (start, *added)):
+        return sum(added, start)
+    for item in added:
+        start = run.limits.operate(ast.Add, start, item)
+    return start
+
+
+def _next(run: Evaluator, iterator: Any, /, *default: Any) -> Any:
+    if not isinstance(iterator, ITERATORS):
+        raise TypeError(f"{type(iterator).__name__!r} object is not an iterator")
+    run.limits.spend(1)
+    return next(iterator, *default)
+
+
+def _reversed(run: Evaluator, items: Any, /) -> Any:
+    if isinstance(items, (set, *ITERATORS)):
+        raise TypeError(f"{type(items).__name__!r} object is not reversible")
+    return reversed(run.limits.list_of(items))
+
+
+def _map(run: Evaluator, function: Any, /, *items: Any) -> Any:
+    return map(lambda *args: run.call(function, [*args], {}), *map(run.limits.lazy, items))
+
+
+def _filter(run: Evaluator, function: Any, items: Any, /) -> Any:
+    accept = bool if function is None else lambda item: run.call(function, [item], {})
+    return filter(accept, run.limits.lazy(items))
+
+
+def _keys(run: Evaluator, items: list[Any], key: Any) -> list[Any]:
+    """Return the keys by which items are ordered."""
+    keys = items if key is None else [run.call(key, [item], {}) for item in items]
+    for _ in range(len(keys).bit_length()):
+        run.limits.read(keys)
+    return keys
+
+
+def _sorted(run: Evaluator, items: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
+    listed = run.limits.list_of(items)
+    keys = _keys(run, listed, key)
+    order = sorted(range(len(listed)), key=keys.__getitem__, reverse=bool(reverse))
+    return [listed[i] for i in order]
+
+
+def sort(run: Evaluator, items: list[Any], /, *, key: Any = None, reverse: Any = False) -> None:
+    """Sort a list in place."""
+    run.limits.change(items)
+    items[:] = _sorted(run, items, key=key, reverse=reverse)
+
+
+def _extreme(function: Any) -> _Guard:
+    """Return the guard of `min` or `max`."""
+
+    def guard(run: Evaluator, *args: Any, key: Any = None, **named: Any) -> Any:
+        items = run.limits.list_of(args[0]) if len(args) == 1 else [*args]
+        if not items:
+            return function([], **named)
+        if len(args) > 1 and named:
+            return function(*args, **named)  # TypeError
+        keys = _keys(run, items, key)
+        return items[function(range(len(items)), key=keys.__getitem__)]
+
+    return guard
+
+
+_PLAIN: Final = (abs, bool, callable, chr, divmod, float, int, isinstance, ord)
+_GUARDS: Final[Mapping[Any, _Guard]] = {
+    **{function: _plain(function) for function in _PLAIN},
+    **{
+        function: _plain(function)
+        for module, names in MODULES.items()
+        for name in names
+        if isinstance(function := getattr(module, name), types.BuiltinFunctionType)
+    },
+    all: lambda run, items, /: all(run.limits.lazy(items)),
+    any: lambda run, items, /: any(run.limits.lazy(items)),
+    dict: _dict,
+    enumerate: lambda run, iterable, start=0: enumerate(run.limits.lazy(iterable), start),
+    filter: _filter,
+    len: lambda run, value, /: len(value),
+    list: lambda run, items=(), /: run.limits.list_of(items),
+    map: _map,
+    math.fsum: lambda run, items, /: math.fsum(run.limits.list_of(items)),
+    max: _extreme(max),
+    min: _extreme(min),
+    next: _next,
+    pow: lambda run, base, exp: run.limits.operate(ast.Pow, base, exp),
+    range: lambda run, *args: range(*args),
+    repr: lambda run, value, /: run.limits.text(value, repr),
+    reversed: _reversed,
+    round: _round,
+    set: lambda run, items=(), /: run.limits.set_of(items),
+    sorted: _sorted,
+    str: lambda run, value="", /: run.limits.text(value),
+    sum: _sum,
+    tuple: lambda run, items=(), /: tuple(run.limits.list_of(items)),
+    zip: lambda run, *items, strict=False: zip(*map(run.limits.lazy, items), strict=bool(strict)),
+}
+
+
+def guard_of(function: Any) -> _Guard | None:
+    """Return the function to call in place of a built-in one, None for others."""
+    listed = isinstance(function, type | types.BuiltinFunctionType)
+    return _GUARDS.get(function) if listed else None
+
+
+#: The built-in functions by name.
+BUILTINS: Final[Mapping[str, Any]] = {
+    name: function for name, function in vars(builtins).items() if guard_of(function)
+}

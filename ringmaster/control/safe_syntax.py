@@ -7,43 +7,49 @@ expressions that safe mode evaluates; all else is refused at its place.
 from __future__ import annotations
 
 import ast
+import functools
+import keyword
+import re
 import string
 import unicodedata
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
 
-from ringmaster.control import safe_parser
-from ringmaster.control.safe_parser import Tree, lark_tree, refusal, span_of, trees_in
+import lark
+from lark.exceptions import LarkError
+from lark.indenter import DedentError, PythonIndenter
+
 from ringmaster.control.source import ControlFileProblems, Source, Span
 from ringmaster.errors import shown
 
+#: A tree or a token of lark, or None.
+Tree = Any
+
 #: Characters of a control file in safe mode.
 MOST_CHARACTERS: Final = 100_000
-#: Levels of nesting, of brackets, blocks and operators.
-DEEPEST: Final = 60
-#: Characters of a name.
+#: Words and signs of a text.
+MOST_TOKENS: Final = 20_000
+#: Levels of nesting in lark's tree; brackets, blocks and operators have at most three.
+DEEPEST: Final = 180
+#: Operators or `elif` in a row, which are nested in a tree of `ast`.
+MOST_IN_A_ROW: Final = 60
+#: Characters of a name, and digits of a number.
 LONGEST_NAME: Final = 100
+LONGEST_NUMBER: Final = 1000
 
-#: Syntax that is refused by its name, by lark's rules.
-_REFUSED: Final = {
-    "assert_stmt": "assert",
-    "async_stmt": "async",
-    "async_funcdef": "async",
-    "await_expr": "await",
-    "classdef": "a class",
-    "decorated": "a decorator",
-    "del_stmt": "del",
-    "global_stmt": "global",
-    "match_stmt": "match",
-    "nonlocal_stmt": "nonlocal",
-    "raise_stmt": "raise",
-    "try_finally": "try",
-    "try_stmt": "try",
-    "with_stmt": "with",
-    "yield_expr": "yield",
-    "yield_from": "yield",
-    "yield_stmt": "yield",
+#: Patterns for lark: its own take time that is quadratic in the length of a wrong string.
+_PATTERNS: Final = {
+    "STRING": r"(u|[bf]?r?|r[bf])"
+    r"""("(?!"")(?:[^"\\\n]|\\[\s\S])*"|'(?!'')(?:[^'\\\n]|\\[\s\S])*')""",
+    "LONG_STRING": r"(u|[bf]?r?|r[bf])"
+    r'''("""(?:[^"\\]|\\[\s\S]|"(?!""))*"""|\'\'\'(?:[^'\\]|\\[\s\S]|'(?!\'\'))*\'\'\')''',
 }
+_LITERAL: Final = re.compile(r"(\w*)('''|\"\"\"|'|\")")
+_ESCAPE: Final = re.compile(
+    r"\\(?:[\n\\'\"abfnrtv]|([0-7]{1,3})|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}"
+    r"|U[0-9a-fA-F]{8}|N\{[^{}]*\}|[xuUN])"
+)
+
 _OPERATORS: Final[dict[str, type[ast.operator]]] = {
     **{"+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div, "//": ast.FloorDiv},
     **{"%": ast.Mod, "**": ast.Pow, "<<": ast.LShift, ">>": ast.RShift, "@": ast.MatMult},
@@ -56,10 +62,117 @@ _COMPARISONS: Final[dict[str, type[ast.cmpop]]] = {
     **{"<": ast.Lt, ">": ast.Gt, "==": ast.Eq, ">=": ast.GtE, "<=": ast.LtE, "!=": ast.NotEq},
     **{"in": ast.In, "not in": ast.NotIn, "is": ast.Is, "is not": ast.IsNot},
 }
-_CONSTANTS: Final = {"const_none": None, "const_true": True, "const_false": False}
-_WORDS: Final = {"pass_stmt": ast.Pass, "break_stmt": ast.Break, "continue_stmt": ast.Continue}
+#: Rules whose parts may have a star.
+_STARRED: Final = frozenset({"tuple", "list", "set", "exprlist", "arguments", "starargs"})
 
-_Node = TypeVar("_Node", bound=ast.AST)
+
+def _list_of(*parts: Any) -> list[Any]:
+    """Return parts, with the parts of lists among them, without None."""
+    listed = (part if isinstance(part, list) else [part] for part in parts)
+    return [item for items in listed for item in items if item is not None]
+
+
+def _alias(name: Any, other: ast.Name | None) -> ast.alias:
+    text = name.id if isinstance(name, ast.Name) else name
+    return ast.alias(text, None if other is None else other.id)
+
+
+#: Rules of lark's grammar whose node, list or text is made of the parts alone.
+_RULES: Final[dict[str, Callable[..., Any]]] = {
+    **dict.fromkeys(("file_input", "suite", "simple_stmt", "elifs", "comp_fors"), _list_of),
+    **dict.fromkeys(("dotted_as_names", "import_as_names", "arguments", "starargs"), _list_of),
+    **dict.fromkeys(("starparams", "poststarparams"), _list_of),
+    **dict.fromkeys(
+        ("assign_stmt", "import_stmt", "augassign_op", "sliceop", "var"), lambda part: part
+    ),
+    **dict.fromkeys(
+        ("tuple", "testlist_tuple", "exprlist", "subscript_tuple"),
+        lambda *parts: ast.Tuple([*parts], ast.Load()),
+    ),
+    "pass_stmt": ast.Pass,
+    "break_stmt": ast.Break,
+    "continue_stmt": ast.Continue,
+    "expr_stmt": ast.Expr,
+    "return_stmt": ast.Return,
+    "import_name": ast.Import,
+    "import_as_name": _alias,
+    "dotted_as_name": _alias,
+    "dotted_name": lambda *names: ".".join(name.id for name in names),
+    "elif_": lambda test, body: ast.If(test, body, []),
+    "while_stmt": lambda test, body, orelse: ast.While(test, body, orelse or []),
+    "typedparam": lambda name, kind: ast.arg(name.id, kind),
+    "paramvalue": lambda parameter, default: (parameter, default),
+    "lambda_paramvalue": lambda parameter, default: (parameter, default),
+    "starguard": lambda: ("*", None),
+    "starparam": lambda parameter: ("*", parameter),
+    "lambda_starparams": lambda parameter, *rest: [("*", parameter), *rest],
+    "kwparams": lambda parameter: ("**", parameter),
+    "lambda_kwparams": lambda parameter: ("**", parameter),
+    "const_none": lambda: ast.Constant(None),
+    "const_true": lambda: ast.Constant(True),
+    "const_false": lambda: ast.Constant(False),
+    "list": lambda *parts: ast.List([*parts], ast.Load()),
+    "set": lambda *parts: ast.Set([*parts]),
+    "key_value": lambda key, value: (key, value),
+    "star_expr": lambda value: ast.Starred(value, ast.Load()),
+    "stararg": lambda value: ast.Starred(value, ast.Load()),
+    "list_comprehension": lambda inner: ast.ListComp(inner.elt, inner.generators),
+    "set_comprehension": lambda inner: ast.SetComp(inner.elt, inner.generators),
+    "tuple_comprehension": lambda inner: ast.GeneratorExp(inner.elt, inner.generators),
+    "dict_comprehension": lambda inner: ast.DictComp(inner.key, inner.value, inner.generators),
+    "getattr": lambda value, name: ast.Attribute(value, name.id, ast.Load()),
+    "getitem": lambda value, index: ast.Subscript(value, index, ast.Load()),
+    "slice": ast.Slice,
+    "test": lambda body, test, orelse: ast.IfExp(test, body, orelse),
+    "or_test": lambda *values: ast.BoolOp(ast.Or(), [*values]),
+    "and_test": lambda *values: ast.BoolOp(ast.And(), [*values]),
+    "not_test": lambda operand: ast.UnaryOp(ast.Not(), operand),
+    "factor": lambda sign, operand: ast.UnaryOp(_UNARY[sign](), operand),
+    "comp_op": lambda *words: " ".join(words),
+}
+
+
+class _Misplaced(LarkError):
+    """A word that no file may have at its place, and the reason."""
+
+    def __init__(self, token: lark.Token, reason: str) -> None:
+        self.line = token.end_line
+        self.column = token.end_column
+        self.reason = reason
+
+
+class _Indenter(PythonIndenter):
+    def process(self, stream: Any) -> Any:
+        for count, token in enumerate(super().process(stream)):  # type: ignore[no-untyped-call]
+            if count > MOST_TOKENS:
+                raise _Misplaced(token, f"more than {MOST_TOKENS} words and signs")
+            yield token
+
+    def handle_NL(self, token: lark.Token) -> Iterator[lark.Token]:  # noqa: N802
+        try:
+            yield from super().handle_NL(token)
+        except DedentError:
+            raise _Misplaced(token, "the indentation matches no line above") from None
+
+
+@functools.cache
+def _parser() -> lark.Lark:
+    """Return lark's parser for Python, which takes about a second to build."""
+
+    def edit(terminal: Any) -> None:
+        terminal.pattern.value = _PATTERNS.get(terminal.name, terminal.pattern.value)
+
+    return lark.Lark.open_from_package(
+        "lark",
+        "python.lark",
+        ["grammars"],
+        parser="lalr",
+        postlex=_Indenter(),
+        propagate_positions=True,
+        maybe_placeholders=True,
+        start=["file_input"],
+        edit_terminals=edit,
+    )
 
 
 def parse_safely(source: Source) -> ast.Module:
@@ -67,231 +180,116 @@ def parse_safely(source: Source) -> ast.Module:
     size = len(source.text)
     if size > MOST_CHARACTERS:
         message = f"the file has {size} characters; safe mode reads {MOST_CHARACTERS}"
-        raise refusal(source, Span(1, 1, 1, 2), message)
-    tree = lark_tree(source, source.text)
-    return ast.Module(body=Builder(source).statements(tree), type_ignores=[])
+        raise source.refusal(Span(1, 1, 1, 2), message)
+    try:
+        return ast.Module(body=_Builder(source).statements(source.text), type_ignores=[])
+    except RecursionError:
+        message = "this is nested too deeply for safe mode"
+        raise source.refusal(Span(1, 1, 1, 2), message) from None
 
 
-class Builder:
+class _Builder:
     """Builds nodes of `ast` from lark's trees.  Its methods raise ControlFileError.
 
+    Each `_make` method is for a rule of lark's grammar that is not in `_RULES`.  It gets
+    the tree, and the parts that were built from its children.
+
     fixed  the place of all nodes, None for their own
-    depth  levels of nesting around them
     """
 
-    def __init__(self, source: Source, fixed: Span | None = None, depth: int = 0) -> None:
+    def __init__(self, source: Source, fixed: Span | None = None) -> None:
         self._source = source
         self._fixed = fixed
-        self._depth = depth
+
+    def statements(self, text: str) -> list[ast.stmt]:
+        """Return the statements of a text."""
+        try:
+            tree = _parser().parse(text + "\n")
+        except (LarkError, AssertionError) as error:
+            line, column = getattr(error, "line", 1), getattr(error, "column", 1)
+            if not isinstance(line, int) or line < 1:  # the end of the file
+                line, column = len(self._source.lines), len(self._source.lines[-1]) + 1
+            raise self._source.refusal(
+                self._fixed or Span(line, column, line, column + 1),
+                getattr(error, "reason", "this is not understood in safe mode"),
+                "the simple Python of a control file",
+            ) from None
+        level: list[Tree] = [tree]
+        for _ in range(DEEPEST):
+            level = [child for node in level for child in _trees_in(node)]
+            if not level:
+                statements: list[ast.stmt] = self._built(tree)
+                return statements
+        raise self._refuse(level[0], "this is nested too deeply for safe mode")
+
+    def _place(self, node: Tree) -> Span:
+        """Return the place of a tree or token."""
+        meta: Any = node if isinstance(node, str) else node.meta
+        if self._fixed is not None or getattr(meta, "line", None) is None:
+            return self._fixed or Span(1, 1, 1, 2)
+        return Span(meta.line, meta.column, meta.end_line, meta.end_column)
 
     def _refuse(self, node: Tree, message: str) -> ControlFileProblems:
-        return refusal(self._source, self._fixed or span_of(node), message)
+        return self._source.refusal(self._place(node), message)
 
-    def _at(self, new: _Node, node: Tree, end: Tree | None = None) -> _Node:
+    def _at(self, new: Any, node: Tree, end: Tree = None) -> Any:
         """Give a new node its place in bytes, as CPython does."""
-        span = self._fixed or span_of(node)
-        last = span if self._fixed or end is None else span_of(end)
-        place: Any = new
-        place.lineno, place.col_offset = span.line, self._offset(span.line, span.column)
-        place.end_lineno = last.end_line
-        place.end_col_offset = self._offset(last.end_line, last.end_column)
+        first, last = self._place(node), self._place(end or node)
+        new.lineno, new.col_offset = first.line, self._offset(first.line, first.column)
+        new.end_lineno = last.end_line
+        new.end_col_offset = self._offset(last.end_line, last.end_column)
         return new
 
     def _offset(self, line: int, column: int) -> int:
         text = self._source.lines[min(line, len(self._source.lines)) - 1]
         return column - 1 if text.isascii() else len(text[: column - 1].encode())
 
-    def _build(self, kind: str, node: Tree) -> Any:
-        """Return what the method for a rule of lark makes."""
-        rule = str(node.data)
-        build = getattr(self, f"_{kind}_{rule}", None)
-        if build is None:
-            what = f"{_REFUSED[rule]} is" if rule in _REFUSED else "this is"
-            raise self._refuse(node, f"{what} not allowed in safe mode")
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise self._refuse(node, "this is nested too deeply for safe mode")
-        try:
-            new = build(node)
-        finally:
-            self._depth -= 1
-        return new if hasattr(new, "lineno") else self._at(new, node)
+    def _built(self, node: Tree) -> Any:
+        """Return the node of `ast`, or the list or text, that a tree of lark stands for."""
+        if node is None or isinstance(node, str):
+            return node
+        make = getattr(self, f"_make_{node.data}", None)
+        if make is None and node.data not in _RULES:
+            place = self._place(node)
+            text = self._source.lines[place.line - 1][place.column - 1 :]
+            word = re.split(r"\W", text, maxsplit=1)[0]
+            what = word if keyword.iskeyword(word) else "this"
+            raise self._refuse(node, f"{what} is not allowed in safe mode")
+        parts = [self._built(child) for child in node.children]
+        for child, part in zip(node.children, parts, strict=True):
+            if isinstance(part, ast.Starred) and node.data not in _STARRED:
+                raise self._refuse(child, "a star is not allowed here")
+        new = make(node, *parts) if make else _RULES[node.data](*parts)
+        has_place = isinstance(new, ast.AST) and "lineno" in new._attributes
+        return self._at(new, node) if has_place and not hasattr(new, "lineno") else new
 
     # statements
 
-    def statements(self, node: Tree | None) -> list[ast.stmt]:
-        """Return the statements of a file, a block or a line."""
-        found: list[ast.stmt] = []
-        for child in () if node is None else trees_in(node):
-            if child.data in ("simple_stmt", "suite"):
-                found += self.statements(child)
-            elif child.data in _WORDS:
-                found.append(self._at(_WORDS[str(child.data)](), child))
-            else:
-                found.append(self._build("stmt", child))
-        return found
+    def _make_assign(self, node: Tree, *parts: ast.expr) -> ast.stmt:
+        return ast.Assign([self._stored(part, node) for part in parts[:-1]], parts[-1])
 
-    def _stmt_expr_stmt(self, node: Tree) -> ast.stmt:
-        return ast.Expr(value=self.expression(trees_in(node)[0]))
+    def _make_annassign(self, node: Tree, target: Any, kind: Any, value: Any) -> ast.stmt:
+        is_name = int(isinstance(target, ast.Name))
+        return ast.AnnAssign(self._one(target, node), kind, value, is_name)
 
-    def _stmt_assign_stmt(self, node: Tree) -> ast.stmt:
-        (inner,) = trees_in(node)
-        parts = trees_in(inner)
-        if inner.data == "assign":
-            targets = [self._target(part) for part in parts[:-1]]
-            return ast.Assign(targets=targets, value=self.expression(parts[-1]))
-        target: Any = self._target(parts[0])
+    def _make_augassign(self, node: Tree, target: Any, sign: str, value: Any) -> ast.stmt:
+        operator = _OPERATORS[sign.removesuffix("=")]
+        return ast.AugAssign(self._one(target, node), operator(), value)
+
+    def _one(self, target: ast.expr, node: Tree) -> Any:
         if not isinstance(target, ast.Name | ast.Subscript):
-            raise self._refuse(inner, "several names cannot be assigned in this way")
-        if inner.data == "augassign":
-            sign = _OPERATORS[str(parts[1].children[0]).removesuffix("=")]
-            return ast.AugAssign(target=target, op=sign(), value=self.expression(parts[2]))
-        return ast.AnnAssign(
-            target=target,
-            annotation=self.expression(parts[1]),
-            value=self._optional(inner.children[2]),
-            simple=int(isinstance(target, ast.Name)),
-        )
-
-    def _stmt_return_stmt(self, node: Tree) -> ast.stmt:
-        return ast.Return(value=self._optional(node.children[0]))
-
-    def _stmt_import_stmt(self, node: Tree) -> ast.stmt:
-        (inner,) = trees_in(node)
-        if inner.data == "import_name":
-            return ast.Import(names=[self._alias(name) for name in trees_in(trees_in(inner)[0])])
-        module, *lists = trees_in(inner)
-        if module.data != "dotted_name" or not lists or lists[0].data != "import_as_names":
-            raise self._refuse(node, "this import is not allowed in safe mode")
-        aliases = [self._alias(name) for name in trees_in(lists[0])]
-        return ast.ImportFrom(module=self._dotted(module), names=aliases, level=0)
-
-    def _alias(self, node: Tree) -> ast.alias:
-        name, *other = trees_in(node)
-        text = self._dotted(name) if name.data == "dotted_name" else self._name(name)
-        return self._at(ast.alias(name=text, asname=self._name(other[0]) if other else None), node)
-
-    def _dotted(self, node: Tree) -> str:
-        return ".".join(map(self._name, trees_in(node)))
-
-    def _stmt_if_stmt(self, node: Tree) -> ast.stmt:
-        test, body, elifs, last = node.children
-        orelse = self.statements(last)
-        if len(elifs.children) > DEEPEST:
-            raise self._refuse(node, f"more than {DEEPEST} elif in a row")
-        for clause in reversed(trees_in(elifs)):
-            orelse = [self._at(self._if(clause.children, orelse), clause, last or node)]
-        return self._if([test, body], orelse)
-
-    def _if(self, parts: list[Tree], orelse: list[ast.stmt]) -> ast.stmt:
-        test, body = parts
-        return ast.If(test=self.expression(test), body=self.statements(body), orelse=orelse)
-
-    def _stmt_while_stmt(self, node: Tree) -> ast.stmt:
-        test, body, last = node.children
-        return ast.While(
-            test=self.expression(test), body=self.statements(body), orelse=self.statements(last)
-        )
-
-    def _stmt_for_stmt(self, node: Tree) -> ast.stmt:
-        target, items, body, last = node.children
-        return ast.For(
-            target=self._target(target),
-            iter=self.expression(items),
-            body=self.statements(body),
-            orelse=self.statements(last),
-        )
-
-    def _stmt_funcdef(self, node: Tree) -> ast.stmt:
-        name, parameters, returns, body = node.children
-        new: Any = ast.FunctionDef(
-            name=self._name(name),
-            args=self._parameters(parameters),
-            body=self.statements(body),
-            decorator_list=[],
-            returns=self._optional(returns),
-        )
-        if hasattr(ast, "TypeVar"):  # Python 3.12
-            new.type_params = []
-        return new  # type: ignore[no-any-return]
-
-    # parameters of functions
-
-    def _parameters(self, node: Tree | None) -> ast.arguments:
-        found = ast.arguments(
-            posonlyargs=[], args=[], vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None,
-            defaults=[],
-        )  # fmt: skip
-        self._add_parameters([] if node is None else node.children, found, False)
-        return found
-
-    def _add_parameters(self, nodes: Iterable[Tree], found: ast.arguments, named: bool) -> None:
-        for node in nodes:
-            if isinstance(node, str):  # the /
-                found.posonlyargs, found.args = found.args, []
-            elif node is None:
-                continue
-            elif node.data in ("starparams", "lambda_starparams"):
-                first, *rest = node.children
-                if node.data == "starparams":
-                    first = next(iter(first.children), None)
-                    rest = rest[0].children
-                found.vararg = None if first is None else self._parameter(first)
-                self._add_parameters(rest, found, True)
-            elif node.data in ("kwparams", "lambda_kwparams"):
-                found.kwarg = self._parameter(trees_in(node)[0])
-            else:
-                self._add_parameter(node, found, named)
-
-    def _add_parameter(self, node: Tree, found: ast.arguments, named: bool) -> None:
-        default: Any = None
-        if node.data in ("paramvalue", "lambda_paramvalue"):
-            node, value = trees_in(node)
-            default = self.expression(value)
-        if named:
-            found.kwonlyargs.append(self._parameter(node))
-            found.kw_defaults.append(default)
-            return
-        found.args.append(self._parameter(node))
-        if default is not None:
-            found.defaults.append(default)
-        elif found.defaults:
-            raise self._refuse(node, "a parameter without a default follows one with a default")
-
-    def _parameter(self, node: Tree) -> ast.arg:
-        name, *kind = trees_in(node) if node.data == "typedparam" else [node]
-        annotation = self.expression(kind[0]) if kind else None
-        return self._at(ast.arg(arg=self._name(name), annotation=annotation), node)
-
-    # expressions
-
-    def expression(self, node: Tree) -> ast.expr:
-        """Return an expression."""
-        new: ast.expr
-        if node.data in _CONSTANTS:
-            new = self._at(ast.Constant(value=_CONSTANTS[str(node.data)]), node)
-        else:
-            new = self._build("expr", node)
-        return new
-
-    def _optional(self, node: Tree | None) -> ast.expr | None:
-        return None if node is None else self.expression(node)
-
-    def _expressions(self, nodes: Iterable[Tree]) -> list[ast.expr]:
-        return [*map(self.expression, nodes)]
-
-    def _target(self, node: Tree) -> ast.expr:
-        return self._stored(self.expression(node), node)
+            raise self._refuse(node, "several names cannot be assigned in this way")
+        return self._stored(target, node)
 
     def _stored(self, new: ast.expr, node: Tree) -> ast.expr:
         """Return an expression as the target of an assignment."""
         match new:
             case ast.Name() | ast.Subscript():
                 parts: list[ast.expr] = []
-            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            case ast.Tuple(parts) | ast.List(parts):
                 if sum(isinstance(part, ast.Starred) for part in parts) > 1:
                     raise self._refuse(node, "two names with a star")
-            case ast.Starred(value=part):
+            case ast.Starred(part):
                 parts = [part]
             case _:
                 raise self._refuse(node, "this cannot be assigned in safe mode")
@@ -300,62 +298,101 @@ class Builder:
             self._stored(part, node)
         return new
 
-    def _name(self, node: Tree) -> str:
+    def _make_import_from(self, node: Tree, module: str, names: Any = None) -> ast.stmt:
+        if names is None:
+            raise self._refuse(node, "this import is not allowed in safe mode")
+        return ast.ImportFrom(module, names, 0)
+
+    def _make_if_stmt(
+        self, node: Tree, test: Any, body: Any, elifs: list[ast.If], orelse: Any
+    ) -> ast.stmt:
+        if len(elifs) > MOST_IN_A_ROW:
+            raise self._refuse(node, f"more than {MOST_IN_A_ROW} elif in a row")
+        last = orelse or []
+        for clause in reversed(elifs):
+            clause.orelse = last
+            last = [clause]
+        new = self._at(ast.If(test, body, last), node)
+        for clause in elifs:
+            clause.end_lineno, clause.end_col_offset = new.end_lineno, new.end_col_offset
+        return new  # type: ignore[no-any-return]
+
+    def _make_for_stmt(
+        self, node: Tree, target: Any, items: Any, body: Any, orelse: Any
+    ) -> ast.stmt:
+        return ast.For(self._stored(target, node), items, body, orelse or [])
+
+    def _make_funcdef(
+        self, node: Tree, name: ast.Name, parameters: Any, returns: Any, body: Any
+    ) -> ast.stmt:
+        parameters = parameters or self._make_parameters(node)
+        new: Any = ast.FunctionDef(name.id, parameters, body, [], returns)
+        if hasattr(ast, "TypeVar"):  # Python 3.12
+            new.type_params = []
+        return new  # type: ignore[no-any-return]
+
+    # parameters of functions
+
+    def _make_parameters(self, node: Tree, *parts: Any) -> ast.arguments:
+        new = ast.arguments([], [], None, [], [], None, [])
+        named = False
+        for part in _list_of(*parts):
+            match part:
+                case "/":
+                    new.posonlyargs, new.args = new.args, []
+                case "*", star:
+                    new.vararg = None if star is None else _parameter(star)
+                    named = True
+                case "**", rest:
+                    new.kwarg = _parameter(rest)
+                case _:
+                    one, default = part if isinstance(part, tuple) else (part, None)
+                    if not named and default is None and new.defaults:
+                        message = "a parameter without a default follows one with a default"
+                        raise self._refuse(node, message)
+                    (new.kwonlyargs if named else new.args).append(_parameter(one))
+                    if named or default is not None:
+                        (new.kw_defaults if named else new.defaults).append(default)
+        return new
+
+    _make_lambda_params = _make_parameters
+
+    # names, numbers and strings
+
+    def _make_name(self, node: Tree, token: str) -> ast.Name:
         # CPython does the same with names
-        name = unicodedata.normalize("NFKC", str(node.children[0]))
+        name = unicodedata.normalize("NFKC", str(token))
         if not name.isidentifier() or len(name) > LONGEST_NAME:
             raise self._refuse(node, f"{shown(name)} is not a name")
-        return name
+        return ast.Name(name, ast.Load())
 
-    def _expr_var(self, node: Tree) -> ast.expr:
-        return ast.Name(id=self._name(trees_in(node)[0]), ctx=ast.Load())
-
-    def _expr_number(self, node: Tree) -> ast.expr:
-        (token,) = node.children
+    def _make_number(self, node: Tree, token: lark.Token) -> ast.expr:
+        digits = token.replace("_", "")
         if token.type == "IMAG_NUMBER":
             raise self._refuse(node, "complex numbers are not allowed in safe mode")
+        if len(digits) > LONGEST_NUMBER:
+            raise self._refuse(node, "this number is too long")
+        return ast.Constant(float(digits) if token.type == "FLOAT_NUMBER" else int(digits, 0))
+
+    def _make_string(self, node: Tree, token: str) -> ast.expr:
+        literal = _LITERAL.match(token)
+        assert literal is not None
+        prefix = literal[1].lower()
+        text = token[literal.end() : -len(literal[2])]
+        if "b" in prefix:
+            raise self._refuse(node, f"{prefix} before a string is not allowed in safe mode")
         try:
-            return ast.Constant(value=safe_parser.number(token, token.type == "FLOAT_NUMBER"))
+            if "f" in prefix:
+                return ast.JoinedStr(_merged(self._formatted(text, "r" in prefix, node)))
+            return ast.Constant(_decoded(text, "r" in prefix), "u" if prefix == "u" else None)
         except ValueError as error:
             raise self._refuse(node, str(error)) from None
 
-    def _expr_string(self, node: Tree) -> ast.expr:
-        strings = trees_in(node) if node.data == "string_concat" else [node]
-        parts: list[ast.expr] = []
-        prefixes = []
-        for one in strings:
-            try:
-                prefix, text = safe_parser.split_literal(str(one.children[0]))
-                prefixes.append(prefix)
-                if "f" in prefix:
-                    parts += self._formatted(text, "r" in prefix, one)
-                else:
-                    parts.append(self._text(text, "r" in prefix, node))
-            except ValueError as error:
-                raise self._refuse(one, str(error)) from None
-        parts = self._merged(parts, node)
-        if any("f" in prefix for prefix in prefixes):
-            return ast.JoinedStr(values=parts)
-        whole: Any = parts[0] if parts else self._text("", True, node)
-        whole.kind = "u" if prefixes[0] == "u" else None
-        return whole  # type: ignore[no-any-return]
-
-    _expr_string_concat = _expr_string
-
-    def _text(self, text: str, raw: bool, node: Tree) -> ast.Constant:
-        value = text if raw else safe_parser.decoded(text)
-        return self._at(ast.Constant(value=value), node)
-
-    def _merged(self, parts: list[ast.expr], node: Tree) -> list[ast.expr]:
-        """Return parts of a string without neighbours of plain text."""
-        merged: list[ast.expr] = []
-        for part in parts:
-            match [*merged[-1:], part]:
-                case [ast.Constant(value=str(one)), ast.Constant(value=str(other))]:
-                    merged[-1] = self._text(one + other, True, node)
-                case _:
-                    merged.append(part)
-        return [part for part in merged if not isinstance(part, ast.Constant) or part.value]
+    def _make_string_concat(self, node: Tree, *parts: Any) -> ast.expr:
+        if all(isinstance(part, ast.Constant) for part in parts):
+            return ast.Constant("".join(part.value for part in parts), parts[0].kind)
+        inner = [part.values if isinstance(part, ast.JoinedStr) else [part] for part in parts]
+        return ast.JoinedStr(_merged(item for items in inner for item in items))
 
     def _formatted(self, text: str, raw: bool, node: Tree, level: int = 0) -> Iterator[ast.expr]:
         """Yield the parts of an f-string, or of the layout in one.  Raises ValueError."""
@@ -363,191 +400,133 @@ class Builder:
             raise ValueError("this f-string is not understood in safe mode")
         for literal, field, layout, conversion in string.Formatter().parse(text):
             if literal:
-                yield self._text(literal, raw, node)
+                yield self._at(ast.Constant(_decoded(literal, raw)), node)
             if field is None:
                 continue
             if conversion not in (None, "r", "s", "a"):
                 raise ValueError(f"{conversion!r} is no conversion")
-            nested = list(self._formatted(layout or "", raw, node, level + 1))
-            spec = self._at(ast.JoinedStr(values=self._merged(nested, node)), node)
-            new = ast.FormattedValue(
-                value=self._inside(field, node),
-                conversion=ord(conversion) if conversion else -1,
-                format_spec=spec if layout else None,
+            nested = _merged(self._formatted(layout or "", raw, node, level + 1))
+            yield self._at(
+                ast.FormattedValue(
+                    self._inside(field, node),
+                    ord(conversion) if conversion else -1,
+                    self._at(ast.JoinedStr(nested), node) if layout else None,
+                ),
+                node,
             )
-            yield self._at(new, node)
 
     def _inside(self, text: str, node: Tree) -> ast.expr:
         """Return the expression of an f-string; all of it has the string's place."""
         if not text.strip() or set(text) & set("\\#\n\r"):
             raise ValueError("this f-string is not understood in safe mode")
-        place = self._fixed or span_of(node)
-        statements = trees_in(lark_tree(self._source, text.strip(), place))
-        if [s.data for s in statements] != ["expr_stmt"]:
-            raise ValueError("an f-string has one expression in brackets")
-        inner = Builder(self._source, place, self._depth)
-        return inner.expression(trees_in(statements[0])[0])
+        match _Builder(self._source, self._place(node)).statements(text.strip()):
+            case [ast.Expr(value)]:
+                return value
+        raise ValueError("an f-string has one expression in brackets")
 
-    def _elements(self, node: Tree) -> list[ast.expr]:
-        return [self._starred(c) if c.data == "star_expr" else self.expression(c)
-                for c in trees_in(node)]  # fmt: skip
+    # displays and comprehensions
 
-    def _starred(self, node: Tree) -> ast.expr:
-        value = self.expression(trees_in(node)[0])
-        return self._at(ast.Starred(value=value, ctx=ast.Load()), node)
+    def _make_dict(self, node: Tree, *parts: Any) -> ast.expr:
+        pairs = [part if isinstance(part, tuple) else (None, part) for part in parts]
+        return ast.Dict([key for key, _ in pairs], [value for _, value in pairs])
 
-    def _expr_tuple(self, node: Tree) -> ast.expr:
-        return ast.Tuple(elts=self._elements(node), ctx=ast.Load())
+    def _make_comp_for(self, node: Tree, is_async: Any, target: Any, items: Any) -> Any:
+        if is_async is not None:
+            raise self._refuse(node, "async is not allowed in safe mode")
+        return ast.comprehension(self._stored(target, node), items, [], 0)
 
-    _expr_testlist_tuple = _expr_exprlist = _expr_subscript_tuple = _expr_tuple
-
-    def _expr_list(self, node: Tree) -> ast.expr:
-        return ast.List(elts=self._elements(node), ctx=ast.Load())
-
-    def _expr_set(self, node: Tree) -> ast.expr:
-        return ast.Set(elts=self._elements(node))
-
-    def _expr_dict(self, node: Tree) -> ast.expr:
-        pairs = [trees_in(c) if c.data == "key_value" else [None, c] for c in trees_in(node)]
-        return ast.Dict(
-            keys=[self._optional(key) for key, _ in pairs],
-            values=self._expressions(value for _, value in pairs),
-        )
-
-    def _generators(self, node: Tree) -> list[ast.comprehension]:
-        """Return the loops of a comprehension, the rule of that name."""
-        _, loops, condition = node.children
-        found = []
-        for loop in trees_in(loops):
-            is_async, target, items = loop.children
-            if is_async is not None:
-                raise self._refuse(loop, "async is not allowed in safe mode")
-            found.append(
-                ast.comprehension(
-                    target=self._target(target), iter=self.expression(items), ifs=[], is_async=0
-                )
-            )
+    def _make_comprehension(self, node: Tree, item: Any, loops: Any, condition: Any) -> ast.expr:
         if condition is not None:
-            found[-1].ifs.append(self.expression(condition))
-        return found
+            loops[-1].ifs.append(condition)
+        if isinstance(item, tuple):
+            return ast.DictComp(item[0], item[1], loops)
+        return ast.GeneratorExp(item, loops)
 
-    def _expr_list_comprehension(self, node: Tree, cls: Any = ast.ListComp) -> Any:
-        inner = node if node.data == "comprehension" else trees_in(node)[0]
-        return cls(elt=self.expression(trees_in(inner)[0]), generators=self._generators(inner))
+    # calls and parts
 
-    def _expr_set_comprehension(self, node: Tree) -> Any:
-        return self._expr_list_comprehension(node, ast.SetComp)
-
-    def _expr_tuple_comprehension(self, node: Tree) -> Any:
-        return self._expr_list_comprehension(node, ast.GeneratorExp)
-
-    _expr_comprehension = _expr_tuple_comprehension
-
-    def _expr_dict_comprehension(self, node: Tree) -> ast.expr:
-        (inner,) = trees_in(node)
-        key, value = self._expressions(trees_in(trees_in(inner)[0]))
-        return ast.DictComp(key=key, value=value, generators=self._generators(inner))
-
-    def _expr_funccall(self, node: Tree) -> ast.expr:
-        function, *arguments = trees_in(node)
-        call = ast.Call(func=self.expression(function), args=[], keywords=[])
-        for part in arguments:
-            self._add_arguments(trees_in(part), call)
+    def _make_funccall(self, node: Tree, function: ast.expr, arguments: Any) -> ast.expr:
+        call = ast.Call(function, [], [])
+        for part in arguments or ():
+            if isinstance(part, ast.keyword):
+                if part.arg is not None and part.arg in [other.arg for other in call.keywords]:
+                    raise self._refuse(node, f"argument {part.arg!r} is given twice")
+                call.keywords.append(part)
+            elif call.keywords and not isinstance(part, ast.Starred):
+                raise self._refuse(node, "an argument without a name follows a named one")
+            else:
+                call.args.append(part)
         return call
 
-    def _add_arguments(self, nodes: list[Tree], call: ast.Call) -> None:
-        for node in nodes:
-            match str(node.data):
-                case "starargs":
-                    self._add_arguments(trees_in(node), call)
-                case "stararg":
-                    call.args.append(self._starred(node))
-                case "kwargs":
-                    value, *rest = trees_in(node)
-                    new = ast.keyword(arg=None, value=self.expression(value))
-                    call.keywords.append(self._at(new, node))
-                    self._add_arguments(rest, call)
-                case "argvalue":
-                    self._add_keyword(node, call)
-                case _:
-                    if call.keywords:
-                        raise self._refuse(node, "an argument without a name follows a named one")
-                    call.args.append(self.expression(node))
+    def _make_kwargs(self, node: Tree, value: ast.expr, *rest: Any) -> list[Any]:
+        return [self._at(ast.keyword(None, value), node), *rest]
 
-    def _add_keyword(self, node: Tree, call: ast.Call) -> None:
-        name, value = trees_in(node)
-        if name.data != "var":
+    def _make_argvalue(self, node: Tree, name: ast.expr, value: ast.expr) -> ast.keyword:
+        if not isinstance(name, ast.Name):
             raise self._refuse(node, "this is not a named argument")
-        text = self._name(trees_in(name)[0])
-        if any(keyword.arg == text for keyword in call.keywords):
-            raise self._refuse(node, f"argument {text!r} is given twice")
-        new = ast.keyword(arg=text, value=self.expression(value))
-        call.keywords.append(self._at(new, node))
+        return ast.keyword(name.id, value)
 
-    def _expr_getattr(self, node: Tree) -> ast.expr:
-        value, name = trees_in(node)
-        return ast.Attribute(value=self.expression(value), attr=self._name(name), ctx=ast.Load())
+    # operators
 
-    def _expr_getitem(self, node: Tree) -> ast.expr:
-        value, index = self._expressions(trees_in(node))
-        return ast.Subscript(value=value, slice=index, ctx=ast.Load())
+    def _make_lambdef(self, node: Tree, parameters: Any, body: ast.expr) -> ast.expr:
+        return ast.Lambda(parameters or self._make_parameters(node), body)
 
-    def _expr_slice(self, node: Tree) -> ast.expr:
-        lower, upper, step = node.children
-        step = step and step.children[0]
-        lower, upper, step = map(self._optional, (lower, upper, step))
-        return ast.Slice(lower=lower, upper=upper, step=step)
+    _make_lambdef_nocond = _make_lambdef
 
-    def _expr_test(self, node: Tree) -> ast.expr:
-        body, test, orelse = self._expressions(trees_in(node))
-        return ast.IfExp(test=test, body=body, orelse=orelse)
+    def _make_assign_expr(self, node: Tree, name: Any, value: ast.expr) -> ast.expr:
+        name.ctx = ast.Store()
+        return ast.NamedExpr(name, value)
 
-    def _expr_lambdef(self, node: Tree) -> ast.expr:
-        parameters, body = node.children
-        return ast.Lambda(args=self._parameters(parameters), body=self.expression(body))
-
-    _expr_lambdef_nocond = _expr_lambdef
-
-    def _expr_assign_expr(self, node: Tree) -> ast.expr:
-        name, value = trees_in(node)
-        target = self._at(ast.Name(id=self._name(name), ctx=ast.Store()), name)
-        return ast.NamedExpr(target=target, value=self.expression(value))
-
-    def _expr_or_test(self, node: Tree) -> ast.expr:
-        sign = ast.Or() if node.data == "or_test" else ast.And()
-        return ast.BoolOp(op=sign, values=self._expressions(trees_in(node)))
-
-    _expr_and_test = _expr_or_test
-
-    def _expr_not_test(self, node: Tree) -> ast.expr:
-        return ast.UnaryOp(op=ast.Not(), operand=self.expression(trees_in(node)[0]))
-
-    def _expr_comparison(self, node: Tree) -> ast.expr:
-        first, *rest = trees_in(node)
-        signs = [" ".join(sign.children) for sign in rest[::2]]
-        if "<>" in signs:
+    def _make_comparison(self, node: Tree, first: ast.expr, *rest: Any) -> ast.expr:
+        if "<>" in rest:
             raise self._refuse(node, "the operator <> is Python 2; write !=")
-        return ast.Compare(
-            left=self.expression(first),
-            ops=[_COMPARISONS[sign]() for sign in signs],
-            comparators=self._expressions(rest[1::2]),
-        )
+        return ast.Compare(first, [_COMPARISONS[sign]() for sign in rest[::2]], [*rest[1::2]])
 
-    def _expr_factor(self, node: Tree) -> ast.expr:
-        sign, operand = node.children
-        return ast.UnaryOp(op=_UNARY[str(sign)](), operand=self.expression(operand))
-
-    def _operation(self, node: Tree) -> ast.expr:
+    def _make_operation(self, node: Tree, first: ast.expr, *rest: Any) -> ast.expr:
         """Return a chain of binary operators as nested pairs."""
-        first, *others = trees_in(node)
-        signs = [child for child in node.children if isinstance(child, str)]
-        if len(others) > DEEPEST:
-            raise self._refuse(node, f"more than {DEEPEST} operators in a row")
-        value = self.expression(first)
-        for sign, other in zip(signs or [_OF_RULE[node.data]] * len(others), others, strict=True):
-            new = ast.BinOp(left=value, op=_OPERATORS[sign](), right=self.expression(other))
-            value = self._at(new, node, other)
+        operands = [(part, child) for part, child in zip(rest, node.children[1:], strict=True)
+                    if isinstance(part, ast.expr)]  # fmt: skip
+        if len(operands) > MOST_IN_A_ROW:
+            raise self._refuse(node, f"more than {MOST_IN_A_ROW} operators in a row")
+        signs = [part for part in rest if isinstance(part, str)]
+        signs = signs or [_OF_RULE[node.data]] * len(operands)
+        value = first
+        for sign, (operand, child) in zip(signs, operands, strict=True):
+            value = self._at(ast.BinOp(value, _OPERATORS[sign](), operand), node, child)
         return value
 
-    _expr_or_expr = _expr_xor_expr = _expr_and_expr = _operation
-    _expr_shift_expr = _expr_arith_expr = _expr_term = _expr_power = _operation
+    _make_or_expr = _make_xor_expr = _make_and_expr = _make_operation
+    _make_shift_expr = _make_arith_expr = _make_term = _make_power = _make_operation
+
+
+def _trees_in(node: Tree) -> list[Tree]:
+    # the other children are tokens, which are strings, and None
+    return [child for child in node.children if child is not None and not isinstance(child, str)]
+
+
+def _parameter(node: Any) -> ast.arg:
+    """Return a name as a parameter."""
+    return ast.copy_location(ast.arg(node.id), node) if isinstance(node, ast.Name) else node
+
+
+def _merged(parts: Iterable[ast.expr]) -> list[ast.expr]:
+    """Return parts of a string without neighbours of plain text, and without empty ones."""
+    merged: list[ast.expr] = []
+    for part in parts:
+        match [*merged[-1:], part]:
+            case [ast.Constant(str(one)), ast.Constant(str(other))]:
+                merged[-1] = ast.copy_location(ast.Constant(one + other), part)
+            case _:
+                merged.append(part)
+    return [part for part in merged if not isinstance(part, ast.Constant) or part.value]
+
+
+def _decoded(text: str, raw: bool) -> str:
+    """Return a text with its escapes replaced, unless it is raw.  Raises ValueError."""
+    return text if raw else _ESCAPE.sub(_character, text)
+
+
+def _character(match: re.Match[str]) -> str:
+    try:
+        return chr(int(match[1], 8)) if match[1] else match[0].encode().decode("unicode_escape")
+    except ValueError:
+        raise ValueError(f"{match[0]} is not a character") from None

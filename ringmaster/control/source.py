@@ -6,6 +6,7 @@ converted here.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import itertools
 import linecache
@@ -16,7 +17,7 @@ import types
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -242,13 +243,8 @@ class Source:
         for number, line_text in enumerate(source.lines, 1):
             if "\0" in line_text:
                 column = line_text.index("\0") + 1
-                raise ControlFileProblems(
-                    [
-                        source.diagnostic(
-                            Span(number, column, number, column + 1), "the file has a NUL byte"
-                        )
-                    ]
-                )
+                span = Span(number, column, number, column + 1)
+                raise source.refusal(span, "the file has a NUL byte")
         return source
 
     @property
@@ -273,6 +269,20 @@ class Source:
     def span(self, line: int, offset: int, end_line: int, end_offset: int) -> Span:
         """Return the span of CPython's place: lines from 1, byte offsets from 0."""
         return Span(line, self.column(line, offset), end_line, self.column(end_line, end_offset))
+
+    def span_of(self, node: ast.AST) -> Span:
+        """Return the place of a node; a function and a named argument are at their names."""
+        place: Any = node
+        line, start = place.lineno, place.col_offset
+        end_line, end = place.end_lineno or line, place.end_col_offset or start
+        match node:
+            case ast.FunctionDef(name) | ast.keyword(str(name)):
+                text = self.lines[line - 1].encode()
+                is_function = isinstance(node, ast.FunctionDef)
+                at = text.find(name.encode(), start + (len("def ") if is_function else 0))
+                if at >= 0:
+                    start, end_line, end = at, line, at + len(name.encode())
+        return self.span(line, start, end_line, end)
 
     def instruction(self, code: types.CodeType, offset: int) -> Span | None:
         """Return the source of the bytecode instruction at `offset` of `code`.
@@ -313,6 +323,12 @@ class Source:
             source_line=text,
             details=details,
         )
+
+    def refusal(
+        self, span: Span, message: str, expected: str = "", setting: str = ""
+    ) -> ControlFileProblems:
+        """Return an error at `span`."""
+        return ControlFileProblems([self.diagnostic(span, message, expected, setting)])
 
 
 def file_error(

@@ -1,35 +1,24 @@
 """Find the place of each part of a setting in the control file.
 
-`SettingPlaces.find` follows a setting path through lark's syntax tree and through the
+`SettingPlaces.find` follows a setting path through the tree of the file and through the
 values that running the file left.  A recorded call holds its own place; it serves where
 the tree cannot name a part: a Player made by a helper function, an item of a
-comprehension.  Where lark cannot parse the file, the place of the call or of the whole
-setting is returned.
+comprehension.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from ringmaster.control.calls import NAME as READ_PARAMETERS
-from ringmaster.control.names import node_span
-from ringmaster.control.safe_parser import parser
-from ringmaster.control.safe_syntax import Builder
+from ringmaster.control.names import bindings
 from ringmaster.control.source import Source, Span
-from ringmaster.errors import ControlFileError, shown
-from ringmaster.model.settings import (
-    Call,
-    SettingPath,
-)
-
-if TYPE_CHECKING:  # a correct control file does not need lark
-    import lark
-
-    Tree = lark.Tree[lark.Token]
+from ringmaster.errors import shown
+from ringmaster.model.settings import Call, SettingPath
 
 #: The value of a path without a value.
 UNKNOWN: Final = object()
@@ -86,14 +75,6 @@ def path_text(path: SettingPath, namespace: Mapping[str, Any], positional: Posit
 
 #: Names followed from one to the next (`a = b`, `b = c`, …).
 _HOPS = 20
-#: Statements and clauses that may bind a name at the top level of the file.
-_BLOCKS = frozenset(
-    {
-        *("file_input", "simple_stmt", "suite", "assign_stmt", "if_stmt", "elifs", "elif_"),
-        *("while_stmt", "for_stmt", "try_stmt", "try_finally", "except_clauses", "except_clause"),
-        *("finally", "with_stmt", "match_stmt", "case", "decorated"),
-    }
-)
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -111,17 +92,14 @@ class Place(msgspec.Struct, frozen=True):
 class _Node(msgspec.Struct, frozen=True):
     """A part of an expression and the node that names it."""
 
-    value: Tree
-    name: Tree | None = None
-
-    def place(self) -> Place:
-        return Place(_span(self.value), None if self.name is None else _span(self.name))
+    value: ast.AST
+    name: ast.AST | None = None
 
 
 class SettingPlaces:
     """Places of settings in one control file.
 
-    module      its tree of module `ast`
+    module      its tree
     namespace   global names after running the file
     positional  for each kind of call, the names of its positional arguments
     """
@@ -134,247 +112,138 @@ class SettingPlaces:
         positional: Positional,
     ) -> None:
         self._source = source
-        self._module = module
         self._namespace = namespace
         self._positional = positional
         self._bindings: dict[str, list[_Node]] = {}
-        self._calls: dict[tuple[int, int], list[Tree]] = {}
-        tree = parse(source.text)
-        self._complete = tree is not None
-        if tree is not None:
-            for name, node in _bindings(tree):
-                self._bindings.setdefault(name, []).append(node)
-            for call in tree.find_data("funccall"):
-                self._calls.setdefault((call.meta.line, call.meta.column), []).append(call)
+        for binding in bindings(module.body):
+            if binding.value is not None:
+                node = _Node(binding.value, binding.target)
+                self._bindings.setdefault(binding.name, []).append(node)
+        self._calls: dict[tuple[int, int], list[ast.Call]] = {}
+        for call in ast.walk(module):
+            if isinstance(call, ast.Call):
+                span = source.span_of(call)
+                self._calls.setdefault((span.line, span.column), []).append(call)
 
     def find(self, path: SettingPath) -> Place:
         """Return the place of a setting path, or of the innermost part around it.
 
         A path is a setting's name, then dictionary keys, indexes, and names or indexes of
-        call arguments.
+        call arguments.  The place of a missing setting is that of the competition type.
         """
         name = str(path[0]) if path else "competition_type"
-        bindings = self._bindings.get(name)
-        node = bindings[-1] if bindings else None
-        place = node.place() if node is not None else self._without_tree(name)
+        around = self._place(self._last("competition_type"), Span(1, 1, 1, 2)).value
+        node = self._last(name)
+        place = self._place(node, around)
         value = self._namespace.get(name, UNKNOWN)
         for key in path[1:]:
-            if isinstance(value, Call):
-                node, place = self._at_call(value, node, place)
-            node = self._child(node.value, key, value) if node is not None else None
+            node = self._recorded(value) or node
+            place = self._place(node, place.value)
+            if node is not None:
+                node = self._child(node.value, key, value)
+                place = self._place(node, place.value)
             value = part(value, key, self._positional)
-            place = node.place() if node is not None else Place(place.value)
-        if node is None and isinstance(value, Call):
-            place = self._at_call(value, None, place)[1]
-        return place
+        return self._place(node or self._recorded(value), place.value)
 
-    def _at_call(self, call: Call, node: _Node | None, place: Place) -> tuple[_Node | None, Place]:
-        """Return the node and place of a recorded call, or `node` and `place` if unknown."""
-        if call.position is None:
-            return node, place
-        for written in self._calls.get(call.position, ()):
-            if _function(written) in (call.kind, READ_PARAMETERS):
-                return _Node(written), Place(_span(written))
-        if not self._complete:
-            line, column = call.position
-            place = Place(Span(line, column, line, column + len(call.kind)))
-        return node, place
+    def _last(self, name: str) -> _Node | None:
+        """Return the last value that the file gives to a top-level name."""
+        nodes = self._bindings.get(name)
+        return nodes[-1] if nodes else None
 
-    def _without_tree(self, name: str) -> Place:
-        """Return the place of the last assignment of `name`, by the tree of module `ast`.
+    def _place(self, node: _Node | None, around: Span) -> Place:
+        if node is None:
+            return Place(around)
+        name = None if node.name is None else self._source.span_of(node.name)
+        return Place(self._source.span_of(node.value), name)
 
-        A name that is not assigned gets the place of `competition_type`.
-        """
-        places: dict[str, Place] = {}
-        for statement in self._module.body:
-            if isinstance(statement, ast.FunctionDef):
-                places[statement.name] = Place(node_span(statement, self._source))
-            elif isinstance(statement, ast.Assign):
-                value = node_span(statement.value, self._source)
-                for target in statement.targets:
-                    if isinstance(target, ast.Name):
-                        places[target.id] = Place(value, node_span(target, self._source))
-        if name in places:
-            return places[name]
-        around = places.get("competition_type")
-        return Place(around.value if around else Span(1, 1, 1, 2))
-
-    def _child(self, node: Tree, key: str | int, value: Any) -> _Node | None:
-        """Return the part of `node` at `key`; `value` is the node's value after the run."""
-        node = self._followed(node, value)
-        if node.data == "dict":
-            return self._entry(node, key, value)
-        if node.data == "funccall":
-            return self._argument(node, key, value)
-        if isinstance(key, int) and key >= 0:
-            for index, item in enumerate(_items(node)):
-                if index == key:
-                    return _Node(item)
-        for pair in reversed([*_items(node)]) if isinstance(key, str) else ():
-            parts = _trees(pair)
-            if pair.data in ("tuple", "list") and len(parts) == 2:
-                name, item = parts
-                if self._literal(name) == key:
-                    return _Node(item, name)
+    def _recorded(self, value: Any) -> _Node | None:
+        """Return the node of a recorded call."""
+        if isinstance(value, Call) and value.position is not None:
+            for written in self._calls.get(value.position, ()):
+                if ast.unparse(written.func) in (value.kind, READ_PARAMETERS):
+                    return _Node(written)
         return None
 
-    def _followed(self, node: Tree, value: Any) -> Tree:
+    def _child(self, node: ast.AST, key: str | int, value: Any) -> _Node | None:
+        """Return the part of `node` at `key`; `value` is the node's value after the run."""
+        node = self._followed(node, value)
+        if isinstance(node, ast.Dict):
+            return self._entry(node, key, value)
+        if isinstance(node, ast.Call):
+            return self._argument(node, key, value)
+        items = list(_items(node))
+        if isinstance(key, int):
+            return _Node(items[key]) if 0 <= key < len(items) else None
+        for pair in reversed(items):
+            match pair:
+                case ast.Tuple([name, item]) | ast.List([name, item]):
+                    if self._literal(name) == key:
+                        return _Node(item, name)
+        return None
+
+    def _followed(self, node: ast.AST, value: Any) -> ast.AST:
         """Return the node that a name is bound to, if it is bound only once.
 
         A local name of a function may have the same spelling and another value.
         """
         for _ in range(_HOPS):
-            name = _variable(node)
-            bindings = self._bindings.get(name, ())
-            if len(bindings) != 1 or self._namespace.get(name) is not value:
+            if not isinstance(node, ast.Name):
                 break
-            node = bindings[0].value
+            nodes = self._bindings.get(node.id, ())
+            if len(nodes) != 1 or self._namespace.get(node.id) is not value:
+                break
+            node = nodes[0].value
         return node
 
-    def _entry(self, node: Tree, key: str | int, value: Any) -> _Node | None:
-        entries: list[_Node] = []
-        plain = True
-        for entry in _trees(node):
-            if entry.data == "key_value":
-                name, item = _trees(entry)
-                entries.append(_Node(item, name))
-            else:
-                plain = False  # **another
-        for entry_node in reversed(entries):
-            assert entry_node.name is not None
-            written = self._literal(entry_node.name)
+    def _entry(self, node: ast.Dict, key: str | int, value: Any) -> _Node | None:
+        pairs = list(zip(node.keys, node.values, strict=True))
+        for name, item in reversed(pairs):
+            written = UNKNOWN if name is None else self._literal(name)
             if written is not UNKNOWN and key_of(written) == key:
-                return entry_node
-        # a computed key: entries and items correspond one to one
-        if plain and isinstance(value, Mapping) and len(value) == len(entries):
-            for entry_node, actual in zip(entries, value, strict=True):
+                return _Node(item, name)
+        # a computed key: entries and items correspond one to one, without **another
+        if None not in node.keys and isinstance(value, Mapping) and len(value) == len(pairs):
+            for (name, item), actual in zip(pairs, value, strict=True):
                 if key_of(actual) == key:
-                    return entry_node
+                    return _Node(item, name)
         return None
 
-    def _argument(self, node: Tree, key: str | int, value: Any) -> _Node | None:
-        function = _function(node)
+    def _argument(self, node: ast.Call, key: str | int, value: Any) -> _Node | None:
+        function = ast.unparse(node.func)
         if isinstance(value, Call):
             if function != value.kind:
                 return None  # the arguments are those of a helper function
         elif function not in self._positional and function != "dict":
             return None
-        positional, keywords = _arguments(node)
-        if key in keywords:
-            return keywords[key]
+        for keyword in node.keywords:
+            if keyword.arg == key:
+                return _Node(keyword.value, keyword)
         index = argument_index(function, key, self._positional)
-        return positional[index] if 0 <= index < len(positional) else None
+        before = node.args[: index + 1]
+        if index < 0 or len(before) <= index or any(isinstance(a, ast.Starred) for a in before):
+            return None
+        return _Node(before[index])
 
-    def _literal(self, node: Tree) -> Any:
+    def _literal(self, node: ast.expr) -> Any:
         """Return the value of a literal or a top-level name, else UNKNOWN."""
-        variable = _variable(node)
-        if variable:
-            return self._namespace.get(variable, UNKNOWN)
+        if isinstance(node, ast.Name):
+            return self._namespace.get(node.id, UNKNOWN)
         try:
-            return ast.literal_eval(Builder(self._source).expression(node))
-        except (ValueError, ControlFileError):
+            return ast.literal_eval(node)
+        except (ValueError, TypeError):
             return UNKNOWN
 
 
-def parse(text: str) -> Tree | None:
-    """Return lark's syntax tree of Python source, or None where lark fails.
-
-    CPython has accepted the file; lark's grammar is narrower.
-    """
-    try:
-        return parser().parse(text + "\n")
-    except Exception:  # also AssertionError and RecursionError, besides LarkError
-        return None
-
-
-def _span(node: Tree) -> Span:
-    meta = node.meta
-    return Span(meta.line, meta.column, meta.end_line, meta.end_column)
-
-
-def _trees(node: Tree) -> list[Tree]:
-    # the other children are tokens, which are strings, and None
-    return [child for child in node.children if child is not None and not isinstance(child, str)]
-
-
-def _variable(node: Tree) -> str:
-    """Return the name that a node is, or ""."""
-    if node.data == "var":
-        node = _trees(node)[0]
-    return str(node.children[0]) if node.data == "name" else ""
-
-
-def _function(call: Tree) -> str:
-    return _variable(_trees(call)[0])
-
-
-def _items(node: Tree) -> Iterator[Tree]:
+def _items(node: ast.AST) -> Iterator[ast.expr]:
     """Yield the items of a list, a tuple or a sum of lists, up to an unknown number."""
-    operands = node.children if node.data == "arith_expr" else [node]
-    for operand in operands:
-        if operand == "+":
-            continue
-        if isinstance(operand, str) or operand.data not in ("list", "tuple", "set"):
+    operands = []
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        operands.append(node.right)
+        node = node.left
+    for operand in (node, *reversed(operands)):
+        if not isinstance(operand, ast.List | ast.Tuple | ast.Set):
             return
-        for item in _trees(operand):
-            if item.data == "star_expr":
+        for item in operand.elts:
+            if isinstance(item, ast.Starred):
                 return
             yield item
-
-
-def _arguments(call: Tree) -> tuple[list[_Node], dict[str | int, _Node]]:
-    """Return the arguments before any *, and keyword arguments by name."""
-    positional: list[_Node] = []
-    keywords: dict[str | int, _Node] = {}
-    waiting = [a for part in _trees(call)[1:] if part.data == "arguments" for a in _trees(part)]
-    starred = False
-    while waiting:
-        argument = waiting.pop(0)
-        if argument.data == "argvalue":
-            name, item = _trees(argument)
-            keywords[_variable(name)] = _Node(item, name)
-        elif argument.data == "starargs":
-            starred = True
-            waiting[:0] = [a for a in _trees(argument) if a.data != "stararg"]
-        elif argument.data == "kwargs":
-            starred = True
-            waiting[:0] = _trees(argument)[1:]
-        elif not starred:
-            positional.append(_Node(argument))
-    return positional, keywords
-
-
-def _bindings(node: Tree) -> Iterator[tuple[str, _Node]]:
-    """Yield the top-level assignments of the file, in order."""
-    if node.data == "assign":
-        *targets, value = _trees(node)
-        for target in targets:
-            yield from _bound(target, value)
-    elif node.data == "annassign":
-        target, _, *rest = _trees(node)
-        if rest:
-            yield from _bound(target, rest[0])
-    elif node.data == "augassign":
-        target, _, value = _trees(node)
-        yield from _bound(target, node)
-    elif node.data == "funcdef":
-        name = _trees(node)[0]  # a function's place is where it is named
-        yield _variable(name), _Node(name, name)
-    elif node.data in _BLOCKS:
-        for child in _trees(node):
-            yield from _bindings(child)
-
-
-def _bound(target: Tree, value: Tree) -> Iterator[tuple[str, _Node]]:
-    name = _variable(target)
-    if name:
-        yield name, _Node(value, target)
-    elif target.data in ("tuple", "list"):
-        targets, values = _trees(target), _trees(value)
-        pairs = value.data in ("tuple", "list") and len(targets) == len(values)
-        if pairs and not any(t.data == "star_expr" for t in targets + values):
-            for one, its_value in zip(targets, values, strict=True):
-                yield from _bound(one, its_value)
-        else:
-            for one in targets:
-                yield from _bound(one, value)

@@ -77,14 +77,11 @@ class Context(msgspec.Struct):
 
     directory  the folder of relative paths
     problems   errors so far
-    returned   receives the path of a function of the control file, and each value that
-               it returns, before the value is interpreted
     doubted    receives the path of a value that is probably a mistake, and the reason
     """
 
     directory: Path
     problems: list[SettingError] = msgspec.field(default_factory=list)
-    returned: Callable[[SettingPath, Any], None] | None = None
     doubted: Callable[[SettingPath, str], None] | None = None
 
     def refuse(self, path: SettingPath, message: str, expected: str = "") -> Any:
@@ -479,8 +476,6 @@ class Function(SettingType):
                 raise SettingError(
                     path, f"called with ({words}), it raised {type(error).__name__}: {error}"
                 ) from error
-            if outer.returned is not None:
-                outer.returned(path, returned)
             context = Context(
                 outer.directory,
                 doubted=lambda where, why: outer.doubt(path, f"{'.'.join(map(str, where))}: {why}"),

@@ -13,10 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.control.safe_limits import Limits
 from ringmaster.control.source import ControlFileProblems
 from ringmaster.errors import ControlFileError, SafeModeError
-from ringmaster.loaded_competition import LoadedCompetition
 from tests.control.escapes import HEAD, LONG, escapes, load_safely
 from tests.program import PLAYOFF, environment, write_control_file
 
@@ -151,7 +149,7 @@ def test_cpython_does_not_compile_a_file_in_safe_mode(tmp_path: Path) -> None:
         ("import os", "1:1: import os is not allowed in safe mode"),
         ("x = [1, open('f')]", "1:9: open is not allowed in safe mode"),
         ("x = [\n  9**9**9]", "2:3: an integer of more than 4096 bits in safe mode"),
-        ("class A:\n    pass", "1:1: a class is not allowed in safe mode"),
+        ("class A:\n    pass", "1:1: class is not allowed in safe mode"),
         ("x = 'é' + nome", "1:11: NameError: name 'nome' is not defined"),
         ("def f(x):\n    return 1 / x\nf(0)", "2:12: ZeroDivisionError: division by zero"),
         ("x = y y", "1:7: this is not understood in safe mode"),
@@ -216,13 +214,6 @@ def test_error_of_a_function_called_later_has_its_place(tmp_path: Path) -> None:
     assert text.split("\n")[line - 1] == "    return 10.0 / 0"
 
 
-def test_endless_file_name_is_not_read(tmp_path: Path) -> None:
-    control = tmp_path / "x.ctl"
-    os.mkfifo(control)
-    with pytest.raises(ControlFileError, match="not a regular file"):
-        LoadedCompetition(control, safe=True)
-
-
 @settings(deadline=None, max_examples=50)
 @given(st.text(st.sampled_from("ab=[]{}(),:'\"\n #\\\t+*.fx1 é\u00aa\f\ud800"), max_size=30))
 def test_any_text_is_evaluated_or_refused(tmp_path_factory: Any, text: str) -> None:
@@ -231,16 +222,3 @@ def test_any_text_is_evaluated_or_refused(tmp_path_factory: Any, text: str) -> N
         load_safely(folder, HEAD + text)
     except ControlFileError:
         pass
-
-
-def test_lists_are_measured_as_trees() -> None:
-    value: list[Any] = [1]
-    for _ in range(60):
-        value = [value, value]
-    with pytest.raises(SafeModeError, match="nested too deeply"):
-        Limits().measure(value)
-    shared: list[Any] = [1]
-    for _ in range(30):
-        shared = [shared, shared]
-    with pytest.raises(SafeModeError, match="steps"):
-        Limits().measure(shared)

@@ -23,7 +23,7 @@ from ringmaster.control.calls import NAME as READ_PARAMETERS
 from ringmaster.control.calls import ParameterReader, Recorder, calls_in
 from ringmaster.control.names import NamesInFile, node_span, unused_names
 from ringmaster.control.python2_values import changed_values, formatted_bytes
-from ringmaster.control.sibling_modules import sibling_imports
+from ringmaster.control.sibling_modules import is_installed, sibling_imports
 from ringmaster.control.source import (
     PLACE,
     ControlFileProblems,
@@ -41,7 +41,6 @@ from ringmaster.errors import (
     nearest,
     shown,
 )
-from ringmaster.model.function_source import is_installed
 from ringmaster.model.settings import (
     CallOf,
     Context,

@@ -15,9 +15,8 @@ from typing import Any, Final
 
 import msgspec
 
-from ringmaster.control.sibling_modules import is_module
+from ringmaster.control.sibling_modules import is_installed, is_module
 from ringmaster.control.source import Source, Span
-from ringmaster.model.function_source import is_installed
 
 #: Built-in names that were removed.
 _NAMES: Final[Mapping[str, str]] = {

@@ -19,6 +19,7 @@ from ringmaster.control.safe_functions import (
     EMPTY,
     SafeFunction,
     Scope,
+    bound_names,
     containers_in,
     scope_of,
     signature_of,
@@ -26,7 +27,6 @@ from ringmaster.control.safe_functions import (
 from ringmaster.control.safe_limits import ITERATORS, MODULES, MOST_CALL_STEPS, Limits
 from ringmaster.control.source import PLACE, Source
 from ringmaster.errors import SafeModeError
-from ringmaster.model.function_source import bound_names
 
 #: Calls of functions of the file inside each other.
 MOST_CALLS: Final = 50

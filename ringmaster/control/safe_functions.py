@@ -8,12 +8,6 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from ringmaster.control.safe_limits import VIEWS
-from ringmaster.model.function_source import (
-    FunctionParts,
-    Interpreted,
-    definition_source,
-    names_read,
-)
 from ringmaster.model.settings import Call
 
 #: No default.
@@ -40,20 +34,13 @@ class Scope:
 
 
 class Evaluator(Protocol):
-    """The evaluator of a control file.
-
-    tree       of the file
-    namespace  global names
-    """
-
-    tree: ast.Module
-    namespace: dict[str, Any]
+    """The evaluator of a control file."""
 
     def call_later(self, function: SafeFunction, args: list[Any], named: dict[str, Any]) -> Any:
         """Return the result of a call by the competition, with new limits."""
 
 
-class SafeFunction(Interpreted):
+class SafeFunction:
     """A function of a control file in safe mode."""
 
     def __init__(
@@ -82,28 +69,45 @@ class SafeFunction(Interpreted):
         parameters = self.__signature__.parameters.values()
         return {p.name: p.default for p in parameters if p.default is not p.empty}
 
-    def parts(self) -> FunctionParts:
-        """Return its source and the names that it uses."""
-        chains = names_read(self.node)
-        enclosed = {}
-        for name in sorted({chain[0] for chain in chains}):
-            scope = scope_of(name, self.scope)
-            if scope is not None:
-                enclosed[name] = scope
-        return FunctionParts(
-            self._evaluator.namespace,
-            [chain for chain in chains if chain[0] not in enclosed],
-            [(n, scope.values[n]) for n, scope in enclosed.items() if n in scope.values],
-            definition_source(self.node, self._evaluator.tree),
-            self.defaults(),
-        )
-
 
 def scope_of(name: str, scope: Scope | None) -> Scope | None:
     """Return the scope that a name belongs to, None for names of the file."""
     while scope is not None and name not in scope.own:
         scope = scope.outer
     return scope
+
+
+def bound_names(node: ast.AST) -> frozenset[str]:
+    """Return the names that belong to a function or to a part of a file.
+
+    Those of functions and comprehensions inside do not count.
+    """
+    found: set[str] = set()
+    waiting: list[ast.AST] = [node]
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        given = node.args
+        every = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
+        found |= {arg.arg for arg in every if arg is not None}
+        waiting = list(node.body) if isinstance(node, ast.FunctionDef) else [node.body]
+    while waiting:
+        part = waiting.pop()
+        match part:
+            case ast.FunctionDef(name=name):
+                found.add(name)
+                continue
+            case ast.Lambda():
+                continue
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                # `:=` inside it binds a name out here
+                inside = (n for n in ast.walk(part) if isinstance(n, ast.NamedExpr))
+                found |= {n.target.id for n in inside}
+                continue
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+            case ast.alias(name=name, asname=other):
+                found.add(other or name.partition(".")[0])
+        waiting += ast.iter_child_nodes(part)
+    return frozenset(found)
 
 
 def signature_of(node: ast.arguments, defaults: list[Any], named: list[Any]) -> inspect.Signature:

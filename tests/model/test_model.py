@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from ringmaster.model.canonical import canonical
 from ringmaster.model.parameters import Explicit, Linear, Log, rounded
 from ringmaster.model.randomness import uniform, word_array, words
-from ringmaster.model.settings import canonical
 from ringmaster.model.time_control import LONGEST, TimeControl, number
 
 seconds = st.one_of(

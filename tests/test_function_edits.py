@@ -139,6 +139,14 @@ def compared(control: Path, *, safe: bool = False) -> Comparison:
         store.close()
 
 
+def restored(control: Path) -> LoadedCompetition:
+    loaded = LoadedCompetition(control)
+    store = Store.open_readonly(loaded.paths.status)
+    loaded.restore(store)
+    store.close()
+    return loaded
+
+
 @pytest.mark.parametrize("source", STRICT)
 def test_function_with_the_same_values_goes_on_and_one_with_others_is_refused(
     tmp_path: Path, source: str
@@ -225,12 +233,11 @@ def test_cost_of_the_check_is_limited(tmp_path: Path, monkeypatch: pytest.Monkey
     play(control, most=40)
     late = tmp_path / "late"
     late.write_text("")
-    loaded = LoadedCompetition(control)
-    before = len(late.read_text())
-    store = Store.open_readonly(loaded.paths.status)
-    loaded.compare(store)
-    store.close()
-    assert 1 <= len(late.read_text()) - before <= 5
+    LoadedCompetition(control)
+    at_load = len(late.read_text())
+    late.write_text("")
+    compared(control)
+    assert 1 <= len(late.read_text()) - at_load <= 5
 
 
 @pytest.fixture(params=[MC_TUNER, CE_TUNER], ids=["mc_tuner", "ce_tuner"])
@@ -274,29 +281,16 @@ def test_candidate_is_shown_by_coordinates_when_its_function_fails(tmp_path: Pat
     control = write(tmp_path, MC_TUNER + "summary_spec = [4, 16]\n", LATE[MC_TUNER])
     with pytest.raises(ControlFileError):
         play(control, late=10)
-    assert "(0),(0)" not in shown(control)
-    assert "(0) (0)      [x: scale fails at 0.03125]" in shown(control)
-
-
-def shown(control: Path) -> str:
-    loaded = LoadedCompetition(control)
-    store = Store.open_readonly(loaded.paths.status)
-    try:
-        loaded.restore(store)
-        return loaded.report_text()
-    finally:
-        store.close()
+    report = restored(control).report_text()
+    assert "(0),(0)" not in report
+    assert "(0) (0)      [x: scale fails at 0.03125]" in report
 
 
 def test_mended_function_is_accepted_and_the_tune_continues(stuck: Path, source: str) -> None:
     write(stuck.parent, source, MENDED[source])
     assert compared(stuck).refused == []
     play(stuck)
-    loaded = LoadedCompetition(stuck)
-    store = Store.open_readonly(loaded.paths.status)
-    loaded.restore(store)
-    assert loaded.competition.finished()
-    store.close()
+    assert restored(stuck).competition.finished()
 
 
 def test_value_that_differs_at_a_later_generation_only_is_refused(tmp_path: Path) -> None:
@@ -318,12 +312,8 @@ def test_formula_in_place_of_a_scale_is_accepted(tmp_path: Path) -> None:
 def test_other_value_for_an_unplayed_candidate_is_accepted(tmp_path: Path) -> None:
     control = write(tmp_path, MC_TUNER.replace("scale=sc", "scale=EXPLICIT([1, 2, 3, 4])"), "f")
     play(control, most=1)
-    loaded = LoadedCompetition(control)
-    store = Store.open_readonly(loaded.paths.status)
-    loaded.restore(store)
-    store.close()
     values = [1, 2, 3, 4]
-    games = [c["games"] for c in loaded.competition.summary()["candidates"]]
+    games = [c["games"] for c in restored(control).competition.summary()["candidates"]]
     for place, count in enumerate(games):
         edited = [v + 10 if i == place else v for i, v in enumerate(values)]
         write(tmp_path, MC_TUNER.replace("scale=sc", f"scale=EXPLICIT({edited})"), "f")

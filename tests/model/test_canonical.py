@@ -7,7 +7,6 @@ import functools
 import json
 import threading
 from collections import Counter, deque, namedtuple
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -30,12 +29,6 @@ class Colour(enum.Enum):
 class Net:
     def __init__(self, size: Any) -> None:
         self.size = size
-
-
-@dataclass
-class Slotted:
-    __slots__ = ("size",)
-    size: int
 
 
 class Curve(Net):
@@ -69,7 +62,6 @@ FUNCTION = {"$": "function"}
         ([np.float64(0.5), np.int8(2), np.bool_(True)], [0.5, 2, True]),
         (np.zeros(2), [0.0, 0.0]),
         (Net([1]), {"$": "Net", "size": [1]}),
-        (Slotted(3), {"$": "Slotted", "text": "Slotted(size=3)"}),
         (Linear(1, 2), {"$": "Linear", "lower_bound": 1, "upper_bound": 2, "integer": False}),
         (Explicit((1, len)), {"$": "Explicit", "values": [1, FUNCTION]}),
         (Call("Player", ("x",), {"n": 1}, None, ("command",)),

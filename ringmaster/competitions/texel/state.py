@@ -326,7 +326,7 @@ def _scoring(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 #: Results of one function that a state has.
-MOST_PLAYED = 200
+MOST_PLAYED = 50
 
 
 def record_played(state: TexelState, played: Mapping[str, list[Any]]) -> None:

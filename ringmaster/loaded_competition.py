@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import msgspec
 from ringmaster.competitions import KINDS, competition_class, type_names
 from ringmaster.competitions.competition import Competition
 from ringmaster.competitions.game_settings import check_files
+from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.conditions import ReportedConditions
 from ringmaster.control.changes import (
     Comparison,
@@ -27,7 +29,6 @@ from ringmaster.control.changes import (
     other_type,
 )
 from ringmaster.control.loader import ControlFile, load
-from ringmaster.control.values import not_compared
 from ringmaster.errors import (
     ControlFileError,
     DatasetError,
@@ -47,6 +48,9 @@ from ringmaster.reporting.tables import render_report
 from ringmaster.storage.entries import IssuedJob, StoredGame, StoredShard
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Store
+
+#: Played jobs by whose values the functions of a control file are judged; evenly chosen.
+MOST_PLAYED = 1000
 
 
 def _begins(template: str | None, command: str) -> bool:
@@ -219,11 +223,11 @@ class LoadedCompetition:
             changes = find_changes(
                 self.competition.table, last.settings, self.settings, self.control_file.path_text
             )
-            if played and any(change.change == "played" for change in changes):
-                changes = judge_by_played(changes, self._contradictions(store))
-        notes = []
-        if last.source_hash != self.control_file.source_hash:
-            notes = [*dict.fromkeys(not_compared(self.settings))]
+            is_edited = last.source_hash != self.control_file.source_hash
+            contradicted: dict[SettingPath, str] = {}
+            if all(change.allowed for change in changes):
+                contradicted = self._contradictions(store, is_edited)
+            changes = judge_by_played(changes, contradicted, self.control_file.path_text)
         return Comparison(
             run=last.number,
             started=last.started,
@@ -232,18 +236,21 @@ class LoadedCompetition:
             played=played,
             changes=tuple(changes) if played else allow_all(changes),
             closing=self._closing_games(store) if changes else 0,
-            notes=tuple(notes),
         )
 
     def _closing_games(self, store: Store) -> int:
         games = (game for game in store.games() if game.result.outcome != "void")
         return self.competition.closing_games(game.ticket for game in games)
 
-    def _contradictions(self, store: Store) -> dict[SettingPath, str]:
-        snapshot = store.snapshot()
-        assert snapshot is not None  # there are results
-        tickets = (game.ticket for game in store.games() if game.result.outcome != "void")
-        return self.competition.contradictions(snapshot[1], tickets)
+    def _contradictions(self, store: Store, is_edited: bool) -> dict[SettingPath, str]:
+        """Return, by setting, how its function contradicts a value already played.
+
+        is_edited  whether the control file was edited.  Reports go on beside a function that
+                   fails without an edit; a run ends when it needs its value.
+        """
+        played = (self.competition.played_values(ticket) for ticket in store.sample(MOST_PLAYED))
+        with self.reading_tickets():
+            return contradictions(chain.from_iterable(played), failures=is_edited)
 
     def check_changes(self, store: Store) -> Comparison:
         """Return the changes since the last run.
@@ -373,7 +380,10 @@ class LoadedCompetition:
         with self.reading_tickets():
             self.conditions.restore(store)
             issues = store.issues()
-            self.effects = self.competition.apply_edits([issue.ticket for issue in issues])
+            try:
+                self.effects = self.competition.apply_edits([issue.ticket for issue in issues])
+            except StateRefused as refused:
+                raise self._refused(refused) from None
             return [issue for issue in issues if self.competition.resume(issue.ticket)]
 
     def _take(self, recorded: StoredGame | StoredShard) -> None:

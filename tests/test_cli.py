@@ -690,7 +690,7 @@ def test_diff_of_an_event_that_was_not_run(
     status, data = run_action(capsys, control, "diff", "--json")
     assert (status, json.loads(data)) == (
         0,
-        {"competition": "event", "run": None, "changes": [], "notes": [], "effects": []},
+        {"competition": "event", "run": None, "changes": [], "effects": []},
     )
     assert outputs(folder) == set()
 

@@ -74,7 +74,6 @@ def diff(arguments: argparse.Namespace) -> int:
                 "competition": loaded.code,
                 "run": comparison.run,
                 "changes": comparison.as_data(),
-                "notes": list(comparison.notes),
                 "effects": loaded.effects,
             }
         )

@@ -54,7 +54,9 @@ class Address(SettingType):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, str) and is_address(value):
             return value
-        return self.refuse_text(value, path, context, "is not the address of a scheduler")
+        return context.refuse(
+            path, f"{shown(value)} is not the address of a scheduler", self.describe()
+        )
 
 
 _GAMES = Setting(

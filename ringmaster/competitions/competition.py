@@ -8,7 +8,7 @@ thus stop at any instant and resume exactly.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -155,6 +155,21 @@ class TunedOptions(msgspec.Struct, frozen=True):
     idle: tuple[str, ...]
 
 
+class PlayedValue(msgspec.Struct, frozen=True):
+    """A value that a function of the control file gave for a played job.
+
+    path      the setting of the function
+    argument  of the function, to tell calls apart
+    value     in canonical form
+    call      calls the function again; raises SettingError
+    """
+
+    path: SettingPath
+    argument: Hashable
+    value: Any
+    call: Callable[[], Any]
+
+
 #: Returns the stored scores of a shard by the numbers of its pass and its own, else None.
 ScoreSource = Callable[[int, int], bytes | None]
 
@@ -266,16 +281,13 @@ class Competition(ABC):
         """Probe functions of the control file with later values; return one error a function."""
         return []
 
-    def contradictions(
-        self, state: Mapping[str, Any], tickets: Iterable[Ticket]
-    ) -> dict[SettingPath, str]:
-        """Return the reasons, by setting, why functions of the control file contradict
-        values already played.  Independent of `restore`.
+    def played_values(self, ticket: Ticket) -> Sequence[PlayedValue]:
+        """Return what functions of the control file gave for a played job: a run is refused
+        when they give other values now.  Independent of `restore`.
 
-        state    the stored state
-        tickets  tickets of all counted results
+        Functions that may change at any time do not count.
         """
-        return {}
+        return ()
 
     @abstractmethod
     def check_jobs(self) -> list[CheckJob]:

@@ -101,10 +101,6 @@ class Recorder:
     def __repr__(self) -> str:
         return self._kind
 
-    def canonical(self) -> dict[str, str]:
-        """Return its name, for the comparison of two runs."""
-        return {"$": "name", "text": self._kind}
-
 
 def _listed(argument: Any) -> Any:
     """Return an iterator as a list, so that a call can be interpreted several times.
@@ -238,7 +234,3 @@ class ParameterReader:
 
     def __repr__(self) -> str:
         return NAME
-
-    def canonical(self) -> dict[str, str]:
-        """Return its name, for the comparison of two runs."""
-        return {"$": "name", "text": NAME}

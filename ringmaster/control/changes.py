@@ -11,14 +11,12 @@ import msgspec
 from ringmaster.control.values import (
     ABSENT,
     from_to,
-    function_changes,
     has_parts,
-    is_function,
     same,
     written,
 )
 from ringmaster.errors import SettingError, counted
-from ringmaster.model.canonical import TYPES_COUNT, unescaped
+from ringmaster.model.canonical import canonical
 from ringmaster.model.settings import (
     INHERITED,
     REQUIRED,
@@ -30,7 +28,6 @@ from ringmaster.model.settings import (
     Setting,
     SettingPath,
     SettingType,
-    canonical,
 )
 
 #: The text for values that are too long to be shown.
@@ -50,7 +47,6 @@ class SettingChange(msgspec.Struct, frozen=True):
             "played" until `judge_by_played`
     reason  why a rule of the competition type refuses it, or ""
     old     the value to restore, "" when it is too long
-    lines   the lines of a function that differ
     code    the code of the list item that it is in, or ""
     """
 
@@ -62,7 +58,6 @@ class SettingChange(msgspec.Struct, frozen=True):
     change: Change
     reason: str = ""
     old: str = ""
-    lines: tuple[str, ...] = ()
     code: str = ""
 
     @property
@@ -72,7 +67,7 @@ class SettingChange(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         item = f" ({self.code})" if self.code else ""
-        return f"{self.where}{item}{'' if self.what.startswith('[') else ' '}{self.what}"
+        return f"{self.where}{item} {self.what}"
 
     def applies(self, completed: int, unit: str = "game", closing: int = 0) -> str:
         """Return from when on the change applies: "after 811 games"."""
@@ -86,7 +81,7 @@ class SettingChange(msgspec.Struct, frozen=True):
         if not (self.reason and self.what == CHANGED):
             message = f"{self.what} since the last run: {message}"
         old = self.old or "the former value"
-        return SettingError(self.path, message, f"{old}, or `reset` to start over", self.lines)
+        return SettingError(self.path, message, f"{old}, or `reset` to start over")
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -95,7 +90,6 @@ class Comparison(msgspec.Struct, frozen=True):
     run        number of the last run, None before the first
     completed  results that count so far
     played     whether there is any result, void ones included
-    notes      sentences about values that could not be compared
     unit       name of one result that counts
     closing    games of closing matches among the completed results
     """
@@ -105,7 +99,6 @@ class Comparison(msgspec.Struct, frozen=True):
     completed: int = 0
     played: bool = False
     changes: tuple[SettingChange, ...] = ()
-    notes: tuple[str, ...] = ()
     unit: str = "game"
     closing: int = 0
 
@@ -120,17 +113,12 @@ class Comparison(msgspec.Struct, frozen=True):
         return [change for change in self.changes if not change.allowed]
 
     def texts(self, most: int | None = None) -> Iterator[str]:
-        """Yield a text for each of the first `most` allowed changes, then the notes.
-
-        The text of a function has several lines.
-        """
+        """Yield a line for each of the first `most` allowed changes."""
         allowed = self.allowed
         for change in allowed[:most]:
-            first = f"{change}, applies {self._applies(change)}"
-            yield "\n".join([first, *(f"    {line}" for line in change.lines)])
+            yield f"{change}, applies {self._applies(change)}"
         if most is not None and len(allowed) > most:
             yield f"{len(allowed) - most} more changes; `diff` lists them all"
-        yield from self.notes
 
     def _applies(self, change: SettingChange) -> str:
         return change.applies(self.completed, self.unit, self.closing)
@@ -162,7 +150,7 @@ def canonical_settings(
     directory = os.path.dirname(file)
     settings = {}
     for setting in table:
-        data = canonical(values[setting.name], file)
+        data = canonical(values[setting.name])
         settings[setting.name] = setting.type.portable(data, directory) if directory else data
     return settings
 
@@ -192,21 +180,27 @@ def find_changes(
 
 
 def judge_by_played(
-    changes: Sequence[SettingChange], contradictions: Mapping[SettingPath, str]
+    changes: Sequence[SettingChange],
+    contradictions: Mapping[SettingPath, str],
+    where: Callable[[SettingPath], str],
 ) -> list[SettingChange]:
-    """Return changes with functions judged by the values played; refused ones first.
+    """Return changes judged by the values played; refused ones come first.
+
+    A function that replaces another one is no change before.
 
     contradictions  by setting, why its function contradicts the values played
+    where           writes a path in Python's notation
     """
-    judged = []
-    for change in changes:
-        if change.change == "played":
-            reasons = (contradictions.get(change.path[:n]) for n in range(1, len(change.path) + 1))
-            reason = next(filter(None, reasons), "")
-            kind: Change = "refused" if reason else "free"
-            change = msgspec.structs.replace(change, change=kind, reason=reason)
-        judged.append(change)
-    return sorted(judged, key=lambda change: change.allowed)
+    refused = [
+        SettingChange(path, where(path), CHANGED, None, None, "refused", reason)
+        for path, reason in contradictions.items()
+    ]
+    free = [
+        msgspec.structs.replace(change, change="free") if change.change == "played" else change
+        for change in changes
+        if not any(change.path[:n] in contradictions for n in range(1, len(change.path) + 1))
+    ]
+    return sorted([*refused, *free], key=lambda change: change.allowed)
 
 
 def allow_all(changes: Sequence[SettingChange]) -> tuple[SettingChange, ...]:
@@ -273,33 +267,19 @@ class _Tables:
         old: Any,
         new: Any,
         change: Change,
-        types_count: bool = False,
     ) -> None:
         while isinstance(type_, Maybe):
             type_ = type_.inner
-        if same(old, new, types_count):
+        if same(old, new):
             return
-        if is_function(old) and is_function(new):
-            for part in function_changes(old, new):
-                self.changes.append(
-                    SettingChange(
-                        path,
-                        self._where(path) + ":",
-                        part.what,
-                        part.before,
-                        part.now,
-                        change,
-                        lines=part.lines,
-                    )
-                )
-        elif has_parts(old, new):
+        if has_parts(old, new):
             if isinstance(type_, CallOf):
                 self._call(type_, path, old, new, change)
             else:
-                self._mapping(type_, path, old, new, change, types_count)
+                self._mapping(type_, path, old, new, change)
         elif isinstance(old, list) and isinstance(new, list):
             inner = type_.inner if isinstance(type_, ListOf) else None
-            self._list(inner, path, old, new, change, types_count)
+            self._list(inner, path, old, new, change)
         elif any(isinstance(v, str) and "\n" in v for v in (old, new)):
             self._add(path, CHANGED, old, new, change)
         else:
@@ -312,18 +292,12 @@ class _Tables:
         old: dict[str, Any],
         new: dict[str, Any],
         change: Change,
-        types_count: bool,
     ) -> None:
         """Compare two dictionaries, or two objects of one kind."""
-        known = len(self.changes)
         inner = type_.inner if isinstance(type_, DictOf) else None
-        types_count = types_count or old.get("$") in TYPES_COUNT
         for key in [*old, *(k for k in new if k not in old)]:
-            place = path if key == "$items" else (*path, unescaped(key))
             values = old.get(key, ABSENT), new.get(key, ABSENT)
-            self._item(inner, place, *values, change, types_count)
-        if types_count and len(self.changes) == known:  # in another order
-            self._add(path, from_to(old, new), old, new, change)
+            self._item(inner, (*path, key), *values, change)
 
     def _item(
         self,
@@ -332,7 +306,6 @@ class _Tables:
         old: Any,
         new: Any,
         change: Change,
-        types_count: bool = False,
     ) -> None:
         """Compare a dictionary's item."""
         if old is ABSENT:
@@ -340,7 +313,7 @@ class _Tables:
         elif new is ABSENT:
             self._add(path, "is gone", old, new, change)
         else:
-            self._value(type_, path, old, new, change, types_count)
+            self._value(type_, path, old, new, change)
 
     def _call(
         self,
@@ -356,16 +329,13 @@ class _Tables:
             if name not in old and name not in new:
                 continue
             default: Any = ABSENT
-            if setting.default is not INHERITED:
-                if name not in old and setting.default is REQUIRED:
-                    continue  # an older version did not have it
-                default = None if setting.default is REQUIRED else canonical(setting.default)
+            if setting.default not in (INHERITED, REQUIRED):
+                default = canonical(setting.default)
             values = (old.get(name, default), new.get(name, default))
             self.setting(setting, (*path, name), *values, change)
         arguments = {setting.name for setting in call.settings}
         for key in new:
-            # an older version lacks fields that are empty now
-            if key not in arguments and (key in old or new[key] not in (None, False)):
+            if key not in arguments:
                 self._item(None, (*path, key), old.get(key, ABSENT), new[key], change)
 
     def _list(
@@ -375,7 +345,6 @@ class _Tables:
         old: list[Any],
         new: list[Any],
         change: Change,
-        types_count: bool,
     ) -> None:
         olds, news = _by_code(old), _by_code(new)
         if olds is None or news is None:
@@ -385,7 +354,7 @@ class _Tables:
                 self._add(path, f"{_label(key, item)} is gone", item, ABSENT, change)
         for index, (key, item) in enumerate(news.items()):
             if key in olds:
-                self._value(inner, (*path, index), olds[key], item, change, types_count)
+                self._value(inner, (*path, index), olds[key], item, change)
             else:
                 what = f"({key!r}) is new" if isinstance(key, str) else f"is new: {written(item)}"
                 self._add((*path, index), what, ABSENT, item, change)
@@ -424,11 +393,7 @@ def _judged(
     rule: Callable[[Any, Any], str | tuple[SettingPath, str]], old: Any, new: Any
 ) -> tuple[SettingPath, str]:
     """Return the place, from the setting on, and the reason of a rule's refusal, or ""."""
-    try:
-        verdict = rule(None if old is ABSENT else old, None if new is ABSENT else new)
-    except (LookupError, TypeError, ValueError, AttributeError):
-        # an older version stored another form
-        return (), "the last run's value is of another form, and cannot be compared"
+    verdict = rule(None if old is ABSENT else old, None if new is ABSENT else new)
     return ((), verdict) if isinstance(verdict, str) else verdict
 
 

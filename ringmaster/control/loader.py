@@ -22,7 +22,7 @@ from ringmaster.control.calls import NAME as READ_PARAMETERS
 from ringmaster.control.calls import ParameterReader, Recorder, calls_in
 from ringmaster.control.names import NamesInFile, unused_names
 from ringmaster.control.python2 import changed_values, remedy, syntax_remedy
-from ringmaster.control.sibling_modules import is_module, sibling_imports
+from ringmaster.control.sibling_modules import is_installed, is_module, sibling_imports
 from ringmaster.control.source import (
     PLACE,
     ControlFileProblems,
@@ -40,7 +40,6 @@ from ringmaster.errors import (
     nearest,
     shown,
 )
-from ringmaster.model.function_source import is_installed
 from ringmaster.model.settings import (
     CallOf,
     Context,

@@ -8,12 +8,6 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from ringmaster.control.safe_limits import VIEWS
-from ringmaster.model.function_source import (
-    FunctionParts,
-    Interpreted,
-    definition_source,
-    names_read,
-)
 from ringmaster.model.settings import Call
 
 #: No default.
@@ -40,20 +34,13 @@ class Scope:
 
 
 class Evaluator(Protocol):
-    """The evaluator of a control file.
-
-    tree       of the file
-    namespace  global names
-    """
-
-    tree: ast.Module
-    namespace: dict[str, Any]
+    """The evaluator of a control file."""
 
     def call_later(self, function: SafeFunction, args: list[Any], named: dict[str, Any]) -> Any:
         """Return the result of a call by the competition, with new limits."""
 
 
-class SafeFunction(Interpreted):
+class SafeFunction:
     """A function of a control file in safe mode."""
 
     def __init__(
@@ -81,22 +68,6 @@ class SafeFunction(Interpreted):
         """Return the defaults of the parameters."""
         parameters = self.__signature__.parameters.values()
         return {p.name: p.default for p in parameters if p.default is not p.empty}
-
-    def parts(self) -> FunctionParts:
-        """Return its source and the names that it uses."""
-        chains = names_read(self.node)
-        enclosed = {}
-        for name in sorted({chain[0] for chain in chains}):
-            scope = scope_of(name, self.scope)
-            if scope is not None:
-                enclosed[name] = scope
-        return FunctionParts(
-            self._evaluator.namespace,
-            [chain for chain in chains if chain[0] not in enclosed],
-            [(n, scope.values[n]) for n, scope in enclosed.items() if n in scope.values],
-            definition_source(self.node, self._evaluator.tree),
-            self.defaults(),
-        )
 
 
 def scope_of(name: str, scope: Scope | None) -> Scope | None:

@@ -9,6 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__))
+_THIS_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+
 
 @contextmanager
 def sibling_imports(tree: ast.Module, directory: Path) -> Iterator[None]:
@@ -59,3 +63,10 @@ def _imported(tree: ast.Module) -> Iterator[str]:
 def is_module(path: Path) -> bool:
     """Whether a path without ".py" is a module or package."""
     return path.with_name(path.name + ".py").is_file() or path.is_dir()
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file belongs to Python, an installed package or ringmaster."""
+    if file.startswith("<frozen ") or not _INSTALLED.isdisjoint(file.split(os.sep)):
+        return True
+    return any(file.startswith(folder + os.sep) for folder in (_STANDARD_LIBRARY, _THIS_PACKAGE))

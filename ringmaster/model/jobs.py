@@ -64,7 +64,6 @@ Apply = Literal["live", "newgame", "restart"]
 #:                  n  number of the opening, if it is not the usual one of the pair
 #: spsa             k  iteration                  g  number of the game in it
 #:                  p, m  played values of the plus and the minus side
-#:                  d  both, packed by an earlier version
 #:                  n  games of the iteration, 2 without it
 #:                  l  index of the layout of the values, 0 without it
 #:                  r  code of the opponent, if the sides play opponents
@@ -79,15 +78,22 @@ Apply = Literal["live", "newgame", "restart"]
 #:                  a  trials finished when it was proposed     s  its sampler, if any
 #:                  f  candidates refused before it             b  score to reach
 #:                  r  code of the opponent, if there are several
+#:                  v  values of transforms by code, if any
 #: clop_tuner       n  number of the game          p  places of the sample in the ranges
 #:                  s  seat of the candidate       r  code of the opponent
-#: closing match    v  number of the match, from 1          g  number of the game in it
+#:                  v  values of transforms by code, if any
+#: closing match    kind  CLOSING
+#:                  v  number of the match, from 1          g  number of the game in it
 Ticket = dict[str, Any]
+
+
+#: The kind of a ticket of a closing match; other tickets have no kind.
+CLOSING = "closing"
 
 
 def is_of_closing_match(ticket: Ticket) -> bool:
     """Return whether a ticket of a tune is a game of a closing match."""
-    return "v" in ticket
+    return ticket.get("kind") == CLOSING
 
 
 class Opening(msgspec.Struct, frozen=True):

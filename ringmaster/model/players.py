@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import PurePath
 from typing import Final, Literal
@@ -120,16 +119,11 @@ def given_option(player: Player, names: tuple[str, ...]) -> OptionValue | None:
 
 
 def threads_of(player: Player) -> int | None:
-    """Return the number of threads in a player's settings, None if unset."""
+    """Return the number of threads in a player's options, command line and startup commands."""
     option = given_option(player, THREADS)
     if option is not None:
         text = str(option)
         return int(text) if text.isdecimal() else None
-    return next(_threads_in_words(player), None)
-
-
-def _threads_in_words(player: Player) -> Iterator[int]:
-    """Yield numbers of threads on the command line and in startup commands."""
     words = list(player.command[1:])
     leela = PurePath(player.command[0]).name.casefold().startswith("leelaz")
     # an option and its value may be one word or two
@@ -138,4 +132,5 @@ def _threads_in_words(player: Player) -> Iterator[int]:
     for text in texts:
         match = _KATAGO.search(text) or _WORDS.fullmatch(text) or (leela and _LEELA.fullmatch(text))
         if match:
-            yield int(match[1])
+            return int(match[1])
+    return None

@@ -39,9 +39,8 @@ _MASK = (1 << 64) - 1
 _M0, _M1 = 0xD2E7470EE14C6C93, 0xCA5A826395121157
 _W0, _W1 = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
 _ROUNDS = 10
-#: Numbers of words above which numpy is faster, for a list and for an array.
+#: Number of words above which numpy is faster.
 _MANY = 64
-_MANY_IN_ARRAY = 8
 
 
 def words(seed: int, stream: int, number: int, count: int) -> list[int]:
@@ -61,11 +60,7 @@ def words(seed: int, stream: int, number: int, count: int) -> list[int]:
 
 def word_array(seed: int, stream: int, number: int, count: int) -> npt.NDArray[np.uint64]:
     """Return the same words as an array."""
-    if count > _MANY_IN_ARRAY:
-        return _array(seed % (1 << 128), stream, number, count)
-    import numpy as np
-
-    return np.array(words(seed, stream, number, count), dtype=np.uint64)
+    return _array(seed % (1 << 128), stream, number, count)
 
 
 def _array(key: int, stream: int, number: int, count: int) -> npt.NDArray[np.uint64]:

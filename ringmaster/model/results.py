@@ -67,7 +67,7 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
     faulty   index of the player at fault in a forfeit or void game, or None
     record   the game record (SGF, PGN), or None
     fingerprint  short hash of the series, the players in move order, the start position
-             and the moves; None for a void game or a game of an earlier version
+             and the moves; None for a void game
     repeats  whether an earlier game of the competition has the same fingerprint
     stderr   bounded lines of standard error, as (player code, line)
     host     where it was played, None for this machine

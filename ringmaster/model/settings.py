@@ -23,8 +23,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from ringmaster.errors import SettingError, is_text, nearest, shown
-from ringmaster.model.canonical import STANDS_FOR, relative
-from ringmaster.model.canonical import canonical as canonical
+from ringmaster.model.canonical import relative
 
 SettingPath = tuple[str | int, ...]
 
@@ -110,13 +109,6 @@ class SettingType(ABC):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         """Return the value in the program's form, or INVALID after noting each problem."""
 
-    def refuse_text(self, value: Any, path: SettingPath, context: Context, fault: str) -> Any:
-        """Note a value that is not the text expected; bytes were text in Python 2."""
-        expected = self.describe()
-        if isinstance(value, bytes | bytearray):
-            expected += "; text, not bytes: no b before the quotes, and no .encode(…)"
-        return context.refuse(path, f"{shown(value)} {fault}", expected)
-
     def portable(self, data: Any, directory: str) -> Any:
         """Return canonical data with files relative to the competition directory."""
         return data
@@ -130,8 +122,9 @@ class Setting(msgspec.Struct, frozen=True):
 
     help    one sentence for the reference documentation
     change  effect of a change between runs.  "free": it applies from the next game on;
-            "report": it affects reports only; "played": it applies if it gives the
-            values that were played (`Competition.contradictions`), else it is refused;
+            "report": it affects reports only; "played": it applies if its function
+            gives the values that were played (`Competition.played_values`), else it is
+            refused;
             "refused": the results would lose their meaning.  None: as the setting that
             it is an argument of (at the top level: "free")
     rule    judges a change that `change` allows.  It receives the canonical values
@@ -160,7 +153,7 @@ class String(SettingType):
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if not isinstance(value, str):
-            return self.refuse_text(value, path, context, "is not a string")
+            return context.refuse(path, f"{shown(value)} is not a string", self.describe())
         if not is_text(value):
             return context.refuse(path, "a string must not contain NUL or a lone surrogate")
         return value
@@ -177,7 +170,7 @@ class Identifier(SettingType):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, str) and self._ALLOWED.match(value) and set(value) != {"."}:
             return value
-        return self.refuse_text(value, path, context, "is not an identifier")
+        return context.refuse(path, f"{shown(value)} is not an identifier", self.describe())
 
 
 class Boolean(SettingType):
@@ -187,8 +180,6 @@ class Boolean(SettingType):
         return "True or False"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if value is True or value is False:
-            return value
         if isinstance(value, int) and value in (0, 1):
             return bool(value)
         return context.refuse(path, f"{shown(value)} is not a truth value", self.describe())
@@ -201,13 +192,8 @@ class _Number(SettingType):
     above: float | None = None
 
     def _range(self, noun: str) -> str:
-        bounds = []
-        if self.above is not None:
-            bounds.append(f"more than {self.above:g}")
-        if self.minimum is not None:
-            bounds.append(f"at least {self.minimum:g}")
-        if self.maximum is not None:
-            bounds.append(f"at most {self.maximum:g}")
+        limits = {"more than": self.above, "at least": self.minimum, "at most": self.maximum}
+        bounds = [f"{words} {limit:g}" for words, limit in limits.items() if limit is not None]
         return f"{noun} of {' and '.join(bounds)}" if bounds else noun
 
     def _in_range(self, number: float) -> bool:
@@ -263,7 +249,7 @@ class OneOf(SettingType):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, str) and value in self.choices:
             return value
-        return self.refuse_text(value, path, context, "is not a valid choice")
+        return context.refuse(path, f"{shown(value)} is not a valid choice", self.describe())
 
 
 @dataclass(frozen=True)
@@ -388,7 +374,7 @@ class Scalar(SettingType):
                 return kind(value)
         if isinstance(value, str) and "\n" not in value and is_text(value):
             return value
-        return self.refuse_text(value, path, context, "cannot be an option's value")
+        return context.refuse(path, f"{shown(value)} cannot be an option's value", self.describe())
 
 
 class Words(SettingType):
@@ -409,7 +395,7 @@ class Words(SettingType):
         elif isinstance(value, list | tuple) and all(isinstance(w, str) for w in value):
             words = tuple(value)
         else:
-            return self.refuse_text(value, path, context, "is not a command")
+            return context.refuse(path, f"{shown(value)} is not a command", self.describe())
         if not words or not words[0]:
             return context.refuse(path, "the command is empty", self.describe())
         if not all(map(is_text, words)):
@@ -434,7 +420,7 @@ class FileName(SettingType):
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if not isinstance(value, str) or not value or not is_text(value):
-            return self.refuse_text(value, path, context, "is not a file name")
+            return context.refuse(path, f"{shown(value)} is not a file name", self.describe())
         return os.path.normpath(context.resolve(value))
 
     def portable(self, data: Any, directory: str) -> Any:
@@ -491,7 +477,6 @@ class Function(SettingType):
                 )
             return interpreted
 
-        setattr(checked, STANDS_FOR, function)
         return checked
 
 

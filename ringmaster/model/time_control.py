@@ -72,9 +72,9 @@ class TimeControl(msgspec.Struct, frozen=True):
         periods = 1 if match["byo"] else _count(match["periods"])
         if max(base, increment, tail) > LONGEST or max(moves, stones, periods) > MOST:
             raise ValueError(f"a time control of {text[:40]!r} is too long")
-        if _is_zero(match["moves"], match["stones"]):
+        if (match["moves"] and not moves) or (match["stones"] and not stones):
             raise ValueError(f"{text!r}: the number of moves must be at least 1")
-        if _is_zero(match["periods"]):
+        if match["periods"] and not periods:
             raise ValueError(f"{text!r}: the number of periods must be at least 1")
         if periods or stones:
             if moves:
@@ -133,7 +133,3 @@ def _seconds(match: re.Match[str], part: str) -> float:
 def _count(digits: str | None) -> int:
     # int() refuses thousands of digits
     return MOST + 1 if digits is not None and len(digits) > 9 else int(digits or 0)
-
-
-def _is_zero(*counts: str | None) -> bool:
-    return any(digits is not None and _count(digits) == 0 for digits in counts)

@@ -24,9 +24,9 @@ from ringmaster.errors import (
     shown,
 )
 from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.model.canonical import canonical
 from ringmaster.model.players import GameName
 from ringmaster.model.report import ChartGroup
-from ringmaster.model.settings import canonical
 from ringmaster.results.frames import (
     MATCHUP_COLUMNS,
     PLAYER_COLUMNS,

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.model.cluster import Host
+from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import (
     FAULTS,
     TIME_LOSSES,
@@ -272,6 +273,19 @@ class Store:
     def games(self, after: int = 0) -> Iterator[StoredGame]:
         """Yield the results of games with seq > after, in order."""
         return (result for result in self.results(after) if isinstance(result, StoredGame))
+
+    def sample(self, most: int) -> list[Ticket]:
+        """Return the tickets of at most `most` results, evenly chosen, without void ones."""
+        (last,) = self._one("SELECT coalesce(max(seq), 0) FROM results")
+        count = min(last, most)
+        chosen = [last - place * last // count for place in range(count)]
+        found = self._rows(
+            f"{_READ_RESULTS} WHERE seq IN (SELECT value FROM json_each(?)) "
+            "AND outcome != 'void' ORDER BY seq",
+            (encode(chosen),),
+        )
+        with decoding(self._path):
+            return [self._recorded(row).ticket for row in found]
 
     def faults(self, before: int, most: int) -> list[StoredGame]:
         """Return the last void games and forfeits with seq < before, in order.

@@ -110,7 +110,7 @@ def test_closing_match_waits_for_the_last_iteration() -> None:
     tune.record_result(jobs[0].ticket, won(jobs[0], "e+"))
     assert tune.next_job() is None
     tune.record_result(jobs[1].ticket, won(jobs[1], "e+"))
-    assert tune.next_job().ticket == {"v": 1, "g": 0}
+    assert tune.next_job().ticket == {"kind": "closing", "v": 1, "g": 0}
 
 
 def test_values_are_kept_with_the_result_that_ends_the_tune() -> None:

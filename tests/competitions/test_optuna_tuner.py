@@ -10,7 +10,7 @@ import pytest
 
 from ringmaster.competitions.optuna_tuner import settings as optuna_settings
 from ringmaster.errors import SettingError, StateRefused
-from ringmaster.model.jobs import GameJob
+from ringmaster.model.jobs import GameJob, is_of_closing_match
 from ringmaster.model.report import Table
 from ringmaster.reporting.tables import render_report
 from ringmaster.stats.elo import wilson
@@ -236,7 +236,7 @@ def test_best_candidate_is_not_the_luckiest() -> None:
 def test_closing_match_plays_the_best_against_the_start_values() -> None:
     tune = tuner(verify=call("Verify", 4), number_of_trials=12)
     jobs = play(tune, lambda job: own_options(job)["Style"] != "solid")
-    closing = [job for job in jobs if "v" in job.ticket]
+    closing = [job for job in jobs if is_of_closing_match(job.ticket)]
     assert len(closing) == 4
     assert {p.code for job in closing for p in job.players} == {"e:tuned", "e:start"}
     tuned = own_options(closing[0])

@@ -14,10 +14,10 @@ from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.competitions.tournaments.matchup_report import matchup_table
 from ringmaster.competitions.tournaments.playoff import same_players
 from ringmaster.errors import StoreError
+from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.report import Table
 from ringmaster.model.results import EngineUsage, GameResult
-from ringmaster.model.settings import canonical
 from ringmaster.reporting.tables import render_report
 from tests.competitions.settings_of import (
     Refused,

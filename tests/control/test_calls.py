@@ -10,7 +10,6 @@ import pytest
 
 from ringmaster.errors import ControlFileError
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.model.canonical import canonical
 from tests.scaffold.loading import event_of
 
 HEAD = """\
@@ -155,12 +154,6 @@ def test_other_competition_types_have_no_use_for_it(folder: Path, type_name: str
     head = HEAD.replace("spsa", type_name)
     message = refused(folder, 'read_parameters("p.csv")', head)
     assert "read_parameters is for competition_type 'spsa'" in message
-
-
-def test_function_that_mentions_it_can_be_compared(folder: Path) -> None:
-    loaded = load_control(folder, 'read_parameters("p.csv")')
-    reader = loaded.control_file.namespace["read_parameters"]
-    assert canonical(reader) == {"$": "name", "text": "read_parameters"}
 
 
 def test_file_whose_reading_may_not_end_is_refused(folder: Path) -> None:

@@ -27,7 +27,6 @@ from ringmaster.model.settings import (
     Setting,
     SettingType,
     String,
-    canonical,
 )
 from tests.control.samples import MC_TUNER, PLAYOFF_FILE, TABLES, TUNER_FILE, as_dict, load_text
 
@@ -153,8 +152,6 @@ def test_source_of_functions_is_available_after_the_file_is_deleted() -> None:
     os.unlink("tune.ctl")
     expected = "def helper(x):\n    return x + 1  # remark\n"
     assert inspect.getsource(loaded.namespace["helper"]) == expected
-    stored = canonical(loaded.namespace["helper"])
-    assert stored["is"] == {"$": "code", "source": "def helper(x):\n    return x + 1"}
 
 
 def test_helper_modules_may_call_back_and_keep_the_place(monkeypatch: pytest.MonkeyPatch) -> None:

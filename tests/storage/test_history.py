@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ringmaster.competitions.competition import LongHistory
-from ringmaster.model.jobs import is_of_closing_match
+from ringmaster.model.jobs import CLOSING, is_of_closing_match
 from ringmaster.model.results import GameResult
 from ringmaster.storage.store import Store
 from tests.recorded import CHESS, TUNE, recorded, ticket, won, write
@@ -41,19 +41,19 @@ def test_history_has_the_fields_that_charts_read(tmp_path: Path) -> None:
 def test_sample_has_its_share_of_both_sides_and_all_games_with_the_key(tmp_path: Path) -> None:
     control = write(tmp_path, TUNE)
     tickets = [{"k": i // 2, "g": i % 2} for i in range(4000)]
-    closing = [{"v": 0, "g": i} for i in range(5)]
+    closing = [{"kind": CLOSING, "v": 0, "g": i} for i in range(5)]
     everything = [*tickets, *closing]
     recorded(control, [(each, won(f"0_{i}")) for i, each in enumerate(everything)])
     store = Store.open_readonly(control.with_suffix(".status"))
     history = store.history()
     assert isinstance(history, LongHistory)
-    sample = [each for each, _ in history.sample(0.1, "v")]
+    sample = [each for each, _ in history.sample(0.1, "kind")]
     assert [each for each in sample if is_of_closing_match(each)] == closing
     sides = [each["g"] for each in sample if not is_of_closing_match(each)]
     assert 300 < len(sides) < 500
     assert 0.4 < sum(sides) / len(sides) < 0.6
     # an iteration reads them again, and a sample is always the same
-    assert sample == [each for each, _ in history.sample(0.1, "v")]
+    assert sample == [each for each, _ in history.sample(0.1, "kind")]
     assert sum(1 for _ in history) == len(everything)
     store.close()
 
@@ -65,4 +65,14 @@ def test_faults_are_the_last_void_games_and_forfeits_before_a_game(tmp_path: Pat
     store = Store.open_readonly(control.with_suffix(".status"))
     assert [game.result.id for game in store.faults(5, 2)] == ["0_1", "0_3"]
     assert [game.result.id for game in store.faults(5, 9)] == ["0_0", "0_1", "0_3"]
+    store.close()
+
+
+def test_chosen_tickets_are_spread_evenly_and_the_last_is_among_them(tmp_path: Path) -> None:
+    control = write(tmp_path, TUNE)
+    recorded(control, [({"k": i, "g": 0}, won(f"0_{i}")) for i in range(1000)])
+    store = Store.open_readonly(control.with_suffix(".status"))
+    chosen = [ticket["k"] for ticket in store.sample(10)]
+    assert chosen == list(range(99, 1000, 100))
+    assert len(store.sample(5000)) == 1000
     store.close()

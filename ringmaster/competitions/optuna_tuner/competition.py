@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 import msgspec
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
-from ringmaster.competitions.competition import Played, Reaction, TunedOptions
+from ringmaster.competitions.competition import Played, PlayedValue, Reaction, TunedOptions
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.optuna_tuner.estimates import Estimates
 from ringmaster.competitions.optuna_tuner.report import TrialReport
@@ -309,7 +309,7 @@ class OptunaTuner(GameTune):
             attempt,
             (opponent, trial) if seat else (trial, opponent),
             self.settings,
-            ticket,
+            self._binding.with_transformed(ticket, values),
             self.book.pick(ticket["n"]),
             shown[::-1] if seat else shown,
             round=ticket["n"] + 1,
@@ -325,6 +325,11 @@ class OptunaTuner(GameTune):
         """Return the codes of a game's players, the first mover first."""
         other = self._opponent(ticket)
         return (other, own) if ticket["g"] % 2 else (own, other)
+
+    def played_values(self, ticket: Ticket) -> Sequence[PlayedValue]:
+        if is_of_closing_match(ticket):
+            return ()
+        return self._binding.played_values(ticket, self._by_code(ticket["p"]))
 
     def _describe_of_tune(self, ticket: Ticket) -> Played:
         values = self.shown_values(self._by_code(ticket["p"]))

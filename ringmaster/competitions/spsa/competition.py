@@ -464,7 +464,7 @@ class SpsaCompetition(GameTune):
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         share = min(1.0, MOST_DRAWN / max(1, self._state.games))
         if share < 1 and isinstance(history, LongHistory):
-            history = history.sample(share, "v")
+            history = history.sample(share, "kind")
         else:
             share = 1.0
         tune = TuneCharts(

@@ -7,7 +7,7 @@ values may follow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -59,6 +59,7 @@ from ringmaster.competitions.texel.state import (
     limits_of,
     must_remeasure,
     plain,
+    record_played,
     record_positions,
     restart_reasons,
     restarted,
@@ -69,6 +70,7 @@ from ringmaster.competitions.texel.tuning import Tuning, improvement_line
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import Standing
+from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.competitions.tuning.player_tune import PlayerTune
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError, counted
@@ -126,9 +128,7 @@ class TexelCompetition(PlayerTune):
             definition = PlayerDefinition({**definition.values, "depth": 1})
         self._set_player(definition, counted="passes")
         self._learning = LearningSettings.of(values)
-        self._engine = scoring_settings(
-            None if dynamic else definition, values["make_candidate"], values["options"]
-        )
+        self._engine = scoring_settings(None if dynamic else definition, values["options"])
         self._reference = reference
         self._evaluations = Evaluations(values, reference)
         self._file: PositionFile | None = None
@@ -159,7 +159,9 @@ class TexelCompetition(PlayerTune):
         if optimiser.name == "linear" and self.positions_file is not None:
             target = self.positions_file.with_suffix(".features")
             codes = [p.code for p in self.parameters]
-            self.tuning.features = Features(optimiser, codes, target, self._report_progress)
+            self.tuning.features = Features(
+                optimiser, codes, target, self._report_progress, self._state.features
+            )
 
     def _make_optimiser(self, state: TexelState, shards: Shards) -> Optimiser:
         known = {p.code: p for p in self.parameters}
@@ -249,6 +251,7 @@ class TexelCompetition(PlayerTune):
         self._rebuild_tuning()
         if self.tuning.optimiser is None:
             self.tuning.begin()
+        self._record_features()
 
     def _report_progress(self, line: str) -> None:
         self._said.add(line)
@@ -377,6 +380,7 @@ class TexelCompetition(PlayerTune):
             # issued before an edit
             state.stale.append(score_key(ticket["e"], ticket["p"]))
             return Reaction("", log=log)
+        record_played(state, result.facts.get("played", {}))
         reaction = self.tuning.record_loss(ticket["p"], ticket["i"], result.facts.get("loss"))
         return msgspec.structs.replace(reaction, log=log)
 
@@ -396,6 +400,7 @@ class TexelCompetition(PlayerTune):
                 self.place_of(self.values["player"]),
             )
         self._state = restored
+        self._edited_functions()
         self._rebuild_tuning()
         # later results need the optimiser only if the settings are the same
         if restored.train and plain(self._learning) == plain(restored.learning):
@@ -408,9 +413,10 @@ class TexelCompetition(PlayerTune):
             for ticket in outstanding:
                 if not is_of_closing_match(ticket):
                     self._register_of_tune(ticket)
-        self._adopt_reference()
+        edited = self._edited_functions()
+        self._adopt_reference("reference" in edited)
         digest = (state.digest, "" if self._file is None else digest_of(self._file, state))
-        reasons = restart_reasons(state.learning, self._learning, digest)
+        reasons = restart_reasons(state.learning, self._learning, digest, edited)
         limits = limits_of(self.values)
         if not reasons and state.done and plain(limits) != plain(state.limits):
             reasons = [
@@ -419,7 +425,7 @@ class TexelCompetition(PlayerTune):
         state.limits = limits
         lines: list[str] = []
         if reasons:
-            lines = self._restart(reasons, digest)
+            lines = self._restart(reasons, digest, edited)
         elif plain(state.engine) != plain(self._engine):
             state.engine, state.facts, state.probe_due = self._engine, None, True
         elif state.in_flight != self.values["in_flight"] and state.facts is not None:
@@ -432,7 +438,32 @@ class TexelCompetition(PlayerTune):
                 self.tuning.change_sweep()
         if self._file is not None and not reasons:
             record_positions(self._file, self._state)
+        self._record_features()
         return lines
+
+    def _edited_functions(self) -> set[str]:
+        """Return the settings whose functions give other results than those recorded.
+
+        Raises StateRefused for a function that fails, and for another make_candidate.
+        """
+
+        def player(values: ValuesByCode) -> Player:
+            return self._binding.player("", self._played(values))
+
+        differing = contradictions(self._evaluations.played_values(self._state.played, player))
+        made = ("make_candidate",)
+        if made in differing:
+            raise StateRefused(f"{differing[made]}; put it back, or use reset", made)
+        edited = {str(path[0]) for path in differing}
+        features, recorded = self.tuning.features, self._state.features
+        if features is not None and recorded and features.version not in ("", recorded):
+            edited.add("optimiser")
+        return edited
+
+    def _record_features(self) -> None:
+        features = self.tuning.features
+        if features is not None and features.version:
+            self._state.features = features.version
 
     def _swept(self) -> list[dict[str, Any]] | None:
         """Return the targets of the sweep as JSON data, None without a sweep."""
@@ -441,30 +472,44 @@ class TexelCompetition(PlayerTune):
             return None
         return [canonical(target) for target in sweep.targets(self.values["target"])]
 
-    def _adopt_reference(self) -> None:
-        """Forget the scores of a replaced or changed reference engine."""
+    def _adopt_reference(self, is_edited: bool) -> None:
+        """Forget the scores of a replaced or changed reference engine.
+
+        is_edited  whether the function of its score gives other results
+        """
         state, reference = self._state, self._reference
         settings = None if reference is None else reference.scoring_settings
-        if plain(state.reference) == plain(settings):
+        if plain(state.reference) == plain(settings) and not is_edited:
             return
+        state.played.pop("reference", None)
         state.filters.pop(str(state.reference_pass), None)
         state.stale.append(score_key(state.beginning, state.reference_pass))
         state.reference, state.comparison = settings, None
         state.reference_pass -= 1
 
-    def _restart(self, reasons: list[str], digest: tuple[str, str]) -> list[str]:
+    def _restart(
+        self, reasons: list[str], digest: tuple[str, str], edited: Collection[str]
+    ) -> list[str]:
         state, why = self._state, "; ".join(reasons)
         where = (
             f"after {counted(state.passes, 'pass')}" if state.passes else "before the first pass"
         )
-        remeasure = must_remeasure(state.learning, self._learning, digest)
-        self._state = restarted(state, self._learning, self.parameters, why, remeasure=remeasure)
+        remeasure = must_remeasure(state.learning, self._learning, digest, edited)
+        self._state = restarted(
+            state,
+            self._learning,
+            self.parameters,
+            why,
+            remeasure=remeasure,
+            features=str(state.beginning + 1) if "optimiser" in edited else state.features,
+        )
         self._state.engine = self._engine
         if self._file is not None:
             record_positions(self._file, self._state)
         self._rebuild_tuning()
         if self._state.train:
             self.tuning.begin()
+        self._record_features()
         values = ", ".join(f"{code} {value:.6g}" for code, value in self._state.values.items())
         kept = "" if remeasure or state.labelling is None else "; the win-rate scale stays"
         return [

@@ -6,26 +6,31 @@ A recorded result has the loss of its shard, so its reader needs no positions.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
 
-from ringmaster.competitions.competition import Reaction
+from ringmaster.competitions.competition import PlayedValue, Reaction
 from ringmaster.competitions.result_lines import count_void, void_rule
 from ringmaster.competitions.texel.labels import decode_scores
-from ringmaster.competitions.texel.methods import feature_request
+from ringmaster.competitions.texel.methods import feature_request, from_answers
 from ringmaster.competitions.texel.reference import Reference
 from ringmaster.competitions.texel.score_setting import EVAL, ScoreFunction, Scoring, scores_of
 from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
+    MOST_PLAYED,
     STATIC,
     TexelState,
     is_reference,
     score_key,
+    scoring_player,
 )
 from ringmaster.competitions.texel.tuning import Tuning
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.errors import SettingError, StateRefused, shown
+from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import Apply, EvaluationJob, Probe, ScoreKind, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
@@ -168,6 +173,22 @@ def as_void(result: EvaluationResult, reason: str, detail: str) -> EvaluationRes
     )
 
 
+def result_of(function: Callable[..., Any], arguments: Sequence[Any], name: str) -> Any:
+    """Return the result of a function of the setting `name`, in canonical form.
+
+    Raises SettingError if the function fails.
+    """
+    try:
+        return canonical(function(*arguments))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also SystemExit
+        words = ", ".join(map(shown, arguments))
+        raise SettingError(
+            (name,), f"called with ({words}), it raised {type(error).__name__}: {error}"
+        ) from error
+
+
 class Evaluations:
     """Makes jobs from the settings of a texel competition, and completes their results."""
 
@@ -268,7 +289,8 @@ class Evaluations:
         if number == FEATURES:
             assert tuning.features is not None
             tuning.features.put(task.shard, places, result.answers or ())
-            return msgspec.structs.replace(result, **own, scores=None, answers=None)
+            facts = self._facts(task, result, tuning, None)
+            return msgspec.structs.replace(result, **own, scores=None, answers=None, facts=facts)
         data = result.scores or b""
         function = self._function(number)
         if function is not None:
@@ -294,5 +316,81 @@ class Evaluations:
             **own,
             scores=data if open_pass is None or open_pass.keep else None,
             answers=None,
-            facts={} if loss is None else {"loss": loss},
+            facts=self._facts(task, result, tuning, loss),
         )
+
+    def _facts(
+        self, task: EvaluationJob, result: EvaluationResult, tuning: Tuning, loss: float | None
+    ) -> dict[str, Any]:
+        """Return the loss of a shard, and results of the control file's functions.
+
+        The functions' results for the first position are recorded in passes that score all
+        positions, and the player of make_candidate in passes 0, 1, 2, 4, 8, …
+        """
+        number, shard = task.ticket["p"], task.shard
+        facts: dict[str, Any] = {} if loss is None else {"loss": loss}
+        played: dict[str, list[Any]] = {}
+        assert tuning.positions is not None
+        every = tuning.shards.total // MOST_PLAYED + 1
+        if number <= 0 and shard % every == 0:
+            functions = self._functions()
+            if number == FEATURES:
+                names = ["optimiser"]
+            elif is_reference(number):
+                names = ["reference"]
+            else:
+                names = ["score", "target"] if number == 0 else []
+            answer = (result.answers or ("",))[0]
+            for name in names:
+                function = functions[name]
+                arguments: Sequence[Any] = (answer, tuning.positions.text(shard, 0))
+                if name == "target":
+                    arguments = tuning.positions.blended(shard)
+                if function is not None:
+                    played[name] = [arguments, result_of(function, arguments, name)]
+        is_recorded = number >= 0 and number & (number - 1) == 0 and task.ticket["i"] == 0
+        if is_recorded and self._values["make_candidate"] is not None:
+            played["make_candidate"] = [tuning.values(number), scoring_player(task.player)]
+        return {**facts, "played": played} if played else facts
+
+    def played_values(
+        self, played: Mapping[str, list[list[Any]]], player: Callable[[ValuesByCode], Player]
+    ) -> list[PlayedValue]:
+        """Return recorded results of the functions; a call raises StateRefused if it fails.
+
+        player  returns the player with some values of the parameters
+        """
+
+        def make(values: ValuesByCode) -> dict[str, Any]:
+            return scoring_player(player(values))
+
+        def call(function: Callable[..., Any], arguments: Sequence[Any], name: str) -> Any:
+            try:
+                return result_of(function, arguments, name)
+            except SettingError as error:
+                refusal = f"{error.message}; put it back, or use reset"
+                raise StateRefused(refusal, error.path) from None
+
+        of_players = []
+        if self._values["make_candidate"] is not None:
+            of_players = [
+                PlayedValue(("make_candidate",), repr(values), result, partial(make, values))
+                for values, result in played.get("make_candidate", ())
+            ]
+        return of_players + [
+            PlayedValue((name,), tuple(arguments), result, partial(call, function, arguments, name))
+            for name, function in self._functions().items()
+            if function is not None
+            for arguments, result in played.get(name, ())
+        ]
+
+    def _functions(self) -> dict[str, Callable[..., Any] | None]:
+        """Return the control file's functions of scores, labels and features by setting."""
+        features = self._values["optimiser"].arguments.get("features")
+        reference = self._reference
+        return {
+            "score": self._scoring.function,
+            "reference": None if reference is None else reference.scoring.function,
+            "target": self._values["target"].function,
+            "optimiser": features if from_answers(features) else None,
+        }

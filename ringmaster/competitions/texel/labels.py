@@ -26,7 +26,7 @@ from ringmaster.tuners.texel.loss import (
     sigmoid,
 )
 from ringmaster.tuners.texel.optimiser import Block, Split
-from ringmaster.tuners.texel.targets import Entropies, Mixture, Target
+from ringmaster.tuners.texel.targets import Entropies, Mixture, Target, known_arguments
 
 #: Positions of a shard: normal, least, most.
 SIZE, LEAST, MOST = 2_500, 200, 10_000
@@ -156,6 +156,12 @@ class ShardedPositions:
         places = self.shards.positions(shard)
         texts = self.file.texts(places.start, places.stop, places.step)
         return [text.decode("ascii", "replace") for text in texts]
+
+    def blended(self, shard: int) -> tuple[float | int | None, ...]:
+        """Return the arguments of a function of the target for the first position of a shard."""
+        columns = (self.column(name, shard) for name in ("teacher", "ply", "progress"))
+        score, ply, progress = (column[:1].tolist()[0] for column in columns)
+        return known_arguments(score, ply, progress)
 
     def mixture(self, shard: int, teacher_scale: float | None) -> Mixture:
         """Return the targets of a shard.  Raises SettingError if a user's function fails."""

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.setting_types import Choice
+from ringmaster.competitions.tuning.function_probes import spread
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.errors import DatasetError, SettingError
 from ringmaster.model.canonical import canonical
@@ -329,6 +330,7 @@ class Features:
     settings  of the optimiser, with the argument `features`
     codes     of all parameters, including frozen ones
     target    path of the features' files
+    version   of a function of the engine's answer; that of another function is computed
     Raises SettingError without a source of features.
     """
 
@@ -338,6 +340,7 @@ class Features:
         codes: Sequence[str],
         target: Path,
         say: Callable[[str], None],
+        version: str,
     ) -> None:
         arguments = settings.arguments
         self._source = arguments["features"]
@@ -345,8 +348,7 @@ class Features:
         self._say = say
         self._phase = bool(arguments.get("tapered"))
         self._names = features_of(list(codes), self._phase)
-        text = json.dumps(canonical(self._source), sort_keys=True)
-        self._version = hashlib.sha256(text.encode()).hexdigest()
+        self.version = version
         usual = "ignore" if callable(self._source) else "refuse"
         self._unnamed: Any = arguments.get("unnamed", usual)
         self._pieces: Any = None
@@ -357,6 +359,7 @@ class Features:
 
         try:
             if not from_answers(self._source):
+                self.version = self._digest(file) if callable(self._source) else ""
                 return feature_set.build_features(
                     self._source,
                     file,
@@ -365,7 +368,7 @@ class Features:
                     self._say,
                     phase=self._phase,
                     unnamed=self._unnamed,
-                    version=self._version if callable(self._source) else "",
+                    version=self.version,
                 )
             self._pieces = feature_set.FeatureShards(
                 self._source,
@@ -374,12 +377,26 @@ class Features:
                 self._target,
                 phase=self._phase,
                 unnamed=self._unnamed,
-                version=self._version,
+                version=self.version,
             )
             kept: FeatureFile | None = self._pieces.existing()
             return kept
         except DatasetError as error:
             raise SettingError(_PLACE, str(error)) from None
+
+    def _digest(self, file: PositionFile) -> str:
+        """Return a digest of the function's results for some positions.
+
+        A function that fails has none; the error is reported when all positions are read.
+        """
+        texts = [file.text(place).decode(errors="replace") for place in spread(len(file), 1000)]
+        try:
+            results = [canonical(self._source(text)) for text in texts]
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # also SystemExit
+            return ""
+        return hashlib.sha256(json.dumps(results, sort_keys=True).encode()).hexdigest()
 
     def put(self, shard: int, rows: range, answers: Sequence[str]) -> None:
         """Record the engine's answers for a shard.  Raises SettingError."""

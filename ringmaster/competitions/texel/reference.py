@@ -80,7 +80,7 @@ class Reference(msgspec.Struct, frozen=True):
         except SettingError as error:
             raise SettingError(("reference",), error.message, error.expected) from None
         own_settings = {
-            "engine": scoring_settings(definition, None),
+            "engine": scoring_settings(definition),
             "score": plain(canonical(scoring)),
         }
         return cls(player, scoring, own_settings)

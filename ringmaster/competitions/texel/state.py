@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -20,6 +20,7 @@ from ringmaster.competitions.result_lines import VoidKinds
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.model.canonical import canonical
 from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.players import Player
 from ringmaster.positions import PositionFile
 
 #: Settings that define scores and labels.
@@ -204,6 +205,9 @@ class TexelState(msgspec.Struct):
     reference  settings of the reference engine on which its scores depend
     reference_pass  number of its pass
     sweep      targets of the sweep as JSON data
+    played     arguments and results of the control file's functions by setting, some of those
+               since the restart
+    features   version of the function of the features
     comparison  comparison with the reference, None while unknown
     kept       passes whose scores are stored
     stale      keys of scores that are no longer needed
@@ -254,6 +258,8 @@ class TexelState(msgspec.Struct):
     void: int = 0
     void_excess: int = 0
     matches: list[dict[str, Any]] = []
+    played: dict[str, list[list[Any]]] = {}
+    features: str = ""
     void_kinds: VoidKinds = {}
 
     @property
@@ -291,18 +297,27 @@ _SCORING_ARGUMENTS = ("command", "environ", "options", "protocol", "startup_gtp_
 
 
 def scoring_settings(
-    definition: PlayerDefinition | None, make: Any, options: Mapping[str, Any] | None = None
+    definition: PlayerDefinition | None, options: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Return the settings of a player on which scores depend.
 
     The competition's folder may move, and limits of moves may change.
 
-    options  of all players; a `definition` has them already
+    definition  None for players of make_candidate, which are compared by `scoring_player`
+    options     of all players; a `definition` has them already
     """
-    if definition is None or make is not None:
-        made = {"make_candidate": plain(canonical(make))}
-        return {**made, "options": plain(canonical(options))} if options else made
-    settings = {name: plain(canonical(definition.values[name])) for name in _SCORING_ARGUMENTS}
+    if definition is None:
+        return {"options": plain(canonical(options))}
+    return _scoring(definition.values)
+
+
+def scoring_player(player: Player) -> dict[str, Any]:
+    """Return the properties of a made player on which scores depend."""
+    return _scoring(msgspec.structs.asdict(player))
+
+
+def _scoring(values: Mapping[str, Any]) -> dict[str, Any]:
+    settings = {name: plain(canonical(values[name])) for name in _SCORING_ARGUMENTS}
     command = list(settings["command"])
     # sys.executable has many names (python, python3, …), depending on the call of ringmaster
     own = command[0] == sys.executable
@@ -310,18 +325,37 @@ def scoring_settings(
     return {**settings, "command": command}
 
 
+#: Results of one function that a state has.
+MOST_PLAYED = 50
+
+
+def record_played(state: TexelState, played: Mapping[str, list[Any]]) -> None:
+    """Record arguments and results of functions, by setting."""
+    for name, result in played.items():
+        results = state.played.setdefault(name, [])
+        if len(results) < MOST_PLAYED:
+            results.append(result)
+
+
+def _changed(
+    names: Sequence[str], was: LearningSettings, now: LearningSettings, edited: Collection[str]
+) -> list[str]:
+    return [
+        name
+        for name in names
+        if name in edited or plain(was.settings.get(name)) != plain(now.settings.get(name))
+    ]
+
+
 def restart_reasons(
-    was: LearningSettings, now: LearningSettings, digest: tuple[str, str]
+    was: LearningSettings, now: LearningSettings, digest: tuple[str, str], edited: Collection[str]
 ) -> list[str]:
     """Return reasons of an edit to restart the optimiser, a few words each.
 
     digest  of the positions, before and now; "" if unknown
+    edited  settings whose functions give other results
     """
-    reasons = [
-        f"{name} changed"
-        for name in LEARNING
-        if plain(was.settings.get(name)) != plain(now.settings.get(name))
-    ]
+    reasons = [f"{name} changed" for name in _changed(LEARNING, was, now, edited)]
     if not reasons and all(digest) and digest[0] != digest[1]:
         reasons.append("the positions changed")
     before, after = ({p.code: p for p in learning.parameters} for learning in (was, now))
@@ -363,11 +397,13 @@ def restarted(
     why: str,
     *,
     remeasure: bool,
+    features: str,
 ) -> TexelState:
     """Return the state after a restart of the optimiser from the best values so far.
 
     why        the edit, in a few words
     remeasure  whether scales and labels must be computed again
+    features   version of the function of the features
     """
     best: ValuesByCode = {**state.left, **state.values, **state.best_values}
     known = {p.code: p for p in learning.parameters}
@@ -407,15 +443,20 @@ def restarted(
         calibration={},
         comparison=None,
         earlier=earlier,
+        # features that stay are not computed again
+        played={
+            k: v for k, v in state.played.items() if (k, features) == ("optimiser", state.features)
+        },
+        features=features,
     )
 
 
-def must_remeasure(was: LearningSettings, now: LearningSettings, digest: tuple[str, str]) -> bool:
+def must_remeasure(
+    was: LearningSettings, now: LearningSettings, digest: tuple[str, str], edited: Collection[str]
+) -> bool:
     """Whether scales must be fitted again."""
-    changed = any(
-        plain(was.settings.get(name)) != plain(now.settings.get(name)) for name in MEASURING
-    )
-    return changed or (all(digest) and digest[0] != digest[1])
+    is_changed = bool(_changed(MEASURING, was, now, edited))
+    return is_changed or (all(digest) and digest[0] != digest[1])
 
 
 def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 import msgspec
@@ -17,7 +17,7 @@ from ringmaster.competitions.common_settings import (
     find_player,
     noting,
 )
-from ringmaster.competitions.competition import Competition, Played, TunedOptions
+from ringmaster.competitions.competition import Competition, Played, PlayedValue, TunedOptions
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
 from ringmaster.competitions.result_lines import (
@@ -33,13 +33,13 @@ from ringmaster.competitions.tournaments.matchup_report import describe_settings
 from ringmaster.competitions.tuning.function_probes import (
     call,
     combinations,
-    contradiction,
     fill,
     player_made_by,
 )
 from ringmaster.competitions.tuning.parameter_binding import tuned_options
 from ringmaster.competitions.tuning.parameter_settings import duplicates
 from ringmaster.errors import SettingError, SettingErrors, counted, shown
+from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.randomness import COLOUR_STREAM, words
@@ -54,7 +54,6 @@ from ringmaster.model.settings import (
     Setting,
     SettingPath,
     String,
-    canonical,
 )
 
 #: Longest text of parameters in a verdict.
@@ -303,27 +302,18 @@ class CandidateTuner(Competition):
     def _point(self, ticket: Ticket) -> Sequence[float]:
         """Return the optimiser parameters of a ticket's candidate."""
 
-    def contradictions(
-        self, state: Mapping[str, Any], tickets: Iterable[Ticket]
-    ) -> dict[SettingPath, str]:
-        if state["codes"] != [p.code for p in self.parameters]:
-            return {}
-        reasons: dict[SettingPath, str] = {}
-        compared: set[tuple[int, float]] = set()
-        paths: list[SettingPath] = [
-            ("parameters", i, p.function_name) for i, p in enumerate(self.parameters)
+    def played_values(self, ticket: Ticket) -> Sequence[PlayedValue]:
+        return [
+            PlayedValue(
+                ("parameters", i, parameter.function_name),
+                argument,
+                value,
+                functools.partial(self._engine_value, i, argument),
+            )
+            for i, (parameter, argument, value) in enumerate(
+                zip(self.parameters, self._point(ticket), ticket["v"], strict=True)
+            )
         ]
-        for ticket in tickets:
-            played: Sequence[Any] = ticket["v"]
-            for i, value in enumerate(self._point(ticket)):
-                if (i, value) in compared or paths[i] in reasons:
-                    continue
-                engine_value = functools.partial(self._engine_value, i)
-                reason = contradiction(value, played[i], engine_value)
-                if reason:
-                    reasons[paths[i]] = reason
-                compared.add((i, value))
-        return reasons
 
     def _format(self, index: int) -> str:
         parameter: CandidateParameter = self.parameters[index]

@@ -167,7 +167,6 @@ class CeTuner(CandidateTuner):
             variances=[p.initial_variance for p in self.parameters],
         )
         self._samples: list[tuple[float, ...]] = []
-        #: Number of counted results since the competition was loaded.
         self._begin_generation()
         means = self.engine_values(self._distribution.means)
         self._specimen = self.candidate("candidate", means)

@@ -11,7 +11,11 @@ from ringmaster.competitions.ending import ending_setting
 from ringmaster.competitions.tuning.candidates import CANDIDATE_SETTINGS, TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
 from ringmaster.competitions.tuning.opponents import Opponents
-from ringmaster.competitions.tuning.parameter_settings import BINDING, BOUNDS, checked_parameter
+from ringmaster.competitions.tuning.parameter_settings import (
+    BOUNDS,
+    PLAYED_BINDING,
+    checked_parameter,
+)
 from ringmaster.errors import SettingError
 from ringmaster.model.parameters import CLOP_TYPES, ClopParameter, middle
 from ringmaster.model.settings import (
@@ -77,7 +81,7 @@ PARAMETER = CallOf(
             "LinearParameter",
         ),
         _START,
-        *(s for s in BINDING if s.name != "integer"),
+        *(s for s in PLAYED_BINDING if s.name != "integer"),
     ),
     _build_parameter,
     positional=("code", "type", "min", "max"),

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
-from ringmaster.competitions.competition import Played, Reaction, TunedOptions
+from ringmaster.competitions.competition import Played, PlayedValue, Reaction, TunedOptions
 from ringmaster.competitions.ending import endless_warning, is_endless, limit_of
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.result_lines import (
@@ -299,7 +299,7 @@ class ClopTuner(GameTune):
             attempt,
             (candidate, opponent) if seat == 0 else (opponent, candidate),
             self.settings,
-            ticket,
+            self._binding.with_transformed(ticket, values),
             self.book.pick(opening),
             (values, {}) if seat == 0 else ({}, values),
             round=opening + 1,
@@ -309,6 +309,11 @@ class ClopTuner(GameTune):
         """Return the codes of a game's players, first mover first."""
         opponent: str = ticket["r"]
         return (candidate, opponent) if ticket["s"] == 0 else (opponent, candidate)
+
+    def played_values(self, ticket: Ticket) -> Sequence[PlayedValue]:
+        if is_of_closing_match(ticket):
+            return ()
+        return self._binding.played_values(ticket, self._sampled(ticket))
 
     def _describe_of_tune(self, ticket: Ticket) -> Played:
         values = self._sampled(ticket)

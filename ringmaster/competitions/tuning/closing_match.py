@@ -39,7 +39,7 @@ from ringmaster.competitions.tuning.closing_match_settings import (
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.competitions.verdicts import MatchResult
 from ringmaster.errors import SettingError, UsageError
-from ringmaster.model.jobs import CheckJob, Opening, Ticket
+from ringmaster.model.jobs import CLOSING, CheckJob, Opening, Ticket
 from ringmaster.model.players import Player
 from ringmaster.model.report import Table, Text
 from ringmaster.model.results import GameResult
@@ -276,7 +276,7 @@ class ClosingMatches:
         if not series.wants_more():
             return None
         number, game = len(self.matches), match.tally.next
-        return f"{match_id(number)}_{game:04d}", {"v": number, "g": game}
+        return f"{match_id(number)}_{game:04d}", {"kind": CLOSING, "v": number, "g": game}
 
     def count(self, ticket: Ticket, standing: Standing) -> None:
         """Register an issued ticket; idempotent."""

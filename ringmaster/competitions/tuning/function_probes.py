@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ringmaster.competitions.common_settings import PlayerDefinition
+from ringmaster.competitions.competition import PlayedValue
 from ringmaster.errors import SettingError, shown
+from ringmaster.model.canonical import canonical
 from ringmaster.model.players import Player
-from ringmaster.model.settings import SettingPath, canonical
+from ringmaster.model.settings import SettingPath
 
 #: Most players built by probes of make_candidate, which may be slow or write files.
 MOST_PLAYERS = 64
@@ -60,20 +62,38 @@ def same_value(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def contradiction(argument: float, played: Any, value: Callable[[float], Any]) -> str:
-    """Return the reason why a function contradicts a played value, else "".
+def contradictions(
+    played: Iterable[PlayedValue], *, failures: bool = True
+) -> dict[SettingPath, str]:
+    """Return, by setting, how its function contradicts the first value that differs.
 
-    played  in canonical form
-    value   calls the function; raises SettingError
+    failures  whether a function that fails contradicts
     """
-    try:
-        now = canonical(value(argument))
-    except SettingError as error:
-        return f"for {argument!r} it gave {shown(played)} in games already played; now {error}"
-    if same_value(played, now):
-        return ""
-    before = f"for {argument!r} it gave {shown(played)} in games already played"
-    return f"{before}, and gives {shown(now)} now"
+    reasons: dict[SettingPath, str] = {}
+    compared: set[tuple[SettingPath, Hashable]] = set()
+    for one in played:
+        if one.path in reasons or (one.path, one.argument) in compared:
+            continue
+        compared.add((one.path, one.argument))
+        before = one.value
+        try:
+            now = canonical(one.call())
+        except SettingError as error:
+            if not failures:
+                continue
+            gave = f"for {shown(one.argument)} it gave {shown(before)} in results so far"
+            reasons[one.path] = f"{gave}; now {error}"
+            continue
+        if same_value(before, now):
+            continue
+        if isinstance(before, dict) and isinstance(now, dict):
+            keys = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+            before, now = ({k: v[k] for k in keys if k in v} for v in (before, now))
+        reasons[one.path] = (
+            f"for {shown(one.argument)} it gave {shown(before)} in results so far, "
+            f"and gives {shown(now)} now"
+        )
+    return reasons
 
 
 def spread(size: int, most: int) -> list[int]:

@@ -32,10 +32,11 @@ from ringmaster.competitions.tuning.candidates import (
     CandidateTuner,
     Values,
 )
-from ringmaster.competitions.tuning.function_probes import same_value, spread
+from ringmaster.competitions.tuning.function_probes import spread
 from ringmaster.competitions.tuning.parameter_settings import SCALE
 from ringmaster.competitions.verdicts import games_of
 from ringmaster.errors import SettingError, StateRefused, StoreError, counted
+from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.parameters import Explicit
 from ringmaster.model.players import Player
@@ -49,8 +50,6 @@ from ringmaster.model.settings import (
     ListOf,
     Maybe,
     Setting,
-    SettingPath,
-    canonical,
 )
 from ringmaster.stats.elo import share_interval, wilson
 from ringmaster.tuners.ucb import Node, Path, Ucb
@@ -109,13 +108,11 @@ class State(CandidateState, kw_only=True):
     """The state of the tuner.
 
     splits    of the parameters
-    samples   by parameter: engine parameters of the first generation
     next      number of the next game; void games use up their numbers
     results   the candidates' wins, draws, losses, unknown results
     """
 
     splits: list[int]
-    samples: list[list[Any]]
     tree: dict[str, Any] = msgspec.field(default_factory=dict)
     next: int = 0
     results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0, 0])
@@ -202,17 +199,15 @@ class McTuner(CandidateTuner):
         self._state = State(
             codes=[p.code for p in self.parameters],
             splits=splits,
-            samples=[[canonical(v) for v in row] for row in self._samples],
         )
         self._alike = [
             p.code
-            for p, row in zip(self.parameters, self._state.samples, strict=True)
-            if len({msgspec.json.encode(v) for v in row}) < len(row)
+            for p, row in zip(self.parameters, self._samples, strict=True)
+            if len({msgspec.json.encode(canonical(value)) for value in row}) < len(row)
         ]
         self._player = functools.lru_cache(CACHED_PLAYERS)(self._new_player)
         #: Nodes of the games in progress, by number.
         self._flying: dict[int, Path] = {}
-        #: Number of results since the competition was loaded.
         self._specimen = self.candidate("candidate", self._shown((0,))[0])
 
     def _sample(self, index: int) -> float:
@@ -249,13 +244,6 @@ class McTuner(CandidateTuner):
 
     def _point(self, ticket: Ticket) -> Sequence[float]:
         return self.tree.centre(tuple(ticket["p"]))
-
-    def contradictions(
-        self, state: Mapping[str, Any], tickets: Iterable[Ticket]
-    ) -> dict[SettingPath, str]:
-        if state["splits"] != self._state.splits:
-            return {}
-        return super().contradictions(state, tickets)
 
     def _shown(self, path: Path) -> tuple[Values, str]:
         """Return a node's engine parameters, with `Failed` for failing scales, and their text."""
@@ -422,16 +410,7 @@ class McTuner(CandidateTuner):
             self.tree.restore(restored.tree)
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(f"the tree in the status file cannot be read: {error}") from error
-        played = (child for child, games in enumerate(self.tree.root.games) if games)
-        for child in played:
-            for i, place in enumerate(self.tree.coordinates(child)):
-                if not same_value(restored.samples[i][place], present.samples[i][place]):
-                    raise StateRefused(
-                        f"the scale of parameter {present.codes[i]!r} gives other values than "
-                        "those that were played; put it back, or use reset",
-                        ("parameters", i, "scale"),
-                    )
-        self._state = msgspec.structs.replace(restored, samples=present.samples)
+        self._state = restored
         self._flying.clear()
 
     # reports

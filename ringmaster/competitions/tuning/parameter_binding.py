@@ -6,6 +6,7 @@ before the first game, and compared with values played in earlier runs.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.common_settings import PlayerDefinition, noting
-from ringmaster.competitions.competition import TunedOptions
+from ringmaster.competitions.competition import PlayedValue, TunedOptions
 from ringmaster.competitions.tuning.function_probes import (
     call,
     combinations,
@@ -23,8 +24,10 @@ from ringmaster.competitions.tuning.function_probes import (
     spread,
 )
 from ringmaster.competitions.tuning.parameter_settings import BINDINGS, ValuesByCode
+from ringmaster.competitions.tuning.searched_parameter import Choices
 from ringmaster.errors import SettingError, SettingErrors, is_text, shown
-from ringmaster.model.jobs import OptionChange
+from ringmaster.model.canonical import canonical
+from ringmaster.model.jobs import OptionChange, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import OptionValue, Player
 from ringmaster.model.settings import Context, Scalar
@@ -151,6 +154,37 @@ class ParameterBinding:
                 problem.expected,
             )
         return interpreted
+
+    def with_transformed(self, ticket: Ticket, values: ValuesByCode) -> Ticket:
+        """Return a ticket with the results of the transforms, for `played_values`.
+
+        Raises SettingError.
+        """
+        results = {
+            p.code: (values[p.code], canonical(self._transformed(i, values[p.code])))
+            for i, p in self._used
+            if self._has_function(p) and p.code in values
+        }
+        return {**ticket, "v": results} if results else ticket
+
+    def played_values(self, ticket: Ticket, values: ValuesByCode) -> list[PlayedValue]:
+        """Return the results of transforms in a played game, for `Competition.played_values`.
+
+        values  of the parameters; those without a result had no transform
+        """
+        results = ticket.get("v", {})
+        played = []
+        for i, p in self._used:
+            if p.code in results or (self._has_function(p) and p.code in values):
+                value, result = results.get(p.code) or (values[p.code], values[p.code])
+                call = functools.partial(self._transformed, i, value)
+                played.append(PlayedValue(("parameters", i, "transform"), value, result, call))
+        return played
+
+    @staticmethod
+    def _has_function(parameter: TunedParameter) -> bool:
+        transform = parameter.transform
+        return transform is not None and not isinstance(transform, Choices)
 
     def _clashes(self) -> list[SettingError]:
         """Return errors for wrong and conflicting bindings."""

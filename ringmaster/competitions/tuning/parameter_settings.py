@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+import msgspec
+
 from ringmaster.errors import SettingError, shown
 from ringmaster.model.parameters import Explicit, Linear, Log, TunedParameter
 from ringmaster.model.settings import (
@@ -136,6 +138,11 @@ BINDING: tuple[Setting, ...] = (
         None,
     ),
     Setting("frozen", Boolean(), "Do not tune it.", False),
+)
+
+#: The same, for types that cannot go on with other engine values than those played.
+PLAYED_BINDING: tuple[Setting, ...] = tuple(
+    msgspec.structs.replace(s, change="played") if s.name == "transform" else s for s in BINDING
 )
 
 #: The rest of its row in a parameter file.

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.tuning.parameter_settings import (
-    BINDING,
+    PLAYED_BINDING,
     build_parameter,
     duplicates,
 )
@@ -261,7 +261,7 @@ PARAMETER = CallOf(
             "stays at the engine's default, and make_candidate gets None.",
             None,
         ),
-        *BINDING,
+        *PLAYED_BINDING,
     ),
     _build,
     positional=("code", "start", "min", "max"),

@@ -40,6 +40,17 @@ SIGMA_PER_SCALE = math.log(ONE_DEVIATION / (1 - ONE_DEVIATION))
 LIMIT_PER_SCALE = math.log(0.6 / 0.4)
 
 
+def known_arguments(
+    score: float, ply: int, progress: float
+) -> tuple[float | None, int | None, float | None]:
+    """Return the arguments of a `Blending` function; unknown ones are NaN, 0 and NaN."""
+    return (
+        None if math.isnan(score) else score,
+        ply or None,
+        None if math.isnan(progress) else progress,
+    )
+
+
 class Mixture(NamedTuple):
     """Targets of positions, (n,) each.
 
@@ -153,11 +164,7 @@ class Target(msgspec.Struct, frozen=True):
         lambdas = np.empty(len(teacher))
         rows = zip(teacher.tolist(), ply.tolist(), progress.tolist(), strict=True)
         for i, (score, at, share) in enumerate(rows):
-            known = (
-                None if score != score else score,
-                at or None,
-                None if share != share else share,
-            )
+            known = known_arguments(score, at, share)
             try:
                 value = float(self.function(*known))
             except KeyboardInterrupt:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from ringmaster.competitions.texel.state import score_key
 from ringmaster.errors import StateRefused
 from tests.competitions.settings_of import call, uci
 from tests.competitions.texel.simulated import (
+    CODES,
     Runs,
     engine,
+    features,
     folder_fixture,  # noqa: F401 - a fixture
     parameter,
     probed,
@@ -253,3 +256,79 @@ def test_tune_with_edits_at_any_instant_ends(folder: Path, workers: int) -> None
         filters = {score_key(state.beginning, int(number)) for number in state.filters}
         kept = scored_passes(event.runs.store)
         assert wanted <= kept <= wanted | filters
+
+
+def score(answer: str, position: str) -> float:
+    """Return the score of the side to move from an answer of the simulated engine."""
+    return float(answer.split()[1])
+
+
+def features_of_answer(answer: str, position: str) -> dict[str, float]:
+    return features_of_position(position)
+
+
+def features_of_position(position: str) -> dict[str, float]:
+    return dict(zip(CODES, features(480)[int(position.split()[0])].tolist(), strict=True))
+
+
+def linear(function: Callable[..., Any]) -> Any:
+    return call("Linear", features=function, check=False)
+
+
+FUNCTIONS: list[Any] = [
+    ({"score": score}, {"score": lambda a, p: float(a[6:])}, {"score": lambda a, p: 0.5}, "score"),
+    (
+        {"target": call("Blend", lambda score, ply, progress: 0.5)},
+        {"target": call("Blend", lambda score, ply, progress: 1 / 2)},
+        {"target": call("Blend", lambda score, ply, progress: progress)},
+        "target",
+    ),
+    (
+        {"optimiser": linear(features_of_answer)},
+        {"optimiser": linear(lambda answer, position: features_of_position(position))},
+        {"optimiser": linear(lambda answer, position: dict.fromkeys(CODES, 1.0))},
+        "optimiser",
+    ),
+    (
+        {"optimiser": linear(features_of_position)},
+        {"optimiser": linear(lambda position: features_of_position(position))},
+        {"optimiser": linear(lambda position: dict.fromkeys(CODES, float(len(position))))},
+        "optimiser",
+    ),
+]
+
+
+@pytest.mark.parametrize(("first", "equal", "other", "setting"), FUNCTIONS)
+def test_function_with_other_results_restarts_the_tune_and_an_equal_one_does_not(
+    folder: Path, first: Any, equal: Any, other: Any, setting: str
+) -> None:
+    event = Edited(folder, **first)
+    # the extra pass of features comes first
+    for _ in range(5):
+        event.runs.step()
+    assert event.edit(**equal) == []
+    event.runs.step()
+    lines = event.edit(**other)
+    assert lines[0].endswith(f": {setting} changed")
+    assert event.edit(**other) == []
+
+
+def test_function_that_fails_is_refused_by_its_error(folder: Path) -> None:
+    event = Edited(folder, score=score)
+    for _ in range(9):
+        event.runs.step()
+    with pytest.raises(StateRefused, match="ZeroDivisionError"):
+        event.edit(score=lambda answer, position: 1 / 0)
+
+
+def test_other_player_of_make_candidate_is_refused_once_there_are_scores(folder: Path) -> None:
+    def maker(hash_size: int) -> Any:
+        return lambda **values: uci(options={**values, "Hash": hash_size})
+
+    event = Edited(folder, make_candidate=maker(1))
+    assert event.edit(make_candidate=maker(2)) == []
+    for _ in range(9):
+        event.runs.step()
+    assert event.edit(make_candidate=maker(2)) == []
+    with pytest.raises(StateRefused, match=r"gives .*'Hash': 3.* now; put it back"):
+        event.edit(make_candidate=maker(3))

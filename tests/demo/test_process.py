@@ -43,18 +43,20 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 @pytest.mark.process
-def test_chess_is_played_over_uci() -> None:
-    done = run("isready\nposition startpos\ngo depth 1\nquit\n", "chess")
+@pytest.mark.parametrize(
+    ("game", "commands", "answer"),
+    [
+        ("chess", "isready\nposition startpos\ngo depth 1\nquit\n", "readyok\n"),
+        ("shogi", "isready\nposition startpos\ngo depth 1\nquit\n", "readyok\n"),
+        ("go", "boardsize 9\ngenmove b\n", "=\n\n= "),
+    ],
+)
+def test_engine_answers_until_quit_or_the_end_of_input(
+    game: str, commands: str, answer: str
+) -> None:
+    done = run(commands, game)
     assert done.returncode == 0
-    assert done.stdout.splitlines()[0] == "readyok"
-    assert done.stdout.splitlines()[-1].startswith("bestmove ")
-
-
-@pytest.mark.process
-def test_go_is_played_over_gtp_until_the_end_of_input() -> None:
-    done = run("boardsize 9\ngenmove b\n", "go")
-    assert done.returncode == 0
-    assert done.stdout.startswith("=\n\n= ")
+    assert done.stdout.startswith(answer)
 
 
 @pytest.mark.process

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ringmaster.demo.shogi_engine import ShogiEngine
 from ringmaster.games.shogi import ShogiGame
-from tests.demo.scripted import QuietConsole, ScriptedConsole
+from tests.demo.scripted import QuietConsole
 
 WORDS = (
     *("usi", "isready", "usinewgame", "stop", "setoption", "name", "value", "Seed", "gameover"),
@@ -69,13 +69,6 @@ def test_seeds_play_differently_and_each_the_same_again() -> None:
 def test_what_cannot_be_taken_is_complained_of(line: str) -> None:
     (answer,) = new_engine().handle(line)
     assert answer.startswith("info string ")
-
-
-def test_stop_ends_a_search_with_a_move() -> None:
-    console = ScriptedConsole([None, None, "stop"])
-    engine = ShogiEngine(console)
-    engine.handle("position startpos")
-    assert engine.handle("go infinite")[-1].startswith("bestmove ")
 
 
 @settings(deadline=None)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from mypy_extensions import mypyc_attr
-
 from ringmaster.engines.channel import Exchange, quoted
 from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, cut, start_timeout
 from ringmaster.engines.gtp_clock import (
@@ -44,7 +42,6 @@ _AHEAD_PATIENCE = 2.0
 _MAX_DELAYED: Final = 64
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Command(Exchange):
     """One command; afterwards `ok` and `text` (without "=", trailing space removed).
 
@@ -111,7 +108,6 @@ class Command(Exchange):
         return quoted(self.line)
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class GtpEngine(Engine):
     """A Go engine over GTP."""
 

@@ -16,8 +16,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
-from mypy_extensions import mypyc_attr
-
 from ringmaster.engines.channel import Exchange, now_ns
 from ringmaster.engines.engine import (
     MAX_NAME,
@@ -55,7 +53,6 @@ _PONDER_START_WAIT: Final = 1.0
 _SILENT_START_WAIT: Final = 0.05
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class UciOrUsiEngine(Engine):
     """An engine over UCI or USI, kept from game to game."""
 

@@ -143,21 +143,6 @@ def test_komi_is_exact(komi: float) -> None:
     assert parse(write_sgf(record(settings=rules))).get_komi() == komi
 
 
-@pytest.mark.parametrize("size", [2, 9, 19, 25])
-def test_corners_have_the_right_coordinates(size: int) -> None:
-    top = "ABCDEFGHJKLMNOPQRSTUVWXYZ"[size - 1]
-    played = tuple(
-        MoveRecord(move, i % 2) for i, move in enumerate(("A1", f"{top}{size}", f"A{size}"))
-    )
-    rules = GameSettings("go", board_size=size)
-    game = parse(write_sgf(record(settings=rules, moves=played)))
-    assert [point for _, point in moves(game)] == [
-        (0, 0),
-        (size - 1, size - 1),
-        (size - 1, 0),
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "base", "overtime"),
     [

@@ -271,7 +271,7 @@ class ReferenceChessGame(_ChessRules):
     __slots__ = ("_board",)
 
     def __init__(self, fen: str | None = None) -> None:
-        """See `ChessGame`."""
+        """Start from `fen` or the usual position.  Raises ValueError for an invalid FEN."""
         import chess
 
         super().__init__()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ringmaster.errors import IllegalMove
 from ringmaster.games import chess as module
-from ringmaster.games.chess import ChessGame, ReferenceChessGame, new_chess_game
+from ringmaster.games.chess import ChessGame, ReferenceChessGame
 from ringmaster.games.clean_text import cut
 from ringmaster.games.game import Ending, Game
 from tests.contracts.game_contract import GameContract
@@ -330,21 +330,6 @@ def test_insufficient_material_is_a_draw(make: Make, pieces: str, dead: bool) ->
     fen = f"{pieces} w - - 0 1"
     assert chess.Board(fen).is_insufficient_material() == dead
     assert make(fen).ending() == (Ending(None, "material") if dead else None)
-
-
-def test_moves_are_accepted_after_a_draw() -> None:
-    game = ChessGame("8/8/4k3/8/8/3K4/8/5N2 w - - 0 1")
-    assert game.ending() is not None
-    game.play("f1e3")
-    assert game.moves == ["f1e3"]
-
-
-def test_a_machine_without_cozy_chess_plays_by_python_chess(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert isinstance(new_chess_game(), ChessGame)
-    monkeypatch.setattr(module, "HAVE_COZY", False)
-    assert isinstance(new_chess_game(), ReferenceChessGame)
 
 
 def test_the_rules_load_where_cozy_chess_cannot_be_imported() -> None:

@@ -19,7 +19,6 @@ from ringmaster.games.pgn import write_pgn
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.results import GameRecord, MoveRecord
 from ringmaster.model.time_control import TimeControl
-from tests.requirements import package
 
 anything = st.text(st.characters(), max_size=60)
 hostile = st.text('"\\]{}[%;()$!?*\n\r\t \0\x1b\x85\u2028\u202e\ud800aé1', max_size=120)
@@ -173,12 +172,6 @@ def test_a_start_position_is_in_the_tags_and_numbers_the_moves() -> None:
     assert "\n\n17... c5 18. Nf3 {" in text
 
 
-def test_only_the_moves_of_the_opening_are_marked_as_book() -> None:
-    opening = Opening(moves=("e2e4", "e7e5"))
-    text = write_pgn(record(opening=opening, moves=uci("e2e4 e7e5 g1f3 b8c6"), score="*"))
-    assert comments(text)[:3] == ["book", "book", ""]
-
-
 def test_parameters_have_tags() -> None:
     full = record(parameters=({"weight": 0.5, "n": 3}, {"name": 'a "b" \\'}))
     headers = parse(write_pgn(full)).headers
@@ -200,13 +193,6 @@ def test_time_control_is_as_the_standard_has_it() -> None:
         headers = limited((text, text), (text, text))
         assert headers["TimeControl"] == text
         assert not any("Limits" in name for name in headers)
-
-
-def test_players_with_different_clocks_have_a_tag_each() -> None:
-    headers = limited(("40/60", "40/60"), ("", ""))
-    assert "TimeControl" not in headers
-    assert headers["WhiteTimeControl"] == "40/60"
-    assert headers["BlackTimeControl"] == "-"
 
 
 def test_limits_beside_the_clock_have_tags() -> None:
@@ -313,21 +299,6 @@ def test_chess960_has_a_variant_tag_and_castling_in_san() -> None:
     assert [move.uci() for move in game.mainline_moves()] == ["e1g1", "e8b8"]
 
 
-@pytest.mark.optional
-def test_other_variants_are_written_by_pyffish() -> None:
-    package("pyffish")
-    full = record(
-        settings=GameSettings("chess", variant="xiangqi"),
-        moves=(*uci("h3e3 h10g8"), MoveRecord("a1a9", 0)),
-        score="*",
-    )
-    text = write_pgn(full)
-    assert '[Variant "xiangqi"]' in text
-    assert "1. Che3 Hg8 {The move 'a1a9' is not legal here}" in text.replace("\n", " ")
-    full = record(settings=GameSettings("chess", variant="no such"), score="*")
-    assert "The opening cannot be shown: there is no variant 'no such'" in write_pgn(full)
-
-
 def test_missing_texts_become_question_marks_or_codes() -> None:
     bare = record(event="", date="yesterday", game_id=" ", round=0, names=("\n", ""))
     headers = parse(write_pgn(bare)).headers
@@ -335,12 +306,6 @@ def test_missing_texts_become_question_marks_or_codes() -> None:
     assert headers["Date"] == "????.??.??"
     assert headers["Round"] == headers["GameId"] == "?"
     assert headers["White"] == "alpha"
-
-
-def test_a_game_without_moves_has_a_record() -> None:
-    text = write_pgn(record(moves=(), score="*", reason="crash"))
-    assert moves(parse(text)) == []
-    assert text.endswith("\n\n{Void game: an engine crashes} *\n\n")
 
 
 @pytest.mark.parametrize("bad", ["e2e5", "0000", "resign", "", "e9e9", "P@e4", "e1}e2"])
@@ -355,14 +320,6 @@ def test_an_illegal_move_ends_the_record_with_a_comment(bad: str) -> None:
 def test_an_invalid_start_position_is_shown_in_a_comment() -> None:
     text = write_pgn(record(opening=Opening(fen="nonsense"), score="*"))
     assert "{The opening cannot be shown:" in text
-
-
-def test_castling_promotion_and_en_passant_have_their_san() -> None:
-    played = uci("e2e4 a7a6 e4e5 d7d5 e5d6 a6a5 d6c7 a5a4 c7b8q a4a3 g1f3 a3b2 f1e2 b2c1n e1g1")
-    text = write_pgn(record(moves=played, score="*"))
-    for san in ("exd6", "cxb8=Q", "bxc1=N", "O-O"):
-        assert f" {san} " in text.replace("\n", " ")
-    assert moves(parse(text)) == [move.move for move in played]
 
 
 def test_lines_have_at_most_79_characters_except_for_long_comments() -> None:

@@ -146,9 +146,7 @@ class Geometry:
             reached = further
 
 
-@cache
-def _geometry(size: int) -> Geometry:
-    return Geometry(size)
+_geometry = cache(Geometry)
 
 
 class GoGame(Game):

@@ -66,14 +66,6 @@ def test_unasked_output_is_returned_once(printed: str, unasked: bytes) -> None:
         assert exchange.seen == [b"no"]
 
 
-def test_lines_after_the_answer_do_not_answer_the_next_request() -> None:
-    with shell("read x; printf 'yes\\nyes\\n'; read x; echo no; cat") as channel:
-        channel.converse(Until(b"yes", b"1\n"), 10)
-        exchange = Until(b"no", b"2\n")
-        channel.converse(exchange, 10)
-        assert exchange.seen == [b"no"]
-
-
 def test_answer_that_came_with_the_one_before_is_timed_from_the_writing_of_both() -> None:
     with shell("read x; read y; printf 'one\\ntwo\\nmore\\n'; cat") as channel:
         ahead = channel.converse(Until(b"one", b"1\n2\n"), 10)

@@ -63,16 +63,6 @@ def test_fractions_go_to_engines_that_understand_them() -> None:
     ]
 
 
-def test_list_of_clocks_is_believed() -> None:
-    engine, _ = talker(
-        player(time_control="10+0.5"),
-        kata__time_settings="",
-        kata__list_time_settings="none absolute",
-    )
-    with pytest.raises(EngineRefused, match="has an increment"):
-        engine.start_game(go(), Opening(), 0)
-
-
 @pytest.mark.parametrize("time_left", [None, "? what?"])
 def test_engine_without_time_left_plays_on(time_left: str | None) -> None:
     more = {} if time_left is None else {"time_left": time_left}
@@ -165,17 +155,6 @@ def test_claim_of_an_engine_that_may_not_is_a_move_like_any_other() -> None:
     engine, _ = talker(None, gomill__genmove_ex="claim", genmove="claim")
     engine.start_game(go(), Opening(), 0)
     assert engine.think(0, Limits(60)).kind == "move"
-
-
-def test_description_is_requested_again_after_startup_commands() -> None:
-    engine, _ = talker(
-        player(startup_gtp_commands=(("level", "3"),)),
-        level="",
-        gomill__describe_engine="Talker für 9×9",
-    )
-    engine.description = "old"
-    engine.start_game(go(), Opening(), 0)
-    assert engine.description == "Talker für 9×9"
 
 
 def test_engine_of_another_protocol_version_is_refused() -> None:
@@ -339,16 +318,6 @@ def test_engine_that_does_not_answer_after_its_refusal_is_not_talked_to_again() 
     with pytest.raises(EngineRefused, match=r"^illegal move$"):
         engine.begin(1, Limits(60))
     assert channel.has_failed
-
-
-def test_refused_clock_is_passed_over() -> None:
-    engine, channel = talker(player(time_control="600"), time_settings="", time_left="? what?")
-    engine.start_game(go(), Opening(), 0)
-    limits = Limits(60, time_left=((599.9, 0), (600.0, 0)))
-    engine.send_time(limits)
-    engine.begin(0, limits)
-    assert engine.think(0, limits).move == "D4"
-    assert channel.unanswered == []
 
 
 def test_failure_of_a_delayed_request_is_a_refusal_to_move() -> None:

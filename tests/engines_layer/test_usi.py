@@ -26,7 +26,7 @@ from ringmaster.engines.uci_messages import (
     read_pv,
     read_score,
 )
-from ringmaster.errors import EngineCrashed, EngineTimeout, OptionRefused
+from ringmaster.errors import EngineTimeout, OptionRefused
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import Player
 from tests.engines_layer.gtp_dialogue import converse
@@ -488,13 +488,6 @@ def test_silence_and_noise_end_at_the_deadline_and_stop_separates_them(flags: st
         stopped = engine.stop_thinking(0.2)
         assert (stopped is not None) == flags.startswith("--slow")
         assert engine.is_usable() == (stopped is not None)
-
-
-def test_crash_reports_the_command_and_the_time() -> None:
-    with launched("--crash-on", "go", "--exit-code", "7") as (engine, _):
-        engine.start_game(SHOGI, Opening(), 0)
-        with pytest.raises(EngineCrashed, match=r"status 7, 0\.\d{3} s after 'go nodes 1'"):
-            engine.think(0, NODES)
 
 
 def chess(variant: str) -> GameSettings:

@@ -40,12 +40,15 @@ WEIGHTS = (
     Option("KingDanger", 20, -60, 200),
 )
 _NAMES = tuple(option.name for option in WEIGHTS)
-#: The piece types in hand, and all of them, in the order of their weights.
 _IN_HAND = "PLNSGBR"
-_KINDS = tuple(
-    (name, PieceType.from_usi(kind))
-    for name, kinds in zip(_NAMES, (*_IN_HAND, "+P", "+L +N +S", "+B", "+R"), strict=False)
-    for kind in kinds.split()
+#: Single letters for promoted pieces.
+_LETTERS = {"+P": "A", "+L": "C", "+N": "D", "+S": "E", "+B": "F", "+R": "H"}
+_LETTERS |= {piece.lower(): letter.lower() for piece, letter in _LETTERS.items()}
+#: (name of the weight, USI, single letter) of all pieces.
+_PIECES = tuple(
+    (name, piece, _LETTERS.get(piece, piece))
+    for name, pieces in zip(_NAMES, (*_IN_HAND, "+P", "+L +N +S", "+B", "+R"), strict=False)
+    for piece in pieces.split()
 )
 #: For each side: its sign in the counts, and the other side.
 _SIDES = {Color.BLACK: (1, Color.WHITE), Color.WHITE: (-1, Color.BLACK)}
@@ -66,7 +69,7 @@ class ShogiPosition(Position):
         self._weights = [values[name] for name in _NAMES]
         #: Value in hand as a part of the value on the board.
         self._hand = 1 + values["HandBonus"] / 100
-        worth = {kind: values[name] for name, kind in _KINDS}
+        worth = {PieceType.from_usi(piece): values[name] for name, piece, _ in _PIECES}
         #: Values of captured pieces: the enemy's loss, and a piece in hand.
         self._gains = {
             kind: round(value + self._hand * worth[kind.demote()]) for kind, value in worth.items()
@@ -94,11 +97,11 @@ class ShogiPosition(Position):
         return [move for _, move in self._by_gain(self._board.legal_moves())]
 
     def captures(self, wanted: int, recaptures: bool) -> list[int]:
-        hits = self._board.legal_moves()
+        enemies = self._board.pieces_by_color(_SIDES[self._board.turn][1])
+        hits = [move for move in self._board.legal_moves() if enemies.test(move.to_sq)]
         if recaptures:
             hits = [move for move in hits if move.to_sq == self._moves[-1].to_sq]
-        least = max(wanted - _SURPRISE, 1)
-        return [move for gain, move in self._by_gain(hits) if gain >= least]
+        return [move for gain, move in self._by_gain(hits) if gain >= wanted - _SURPRISE]
 
     def _by_gain(self, moves: list[Move]) -> list[tuple[int, int]]:
         """Return moves with the values of the captured pieces, the best first."""
@@ -125,32 +128,29 @@ class ShogiPosition(Position):
 
     def _counts(self) -> list[float]:
         """Return Black's counts less White's; HandBonus is in the counts of the pieces."""
+        board = self._board
+        squares = board.to_sfen().partition(" ")[0]
+        for piece, letter in _LETTERS.items():
+            squares = squares.replace(piece, letter)
         counts = dict.fromkeys(_NAMES, 0.0)
         for name, count in zip(_NAMES, self._hand_counts(), strict=False):
             counts[name] = self._hand * count
+        for name, _, letter in _PIECES:
+            counts[name] += squares.count(letter) - squares.count(letter.lower())
+        for rank, row in enumerate(squares.split("/")):
+            generals = row.count("S") + row.count("G")
+            others = row.count("s") + row.count("g")
+            counts["PawnAdvance"] += (6 - rank) * row.count("P") - (rank - 2) * row.count("p")
+            counts["GeneralAdvance"] += (8 - rank) * generals - rank * others
         for colour, (sign, enemy) in _SIDES.items():
-            for name, kind in _KINDS:
-                counts[name] += sign * self._board.pieces_for(kind, colour).count()
-            pawns = self._ranks(PieceType.PAWN, colour)
-            generals = self._ranks(PieceType.SILVER, colour) + self._ranks(PieceType.GOLD, colour)
-            counts["PawnAdvance"] += sign * sum(6 - rank for rank in pawns)
-            counts["GeneralAdvance"] += sign * sum(8 - rank for rank in generals)
-            king = self._board.king_square(colour).value
+            king = board.king_square(colour).value
             file, rank = divmod(king if colour == Color.BLACK else 80 - king, 9)
             if rank >= 7:
                 counts["KingShelter"] += sign * abs(file - 4)
-            beside = self._board.attacks_by(colour, PieceType.KING)
+            beside = board.attacks_by(colour, PieceType.KING)
             while (square := beside.pop_lsb()) is not None:
-                counts["KingDanger"] -= sign * self._board.is_attacked_by(square, enemy)
+                counts["KingDanger"] -= sign * board.is_attacked_by(square, enemy)
         return list(counts.values())
-
-    def _ranks(self, kind: PieceType, colour: Color) -> list[int]:
-        """Return the ranks of pieces, 0 for the enemy's last rank."""
-        pieces, ranks = self._board.pieces_for(kind, colour), []
-        while (square := pieces.pop_lsb()) is not None:
-            rank = square.value % 9
-            ranks.append(rank if colour == Color.BLACK else 8 - rank)
-        return ranks
 
 
 class ShogiEngine(UniversalEngine):

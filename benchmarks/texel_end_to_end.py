@@ -20,12 +20,12 @@ import tempfile
 import time
 from pathlib import Path
 
+import chess
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from ringmaster.demo import chess_rules
-from ringmaster.demo.chess_evaluation import WEIGHTS
+from ringmaster.demo.chess_engine import WEIGHTS
 from ringmaster.tuners.texel.loss import sigmoid
 
 SCALE = 150.0
@@ -46,19 +46,17 @@ seed = {seed}
 
 def random_positions(count: int, seed: int) -> list[str]:
     """Return FENs of random play, without positions in check."""
-    rng, rules = random.Random(seed), chess_rules.load()
-    moves = chess_rules.MoveTable(rules)
+    rng = random.Random(seed)
     fens: dict[str, None] = {}
     while len(fens) < count:
-        board = rules.Board()
+        board = chess.Board()
         for ply in range(90):
-            legal = chess_rules.legal_moves(board)
+            legal = list(board.legal_moves)
             if not legal:
                 break
-            if ply >= 10 and ply % 5 == 0 and board.null_move() is not None:
-                fens[str(board)] = None
-            board = board.__copy__()
-            board.play_unchecked(moves[rng.choice(legal)])
+            if ply >= 10 and ply % 5 == 0 and not board.is_check():
+                fens[board.fen()] = None
+            board.push(rng.choice(legal))
     return list(fens)[:count]
 
 

@@ -3,7 +3,7 @@
     python benchmarks/texel_recovery.py [--replicates 100] [--tunes 5] [--games 4000]
 
 The shipped chess engine plays games with random moves in half of all plies.  Its own evaluation
-scores the positions in process: a sum of thirteen weights times counts, in whole centipawns.
+scores the positions in process: a sum of twelve weights times counts, in whole centipawns.
 The true weights are its defaults, each multiplied by a random factor; the tune begins at the
 defaults.  All positions of a game share one result.  The win probability of a game is a
 martingale that begins at one half; positions are drawn with true scores of this probability,
@@ -39,13 +39,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import chess
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from ringmaster.demo import chess_rules
-from ringmaster.demo.chess_engine import Search
-from ringmaster.demo.chess_evaluation import WEIGHTS, Evaluation
+from ringmaster.demo.chess_engine import WEIGHTS, ChessPosition
+from ringmaster.demo.chess_rules import CozyRules
+from ringmaster.demo.search import Search
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.stats.elo import Z95
 from ringmaster.tuners.texel.gauss_newton import GaussNewton
@@ -82,40 +83,26 @@ WIDTH = np.array([p.maximum - p.minimum for p in PARAMETERS])
 
 def counts_of_positions(games: int, seed: int) -> Array:
     """Return the counts of the evaluation in positions of self-play, for White, (n, weights)."""
-    rng, rules = random.Random(seed), chess_rules.load()
-    moves, read = chess_rules.MoveTable(rules), chess_rules.bitboard_reader(rules)
-    values = {w.name: w.default for w in WEIGHTS}
-    engine = Evaluation({**values, "Noise": 0, "Seed": 0})
-    # ten of each, since tenths of a weight are cut to whole numbers
-    ones = [
-        Evaluation({**dict.fromkeys(values, 0), name: 10, "Noise": 0, "Seed": 0}) for name in NAMES
-    ]
-    none = Evaluation({**dict.fromkeys(values, 0), "Noise": 0, "Seed": 0})
+    rng, rules = random.Random(seed), CozyRules()
+    values = {**{w.name: w.default for w in WEIGHTS}, "Noise": 0, "Seed": 0}
     rows = []
     for _ in range(games):
-        board = rules.Board()
+        board = chess.Board()
         for ply in range(140):
-            legal = chess_rules.legal_moves(board)
+            legal = list(board.legal_moves)
             if not legal or board.halfmove_clock >= 60:
                 break
-            other = board.null_move()
-            if ply >= 8 and ply % 3 == 0 and other is not None:
-                white = board.side_to_move() == rules.Color.White
-                own = sum(map(len, board.generate_piece_moves()))
-                mobility = own - sum(map(len, other.generate_piece_moves()))
-                boards, sign = read(board), 1 if white else -1
-                rest = none(boards, white, mobility, 0)
-                row = [sign * (e(boards, white, mobility, 0) - rest) / 10 for e in ones]
-                rows.append(row)
+            position = ChessPosition(board.fen(), values, rules)
+            if ply >= 8 and ply % 3 == 0 and not board.is_check():
+                rows.append(position.coefficients())
+            move = rng.choice(legal)
             if rng.random() < 0.5:
-                move = rng.choice(legal)
-            else:
-                search = Search(board, moves, engine, set())
+                search = Search(position)
                 for _ in search.run(1):
                     pass
-                move = legal[0] if search.best is None else search.best
-            board = board.__copy__()
-            board.play_unchecked(moves[move])
+                if search.best is not None:
+                    move = chess.Move.from_uci(position.name(search.best))
+            board.push(move)
     return np.array(rows, dtype=np.float64)
 
 

@@ -1,358 +1,262 @@
-"""The demo chess engine: alpha-beta search, and positions and moves of UCI.
+"""The demo chess engine: positions with their evaluation, over UCI.
 
-The quiescence search covers captures, promotions and check evasions.  No table outlives
-a move, so a move depends on the game and the options only.
+Weights are options, in centipawns per unit.  The evaluation is the sum of weights times
+counts, apart from the drive of a lone king to the rim, and shrinks with the 50-move clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from operator import index
-from types import ModuleType
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from functools import lru_cache
+from operator import mul
 
-from ringmaster.demo import chess_rules
-from ringmaster.demo.chess_evaluation import NOISE, WEIGHTS, Evaluation
-from ringmaster.demo.chess_rules import Bitboards, MoveTable, bitboard_reader, legal_moves
-from ringmaster.demo.console import Console
-from ringmaster.demo.universal import INFINITY, MATE, Deepening, Limits, UniversalEngine
+from ringmaster.demo.chess_rules import CASTLING, CozyRules, Node, PlainRules, move_name
+from ringmaster.demo.console import Console, Option, noise
+from ringmaster.demo.search import Position
+from ringmaster.demo.universal import UniversalEngine
+from ringmaster.games.chess import HAVE_COZY
 
-_MAX_PLY = 96
-# Depths of the quiescence search: all captures for four plies, then recaptures; evasions
-# at the first ply.  Self-play at depth 1 takes 47 ms a game, with all captures and four
-# plies of evasions 85 ms.
-_EVASION_PLIES = 1
-_RECAPTURE_PLIES = 4
-_ALL_SQUARES = (1 << 64) - 1
+#: The evaluation weights; a comment gives the unit of the weight below it.
+WEIGHTS = (
+    Option("PawnValue", 100, 20, 300),
+    Option("KnightValue", 320, 50, 900),
+    Option("BishopValue", 330, 50, 900),
+    Option("RookValue", 500, 50, 1400),
+    Option("QueenValue", 950, 100, 2500),
+    Option("BishopPair", 35, -100, 200),
+    # ten more legal moves than the opponent
+    Option("Mobility", 40, -200, 400),
+    # a pawn or minor piece on c3-f6; twice on d4, e4, d5, e5
+    Option("Centre", 8, -40, 80),
+    # a rank of a pawn's advance; PassedPawn is added for passed pawns
+    Option("PawnAdvance", 3, -40, 60),
+    Option("PassedPawn", 12, -40, 80),
+    # a rook on a file without own pawns
+    Option("OpenFile", 15, -50, 100),
+    # a pawn before the own king, with queens on the board
+    Option("KingShield", 10, -50, 80),
+)
+
+_NOT_A = 0xFEFEFEFEFEFEFEFE
+_NOT_H = 0x7F7F7F7F7F7F7F7F
+_FILE_A = 0x0101010101010101
+_LAST_RANKS = 0xFF000000000000FF
+_WIDE_CENTRE = 0x00003C3C3C3C0000
+_CENTRE = 0x0000001818000000
+#: Squares before a square, on its file and beside it; and rings from 0 on the rim to 3.
+_FRONT = tuple(
+    sum(1 << q for q in range(64) if abs((q & 7) - (s & 7)) <= 1 and q >> 3 > s >> 3)
+    for s in range(64)
+)
+_RING = tuple(min(s & 7, 7 - (s & 7), s >> 3, 7 - (s >> 3)) for s in range(64))
 
 
-def _pawn_attackers(square: int, forward: int) -> int:
-    """Return the squares of pawns that attack `square` and move `forward`."""
-    row = (square >> 3) - forward
-    return sum(
-        1 << 8 * row + column
-        for column in ((square & 7) - 1, (square & 7) + 1)
-        if 0 <= row < 8 and 0 <= column < 8
-    )
+def _mirrored(squares: int) -> int:
+    """Return squares with the ranks turned round."""
+    return int.from_bytes(squares.to_bytes(8, "little"), "big")
 
 
-_WHITE_PAWN_ATTACKERS = tuple(_pawn_attackers(square, 1) for square in range(64))
-_BLACK_PAWN_ATTACKERS = tuple(_pawn_attackers(square, -1) for square in range(64))
+#: The six squares before a king, for White and for Black.
+_WHITE_SHIELD = [_FRONT[s] & 0xFFFF << (s & 56) + 8 for s in range(64)]
+_SHIELDS = (_WHITE_SHIELD, [_mirrored(_WHITE_SHIELD[s ^ 56]) for s in range(64)])
+
+#: Centipawns that a capture may gain besides material.
+_SURPRISE = 150
 
 
-class Search(Deepening):
-    """One search of one position.
+class ChessPosition(Position):
+    """A position with its evaluation.
 
-    moves     the move objects of the rules that made the board
-    history   hashes of earlier positions that can be repeated
+    values  option values by name
     """
 
-    def __init__(
-        self,
-        board: Any,
-        moves: MoveTable,
-        evaluation: Evaluation,
-        history: set[int],
-        limit: int | None = None,
-        on_check: Callable[[], None] | None = None,
-    ) -> None:
-        super().__init__(limit, on_check)
-        self._board = board
-        self._white = moves.rules.Color.White
-        self._read = bitboard_reader(moves.rules)
-        self._moves = moves
-        self._evaluation = evaluation
-        self._seen = {*history, board.hash_without_ep()}
-        self._history: dict[int, int] = {}
-        self._bounds: dict[int, int] = {}
+    def __init__(self, fen: str, values: dict[str, int], rules: CozyRules | PlainRules) -> None:
+        *fields, clock, _ = fen.split()
+        # cozy_chess has a clock up to 100, and a move number of 16 bits
+        root = rules.read(f"{' '.join(fields)} {min(int(clock), 100)} 1")
+        self._rules = rules
+        self._values = values
+        self._weights = [values[option.name] for option in WEIGHTS]
+        #: Values of the pieces from pawn to king; no king is ever captured.
+        self._pieces = [*self._weights[:5], 0]
+        self._white = fields[1] == "w"
+        self._nodes = [root]
+        self._targets = [0]
 
-    def _root_moves(self) -> list[int]:
-        """Return the legal moves, best first by the evaluation after each.
+    def key(self) -> int:
+        return self._nodes[-1].key
 
-        `_bounds` stores the evaluation of quiet positions for the opponent; a move that
-        leaves a high one needs no search at depth 1.
+    def in_check(self) -> bool:
+        return self._nodes[-1].checked
+
+    def play(self, move: int) -> None:
+        self._nodes.append(self._rules.play(self._nodes[-1].board, move))
+        self._targets.append(1 << (move >> 6 & 63))
+        self._white = not self._white
+
+    def undo(self) -> None:
+        self._nodes.pop()
+        self._targets.pop()
+        self._white = not self._white
+
+    name = staticmethod(move_name)
+
+    def moves(self) -> list[int]:
+        return [move for _, _, move in sorted(self._moves_to(-1), reverse=True)]
+
+    def captures(self, wanted: int, recaptures: bool) -> list[int]:
+        enemy = self._nodes[-1].bitboards[1 if self._white else 0]
+        found = self._moves_to(self._targets[-1] if recaptures else enemy)
+        least = max(wanted - _SURPRISE, 1)
+        return [move for gain, _, move in sorted(found, reverse=True) if gain >= least]
+
+    def _moves_to(self, where: int) -> Iterator[tuple[int, int, int]]:
+        """Yield promotions and the moves to a set of squares as (gain, minus piece, move).
+
+        The gain is the captured or promoted piece, less the mover if a pawn can retake.
         """
-        board = self._board
-        moves = []
-        for move in legal_moves(board):
-            child = board.__copy__()
-            child.play_unchecked(self._moves[move])
-            groups = child.generate_piece_moves()
-            score = self._evaluate(child, self._read(child), groups)
-            decided = not groups or child.checkers() or child.halfmove_clock >= 100
-            if not decided and child.hash_without_ep() not in self._seen:
-                self._bounds[move] = score
-            moves.append((score, move))
-        moves.sort()
-        return [move for _, move in moves]
-
-    def quiesce(self) -> int:
-        return self._quiesce(self._board, -INFINITY, INFINITY, 0)
-
-    def static(self) -> int:
-        """Return the static evaluation for the side to move."""
-        board = self._board
-        return self._evaluate(board, self._read(board), board.generate_piece_moves())
-
-    def _evaluate(self, board: Any, bitboards: Bitboards, groups: list[Any]) -> int:
-        # in check there is no null move to count the other side's moves
-        other = board.null_move()
-        mobility = 0
-        if other is not None:
-            mobility = sum(map(len, groups)) - sum(map(len, other.generate_piece_moves()))
-        white_to_move = board.side_to_move() == self._white
-        return self._evaluation(bitboards, white_to_move, mobility, board.halfmove_clock)
-
-    def _reply(self, move: int, depth: int, beta: int) -> tuple[int, list[int]] | None:
-        if depth == 0 and self._bounds.get(move, -INFINITY) >= beta:
-            self._count()
-            return None
-        child = self._board.__copy__()
-        child.play_unchecked(self._moves[move])
-        return self._node(child, depth, -INFINITY, beta, 1)
-
-    def _node(
-        self, board: Any, depth: int, alpha: int, beta: int, ply: int
-    ) -> tuple[int, list[int]]:
-        """Return the score of `board` for its mover, and the expected line."""
-        key = board.hash_without_ep()
-        if key in self._seen:
-            return 0, []
-        if depth <= 0:
-            return self._quiesce(board, alpha, beta, ply), []
-        self._count()
-        groups = board.generate_piece_moves()
-        if not groups:
-            return (ply - MATE if board.checkers() else 0), []
-        if board.halfmove_clock >= 100:
-            return 0, []
-        moves = self._ordered(board, self._read(board), groups)
-        self._seen.add(key)
-        best, best_line = -INFINITY, list[int]()
-        try:
-            for _, move in moves:
-                child = board.__copy__()
-                child.play_unchecked(self._moves[move])
-                score, line = self._node(child, depth - 1, -beta, -alpha, ply + 1)
-                score = -score
-                if score > best:
-                    best, best_line = score, [move, *line]
-                    if score > alpha:
-                        alpha = score
-                    if score >= beta:
-                        self._history[move] = self._history.get(move, 0) + depth * depth
-                        break
-        finally:
-            self._seen.discard(key)
-        return best, best_line
-
-    def _quiesce(
-        self, board: Any, alpha: int, beta: int, ply: int, depth: int = 0, last: int = 0
-    ) -> int:
-        """Return the score for the mover after captures and promotions.
-
-        depth  plies since the quiescence search began
-        last   target square of the move that led here
-        """
-        self._count()
-        groups = board.generate_piece_moves()
-        checked = bool(board.checkers())
-        if not groups:
-            return ply - MATE if checked else 0
-        clock = board.halfmove_clock
-        if clock >= 100:
-            return 0
-        bitboards = self._read(board)
-        if checked and depth < _EVASION_PLIES:
-            best = -INFINITY
-            moves = self._ordered(board, bitboards, groups)
-        else:
-            best = self._evaluate(board, bitboards, groups)
-            if best >= beta or ply >= _MAX_PLY:
-                return best
-            if best > alpha:
-                alpha = best
-            where = 1 << last if depth >= _RECAPTURE_PLIES else _ALL_SQUARES
-            white_to_move = board.side_to_move() == self._white
-            moves = self._captures(groups, bitboards, white_to_move, alpha - best, where)
-        for _, move in moves:
-            child = board.__copy__()
-            child.play_unchecked(self._moves[move])
-            score = -self._quiesce(child, -beta, -alpha, ply + 1, depth + 1, move >> 6 & 63)
-            if score > best:
-                best = score
-                if score >= beta:
-                    break
-                if score > alpha:
-                    alpha = score
-        return best
-
-    def _captures(
-        self,
-        groups: list[Any],
-        bitboards: Bitboards,
-        white_to_move: bool,
-        wanted: int,
-        where: int,
-    ) -> list[tuple[int, int]]:
-        """Return promising captures and promotions as (order, move), best first.
-
-        wanted  least useful gain of a capture, centipawns
-        where   bitboard of target squares
-        """
-        white, black, pawns, knights, bishops, rooks, _, _ = bitboards
-        if white_to_move:
-            enemy, attackers = black, _BLACK_PAWN_ATTACKERS
-        else:
-            enemy, attackers = white, _WHITE_PAWN_ATTACKERS
-        enemy_pawns = enemy & pawns
-        values = self._evaluation.piece_values
-        moves = []
-        for group in groups:
-            targets = int(group.to) & where
-            hits = targets & enemy
-            kind = index(group.piece)
-            if kind == 0:
-                promoting = targets & 0xFF000000000000FF
-                if promoting:
-                    source = index(group.from_square)
-                    hits &= ~promoting
-                    while promoting:
-                        target = (promoting & -promoting).bit_length() - 1
-                        promoting &= promoting - 1
-                        moves.append((10_000, source | target << 6 | 4 << 12))
-            if not hits:
+        white, black, *pieces = self._nodes[-1].bitboards
+        own, enemy = (white, black) if self._white else (black, white)
+        values = self._pieces
+        near = (enemy & pieces[0]) >> 8 if self._white else (enemy & pieces[0]) << 8
+        guarded = (near & _NOT_A) >> 1 | (near & _NOT_H) << 1
+        for piece, source, targets in self._rules.groups(self._nodes[-1].board):
+            targets &= where | _LAST_RANKS if piece == 0 else where
+            if not targets:
                 continue
-            source = index(group.from_square)
-            while hits:
-                bit = hits & -hits
-                hits ^= bit
-                target = bit.bit_length() - 1
-                if bit & pawns:
-                    gain = values[0]
-                elif bit & knights:
-                    gain = values[1]
-                elif bit & bishops:
-                    gain = values[2]
-                elif bit & rooks:
-                    gain = values[3]
-                else:
-                    gain = values[4]
-                # a capture may gain 150 besides material
-                if gain + 150 < wanted:
-                    continue
-                if kind < 5 and values[kind] > gain and attackers[target] & enemy_pawns:
-                    continue
-                moves.append((8 * gain - kind, source | target << 6))
-        moves.sort(reverse=True)
-        return moves
-
-    def _ordered(
-        self, board: Any, bitboards: Bitboards, groups: list[Any]
-    ) -> list[tuple[int, int]]:
-        """Return all legal moves as (order, move): good captures, killers, then the rest."""
-        white_to_move = board.side_to_move() == self._white
-        order = {
-            move: 1_000_000 + value
-            for value, move in self._captures(groups, bitboards, white_to_move, 0, _ALL_SQUARES)
-        }
-        history = self._history
-        moves = []
-        for group in groups:
-            source = index(group.from_square)
-            targets = int(group.to)
-            pawn = index(group.piece) == 0
-            while targets:
-                target = (targets & -targets).bit_length() - 1
-                targets &= targets - 1
+            for target in _squares(targets):
+                bit = 1 << target
                 move = source | target << 6
-                if pawn and not 8 <= target < 56:
-                    moves += [(0, move | kind << 12) for kind in (1, 2, 3)]
-                    move |= 4 << 12
-                moves.append((order.get(move) or history.get(move, 0), move))
-        moves.sort(reverse=True)
-        return moves
+                gain = 0
+                if bit & enemy:
+                    # and a point, so that an even exchange is a gain
+                    victim = next(kind for kind, board in enumerate(pieces) if board & bit)
+                    gain = values[victim] + 1
+                if bit & guarded:
+                    gain -= values[piece]
+                if piece == 0 and bit & _LAST_RANKS:
+                    for kind in (1, 2, 3, 4):
+                        yield gain + values[kind], 0, move | kind << 12
+                elif bit & own:
+                    king = source + 2 if target > source else source - 2
+                    yield 0, -piece, source | king << 6 | CASTLING << 12
+                else:
+                    yield gain, -piece, move
+
+    def evaluate(self) -> int:
+        node = self._nodes[-1]
+        if not (node.moves or node.checked):
+            return 0
+        white, black, pawns, *_ = node.bitboards
+        counts = self._counts()
+        score = sum(map(mul, self._weights, counts)) + _drive(node.bitboards, counts)
+        score += noise(self._values, hash((white, black, pawns)))
+        return int((score if self._white else -score) * _remaining(node))
+
+    def coefficients(self) -> list[float]:
+        factor = _remaining(self._nodes[-1])
+        return [count * factor for count in self._counts()]
+
+    def _counts(self) -> list[float]:
+        """Return White's counts less Black's, in the order of WEIGHTS."""
+        node = self._nodes[-1]
+        white, black, pawns, knights, bishops, rooks, queens, kings = node.bitboards
+        count, advance, passed, white_files, black_files = _structure(pawns & white, pawns & black)
+        white_bishops, black_bishops = (bishops & white).bit_count(), (bishops & black).bit_count()
+        central = (pawns | knights | bishops) & _WIDE_CENTRE
+        white_king, black_king = (kings & white).bit_length() - 1, (kings & black).bit_length() - 1
+        shield = 0
+        if queens:
+            shield = _more(pawns, white & _SHIELDS[0][white_king], black & _SHIELDS[1][black_king])
+        return [
+            count,
+            (knights & white).bit_count() - (knights & black).bit_count(),
+            white_bishops - black_bishops,
+            (rooks & white).bit_count() - (rooks & black).bit_count(),
+            (queens & white).bit_count() - (queens & black).bit_count(),
+            (white_bishops > 1) - (black_bishops > 1),
+            node.mobility / (10 if self._white else -10),
+            _more(central, white, black) + _more(central & _CENTRE, white, black),
+            advance,
+            passed,
+            _more(rooks, white & ~white_files, black & ~black_files),
+            shield,
+        ]
 
 
-START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+def _remaining(node: Node) -> float:
+    """Return the share of the evaluation that the 50-move clock has left."""
+    # the leading side prefers progress to the 50-move rule
+    return 1.0 if node.clock <= 10 else (100 - node.clock) / 90
+
+
+def _more(pieces: int, white: int, black: int) -> int:
+    """Return the number of white pieces less the number of black ones."""
+    return (pieces & white).bit_count() - (pieces & black).bit_count()
+
+
+# some megabytes
+@lru_cache(20_000)
+def _structure(white: int, black: int) -> tuple[int, int, int, int, int]:
+    """Return the counts of white pawns less black ones, and the files of both.
+
+    The counts are pawns, the ranks that they have advanced, and those of passed pawns.
+    """
+    count, advance, passed, white_files = _pawns(white, black)
+    other = _pawns(_mirrored(black), _mirrored(white))
+    return count - other[0], advance - other[1], passed - other[2], white_files, other[3]
+
+
+def _pawns(own: int, enemy: int) -> tuple[int, int, int, int]:
+    advance = passed = files = 0
+    for square in _squares(own):
+        steps = (square >> 3) - 1
+        advance += steps
+        if not enemy & _FRONT[square]:
+            passed += steps
+        files |= _FILE_A << (square & 7)
+    return own.bit_count(), advance, passed, files
+
+
+def _drive(bitboards: list[int], counts: list[float]) -> int:
+    """Return a bonus for White that rewards a cornered king of the weaker side."""
+    white, black, *_, kings = bitboards
+    # in pawns
+    ahead = sum(map(mul, (1, 3, 3, 5, 9), counts))
+    if abs(ahead) < 4 or (white | black).bit_count() > 12:
+        return 0
+    leader, loser = white & kings, black & kings
+    if ahead < 0:
+        leader, loser = loser, leader
+    one, other = leader.bit_length() - 1, loser.bit_length() - 1
+    distance = max(abs((one & 7) - (other & 7)), abs((one >> 3) - (other >> 3)))
+    bonus = 60 * (3 - _RING[other]) + 20 * (7 - distance)
+    return bonus if ahead > 0 else -bonus
+
+
+def _squares(bitboard: int) -> Iterator[int]:
+    while bitboard:
+        low = bitboard & -bitboard
+        yield low.bit_length() - 1
+        bitboard ^= low
 
 
 class ChessEngine(UniversalEngine):
     """The UCI engine.
 
-    rules  cozy_chess or its substitute; None selects it
+    rules  None for the fastest of this machine
     """
 
-    protocol: ClassVar[str] = "uci"
-    notation: ClassVar[str] = "fen"
-    start: ClassVar[str] = START
-    evaluation_words: ClassVar[str] = "Final evaluation"
+    game = "chess"
+    protocol = "uci"
+    notation = "fen"
+    sides = "wb"
+    no_move = "(none)"
+    evaluation_words = "Final evaluation"
 
-    def __init__(self, console: Console, rules: ModuleType | None = None) -> None:
-        self._rules = chess_rules.load() if rules is None else rules
-        self._read = chess_rules.bitboard_reader(self._rules)
-        self._moves = chess_rules.MoveTable(self._rules)
-        super().__init__(console, WEIGHTS, NOISE)
+    def __init__(self, console: Console, rules: CozyRules | PlainRules | None = None) -> None:
+        self._rules = rules or (CozyRules() if HAVE_COZY else PlainRules())
+        super().__init__(console, WEIGHTS)
 
-    def _evaluation_of(self, values: dict[str, int]) -> Evaluation:
-        return Evaluation(values)
-
-    def _search(self, limits: Limits, on_check: Callable[[], None]) -> Search:
-        return Search(
-            self._board,
-            self._moves,
-            self._function(),
-            self._history,
-            limits.get("nodes"),
-            on_check,
-        )
-
-    def _static(self, evaluation: Evaluation) -> int:
-        score = Search(self._board, self._moves, evaluation, set()).static()
-        return score if self._colour() == "w" else -score
-
-    def _in_check(self) -> bool:
-        return bool(self._board.checkers())
-
-    def _any_move(self) -> str:
-        return self._names(chess_rules.legal_moves(self._board)[:1]) or self._nothing()
-
-    def _colour(self) -> str:
-        return "w" if self._board.side_to_move() == self._rules.Color.White else "b"
-
-    def _set_up(self, position: str) -> None:
-        try:
-            self._board: Any = self._rules.Board.from_fen(position, False)
-        except Exception as error:
-            raise ValueError(str(error)) from None
-
-    def _play(self, text: str) -> bool:
-        move = chess_rules.parse_uci(text, self._board, self._read(self._board))
-        if move is None:
-            return False
-        self._history.add(self._board.hash_without_ep())
-        self._board.play_unchecked(self._moves[move])
-        if self._board.halfmove_clock == 0:
-            self._history = set()
-        return True
-
-    def _complete(self, fields: list[str]) -> str:
-        """Return a FEN with both counters, which EPD lacks, clipped to their ranges."""
-        counters = []
-        counter_fields = [*fields, "", ""][4:6]
-        for counter, default, most in zip(counter_fields, (0, 1), (100, 9999), strict=False):
-            if counter.isdecimal() and len(counter) < 9:
-                counter = str(min(max(int(counter), default), most))
-            counters.append(counter or str(default))
-        return " ".join([*fields[:4], *counters, *fields[6:]])
-
-    def _names(self, line: list[int]) -> str:
-        """Return moves from the present position in UCI notation."""
-        board = self._board.__copy__()
-        names = []
-        for move in line:
-            bitboards = self._read(board)
-            own = bitboards[0 if board.side_to_move() == self._rules.Color.White else 1]
-            names.append(chess_rules.uci(move, own, bitboards[7]))
-            board.play_unchecked(self._moves[move])
-        return " ".join(names)
+    def read(self, position: str) -> ChessPosition:
+        return ChessPosition(position, self.values, self._rules)

@@ -1,128 +1,139 @@
-"""Chess rules of the demo engine, by cozy_chess or `chess_fallback`.
+"""Legal moves for the search of the chess engine, by cozy_chess or python-chess.
 
-Moves are integers, so that both order them alike: from square | to square << 6 |
-promotion << 12, squares from a1 = 0, promotion 0 for none, 1 to 4 for knight, bishop,
-rook, queen.  Castling is the king taking its own rook, as in cozy_chess.
+Moves are numbers, so that both libraries order them alike: from square | to square << 6 |
+kind << 12.  Squares are numbered from a1 = 0.  The kind is 0, 1 to 4 for a promotion to
+knight, bishop, rook or queen, and CASTLING.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
+from functools import cache
 from operator import index
-from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
-#: (white, black, pawns, knights, bishops, rooks, queens, kings), bit 0 is a1.
-Bitboards = tuple[int, int, int, int, int, int, int, int]
+from ringmaster.games.chess import HAVE_COZY
 
-_FILES = "abcdefgh"
-_PROMOTIONS = " nbrq"
-
-
-def load() -> ModuleType:
-    """Return cozy_chess, or the substitute without its wheel."""
-    try:
-        return import_module("cozy_chess")
-    except ImportError:
-        return import_module("ringmaster.demo.chess_fallback")
+CASTLING = 5
+_SQUARES = [file + rank for rank in "12345678" for file in "abcdefgh"]
+_KINDS = ("", "n", "b", "r", "q", "")
 
 
-def bitboard_reader(rules: ModuleType) -> Callable[[Any], Bitboards]:
-    """Return a function that reads the eight bitboards of a board of `rules`."""
-    white, black = rules.Color.White, rules.Color.Black
-    piece = rules.Piece
-    pawn, knight, bishop = piece.Pawn, piece.Knight, piece.Bishop
-    rook, queen, king = piece.Rook, piece.Queen, piece.King
+class Node(NamedTuple):
+    """A position as a search needs it.
 
-    def read(board: Any) -> Bitboards:
-        colours, pieces = board.colors, board.pieces
-        return (
-            int(colours(white)),
-            int(colours(black)),
-            int(pieces(pawn)),
-            int(pieces(knight)),
-            int(pieces(bishop)),
-            int(pieces(rook)),
-            int(pieces(queen)),
-            int(pieces(king)),
+    board      the library's board
+    bitboards  white, black, pawns, knights, bishops, rooks, queens, kings; bit 0 is a1
+    moves      number of legal moves
+    mobility   legal moves of the side to move less the other side's, 0 in check
+    key        a hash of the position without the en-passant square
+    clock      plies since the last capture or pawn move
+    """
+
+    board: Any
+    bitboards: list[int]
+    moves: int
+    checked: bool
+    mobility: int
+    key: int
+    clock: int
+
+
+if HAVE_COZY:
+    import cozy_chess as cozy
+
+    _WHITE, _BLACK = cozy.Color.White, cozy.Color.Black
+    _PIECES = cozy.Piece.ALL
+    _PROMOTIONS = (None, *_PIECES[1:5], None)
+
+
+class CozyRules:
+    """Rules by cozy_chess."""
+
+    def read(self, fen: str) -> Node:
+        """Return a valid position; its clock is at most 100."""
+        return self._node(cozy.Board.from_fen(fen))
+
+    def play(self, board: Any, move: int) -> Node:
+        """Return the position after a legal move; `board` is not changed."""
+        after = board.__copy__()
+        after.play_unchecked(_cozy_move(move))
+        return self._node(after)
+
+    def groups(self, board: Any) -> list[tuple[int, int, int]]:
+        """Return (kind from pawn = 0, square, targets as a bitboard) of the pieces that can move.
+
+        A king castles to the square of its rook.
+        """
+        return [
+            (index(group.piece), index(group.from_square), int(group.to))
+            for group in board.generate_piece_moves()
+        ]
+
+    def _node(self, board: Any) -> Node:
+        other = board.null_move()
+        moves = len(board.generate_moves())
+        return Node(
+            board,
+            [
+                int(board.colors(_WHITE)),
+                int(board.colors(_BLACK)),
+                *[int(board.pieces(piece)) for piece in _PIECES],
+            ],
+            moves,
+            other is None,
+            moves - len(other.generate_moves()) if other else 0,
+            board.hash_without_ep(),
+            board.halfmove_clock,
         )
 
-    return read
+
+@cache
+def _cozy_move(move: int) -> Any:
+    source, target, kind = move & 63, move >> 6 & 63, move >> 12
+    if kind == CASTLING:
+        target += 1 if target > source else -2
+    square = cozy.Square.from_index
+    return cozy.Move(square(source), square(target), _PROMOTIONS[kind])
 
 
-class MoveTable(dict[int, Any]):
-    """Move objects of `rules` by integer move, created on first use."""
+class PlainRules:
+    """Rules by python-chess, 10 to 100 times slower; see CozyRules for the contracts."""
 
-    def __init__(self, rules: ModuleType) -> None:
-        super().__init__()
-        self.rules = rules
-        piece = rules.Piece
-        self._promotions = (None, piece.Knight, piece.Bishop, piece.Rook, piece.Queen)
-        self._square = rules.Square.from_index
-        self._move = rules.Move
+    def read(self, fen: str) -> Node:
+        import chess
 
-    def __missing__(self, move: int) -> Any:
-        self[move] = result = self._move(
-            self._square(move & 63), self._square(move >> 6 & 63), self._promotions[move >> 12]
-        )
-        return result
+        # in Chess960 a king castles to the square of its rook
+        return self._node(chess.Board(fen, chess960=True))
 
+    def play(self, board: Any, move: int) -> Node:
+        import chess
 
-def legal_moves(board: Any) -> list[int]:
-    """Return all legal moves as integers, in ascending order."""
-    moves = []
-    for group in board.generate_piece_moves():
-        source = index(group.from_square)
-        promotes = index(group.piece) == 0
-        targets = int(group.to)
-        while targets:
-            target = (targets & -targets).bit_length() - 1
-            targets &= targets - 1
-            move = source | target << 6
-            if promotes and not 8 <= target < 56:
-                moves += [move | kind << 12 for kind in (1, 2, 3, 4)]
-            else:
-                moves.append(move)
-    return sorted(moves)
+        after = board.copy(stack=False)
+        kind = move >> 12
+        promotion = kind + 1 if 1 <= kind <= 4 else None
+        after.push(chess.Move(move & 63, move >> 6 & 63, promotion))
+        return self._node(after)
 
+    def groups(self, board: Any) -> list[tuple[int, int, int]]:
+        groups: dict[int, int] = {}
+        for move in board.legal_moves:
+            groups[move.from_square] = groups.get(move.from_square, 0) | 1 << move.to_square
+        return [(board.piece_type_at(source) - 1, source, to) for source, to in groups.items()]
 
-def uci(move: int, own: int, kings: int) -> str:
-    """Return a move in UCI notation, with castling as two steps of the king.
-
-    own, kings  bitboards of the mover's pieces and of all kings
-    """
-    source, target = move & 63, move >> 6 & 63
-    if kings >> source & 1 and own >> target & 1:
-        target = source + 2 if target > source else source - 2
-    text = f"{square_name(source)}{square_name(target)}"
-    return text + _PROMOTIONS[move >> 12] if move >> 12 else text
+    def _node(self, board: Any) -> Node:
+        moves, checked, mobility = board.legal_moves.count(), board.is_check(), 0
+        if not checked:
+            other = board.copy(stack=False)
+            other.turn = not board.turn
+            other.ep_square = None
+            mobility = moves - other.legal_moves.count()
+        pieces = [board.bishops, board.rooks, board.queens, board.kings]
+        white, black = board.occupied_co[True], board.occupied_co[False]
+        bitboards = [white, black, board.pawns, board.knights, *pieces]
+        key = hash((*bitboards, board.turn, board.clean_castling_rights()))
+        return Node(board, bitboards, moves, checked, mobility, key, board.halfmove_clock)
 
 
-def parse_uci(text: str, board: Any, bitboards: Bitboards) -> int | None:
-    """Return the legal move of a text in UCI notation, or None.
-
-    Castling may also be the king taking its rook.
-    """
-    if not 4 <= len(text) <= 5:
-        return None
-    source, target = _square(text[:2]), _square(text[2:4])
-    promotion = _PROMOTIONS.find(text[4:], 1) if len(text) == 5 else 0
-    if source is None or target is None or promotion < 0:
-        return None
-    if bitboards[7] >> source & 1 and source in (4, 60) and abs(target - source) == 2:
-        target = source + 3 if target > source else source - 4
-    move = source | target << 6 | promotion << 12
-    return move if move in legal_moves(board) else None
-
-
-def square_name(square: int) -> str:
-    """Return the name of a square, "a1" for 0."""
-    return f"{_FILES[square & 7]}{(square >> 3) + 1}"
-
-
-def _square(name: str) -> int | None:
-    column = _FILES.find(name[0])
-    if column < 0 or name[1] not in "12345678":
-        return None
-    return column + 8 * (int(name[1]) - 1)
+def move_name(move: int) -> str:
+    """Return a move in UCI notation."""
+    return _SQUARES[move & 63] + _SQUARES[move >> 6 & 63] + _KINDS[move >> 12]

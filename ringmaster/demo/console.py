@@ -1,73 +1,20 @@
-"""Input and output of the demo engines, and their integer options.
-
-A search polls for input between two nodes (`read_nowait`), so no thread is needed.
-"""
+"""Input, output and integer options of the demo engines, and their one loop."""
 
 from __future__ import annotations
 
 import os
 import select
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
-
-# A game of 5,000 moves in one "position" line has 25,000 characters.
-_MAX_LINE = 1_000_000
+from typing import NamedTuple
 
 
-class Console(Protocol):
-    """Input and output lines of an engine."""
+class Console:
+    """Input and output lines of an engine, on two file descriptors.
 
-    def read(self) -> str | None:
-        """Wait for the next line; None at the end of input."""
-        ...
-
-    def read_nowait(self) -> str | None:
-        """Return the next line if it has arrived, else None."""
-        ...
-
-    @property
-    def at_end(self) -> bool:
-        """Whether every line was read and the input has ended."""
-        ...
-
-    def unread(self, lines: Iterable[str]) -> None:
-        """Put lines back before the next one."""
-        ...
-
-    def write(self, lines: Iterable[str]) -> None:
-        """Write lines at once."""
-        ...
-
-
-class Engine(Protocol):
-    """An engine that `serve` connects to its console."""
-
-    console: Console
-    options: Options
-    quit: bool
-
-    def handle(self, line: str) -> list[str]:
-        """Carry out one line and return the answer."""
-        ...
-
-
-def serve(engine: Engine) -> None:
-    """Run an engine until "quit" or the end of input."""
-    while not engine.quit:
-        line = engine.console.read()
-        if line is None:
-            return
-        answer = engine.handle(line)
-        if answer:
-            engine.console.write(answer)
-
-
-class ProcessConsole:
-    """A Console on two file descriptors.
-
-    Input is UTF-8, with invalid bytes replaced.  The rest of a line after a million
-    characters is dropped.
+    A search polls for input between two nodes (`read_nowait`), so no thread is needed.
+    Input is UTF-8, with invalid bytes replaced.
     """
 
     def __init__(self, source: int = 0, sink: int = 1) -> None:
@@ -80,6 +27,7 @@ class ProcessConsole:
         self._poll.register(source, select.POLLIN | select.POLLHUP)
 
     def read(self) -> str | None:
+        """Wait for the next line; None at the end of input."""
         while not self._lines:
             if self._ended:
                 return None
@@ -87,19 +35,25 @@ class ProcessConsole:
         return self._lines.popleft()
 
     def read_nowait(self) -> str | None:
+        """Return the next line if it has arrived, else None."""
         while not self._lines and not self._ended and self._poll.poll(0):
             self._receive()
         return self._lines.popleft() if self._lines else None
 
     @property
     def at_end(self) -> bool:
+        """Whether every line was read and the input has ended."""
         return self._ended and not self._lines
 
     def unread(self, lines: Iterable[str]) -> None:
+        """Put lines back before the next one."""
         self._lines.extendleft(reversed(list(lines)))
 
     def write(self, lines: Iterable[str]) -> None:
-        data = "".join([f"{line}\n" for line in lines]).encode()
+        """Write lines at once."""
+        # received text may have control characters
+        printable = ("".join(c if c.isprintable() else "?" for c in line) for line in lines)
+        data = "".join([f"{line}\n" for line in printable]).encode()
         while data:
             data = data[os.write(self._sink, data) :]
 
@@ -110,7 +64,6 @@ class ProcessConsole:
             # the last line may lack its newline
             received = b"\n" if self._rest else b""
         *lines, self._rest = (self._rest + received).split(b"\n")
-        self._rest = self._rest[:_MAX_LINE]
         self._lines.extend(line.decode("utf-8", "replace").rstrip("\r") for line in lines)
 
 
@@ -123,33 +76,65 @@ class Option(NamedTuple):
     max: int
 
 
-class OptionError(ValueError):
-    """Error of an unknown option or a value outside its range."""
+_WORD = (1 << 64) - 1
 
 
-class Options:
-    """Values of a table of options; names ignore case."""
+def noise(values: dict[str, int], key: int) -> int:
+    """Return a random number from -Noise to Noise for the key of a position."""
+    amount = values["Noise"]
+    if not amount:
+        return 0
+    # the odd multipliers spread neighbouring numbers over the word (Steele et al. 2014)
+    mixed = (key ^ values["Seed"] * 0xD1342543DE82EF95) * 0x9E3779B97F4A7C15 & _WORD
+    mixed = (mixed ^ mixed >> 29) * 0xBF58476D1CE4E5B9 & _WORD
+    return (mixed >> 32) % (2 * amount + 1) - amount
 
-    def __init__(self, table: Iterable[Option]) -> None:
-        self.table = tuple(table)
-        self.values = {option.name: option.default for option in self.table}
-        self._by_name = {option.name.lower(): option for option in self.table}
 
-    def set(self, name: str, value: str) -> Option:
-        """Set an option from text.  Raises OptionError, and changes nothing then."""
-        option = self._by_name.get(name.lower())
+class Engine(ABC):
+    """An engine: its console and its options.
+
+    weights  options of the evaluation
+    noise    default of Noise: random values up to it are added, a function of position and seed
+    """
+
+    def __init__(self, console: Console, weights: tuple[Option, ...], noise: int = 10) -> None:
+        self.console = console
+        self.weights = weights
+        random = (Option("Noise", noise, 0, 1000), Option("Seed", 0, 0, 999_999_999))
+        self.options = weights + random
+        self.values = {option.name: option.default for option in self.options}
+        #: Whether "quit" was received.
+        self.quit = False
+
+    @abstractmethod
+    def handle(self, line: str) -> list[str]:
+        """Carry out one command and return its answer.
+
+        A long search writes lines to the console before it returns the rest.
+        """
+
+    def set_option(self, name: str, value: str) -> None:
+        """Set an option from text; names ignore case.
+
+        Raises ValueError, and changes nothing then.
+        """
+        option = next((o for o in self.options if o.name.lower() == name.lower()), None)
         if option is None:
-            known = ", ".join(known.name for known in self.table)
-            raise OptionError(f"unknown option {name!r}; the options are {known}")
+            known = ", ".join(known.name for known in self.options)
+            raise ValueError(f"unknown option {name!r}; the options are {known}")
         # int() alone would accept "1_0", and refuse 5,000 digits with another message
         digits = value[1:] if value[:1] in ("+", "-") else value
-        if not (digits.isascii() and digits.isdigit() and len(digits) <= 20):
-            raise OptionError(
+        is_integer = digits.isascii() and digits.isdigit() and len(digits) <= 20
+        if not (is_integer and option.min <= int(value) <= option.max):
+            raise ValueError(
                 f"{option.name} must be an integer from {option.min} to {option.max}, not {value!r}"
             )
-        if not option.min <= int(value) <= option.max:
-            raise OptionError(
-                f"{option.name} must lie in {option.min} to {option.max}, not {value}"
-            )
         self.values[option.name] = int(value)
-        return option
+
+    def serve(self) -> None:
+        """Answer commands until "quit" or the end of input."""
+        while not self.quit:
+            line = self.console.read()
+            if line is None:
+                return
+            self.console.write(self.handle(line))

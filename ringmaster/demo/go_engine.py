@@ -1,81 +1,71 @@
-"""The demo Go engine: commands of GTP 2 and some extensions of Gomill.
+"""The demo Go engine over GTP: moves by weighted features, without a search.
 
-`ringmaster-param NAME VALUE` and `ringmaster-params` set and list the weights of its
-evaluation.  It ignores clocks, since a move takes a few milliseconds.
+The rules are the referee's.  `ringmaster-param NAME VALUE` sets a weight.  Clocks are
+ignored, since a move takes a few milliseconds.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from typing import NamedTuple
+import zlib
+from collections.abc import Callable, Sequence
+from inspect import signature
 
 from ringmaster import __version__
-from ringmaster.demo.console import Console, OptionError, Options
-from ringmaster.demo.go_player import BLACK, NOISE, WEIGHTS, WHITE, Position, bits, choose, geometry
+from ringmaster.demo.console import Console, Engine, Option, noise
+from ringmaster.errors import IllegalMove
 from ringmaster.games.go import (
-    check_size,
+    GoGame,
     fixed_handicap,
-    format_vertex,
     max_fixed_handicap,
     parse_vertex,
 )
 
-_COLOURS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
+WEIGHTS = (
+    # for each captured stone
+    Option("Capture", 30, -100, 200),
+    # for each liberty of the played chain, up to four
+    Option("Liberties", 4, -50, 50),
+    # for a point near the last move; on the third or fourth line, less the first
+    Option("Near", 6, -100, 100),
+    Option("HighLine", 8, -100, 100),
+)
+
+_COLOURS = {"b": 0, "black": 0, "w": 1, "white": 1}
 
 
-class _Failure(Exception):
-    """A failure response with its text."""
-
-
-class _State(NamedTuple):
-    """A position of the game: `last` is the point of the last move, None after a pass;
-    `passed` is the colour that passed, None after a move."""
-
-    position: Position = Position()
-    last: int | None = None
-    passed: int | None = None
-
-
-class GoEngine:
+class GoEngine(Engine):
     """The GTP engine."""
 
     def __init__(self, console: Console) -> None:
-        self.console = console
-        self.options = Options(WEIGHTS + NOISE)
-        #: Whether "quit" was received.
-        self.quit = False
-        self._board = geometry(19)
+        super().__init__(console, WEIGHTS, noise=3)
         self._komi = 6.5
         self._explanation = ""
-        self._states = [_State()]
-        self._commands: dict[str, Callable[[list[str]], str]] = {
-            "protocol_version": lambda _: "2",
-            "name": lambda _: "ringmaster demo",
-            "version": lambda _: __version__,
-            "known_command": self._known_command,
-            "list_commands": lambda _: "\n".join(self._commands),
+        self._begin(19)
+        self._commands: dict[str, Callable[..., str | None]] = {
+            "protocol_version": lambda: "2",
+            "name": lambda: "ringmaster demo",
+            "version": lambda: __version__,
+            "known_command": lambda name: "true" if name in self._commands else "false",
+            "list_commands": lambda: "\n".join(self._commands),
             "quit": self._quit,
-            "boardsize": self._boardsize,
-            "clear_board": self._clear_board,
+            "boardsize": lambda size: self._begin(int(size)),
+            "clear_board": lambda: self._begin(self._game.size),
             "komi": self._set_komi,
-            "fixed_handicap": self._fixed_handicap,
+            "fixed_handicap": lambda n: self._place(*fixed_handicap(self._game.size, int(n))),
             "place_free_handicap": self._place_free_handicap,
-            "set_free_handicap": self._set_free_handicap,
+            "set_free_handicap": self._place,
             "play": self._play,
             "genmove": self._genmove,
             "undo": self._undo,
-            "showboard": lambda _: self._diagram(),
-            "final_score": lambda _: self._final_score(),
-            "time_settings": lambda words: self._accept_numbers(words, 3),
-            "kgs-time_settings": self._kgs_time_settings,
-            "time_left": self._time_left,
-            "gomill-cpu_time": lambda _: f"{time.process_time():.6f}",
-            "gomill-explain_last_move": lambda _: self._explanation,
-            "gomill-describe_engine": lambda _: self._describe(),
-            "ringmaster-param": self._set_parameter,
-            "ringmaster-params": lambda _: self._parameters(),
+            "final_score": self._final_score,
+            "time_settings": lambda main, period, stones: "",
+            "kgs-time_settings": lambda *words: "",
+            "time_left": lambda colour, seconds, stones: "",
+            "gomill-cpu_time": lambda: f"{time.process_time():.6f}",
+            "gomill-explain_last_move": lambda: self._explanation,
+            "ringmaster-param": self.set_option,
         }
 
     def handle(self, line: str) -> list[str]:
@@ -90,233 +80,145 @@ class GoEngine:
             return []
         number = words.pop(0) if words[0].isdecimal() else ""
         try:
-            if not words:
-                raise _Failure("no command")
-            command = self._commands.get(words[0])
-            if command is None:
-                raise _Failure("unknown command")
-            answer = command(words[1:])
-        except _Failure as failure:
-            return [f"?{number} {failure}", ""]
-        # an empty line would end the response
-        lines = [part for part in answer.split("\n") if part] or [""]
-        lines[0] = f"={number} {lines[0]}".rstrip()
-        return [*lines, ""]
+            answer = self._answer(*words)
+        except (ValueError, IllegalMove) as error:
+            return [f"?{number} {error}", ""]
+        return [*f"={number} {answer}".rstrip().split("\n"), ""]
 
-    def _known_command(self, words: list[str]) -> str:
-        return "true" if words[:1] and words[0] in self._commands else "false"
+    def _answer(self, name: str = "", *arguments: str) -> str:
+        command = self._commands.get(name)
+        if command is None:
+            raise ValueError("unknown command")
+        try:
+            signature(command).bind(*arguments)
+        except TypeError:
+            raise ValueError(f"wrong number of arguments for {name}") from None
+        return command(*arguments) or ""
 
-    def _quit(self, words: list[str]) -> str:
+    def _quit(self) -> None:
         self.quit = True
-        return ""
 
-    def _boardsize(self, words: list[str]) -> str:
-        try:
-            size = int(_one(words, "a size"))
-        except ValueError:
-            raise _Failure("boardsize not an integer") from None
-        try:
-            check_size(size)
-        except ValueError:
-            raise _Failure("unacceptable size") from None
-        self._board = geometry(size)
-        return self._clear_board([])
-
-    def _clear_board(self, words: list[str]) -> str:
-        self._states = [_State()]
+    def _begin(self, size: int, stones: Sequence[str] = ()) -> str:
+        """Begin a game with black handicap stones."""
+        self._game = GoGame(size, stones)
+        self._stones = tuple(stones)
+        self._moves: list[tuple[int, str]] = []
         self._explanation = ""
-        return ""
+        return " ".join(stones)
 
-    def _set_komi(self, words: list[str]) -> str:
-        try:
-            komi = float(_one(words, "a komi"))
-        except ValueError:
-            raise _Failure("komi not a number") from None
-        if not math.isfinite(komi):
-            raise _Failure("komi not a number")
-        self._komi = komi
-        return ""
+    def _set_komi(self, word: str) -> None:
+        if not math.isfinite(float(word)):
+            raise ValueError("komi not a number")
+        self._komi = float(word)
 
-    def _place(self, vertices: list[str]) -> str:
-        """Place black handicap stones on the empty board."""
-        self._require_empty()
-        stones = 0
-        for vertex in vertices:
-            bit = 1 << self._point(vertex)
-            if stones & bit:
-                raise _Failure(f"{vertex} is listed twice")
-            stones |= bit
-        self._states = [_State(Position(black=stones))]
-        return " ".join(vertices)
+    def _place(self, *vertices: str) -> str:
+        if self._moves or self._stones:
+            raise ValueError("board not empty")
+        if not 2 <= len(vertices) < self._game.size**2:
+            raise ValueError("invalid number of stones")
+        return self._begin(self._game.size, vertices)
 
-    def _fixed_handicap(self, words: list[str]) -> str:
-        self._require_empty()
-        try:
-            return self._place(list(fixed_handicap(self._board.size, self._stones(words))))
-        except ValueError:
-            raise _Failure("invalid number of stones") from None
-
-    def _place_free_handicap(self, words: list[str]) -> str:
-        self._require_empty()
-        count, size = self._stones(words), self._board.size
+    def _place_free_handicap(self, word: str) -> str:
+        count, size = int(word), self._game.size
         most = max_fixed_handicap(size)
-        vertices = list(fixed_handicap(size, min(count, most))) if most >= 2 else []
         # GTP allows fewer stones, but at least two
-        spare = [self._vertex(p) for p in self._board.points[:: 2 if size > 3 else 1]]
-        vertices += [v for v in spare if v not in vertices][: max(0, 2 - len(vertices))]
-        return self._place(vertices)
+        return self._place(*(fixed_handicap(size, min(count, most)) if most else ("A1", "B2")))
 
-    def _set_free_handicap(self, words: list[str]) -> str:
-        if not 2 <= len(words) < self._board.size**2:
-            raise _Failure("invalid number of stones")
-        self._place(words)
-        return ""
+    def _play(self, colour: str, vertex: str) -> None:
+        self._advance(_colour(colour), vertex)
 
-    def _stones(self, words: list[str]) -> int:
-        try:
-            count = int(_one(words, "a number of stones"))
-        except ValueError:
-            raise _Failure("number of stones not an integer") from None
-        if not 2 <= count < self._board.size**2:
-            raise _Failure("invalid number of stones")
-        return count
-
-    def _require_empty(self) -> None:
-        position = self._states[-1].position
-        if position.black | position.white:
-            raise _Failure("board not empty")
-
-    def _play(self, words: list[str]) -> str:
-        if len(words) != 2:
-            raise _Failure("play needs a colour and a vertex")
-        colour = _colour(words[0])
-        if words[1].lower() == "pass":
-            self._advance(None, colour)
-        elif not self._advance(self._point(words[1]), colour):
-            raise _Failure("illegal move")
+    def _advance(self, colour: int, vertex: str) -> None:
+        """Play a move of either side.  Raises IllegalMove."""
+        if self._game.to_move != colour:
+            self._game.play("pass")
+        self._game.play(vertex)
+        self._moves.append((colour, vertex))
         self._explanation = ""
-        return ""
 
-    def _genmove(self, words: list[str]) -> str:
-        colour = _colour(_one(words, "a colour"))
-        state = self._states[-1]
-        point, reason = self._choose(state, colour)
-        self._advance(point, colour)
-        self._explanation = reason
-        return self._vertex(point)
+    def _genmove(self, word: str) -> str:
+        colour = _colour(word)
+        vertex, explanation = self._choose(colour)
+        self._advance(colour, vertex)
+        self._explanation = explanation
+        return vertex
 
-    def _choose(self, state: _State, colour: int) -> tuple[int | None, str]:
-        # only simple ko is forbidden, so positions could repeat forever
-        if len(self._states) > 4 * self._board.size**2:
-            return None, "pass: the game is too long"
-        if state.passed == 1 - colour:
-            margin = self._margin()
-            if margin > 0 if colour == BLACK else margin < 0:
-                return None, "pass: so did the other side, and the score is a win"
-        return choose(self._board, state.position, colour, state.last, self.options.values)
-
-    def _advance(self, point: int | None, colour: int) -> bool:
-        """Play a move or a pass if it is legal; return whether it is."""
-        position = self._states[-1].position
-        if point is None:
-            after: Position | None = position._replace(ko=0)
-        else:
-            after = position.play(self._board, point, colour)
-        if after is None:
-            return False
-        self._states.append(_State(after, point, colour if point is None else None))
-        return True
-
-    def _undo(self, words: list[str]) -> str:
-        if len(self._states) == 1:
-            raise _Failure("cannot undo")
-        self._states.pop()
-        self._explanation = ""
-        return ""
-
-    def _margin(self) -> float:
-        """Return Black's area minus White's area and the komi."""
-        black, white = self._states[-1].position.area(self._board)
-        return black - white - self._komi
+    def _undo(self) -> None:
+        if not self._moves:
+            raise ValueError("cannot undo")
+        moves = self._moves[:-1]
+        self._begin(self._game.size, self._stones)
+        for colour, vertex in moves:
+            self._advance(colour, vertex)
 
     def _final_score(self) -> str:
-        margin = self._margin()
+        margin = self._game.margin(self._komi)
         return "0" if margin == 0 else f"{'B' if margin > 0 else 'W'}+{abs(margin):g}"
 
-    def _time_left(self, words: list[str]) -> str:
-        if len(words) != 3:
-            raise _Failure("time_left needs a colour, a time and a number of stones")
-        _colour(words[0])
-        return self._accept_numbers(words[1:], 2)
+    def _choose(self, colour: int) -> tuple[str, str]:
+        """Return the vertex to play or "pass", and the reason."""
+        game = self._game
+        # only simple ko is forbidden, so positions could repeat forever
+        if len(self._moves) > 4 * game.size**2:
+            return "pass", "pass: the game is too long"
+        if self._moves and self._moves[-1] == (1 - colour, "pass"):
+            margin = game.margin(self._komi)
+            if margin > 0 if colour == 0 else margin < 0:
+                return "pass", "pass: so did the other side, and the score is a win"
+        position = zlib.crc32(game.position().encode())
+        best: tuple[int, str, dict[str, int]] | None = None
+        for point in game.geometry.points:
+            vertex = game.geometry.names[point]
+            features = self._features(point, colour)
+            if features is None or vertex == game.ko:
+                continue
+            value = sum(self.values[name] * amount for name, amount in features.items())
+            value += noise(self.values, position << 10 | point)
+            if best is None or value > best[0]:
+                best = value, vertex, features
+        if best is None:
+            return "pass", "pass: only own eyes are left"
+        value, vertex, features = best
+        reasons = [f"{name} {self.values[name] * n:+d}" for name, n in features.items() if n]
+        return vertex, f"value {value}: {', '.join(reasons) or 'nothing in particular'}"
 
-    def _kgs_time_settings(self, words: list[str]) -> str:
-        counts = {"none": 0, "absolute": 1, "byoyomi": 3, "canadian": 3}
-        if not words or words[0] not in counts:
-            raise _Failure("kgs-time_settings needs one of " + ", ".join(counts))
-        return self._accept_numbers(words[1:], counts[words[0]])
+    def _features(self, point: int, colour: int) -> dict[str, int] | None:
+        """Return the amounts of the weights; None for an own eye, suicide, or a stone's point."""
+        game, geometry = self._game, self._game.geometry
+        around = [game.chains[q] for q in geometry.neighbours[point]]
+        own = {chain for chain in around if chain and chain.colour == colour}
+        enemies = {chain for chain in around if chain and chain.colour != colour}
+        if game.chains[point] or (not (None in around or enemies) and self._is_eye(point, colour)):
+            return None
+        bit = geometry.bits[point]
+        captured = sum(len(chain.points) for chain in enemies if chain.liberties == bit)
+        free = sum(geometry.bits[q] for q in geometry.neighbours[point] if not game.chains[q])
+        for chain in own:
+            free |= chain.liberties & ~bit
+        # about one liberty for each captured stone
+        liberties = free.bit_count() + captured
+        if liberties == 0:
+            return None
+        column, row = point % geometry.stride, point // geometry.stride
+        line = 1 + min(column, row, game.size - 1 - column, game.size - 1 - row)
+        last = parse_vertex(self._moves[-1][1], game.size) if self._moves else None
+        return {
+            "Capture": captured,
+            "Liberties": min(liberties, 4),
+            "Near": last is not None and abs(last[0] - column) + abs(last[1] - row) <= 3,
+            "HighLine": (line in (3, 4)) - (line == 1),
+        }
 
-    def _accept_numbers(self, words: list[str], count: int) -> str:
-        if len(words) != count or not all(word.isdecimal() for word in words):
-            raise _Failure(f"needs {count} whole numbers")
-        return ""
-
-    def _set_parameter(self, words: list[str]) -> str:
-        if len(words) != 2:
-            raise _Failure("ringmaster-param needs a name and a value")
-        try:
-            self.options.set(*words)
-        except OptionError as error:
-            raise _Failure(str(error)) from None
-        return ""
-
-    def _parameters(self) -> str:
-        return "\n".join(
-            f"{option.name} {self.options.values[option.name]} {option.min} {option.max}"
-            for option in self.options.table
-        )
-
-    def _describe(self) -> str:
-        changed = [
-            f"{o.name}={self.options.values[o.name]}"
-            for o in self.options.table
-            if self.options.values[o.name] != o.default
-        ]
-        return f"ringmaster demo {__version__}\nweights: {' '.join(changed) or 'as shipped'}"
-
-    def _diagram(self) -> str:
-        position, size, stride = self._states[-1].position, self._board.size, self._board.stride
-        black, white = set(bits(position.black)), set(bits(position.white))
-        names = "ABCDEFGHJKLMNOPQRSTUVWXYZ"[:size]
-        rows = []
-        for row in reversed(range(size)):
-            points = range(row * stride, row * stride + size)
-            marks = ["X" if p in black else "O" if p in white else "." for p in points]
-            rows.append(f"{row + 1:2} {' '.join(marks)}")
-        return "\n".join(["", *rows, f"   {' '.join(names)}"]).lstrip("\n")
-
-    def _vertex(self, point: int | None) -> str:
-        if point is None:
-            return "pass"
-        return format_vertex((point % self._board.stride, point // self._board.stride))
-
-    def _point(self, vertex: str) -> int:
-        try:
-            parsed = parse_vertex(vertex, self._board.size)
-        except ValueError:
-            parsed = None
-        if parsed is None:
-            raise _Failure("invalid vertex")
-        return parsed[1] * self._board.stride + parsed[0]
-
-
-def _one(words: list[str], description: str) -> str:
-    if len(words) != 1:
-        raise _Failure(f"expected {description}")
-    return words[0]
+    def _is_eye(self, point: int, colour: int) -> bool:
+        """Return whether a point between own stones is an eye: most diagonals are not lost."""
+        geometry = self._game.geometry
+        corners = (point + a + b for a in (-geometry.stride, geometry.stride) for b in (-1, 1))
+        diagonals = [self._game.chains[q] for q in corners if q in geometry.names]
+        lost = sum(chain is not None and chain.colour != colour for chain in diagonals)
+        return lost == 0 or (lost == 1 and len(diagonals) == 4)
 
 
 def _colour(word: str) -> int:
     colour = _COLOURS.get(word.lower())
     if colour is None:
-        raise _Failure("invalid color")
+        raise ValueError("invalid color")
     return colour

@@ -1,4 +1,4 @@
-"""The common part of the UCI and USI engines: commands, options, limits and the clock.
+"""The UCI and USI engines: commands, limits and the clock.
 
 Unknown commands are ignored, as both protocols require.  A wrong option or position is
 answered with an "info string" and changes nothing.
@@ -6,317 +6,136 @@ answered with an "info string" and changes nothing.
 
 from __future__ import annotations
 
+import re
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, NamedTuple
+from abc import abstractmethod
+from itertools import pairwise
+from typing import ClassVar
 
 from ringmaster import __version__
-from ringmaster.demo.console import Console, Option, OptionError, Options
+from ringmaster.demo.console import Console, Engine, Option
+from ringmaster.demo.search import MATE, MATE_BOUND, Position, Search, Stopped
+from ringmaster.errors import IllegalMove
+from ringmaster.games.game import beginning
+from ringmaster.model.players import GameName
 
-MATE = 30_000
-#: Larger scores are mates in MATE - |score| plies.
-MATE_BOUND = 29_000
-MAX_DEPTH = 32
-#: Larger than any score.
-INFINITY = 32_000
-#: Nodes between two checks of the clock and the input.
-CHECK_EVERY = 256
-#: Change of a weight that determines its coefficient, large against rounding.
-_FAR = 100_000
-#: Most characters of a position.
-_MAX_POSITION = 200
-
+_MAX_DEPTH = 32
 #: Seconds reserved for the communication with the referee.
 _OVERHEAD = 0.02
-_LIMITS = (
-    "depth",
-    "nodes",
-    "movetime",
-    "wtime",
-    "btime",
-    "winc",
-    "binc",
-    "byoyomi",
-    "movestogo",
-    "mate",
-)
-_SUBCOMMANDS = (*_LIMITS, "infinite", "ponder", "searchmoves")
-
-Limits = dict[str, int]
 
 
-class Stopped(Exception):
-    """Ends a search, which keeps its best move."""
+class UniversalEngine(Engine):
+    """A UCI or USI engine; the rules of its game are the referee's."""
 
-
-class FinishedDepth(NamedTuple):
-    """A finished iteration: `score` in centipawns for the mover, `line` of expected moves."""
-
-    depth: int
-    score: int
-    nodes: int
-    line: list[int]
-
-
-class Deepening(ABC):
-    """A search by iterative deepening of one position.
-
-    limit     most nodes, None for no limit
-    on_check  called every CHECK_EVERY nodes; raises Stopped to end the search
-    """
-
-    def __init__(
-        self, limit: int | None = None, on_check: Callable[[], None] | None = None
-    ) -> None:
-        self.nodes = 0
-        #: The best move so far.
-        self.best: int | None = None
-        self._line: list[int] = []
-        self._limit = limit
-        self._on_check = on_check
-        self._next_check = CHECK_EVERY if limit is None else min(CHECK_EVERY, limit)
-
-    def run(self, max_depth: int = MAX_DEPTH) -> Iterator[FinishedDepth]:
-        """Yield a report for every finished iteration, up to `max_depth`.
-
-        Ends early when stopped, at the node limit, and after a forced mate.
-        """
-        moves = self._root_moves()
-        if not moves:
-            return
-        self.best = moves[0]
-        for depth in range(1, max_depth + 1):
-            try:
-                score = self._root(moves, depth)
-            except Stopped:
-                return
-            yield FinishedDepth(depth, score, self.nodes, self._line)
-            if abs(score) > MATE_BOUND and MATE - abs(score) <= depth:
-                return
-            # best move first, the others in their order
-            moves.remove(self._line[0])
-            moves.insert(0, self._line[0])
-
-    @abstractmethod
-    def quiesce(self) -> int:
-        """Return the score of the quiescence search for the side to move."""
-
-    @abstractmethod
-    def _root_moves(self) -> list[int]:
-        """Return the legal moves, the most promising first."""
-
-    @abstractmethod
-    def _reply(self, move: int, depth: int, beta: int) -> tuple[int, list[int]] | None:
-        """Return the opponent's score after a root move, and the expected line.
-
-        The score may be a lower bound of at least `beta`.  None: the move is too weak to
-        be searched.  Raises Stopped.
-        """
-
-    def _root(self, moves: list[int], depth: int) -> int:
-        """Search `moves`, set `best` and `_line`, and return the score."""
-        best = -INFINITY
-        for move in moves:
-            reply = self._reply(move, depth - 1, -best)
-            if reply is not None and -reply[0] > best:
-                best = -reply[0]
-                self._line = [move, *reply[1]]
-                # valid even if this iteration is stopped: it beat the first move
-                self.best = move
-        return best
-
-    def _count(self) -> None:
-        """Count a node.  Raises Stopped."""
-        self.nodes += 1
-        if self.nodes >= self._next_check:
-            if self._limit is not None and self.nodes >= self._limit:
-                raise Stopped
-            if self._on_check is not None:
-                self._on_check()
-            self._next_check = self.nodes + CHECK_EVERY
-            if self._limit is not None:
-                self._next_check = min(self._next_check, self._limit)
-
-
-class UniversalEngine(ABC):
-    """A UCI or USI engine.
-
-    weights  options of the evaluation
-    others   further options
-    """
-
+    game: ClassVar[GameName]
     #: "uci" or "usi".
     protocol: ClassVar[str]
     #: The protocol's word for the text of a position: "fen" or "sfen".
     notation: ClassVar[str]
-    #: The usual start position.
-    start: ClassVar[str]
+    #: The sides in `wtime` and `btime`, the first mover's first.
+    sides: ClassVar[str]
+    #: The answer for a position without legal moves.
+    no_move: ClassVar[str]
     #: Words of `eval` before the static evaluation.
     evaluation_words: ClassVar[str]
 
-    def __init__(
-        self, console: Console, weights: tuple[Option, ...], others: tuple[Option, ...]
-    ) -> None:
-        self.console = console
-        self.options = Options(weights + others)
-        self._weights = weights
-        #: The evaluation for the present options (None: not built), and evaluations with one
-        #: changed weight.
-        self._evaluation: Any = None
-        self._changed: dict[str, Any] = {}
-        self._new_game()
-        #: Whether "quit" was received.
-        self.quit = False
+    def __init__(self, console: Console, weights: tuple[Option, ...]) -> None:
+        super().__init__(console, weights)
+        self._begin_game = beginning(self.game)
+        self._begin(None)
 
     @abstractmethod
-    def _set_up(self, position: str) -> None:
-        """Set up a position.  Raises ValueError, and changes nothing then."""
-
-    @abstractmethod
-    def _play(self, text: str) -> bool:
-        """Play a move in the protocol's notation if it is legal; return whether it is."""
-
-    def _complete(self, fields: list[str]) -> str:
-        """Return the full text of a position."""
-        return " ".join(fields)
-
-    @abstractmethod
-    def _search(self, limits: Limits, on_check: Callable[[], None]) -> Deepening:
-        """Return a search of the position."""
-
-    @abstractmethod
-    def _evaluation_of(self, values: dict[str, int]) -> Any:
-        """Return the evaluation function for option values."""
-
-    @abstractmethod
-    def _static(self, evaluation: Any) -> int:
-        """Return the evaluation of the position for the side that moves first in a game."""
-
-    @abstractmethod
-    def _in_check(self) -> bool:
-        """Whether the side to move is in check."""
-
-    @abstractmethod
-    def _any_move(self) -> str:
-        """Return a legal move, or the answer for a position without one."""
-
-    @abstractmethod
-    def _colour(self) -> str:
-        """Return the side to move, "w" or "b" as in the clocks of `go`."""
-
-    @abstractmethod
-    def _names(self, line: list[int]) -> str:
-        """Return moves played from the present position in the protocol's notation."""
-
-    def _nothing(self) -> str:
-        """Return the answer for a position without legal moves."""
-        return "(none)"
+    def read(self, position: str) -> Position:
+        """Return a valid position with its evaluation by the present options."""
 
     def handle(self, line: str) -> list[str]:
-        """Carry out one command and return its answer.
+        command, *arguments = line.split() or [""]
+        try:
+            return self._answer(command, arguments)
+        except (ValueError, IllegalMove) as error:
+            return [f"info string {error}"]
 
-        A long search writes lines to the console before it returns the rest.
-        """
-        words = line.split()
-        # skip unknown leading words
-        while words:
-            command, *arguments = words
-            if command == self.protocol:
+    def _answer(self, command: str, arguments: list[str]) -> list[str]:
+        """Return the answer to a command.  Raises ValueError or IllegalMove for wrong arguments."""
+        match command:
+            case self.protocol:
                 return self._about()
-            if command == "isready":
+            case "isready":
                 return ["readyok"]
-            if command == "setoption":
-                return self._set_option(arguments)
-            if command == "position":
-                return self._position(arguments)
-            if command == "go":
+            case "setoption":
+                self._set_option(arguments)
+            case "position":
+                self._set_position(arguments)
+            case "go":
                 return self._go(arguments)
-            if command == f"{self.protocol}newgame":
-                self._new_game()
-                return []
-            if command == "eval":
+            case "eval":
                 return [self._evaluated()]
-            if command == "features":
+            case "features":
                 return [self._features()]
-            if command == "quit":
+            case "quit":
                 self.quit = True
-                return []
-            if command in ("stop", "ponderhit", "debug", "register", "gameover"):
-                return []
-            words = arguments
         return []
 
     def _about(self) -> list[str]:
         options = [
             f"option name {o.name} type spin default {o.default} min {o.min} max {o.max}"
-            for o in self.options.table
+            for o in self.options
         ]
         about = [f"id name ringmaster demo {__version__}", "id author the authors of ringmaster"]
         return [*about, *options, f"{self.protocol}ok"]
 
-    def _new_game(self) -> None:
-        self._begin(self.start)
+    def _begin(self, position: str | None) -> None:
+        """Set up a position, None for the usual one.  Raises ValueError."""
+        self._game = self._begin_game(position)
+        self._start = position
+        #: Keys of earlier positions.
+        self._earlier: set[int] = set()
 
-    def _begin(self, position: str) -> None:
-        """Set up a position without moves.  Raises ValueError."""
-        self._set_up(position)
-        self._position_text = position
-        self._played: list[str] = []
-        #: Hashes of earlier positions that can be repeated.
-        self._history: set[int] = set()
-
-    def _position(self, words: list[str]) -> list[str]:
+    def _set_position(self, words: list[str]) -> None:
         """position (startpos | fen <fen> | sfen <sfen>) [moves <move>…]"""
         end = words.index("moves") if "moves" in words else len(words)
         moves = words[end + 1 :]
-        if words[:1] == ["startpos"]:
-            position = self.start
-        elif words[:1] == [self.notation]:
-            position = self._complete(words[1:end])
-        else:
-            return [f"info string position needs 'startpos' or '{self.notation}'"]
-        played = self._played
-        if position == self._position_text and moves[: len(played)] == played:
+        start = None
+        if words[:1] == [self.notation]:
+            # EPD lacks both counters
+            counters = ["0", "1"] if self.game == "chess" and end == 5 else []
+            start = " ".join([*words[1:end], *counters])
+        elif words[:1] != ["startpos"]:
+            raise ValueError(f"position needs 'startpos' or '{self.notation}'")
+        played = self._game.moves
+        if start == self._start and moves[: len(played)] == played:
             moves = moves[len(played) :]
         else:
-            try:
-                if len(position) > _MAX_POSITION or not position.isascii():
-                    raise ValueError(f"not in {self.notation.upper()}")
-                self._begin(position)
-            except ValueError as error:
-                return [f"info string cannot set up {printable(position)}: {printable(str(error))}"]
-        for text in moves:
-            if not self._play(text):
-                return [f"info string illegal move {printable(text)}, it and all after it ignored"]
-            self._played.append(text)
-        return []
+            self._begin(start)
+        for move in moves:
+            key = self._read().key()
+            self._game.play(move)
+            self._earlier.add(key)
 
-    def _set_option(self, words: list[str]) -> list[str]:
+    def _read(self) -> Position:
+        return self.read(self._game.position())
+
+    def _set_option(self, words: list[str]) -> None:
         """setoption name <words> [value <words>]"""
         if words[:1] != ["name"]:
-            return ["info string setoption needs 'name'"]
+            raise ValueError("setoption needs 'name'")
         end = words.index("value") if "value" in words else len(words)
-        try:
-            self.options.set(" ".join(words[1:end]), " ".join(words[end + 1 :]))
-        except OptionError as error:
-            return [f"info string {printable(str(error))}"]
-        self._evaluation = None
-        return []
+        self.set_option(" ".join(words[1:end]), " ".join(words[end + 1 :]))
 
     def _go(self, words: list[str]) -> list[str]:
         started = time.perf_counter()
         lines: list[str] = []
-        limits = _limits(words, lines)
+        limits = _limits(words)
+        position = self._read()
         if limits.get("depth") == 0:
-            return self._depth_0()
+            return self._depth_0(position)
         budget = self._budget(limits)
         endless = "infinite" in words or "ponder" in words
         deferred: list[str] = []
         stop = False
 
-        def interrupt(line: str | None) -> bool:
-            """Process a line received during the search; return whether it ends the search."""
+        def ends_search(line: str | None) -> bool:
+            """Process a line received during the search."""
             if line is None:
                 return self.console.at_end
             command = line.split(maxsplit=1)[:1]
@@ -324,34 +143,31 @@ class UniversalEngine(ABC):
                 self.console.write(["readyok"])
             elif command == ["quit"]:
                 self.quit = True
-                return True
-            elif command in (["stop"], ["ponderhit"]):
-                return True
-            else:
+            elif command not in (["stop"], ["ponderhit"]):
                 deferred.append(line)
-            return False
+                return False
+            return command != ["isready"]
 
         def on_check() -> None:
             nonlocal stop
-            if lines:
-                self.console.write(lines)
-                lines.clear()
+            self.console.write(lines)
+            lines.clear()
             # lines after another "go" belong to that search
             while not (stop or (deferred and deferred[-1].split()[:1] == ["go"])):
                 line = self.console.read_nowait()
-                stop = interrupt(line)
+                stop = ends_search(line)
                 if line is None:
                     break
-            if stop:
-                raise Stopped
-            if budget is not None and time.perf_counter() - started >= budget:
+            if stop or (budget is not None and time.perf_counter() - started >= budget):
                 raise Stopped
 
-        search = self._search(limits, on_check)
-        depth = min(limits.get("depth", MAX_DEPTH), MAX_DEPTH)
-        for report in search.run(depth):
+        search = Search(position, self._earlier, limits.get("nodes"), on_check)
+        for depth, score, line in search.run(min(limits.get("depth", _MAX_DEPTH), _MAX_DEPTH)):
             elapsed = time.perf_counter() - started
-            lines.append(self._info(report, elapsed))
+            lines.append(
+                f"info depth {depth} score {_score_words(score)} nodes {search.nodes}"
+                f" time {int(elapsed * 1000)} pv {' '.join(map(position.name, line))}"
+            )
             # the next iteration takes several times as long as all earlier ones
             if budget is not None and "movetime" not in limits and elapsed > budget / 3:
                 break
@@ -359,24 +175,25 @@ class UniversalEngine(ABC):
             self.console.write(lines)
             lines.clear()
             # no bestmove before "stop", even after the search has ended
-            while not interrupt(self.console.read()):
+            while not ends_search(self.console.read()):
                 pass
         self.console.unread(deferred)
-        best = self._nothing() if search.best is None else self._names([search.best])
+        best = self.no_move if search.best is None else position.name(search.best)
         return [*lines, f"bestmove {best}"]
+
+    def _depth_0(self, position: Position) -> list[str]:
+        """go depth 0: the score of the quiescence search, and any legal move"""
+        best = [position.name(move) for move in position.moves()[:1]] or [self.no_move]
+        search = Search(position)
+        score = _score_words(search.quiesce())
+        return [f"info depth 0 score {score} nodes {search.nodes}", f"bestmove {best[0]}"]
 
     def _evaluated(self) -> str:
         """eval: the static evaluation in pawns, in the format of Stockfish"""
-        if self._in_check():
+        if self._game.in_check():
             return f"{self.evaluation_words}: none (in check)"
-        return f"{self.evaluation_words}: {self._static(self._function()) / 100:.2f} (white side)"
-
-    def _function(self) -> Any:
-        """Return the evaluation for the present options."""
-        if self._evaluation is None:
-            self._evaluation = self._evaluation_of(self.options.values)
-            self._changed = {}
-        return self._evaluation
+        score = self._read().evaluate() * (1, -1)[self._game.to_move]
+        return f"{self.evaluation_words}: {score / 100:.2f} (white side)"
 
     def _features(self) -> str:
         """features: "features constant <c> <weight> <coefficient> …"
@@ -385,35 +202,20 @@ class UniversalEngine(ABC):
         game, in centipawns, is the constant plus each weight times its coefficient.  The
         coefficient of a weight that multiplies another holds near the present values.
         """
-        score = self._static(self._function())
-        values = self.options.values
-        constant = float(score)
+        position = self._read()
+        constant = float(position.evaluate() * (1, -1)[self._game.to_move])
         words = []
-        for option in self._weights:
-            name = option.name
-            if name not in self._changed:
-                changed = {**values, name: values[name] + _FAR}
-                self._changed[name] = self._evaluation_of(changed)
-            moved = self._static(self._changed[name]) - score
-            coefficient = round(moved / _FAR, 3)
-            constant -= coefficient * values[name]
-            words += [name, f"{coefficient:g}"]
+        for option, coefficient in zip(self.weights, position.coefficients(), strict=True):
+            coefficient = round(coefficient, 3)
+            constant -= coefficient * self.values[option.name]
+            words += [option.name, f"{coefficient:g}"]
         return " ".join(["features", "constant", f"{round(constant, 3):g}", *words])
 
-    def _depth_0(self) -> list[str]:
-        """go depth 0: the score of the quiescence search, and any legal move"""
-        search = self._search({}, lambda: None)
-        score = _score_words(search.quiesce())
-        return [
-            f"info depth 0 score {score} nodes {search.nodes}",
-            f"bestmove {self._any_move()}",
-        ]
-
-    def _budget(self, limits: Limits) -> float | None:
+    def _budget(self, limits: dict[str, int]) -> float | None:
         """Return the thinking time in seconds, None without a time limit."""
         if "movetime" in limits:
             return max(limits["movetime"] / 1000 - _OVERHEAD, 0.001)
-        side = self._colour()
+        side = self.sides[self._game.to_move]
         extra = limits.get("byoyomi", 0) / 1000
         if f"{side}time" not in limits:
             return max(extra - _OVERHEAD, 0.001) if extra else None
@@ -423,12 +225,6 @@ class UniversalEngine(ABC):
         budget = share + 0.8 * limits.get(f"{side}inc", 0) / 1000
         return max(min(budget, 0.5 * left) + max(extra - _OVERHEAD, 0.0), 0.001)
 
-    def _info(self, report: FinishedDepth, elapsed: float) -> str:
-        return (
-            f"info depth {report.depth} score {_score_words(report.score)} nodes {report.nodes}"
-            f" time {int(elapsed * 1000)} pv {self._names(report.line)}"
-        )
-
 
 def _score_words(score: int) -> str:
     if abs(score) <= MATE_BOUND:
@@ -437,22 +233,11 @@ def _score_words(score: int) -> str:
     return f"mate {moves if score > 0 else -moves}"
 
 
-def _limits(words: list[str], complaints: list[str]) -> Limits:
-    """Return the limits of a "go" command; add a complaint for each invalid one."""
-    limits: Limits = {}
-    for name, value in zip(words, [*words[1:], ""], strict=True):
-        if name not in _LIMITS:
-            continue
-        digits = value.removeprefix("-")
-        if value in _SUBCOMMANDS or not digits.isdecimal() or len(digits) > 15:
-            complaints.append(f"info string go {name} needs a number")
-            continue
+def _limits(words: list[str]) -> dict[str, int]:
+    """Return the numbers of a "go" command."""
+    return {
         # some referees send clocks below zero
-        limits[name] = max(int(value), 1 if name == "nodes" else 0)
-    return limits
-
-
-def printable(text: str) -> str:
-    """Return a received text, shortened and without control characters."""
-    text = text if len(text) <= 300 else text[:300] + "…"
-    return "".join(c if c.isprintable() else "?" for c in text)
+        name: max(int(value), 1 if name == "nodes" else 0)
+        for name, value in pairwise(words)
+        if re.fullmatch("-?[0-9]{1,15}", value)
+    }

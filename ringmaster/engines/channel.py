@@ -15,8 +15,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, Protocol
 
-from mypy_extensions import mypyc_attr
-
 from ringmaster.engines.process import EngineProcess, ErrorOutput, read_available
 from ringmaster.errors import (
     EngineCrashed,
@@ -53,7 +51,6 @@ now_ns: Final[Callable[[], int]] = partial(
 )
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Exchange(ABC):
     """One request and its answer."""
 
@@ -85,7 +82,6 @@ class Exchange(ABC):
         return quoted(self.request)
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Stream(ABC):
     """Many requests that may be written ahead of their answers; see `Channel.stream`."""
 
@@ -124,7 +120,6 @@ def quoted(request: bytes) -> str:
     return repr(text if len(text) <= 60 else text[:59] + "…") if text else "nothing"
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Channel:
     """The conversation with one engine process.
 

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
-from mypy_extensions import mypyc_attr
-
 from ringmaster.engines.channel import Channel, Exchange, Transcript, now_ns
 from ringmaster.engines.containment import Bounds
 from ringmaster.engines.process import EngineProcess, Surroundings
@@ -154,7 +152,6 @@ class Thought:
         return read_pv(self.info)
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Engine(ABC):
     """A player's engine process and the state of the conversation with it.
 

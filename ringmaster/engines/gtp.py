@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from mypy_extensions import mypyc_attr
-
 from ringmaster.engines.channel import Exchange, quoted
 from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, cut, start_timeout
 from ringmaster.engines.gtp_clock import (
@@ -44,7 +42,6 @@ _AHEAD_PATIENCE = 2.0
 _MAX_DELAYED: Final = 64
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Command(Exchange):
     """One command; afterwards `ok` and `text` (without "=", trailing space removed).
 
@@ -111,7 +108,6 @@ class Command(Exchange):
         return quoted(self.line)
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class GtpEngine(Engine):
     """A Go engine over GTP."""
 
@@ -190,16 +186,14 @@ class GtpEngine(Engine):
         """Return whether the engine has a command, None when that is unknown."""
         name = self.player.gtp_aliases.get(name, name)
         if name not in self._known:
-            self._known[name] = self._request_known(name)
+            self._known[name] = False if self._has_list else None
+            if self._has_known_command:
+                try:
+                    answer = self.command("known_command", name)
+                    self._known[name] = answer.strip().lower() == "true"
+                except EngineRefused:
+                    self._has_known_command = False
         return self._known[name]
-
-    def _request_known(self, name: str) -> bool | None:
-        if self._has_known_command:
-            try:
-                return self.command("known_command", name).strip().lower() == "true"
-            except EngineRefused:
-                self._has_known_command = False
-        return False if self._has_list else None
 
     def _shake_hands(self) -> None:
         self._known: dict[str, bool | None] = {}
@@ -285,7 +279,7 @@ class GtpEngine(Engine):
         for words in (
             ("boardsize", str(settings.board_size)),
             ("clear_board",),
-            ("komi", _komi(settings.komi)),
+            ("komi", number(settings.komi)),
         ):
             self._delayed += (self._make(words, label=" ".join(words)),)
         self.send_delayed()
@@ -372,7 +366,11 @@ class GtpEngine(Engine):
         """
         delayed, self._delayed = self._delayed, ()
         if self.takes_one_command:
-            self._send_one_by_one(delayed)
+            for command in delayed:
+                self._require_silence(command)
+                self.channel.converse(command, self._timeout)
+                if not command.ok and not command.optional:
+                    raise self._refusal(command)
             return
         commands = delayed + behind
         first = delayed[0]
@@ -386,13 +384,6 @@ class GtpEngine(Engine):
                 self._drain(commands[done:], ahead)
                 raise self._refusal(command)
             self._ahead = ahead
-
-    def _send_one_by_one(self, commands: tuple[Command, ...]) -> None:
-        for command in commands:
-            self._require_silence(command)
-            self.channel.converse(command, self._timeout)
-            if not command.ok and not command.optional:
-                raise self._refusal(command)
 
     def _drain(self, commands: tuple[Command, ...], ahead: int) -> None:
         """Read the answers to the commands behind a refused one.  An engine that does not
@@ -476,11 +467,6 @@ class GtpEngine(Engine):
 
     def _say_goodbye(self) -> None:
         self.channel.send(b"quit\n", 0.1)
-
-
-def _komi(komi: float) -> str:
-    """Return komi without a needless fraction: 6 rather than 6.0."""
-    return str(int(komi)) if komi == int(komi) else str(komi)
 
 
 def _is_two(version: str) -> bool:

@@ -16,8 +16,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
-from mypy_extensions import mypyc_attr
-
 from ringmaster.engines.channel import Exchange, now_ns
 from ringmaster.engines.engine import (
     MAX_NAME,
@@ -55,7 +53,6 @@ _PONDER_START_WAIT: Final = 1.0
 _SILENT_START_WAIT: Final = 0.05
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class UciOrUsiEngine(Engine):
     """An engine over UCI or USI, kept from game to game."""
 
@@ -155,8 +152,10 @@ class UciOrUsiEngine(Engine):
             text = "\n".join(map(str, refusals))
             raise OptionRefused(text, self.player.code, refusals=refusals)
         for name in own:
+            declared = self._declared(name)
             # A default needs no line.
-            if name not in self._current_options and self._default(name) == wanted[name]:
+            is_default = declared is not None and declared.default == wanted[name]
+            if is_default and name not in self._current_options:
                 del wanted[name]
         for name in self._current_options.keys() - wanted.keys():
             declared = self._declared(name)
@@ -170,10 +169,6 @@ class UciOrUsiEngine(Engine):
                 lines.append(f"setoption name {name}" + (f" value {text}" if text else ""))
         self._current_options = wanted
         return lines
-
-    def _default(self, name: str) -> str | None:
-        option = self._declared(name)
-        return None if option is None else option.default
 
     def _get_ready(self, settings: GameSettings, opening: Opening) -> list[str]:
         """Set options and wait until the engine is ready for a new game; return its
@@ -415,7 +410,7 @@ class UciEngine(UciOrUsiEngine):
         """
         if variant == "standard":
             return {}
-        name: str = "UCI_Chess960" if variant == "chess960" else "UCI_Variant"
+        name = "UCI_Chess960" if variant == "chess960" else "UCI_Variant"
         option = self._declared(name)
         if option is None:
             raise OptionRefused(f"it has no option {name!r}, which {variant} needs", option=name)

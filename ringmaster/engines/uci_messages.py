@@ -12,8 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from mypy_extensions import mypyc_attr
-
 from ringmaster.engines.channel import Exchange
 from ringmaster.errors import EngineProtocolError, OptionRefused, nearest, shown
 from ringmaster.model.players import OptionValue
@@ -269,7 +267,6 @@ class Handshake(Exchange):
         return False
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Ready(Exchange):
     """isready … readyok, with lines to write before it."""
 

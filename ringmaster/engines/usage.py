@@ -46,7 +46,7 @@ def measure(pid: int) -> Usage:
         seconds += child_seconds
         ticks += child_ticks
         peak += child_peak
-    return Usage(seconds + ticks / _ticks(), peak)
+    return Usage(seconds + ticks / os.sysconf("SC_CLK_TCK"), peak)
 
 
 def members(pid: int) -> list[int]:
@@ -120,11 +120,6 @@ def kill(processes: list[psutil.Process]) -> None:
 @cache
 def _has_proc() -> bool:
     return Path(f"/proc/self/task/{os.getpid()}/children").exists()
-
-
-@cache
-def _ticks() -> float:
-    return float(os.sysconf("SC_CLK_TCK"))
 
 
 def _read_use(pid: int) -> tuple[float, int, int]:

@@ -15,8 +15,6 @@ import re
 from abc import abstractmethod
 from typing import Any, ClassVar, Final
 
-from mypy_extensions import mypyc_attr
-
 from ringmaster.errors import IllegalMove
 from ringmaster.games.clean_text import cut, shown
 from ringmaster.games.game import Ending, Game
@@ -101,7 +99,6 @@ _KING_TAKES_ROOK: Final = {rook: king for king, rook in _CASTLING.items()}
 CASTLING_STRINGS: Final = frozenset((*_CASTLING, *_KING_TAKES_ROOK))
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class _ChessRules(Game):
     """Base of both backends: names of the sides and errors of illegal moves."""
 
@@ -124,7 +121,6 @@ class _ChessRules(Game):
         return IllegalMove(cut(move, 40), fen, _why_illegal(fen, move, self.chess960))
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class ChessGame(_ChessRules):
     """A game of chess on cozy_chess."""
 
@@ -275,7 +271,7 @@ class ReferenceChessGame(_ChessRules):
     __slots__ = ("_board",)
 
     def __init__(self, fen: str | None = None) -> None:
-        """See `ChessGame`."""
+        """Start from `fen` or the usual position.  Raises ValueError for an invalid FEN."""
         import chess
 
         super().__init__()

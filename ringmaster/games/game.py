@@ -13,8 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mypy_extensions import mypyc_attr
-
 from ringmaster.model.jobs import EnteringKing, GameSettings
 from ringmaster.model.players import GameName
 
@@ -30,7 +28,6 @@ class Ending:
     reason: str
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Game(ABC):
     """One game in progress.
 

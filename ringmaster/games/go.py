@@ -106,7 +106,7 @@ class Chain:
         self.points = points
 
 
-class _Geometry:
+class Geometry:
     """Tables for one board size.
 
     Points are numbered row by row from A1.  One unused number follows each row, so that a
@@ -146,9 +146,7 @@ class _Geometry:
             reached = further
 
 
-@cache
-def _geometry(size: int) -> _Geometry:
-    return _Geometry(size)
+_geometry = cache(Geometry)
 
 
 class GoGame(Game):
@@ -156,7 +154,7 @@ class GoGame(Game):
 
     colours = _NAMES
 
-    __slots__ = ("_at", "_first", "_geometry", "_handicap", "_ko", "_passes", "_side")
+    __slots__ = ("_first", "_handicap", "_ko", "_passes", "_side", "chains", "geometry")
 
     def __init__(self, size: int, setup: Sequence[str] = (), to_move: int = 0) -> None:
         """Start a game.
@@ -169,8 +167,9 @@ class GoGame(Game):
         """
         super().__init__()
         check_size(size)
-        self._geometry = _geometry(size)
-        self._at: list[Chain | None] = [None] * len(self._geometry.bits)
+        self.geometry = _geometry(size)
+        #: The chain on each point, by its number.
+        self.chains: list[Chain | None] = [None] * len(self.geometry.bits)
         self._ko = -1
         self._passes = 0
         self._side = self._first = 1 if to_move else 0
@@ -181,22 +180,22 @@ class GoGame(Game):
             point = parse_vertex(vertex, size)
             if point is None:
                 raise ValueError("a handicap stone cannot be a pass")
-            p = self._geometry.numbers[format_vertex(point)]
-            if self._at[p] is not None:
+            p = self.geometry.numbers[format_vertex(point)]
+            if self.chains[p] is not None:
                 raise ValueError(f"handicap stone {format_vertex(point)} is given twice")
             self._put(p, 0)
 
     @property
     def size(self) -> int:
         """Lines of the board."""
-        return self._geometry.size
+        return self.geometry.size
 
     @property
     def to_move(self) -> int:
         return self._side
 
     def play(self, move: str) -> None:
-        geometry = self._geometry
+        geometry = self.geometry
         p = geometry.numbers.get(move)
         if p is None:
             if move[:5].lower() != "pass":
@@ -205,7 +204,7 @@ class GoGame(Game):
             self._passes += 1
             self.moves.append("pass")
         else:
-            if self._at[p] is not None or p == self._ko:
+            if self.chains[p] is not None or p == self._ko:
                 raise self._refusal(move)
             self._ko = self._put(p, self._side)
             self._passes = 0
@@ -243,10 +242,10 @@ class GoGame(Game):
 
     def _count(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return the stones of both sides, and the sizes of their one-coloured regions."""
-        geometry = self._geometry
+        geometry = self.geometry
         bits = geometry.bits
         stones = [0, 0]
-        for p, chain in enumerate(self._at):
+        for p, chain in enumerate(self.chains):
             if chain is not None:
                 stones[chain.colour] |= bits[p]
         black, white = stones
@@ -269,26 +268,26 @@ class GoGame(Game):
     def stones(self) -> tuple[set[str], set[str]]:
         """Return the vertices of Black's and White's stones."""
         vertices: tuple[set[str], set[str]] = (set(), set())
-        for p, chain in enumerate(self._at):
+        for p, chain in enumerate(self.chains):
             if chain is not None:
-                vertices[chain.colour].add(self._geometry.names[p])
+                vertices[chain.colour].add(self.geometry.names[p])
         return vertices
 
     @property
     def ko(self) -> str | None:
         """Vertex forbidden by ko, or None."""
-        return None if self._ko < 0 else self._geometry.names[self._ko]
+        return None if self._ko < 0 else self.geometry.names[self._ko]
 
     def position(self) -> str:
         """Return the board from its top row down: "3x3 3/1XO/3 black to move, ko at A2".
 
         X is Black, O is White, and numbers count empty points.
         """
-        size, stride = self.size, self._geometry.stride
+        size, stride = self.size, self.geometry.stride
         rows = []
         for row in reversed(range(size)):
             text, empty = "", 0
-            for chain in self._at[row * stride : row * stride + size]:
+            for chain in self.chains[row * stride : row * stride + size]:
                 if chain is None:
                     empty += 1
                 else:
@@ -303,11 +302,11 @@ class GoGame(Game):
 
         Chains without liberties are removed, the other side's first.
         """
-        at = self._at
-        bits = self._geometry.bits
-        neighbours = self._geometry.neighbours
+        at = self.chains
+        bits = self.geometry.bits
+        neighbours = self.geometry.neighbours
         bit = bits[p]
-        others = self._geometry.others[p]
+        others = self.geometry.others[p]
         liberties = 0
         chain: Chain | None = None
         captured: list[Chain] = []
@@ -348,12 +347,12 @@ class GoGame(Game):
 
     def _remove(self, chain: Chain) -> None:
         """Remove a chain from the board."""
-        at = self._at
-        neighbours = self._geometry.neighbours
+        at = self.chains
+        neighbours = self.geometry.neighbours
         for p in chain.points:
             at[p] = None
         for p in chain.points:
-            bit = self._geometry.bits[p]
+            bit = self.geometry.bits[p]
             for q in neighbours[p]:
                 near = at[q]
                 if near is not None:
@@ -361,7 +360,7 @@ class GoGame(Game):
 
     def _refusal(self, move: str, reason: str = "") -> IllegalMove:
         """Return the error for a move; "" derives the reason from the position."""
-        p = self._geometry.numbers.get(move)
+        p = self.geometry.numbers.get(move)
         if reason:
             pass
         elif p is None:
@@ -370,7 +369,7 @@ class GoGame(Game):
                 reason = "not a vertex"
             except ValueError as error:
                 reason = str(error)
-        elif self._at[p] is not None:
+        elif self.chains[p] is not None:
             reason = "the point is occupied"
         else:
             reason = "it retakes the ko at once"

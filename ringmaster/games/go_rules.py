@@ -77,15 +77,15 @@ class StrictGoGame(GoGame):
         self._suicide = suicide
         black = _words().stones[0]
         self._hash = 0
-        for p, chain in enumerate(self._at):
+        for p, chain in enumerate(self.chains):
             if chain is not None:
                 self._hash ^= black[p]
         self._seen = {self._key(self._hash, self._side)}
 
     def play(self, move: str) -> None:
-        p = self._geometry.numbers.get(move)
+        p = self.geometry.numbers.get(move)
         after = self._hash
-        if p is not None and self._at[p] is None and p != self._ko:
+        if p is not None and self.chains[p] is None and p != self._ko:
             after = self._after(p, move)
             if self._ko_rule != "simple" and self._key(after, 1 - self._side) in self._seen:
                 raise self._refusal(
@@ -109,12 +109,12 @@ class StrictGoGame(GoGame):
         side = self._side
         words = _words().stones
         own_words, other_words = words[side], words[1 - side]
-        bit = self._geometry.bits[p]
+        bit = self.geometry.bits[p]
         joined: list[Chain] = []
         captured: list[Chain] = []
         lives = False
-        for q in self._geometry.neighbours[p]:
-            near = self._at[q]
+        for q in self.geometry.neighbours[p]:
+            near = self.chains[q]
             if near is None:
                 lives = True
             elif near.colour == side:

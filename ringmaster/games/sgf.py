@@ -94,7 +94,8 @@ def _moves(record: GameRecord) -> str:
     for count, move in enumerate(record.moves, 1):
         try:
             node = f";{_COLOURS[move.player]}[{_point(move.move, size)}]{_time_left(move)}"
-            comment = _move_comment(move, record.settings.record_times)
+            summary = search_summary(move, record.settings.record_times)
+            comment = "\n".join(filter(None, (lines(move.comment), summary)))
         except ValueError as error:
             comment = f"Move {count} cannot be shown: {error}"
             text.append(f"\n;C[{_quoted(comment)}]")
@@ -116,10 +117,6 @@ def _time_left(move: MoveRecord) -> str:
     side = _COLOURS[move.player]
     overtime = "" if move.overtime is None else f"O{side}[{move.overtime}]"
     return f"{side}L[{move.left:.3f}]{overtime}"
-
-
-def _move_comment(move: MoveRecord, with_time: bool) -> str:
-    return "\n".join(filter(None, (lines(move.comment), search_summary(move, with_time))))
 
 
 def _point(vertex: str, size: int) -> str:

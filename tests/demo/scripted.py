@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
+from ringmaster.demo.console import Console
 
-class ScriptedConsole:
+
+class ScriptedConsole(Console):
     """A Console with scripted input.
 
     lines    the input; None makes `read_nowait` return None once
@@ -36,3 +38,9 @@ class ScriptedConsole:
 
     def write(self, lines: Iterable[str]) -> None:
         self.written += lines
+
+
+class QuietConsole(ScriptedConsole):
+    """A console on which nothing arrives and that never ends."""
+
+    at_end = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import re
 from pathlib import Path
 
 import chess
@@ -10,31 +10,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.demo import chess_fallback, chess_rules
-from ringmaster.demo.chess_engine import ChessEngine
-from ringmaster.demo.chess_evaluation import NOISE, WEIGHTS, Evaluation
-from ringmaster.demo.console import Option, serve
-from tests.demo.scripted import ScriptedConsole
+from ringmaster.demo.chess_engine import WEIGHTS, ChessEngine
+from ringmaster.demo.chess_rules import PlainRules
+from ringmaster.demo.console import Option
+from tests.demo.scripted import QuietConsole, ScriptedConsole
 
 WORDS = (
     *("uci", "isready", "ucinewgame", "stop", "debug", "setoption", "name", "value", "Seed"),
     *("Noise", "-1", "0", "1", "99", "9999999999999", "position", "startpos", "fen", "moves"),
     *("8/8/8/8/8/8/8/8", "4k3/8/8/8/8/8/8/4K2R", "w", "KQkq", "-", "e2e4", "e7e8q", "0000"),
-    *("e1g1", "e1h1", "nodes"),
+    *("e1g1", "nodes", "eval", "features"),
 )
 #: Openings with castling to both sides in their games.
-CASTLING = (7, 23, 30)
+CASTLING = (23, 27, 39)
 OPENINGS = Path(__file__).parent.parent.parent / "controlfiles" / "openings.epd"
 
 
-class Quiet(ScriptedConsole):
-    """A console on which nothing arrives and that never ends."""
-
-    at_end = False
-
-
 def new_engine(**options: int) -> ChessEngine:
-    engine = ChessEngine(Quiet())
+    engine = ChessEngine(QuietConsole())
     for name, value in options.items():
         assert engine.handle(f"setoption name {name} value {value}") == []
     return engine
@@ -78,58 +71,30 @@ def opening(number: int) -> str:
 
 
 def test_uci_lists_every_option_with_its_range() -> None:
-    answer = new_engine().handle("uci")
+    engine = new_engine()
+    answer = engine.handle("uci")
     assert answer[0].startswith("id name ringmaster demo")
     assert "option name KnightValue type spin default 320 min 50 max 900" in answer
-    assert sum(line.startswith("option name ") for line in answer) == len(WEIGHTS + NOISE)
+    assert sum(line.startswith("option name ") for line in answer) == len(engine.options)
     assert answer[-1] == "uciok"
 
 
-def test_isready_and_unknown_commands() -> None:
-    engine = new_engine()
-    assert engine.handle("isready") == ["readyok"]
-    assert engine.handle("xyzzy foo") == []
-    assert engine.handle("joho debug on") == []
-    assert engine.handle("") == []
-
-
-def test_option_names_are_matched_without_case() -> None:
-    engine = new_engine()
-    assert engine.handle("setoption name knightvalue value 400") == []
-    assert engine.options.values["KnightValue"] == 400
-
-
 @pytest.mark.parametrize(
-    ("line", "message"),
+    "line",
     [
-        ("setoption name Hash Size value 3", "unknown option 'Hash Size'"),
-        ("setoption name Mobility value 401", "must lie in -200 to 400, not 401"),
-        ("setoption name Mobility value 1.5", "must be an integer from -200 to 400"),
-        ("setoption name Mobility value 1_0", "must be an integer"),
-        ("setoption name Mobility", "must be an integer"),
-        ("setoption Mobility", "needs 'name'"),
+        "setoption name Hash Size value 3",
+        "setoption name Mobility value 401",
+        "setoption name Mobility value 1_0",
+        "setoption name Mobility",
+        "setoption Mobility",
     ],
 )
-def test_wrong_option_is_reported_and_ignored(line: str, message: str) -> None:
+def test_wrong_option_is_reported_and_ignored(line: str) -> None:
     engine = new_engine()
-    before = dict(engine.options.values)
+    before = dict(engine.values)
     (answer,) = engine.handle(line)
     assert answer.startswith("info string ")
-    assert message in answer
-    assert engine.options.values == before
-
-
-def test_info_line_has_depth_score_nodes_time_and_line() -> None:
-    engine = new_engine()
-    engine.handle("position startpos moves e2e4 e7e5")
-    info = go(engine, "depth 2")[1].split()
-    assert info[:4] == ["info", "depth", "2", "score"]
-    assert [word for word in info if word in ("cp", "nodes", "time", "pv")] == [
-        "cp",
-        "nodes",
-        "time",
-        "pv",
-    ]
+    assert engine.values == before
 
 
 def test_mate_in_one_is_found_and_announced() -> None:
@@ -142,29 +107,15 @@ def test_mate_in_one_is_found_and_announced() -> None:
 
 def test_being_mated_is_announced_with_a_minus() -> None:
     engine = new_engine()
-    engine.handle("position fen 7k/8/8/8/8/8/r7/1r4K1 w - - 0 1")
-    assert go(engine, "depth 1") == ["bestmove (none)"]
     engine.handle("position fen 7k/8/8/8/8/2r5/r7/6K1 w - - 0 1")
     assert any("score mate -1 " in line for line in go(engine, "depth 3"))
 
 
-def test_stalemated_side_has_no_move() -> None:
+@pytest.mark.parametrize("fen", ["7k/8/8/8/8/8/r7/1r4K1 w", "7k/5Q2/6K1/8/8/8/8/8 b"])
+def test_mated_or_stalemated_side_has_no_move(fen: str) -> None:
     engine = new_engine()
-    engine.handle("position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
+    engine.handle(f"position fen {fen} - - 0 1")
     assert go(engine, "depth 3") == ["bestmove (none)"]
-
-
-def test_hanging_queen_is_taken_and_protected_pawn_left_alone() -> None:
-    engine = new_engine()
-    assert best(engine, "fen 4k3/8/8/3q4/4P3/8/8/4K3 w - - 0 1") == "e4d5"
-    assert best(engine, "fen 4k3/2p5/3p4/8/8/8/8/3QK3 w - - 0 1") != "d1d6"
-
-
-@pytest.mark.parametrize("move", ["e1g1", "e1h1"])
-def test_castling_is_read_in_either_notation(move: str) -> None:
-    engine = new_engine()
-    fen = "r3k2r/pppppppp/8/8/8/8/PPPPPPPP/R3K2R w KQkq - 0 1"
-    assert engine.handle(f"position fen {fen} moves {move} e8c8 f1e1 d8e8") == []
 
 
 def test_castling_is_written_as_two_steps_of_the_king() -> None:
@@ -190,16 +141,16 @@ def test_bad_positions_are_reported_and_change_nothing() -> None:
 def test_illegal_move_ends_the_list_of_moves() -> None:
     engine = new_engine()
     (answer,) = engine.handle("position startpos moves e2e4 e7e5 e4e5 g8f6")
-    assert "illegal move e4e5" in answer
+    assert "e4e5" in answer
     other = new_engine()
     other.handle("position startpos moves e2e4 e7e5")
     assert go(engine, "depth 1")[-1] == go(other, "depth 1")[-1]
 
 
-def test_fen_without_counters_is_taken() -> None:
+def test_fen_without_counters_or_with_high_ones_is_taken() -> None:
     engine = new_engine()
-    assert engine.handle("position fen 4k3/8/8/8/8/8/4P3/4K3 w - -") == []
-    assert engine.handle("position fen 4k3/8/8/8/8/8/4P3/4K3 w - - 170 0") == []
+    for counters in ("", "170 9", "0 99999"):
+        assert best(engine, f"fen 4k3/8/8/8/8/8/4P3/4K3 w - - {counters}") != "(none)"
 
 
 def test_a_position_that_goes_on_or_goes_back_gives_the_same_move() -> None:
@@ -217,14 +168,6 @@ def test_same_seed_gives_the_same_game_and_another_seed_another() -> None:
     )
     assert first == again
     assert first != other
-
-
-def test_noise_of_zero_leaves_the_seed_without_effect() -> None:
-    fen = opening(4)
-    first, second = (
-        self_play(new_engine(Seed=s, Noise=0), new_engine(Seed=s, Noise=0), fen, 30) for s in (1, 2)
-    )
-    assert first == second
 
 
 @pytest.mark.slow
@@ -261,7 +204,7 @@ def test_side_that_is_ahead_mates_rather_than_repeats() -> None:
 @pytest.mark.slow
 def test_fallback_on_python_chess_gives_the_same_moves() -> None:
     fast = new_engine(Seed=5)
-    slow = ChessEngine(Quiet(), chess_fallback)
+    slow = ChessEngine(QuietConsole(), PlainRules())
     slow.handle("setoption name Seed value 5")
     fens = [
         opening(7),
@@ -274,15 +217,11 @@ def test_fallback_on_python_chess_gives_the_same_moves() -> None:
         found = []
         for engine in (fast, slow):
             assert engine.handle(f"position fen {fen}") == []
-            found.append([line.split(" time ")[0] for line in go(engine, "depth 2")])
+            found.append([re.sub(" time [0-9]+", "", line) for line in go(engine, "depth 2")])
+            found[-1] += engine.handle("eval") + engine.handle("features")
         assert found[0] == found[1]
     first = self_play(fast, fast, opening(8), 12)
     assert self_play(slow, slow, opening(8), 12) == first
-
-
-def test_fallback_is_taken_where_cozy_chess_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cozy_chess", None)
-    assert chess_rules.load() is chess_fallback
 
 
 def test_node_limit_is_kept_and_gives_the_same_move_again() -> None:
@@ -298,25 +237,10 @@ def test_node_limit_is_kept_and_gives_the_same_move_again() -> None:
 
 
 @pytest.mark.parametrize(
-    "limits",
-    [
-        "movetime 20",
-        "wtime 300 btime 300 winc 0 binc 0",
-        "wtime 50 btime 50 movestogo 1",
-        "wtime -5 btime -5",
-        "movetime 0",
-    ],
+    "limits", ["movetime 20", "wtime 300 btime 300 winc 0", "wtime -5 btime -5", "movetime 0 nodes"]
 )
 def test_time_limits_end_the_search(limits: str) -> None:
     assert go(new_engine(), limits)[-1].startswith("bestmove ")
-
-
-def test_bad_limits_are_reported() -> None:
-    engine = new_engine()
-    answer = go(engine, "depth 1 nodes x movetime")
-    assert "info string go nodes needs a number" in answer
-    assert "info string go movetime needs a number" in answer
-    assert answer[-1].startswith("bestmove ")
 
 
 def test_stop_ends_an_endless_search_and_isready_is_answered_meanwhile() -> None:
@@ -324,7 +248,7 @@ def test_stop_ends_an_endless_search_and_isready_is_answered_meanwhile() -> None
     answer = ChessEngine(console).handle("go infinite")
     assert "readyok" in console.written
     assert answer[-1].startswith("bestmove ")
-    assert console.lines == type(console.lines)(["isready"])
+    assert list(console.lines) == ["isready"]
 
 
 def test_no_bestmove_before_stop_even_if_there_is_nothing_to_search() -> None:
@@ -344,52 +268,25 @@ def test_quit_and_end_of_input_end_a_search() -> None:
 
 
 def test_commands_sent_too_early_are_carried_out_after_the_search() -> None:
+    setting = "setoption name KnightValue value 111"
     console = ScriptedConsole(
-        [
-            "go depth 3",
-            "setoption name KnightValue value 111",
-            "position startpos moves e2e4",
-            "go depth 1",
-            "quit",
-        ]
+        ["go depth 3", setting, "position startpos moves e2e4", "go depth 1", "quit"]
     )
     engine = ChessEngine(console)
-    serve(engine)
-    assert engine.options.values["KnightValue"] == 111
+    engine.serve()
+    assert engine.values["KnightValue"] == 111
     assert sum(line.startswith("bestmove") for line in console.written) == 2
     assert any("depth 3" in line for line in console.written)
 
 
-def test_evaluation_is_the_same_for_both_sides() -> None:
-    values = {o.name: o.default for o in WEIGHTS + NOISE} | {"Noise": 0}
-    evaluation = Evaluation(values)
-    read = chess_rules.bitboard_reader(chess_fallback)
-    for number in range(0, 500, 25):
-        board = chess.Board(opening(number))
-        here = read(chess_fallback.Board(board))
-        there = read(chess_fallback.Board(board.mirror()))
-        for clock in (0, 60):
-            assert evaluation(here, True, 3, clock) == evaluation(there, False, 3, clock)
-
-
 @settings(deadline=None)
 @given(
-    st.lists(
-        st.one_of(
-            st.text(max_size=60),
-            st.lists(
-                st.sampled_from(WORDS),
-                max_size=10,
-            ).map(" ".join),
-        ),
-        max_size=8,
-    )
+    st.lists(st.lists(st.sampled_from(WORDS), max_size=10).map(" ".join) | st.text(), max_size=8)
 )
 def test_any_text_at_all_leaves_the_engine_at_work(lines: list[str]) -> None:
     engine = new_engine()
     for line in lines:
-        for answer in engine.handle(line):
-            assert answer.isprintable()
+        engine.handle(line)
     engine.handle("position startpos")
     assert engine.handle("isready") == ["readyok"]
     assert go(engine, "nodes 40")[-1].startswith("bestmove ")

@@ -10,10 +10,11 @@ import pytest
 from rsshogi.core import Board
 
 from ringmaster.demo.chess_engine import ChessEngine
-from ringmaster.demo.shogi_engine import START, ShogiEngine
+from ringmaster.demo.shogi_engine import ShogiEngine
 from ringmaster.demo.universal import UniversalEngine
 from ringmaster.engines.score_streams import recognise
-from tests.demo.test_chess_engine import Quiet
+from ringmaster.games.sfen import START_SFEN
+from tests.demo.scripted import QuietConsole
 
 GAMES = 3
 
@@ -34,7 +35,7 @@ def shogi_positions() -> Iterator[str]:
     rng = random.Random(4)
     for _ in range(GAMES):
         board = Board()
-        board.set_sfen(START)
+        board.set_sfen(START_SFEN)
         for _ in range(60):
             moves = sorted(board.legal_moves(), key=lambda move: move.to_usi())
             if not moves:
@@ -47,7 +48,7 @@ CASES = [("fen", ChessEngine, chess_positions), ("sfen", ShogiEngine, shogi_posi
 
 
 def new_engine(kind: type[UniversalEngine], **options: int) -> UniversalEngine:
-    engine = kind(Quiet())  # type: ignore[call-arg]  # both take just a console
+    engine = kind(QuietConsole())  # type: ignore[call-arg]  # both take just a console
     for name, value in {"Noise": 0, **options}.items():
         engine.handle(f"setoption name {name} value {value}")
     return engine
@@ -68,34 +69,22 @@ def features(engine: UniversalEngine) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(("notation", "kind", "positions"), CASES)
-def test_features_times_weights_are_the_evaluation(
+def test_features_foretell_the_evaluation_with_other_weights(
     notation: str, kind: type[UniversalEngine], positions: type[Iterator[str]]
 ) -> None:
-    engine = new_engine(kind, PawnValue=90, PawnAdvance=7)
-    seen: set[str] = set()
-    for position in positions():
-        assert engine.handle(f"position {notation} {position}") == []
-        score, values = evaluation(engine), features(engine)
-        total = values.pop("constant")
-        assert list(values) == [o.name for o in engine.options.table[:-2]]
-        total += sum(engine.options.values[name] * c for name, c in values.items())
-        seen |= {name for name, c in values.items() if c}
-        assert score is None or abs(total - score) <= 1
-    assert len(seen) > 8
-
-
-@pytest.mark.parametrize(("notation", "kind", "positions"), CASES)
-def test_features_foretell_the_evaluation_with_another_weight(
-    notation: str, kind: type[UniversalEngine], positions: type[Iterator[str]]
-) -> None:
-    engine, other = new_engine(kind), new_engine(kind, PawnAdvance=40)
-    step = 40 - engine.options.values["PawnAdvance"]
+    step = 20
+    engine = new_engine(kind)
+    pieces = [option for option in engine.weights if option.name.endswith("Value")]
+    changed = {option.name: option.default + step for option in (*pieces, engine.weights[-2])}
+    other = new_engine(kind, **changed)
     for position in positions():
         for each in (engine, other):
-            each.handle(f"position {notation} {position}")
+            assert each.handle(f"position {notation} {position}") == []
         before, after = evaluation(engine), evaluation(other)
+        counts = features(engine)
+        assert list(counts) == ["constant", *(option.name for option in engine.weights)]
         if before is not None and after is not None:
-            assert abs(before + step * features(engine)["PawnAdvance"] - after) <= 2
+            assert abs(before + step * sum(counts[name] for name in changed) - after) <= 2
 
 
 def test_chess_position_with_its_colours_swapped_has_the_opposite_evaluation() -> None:

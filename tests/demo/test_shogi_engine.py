@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rsshogi.core import Board
 
-from ringmaster.demo.console import Option
-from ringmaster.demo.shogi_engine import NOISE, START, WEIGHTS, Evaluation, ShogiEngine
+from ringmaster.demo.shogi_engine import ShogiEngine
 from ringmaster.games.shogi import ShogiGame
-from tests.demo.scripted import ScriptedConsole
+from tests.demo.scripted import QuietConsole
 
 WORDS = (
     *("usi", "isready", "usinewgame", "stop", "setoption", "name", "value", "Seed", "gameover"),
@@ -19,14 +17,8 @@ WORDS = (
 )
 
 
-class Quiet(ScriptedConsole):
-    """A console on which nothing arrives and that never ends."""
-
-    at_end = False
-
-
 def new_engine(**options: int) -> ShogiEngine:
-    engine = ShogiEngine(Quiet())
+    engine = ShogiEngine(QuietConsole())
     for name, value in options.items():
         assert engine.handle(f"setoption name {name} value {value}") == []
     return engine
@@ -37,13 +29,6 @@ def best(engine: ShogiEngine, position: str, limit: str = "depth 1") -> str:
     answer = engine.handle(f"go {limit}")
     assert answer[-1].startswith("bestmove ")
     return answer[-1].removeprefix("bestmove ")
-
-
-def test_handshake_names_every_option() -> None:
-    answer = new_engine().handle("usi")
-    assert answer[-1] == "usiok"
-    for option in WEIGHTS + NOISE:
-        assert any(f"option name {option.name} type spin" in line for line in answer)
 
 
 def test_mate_in_one_is_found() -> None:
@@ -86,13 +71,6 @@ def test_what_cannot_be_taken_is_complained_of(line: str) -> None:
     assert answer.startswith("info string ")
 
 
-def test_stop_ends_a_search_with_a_move() -> None:
-    console = ScriptedConsole([None, None, "stop"])
-    engine = ShogiEngine(console)
-    engine.handle("position startpos")
-    assert engine.handle("go infinite")[-1].startswith("bestmove ")
-
-
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=12))
 def test_any_words_are_answered(words: list[str]) -> None:
@@ -108,26 +86,3 @@ def test_games_against_itself_are_legal_to_the_end() -> None:
         position = "startpos" + (" moves " + " ".join(game.moves) if game.moves else "")
         game.play(best(sides[game.to_move], position))
     assert len(game.moves) > 30
-
-
-@settings(deadline=None)
-@given(st.data())
-def test_gains_add_up_to_the_material_after_the_moves(data: st.DataObject) -> None:
-    def value(option: Option) -> int:
-        return data.draw(st.integers(option.min, option.max))
-
-    evaluation = Evaluation({option.name: value(option) for option in WEIGHTS + NOISE})
-    board = Board()
-    board.set_sfen(START)
-    material, side = evaluation.material(board), 0
-    for _ in range(data.draw(st.integers(1, 80))):
-        moves = sorted(board.legal_moves(), key=lambda move: move.value)
-        if not moves:
-            break
-        # captures and promotions more often than chance has them
-        striking = [m for m in moves if m.is_promotion() or not board.is_square_empty(m.to_sq)]
-        move = data.draw(st.sampled_from(striking or moves))
-        material = -(material + evaluation.gain(board, move, side))
-        board.apply_move(move)
-        side = 1 - side
-        assert material == evaluation.material(board)

@@ -36,20 +36,15 @@ FLAGS: Table = {
     "fail": ("CMD[:MESSAGE]", _failure, [], "always answer CMD with a failure response"),
     "no-command": ("CMD", str, [], "do not know CMD"),
     "final-score": ("TEXT", str, None, "the answer to final_score, word for word"),
-    "claim": ("[N]", int, None, "claim the win at the N-th (first) move, if it may"),
     "resign-at": ("N", int, 0, "resign at the N-th move"),
     "twice": ("CMD", str, [], "answer CMD twice"),
     "one-at-a-time": ("", str, False, "lose what is written before the answer is"),
     "missing-blank-line": ("", str, False, "no response is ended by an empty line"),
-    "extra-output": ("", str, False, "a line of chatter before each response"),
-    "id-mismatch": ("", str, False, "each response has an id that was not asked for"),
-    "tabs": ("", str, False, "tabs and other control characters in responses"),
     "also": ("CMD[:ANSWER]", _extra, [], "know CMD too, and answer it so"),
     "cpu-time": ("SECONDS", float, None, "what gomill-cpu_time says; unknown unless given"),
 }
 GARBAGE = b"\x00\x01\x7f\n$ segmentation fault\n\nD4\n"
 BABBLE = b"still here, still talking, nothing to say\n"
-CHATTER = b"Thinking about it ...\n"
 LETTERS = {"b": "b", "black": "b", "w": "w", "white": "w"}
 
 
@@ -139,12 +134,7 @@ class GtpEngine:
             self._faults.end_of_input()
 
     def _respond(self, name: str, sign: str, number: str, text: str) -> None:
-        if self._flags["id-mismatch"]:
-            number = str(int(number or 6) + 1)
-        response = f"{sign}{number} {text}\n"
-        if self._flags["tabs"]:
-            response = f"{sign}{number}\t{text}\t\x07\n"
-        data = os.fsencode(response)
+        data = os.fsencode(f"{sign}{number} {text}\n")
         if self._flags["bad-utf8"] and name == "name":
             data = data.replace(b"Filler", faults.BAD_UTF8)
         if self._flags["hostile"]:
@@ -160,8 +150,6 @@ class GtpEngine:
             data += b"\n"
         if name in self._flags["twice"]:
             data += data
-        if self._flags["extra-output"]:
-            data = CHATTER + data
         if is_move:
             self._faults.write_move(data)
         else:
@@ -194,15 +182,11 @@ class GtpEngine:
             raise Refused(str(error)) from None
         return ""
 
-    def _genmove(self, words: list[str]) -> str:
-        return self._move(LETTERS[words[0].lower()], may_claim=False)
-
     def _genmove_ex(self, words: list[str]) -> str:
-        if not words:
-            return "claim"
-        return self._move(LETTERS[words[0].lower()], may_claim="claim" in words[1:])
+        return self._genmove(words) if words else "claim"
 
-    def _move(self, colour: str, *, may_claim: bool) -> str:
+    def _genmove(self, words: list[str]) -> str:
+        colour = LETTERS[words[0].lower()]
         self._moves += 1
         seconds = self._flags["slow"]
         if self._flags["overstep"] is not None:
@@ -211,8 +195,6 @@ class GtpEngine:
             self._reader.think(seconds, lambda line: True)
         if self._moves == self._flags["resign-at"]:
             return "resign"
-        if may_claim and self._flags["claim"] is not None and self._moves >= self._flags["claim"]:
-            return "claim"
         # there is no point outside the board, and an occupied one is as bad
         illegal = vertex(next(iter(self._board.stones))) if self._board.stones else "Z99"
         point = self._board.fill(colour)
@@ -263,10 +245,7 @@ class GtpEngine:
 
 
 def main() -> None:
-    flags = parse(sys.argv[1:], (__doc__ or "") + (faults.__doc__ or ""), FLAGS)
-    if flags["claim"] is True:
-        flags["claim"] = 1
-    GtpEngine(flags).run()
+    GtpEngine(parse(sys.argv[1:], (__doc__ or "") + (faults.__doc__ or ""), FLAGS)).run()
 
 
 if __name__ == "__main__":

@@ -42,8 +42,6 @@ NOISE = 1.5
 EXPECTED = ("right", "h7h5", "a1b4")
 
 FLAGS: Table = {
-    "moves": ("TEXT", str.split, None, 'the game to play, from the start: "e2e4 e7e5 ..."'),
-    "script": ("FILE", str, None, "the same, from a file"),
     "plies": (
         "N",
         int,
@@ -130,13 +128,9 @@ class UciPlayer:
         self.line = b"position startpos"
         self._outcome = flags["outcome"]
         plies = flags["plies"] if isinstance(flags["plies"], int) else 200
-        moves = flags["moves"] or self.games.get(plies, self.games[200]).split()[:plies]
-        if isinstance(flags["script"], str):
-            with open(flags["script"], encoding="ascii") as file:
-                moves = file.read().split()
+        moves = self.games.get(plies, self.games[200]).split()[:plies]
         if self._outcome in BY_NAME:
             moves = [LEVELS[0], *BY_NAME[str(self._outcome)]]
-        assert isinstance(moves, list)
         expected = (
             [*moves[1:], ""] if flags["expect"] == "right" else [flags["expect"]] * len(moves)
         )

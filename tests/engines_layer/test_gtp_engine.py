@@ -51,15 +51,6 @@ def test_clock_is_set_after_the_board_and_sent_before_each_move() -> None:
     assert channel.written_lines == ["time_left b 599 0", "time_left w 31 3"]
 
 
-def test_side_without_a_clock_is_not_sent() -> None:
-    engine, channel = talker(player(time_control="600"), time_settings="", time_left="")
-    engine.start_game(go(), Opening(), 1)
-    channel.written_lines.clear()
-    engine.send_time(Limits(60, time_left=(None, (12.0, 0))))
-    engine.send_delayed()
-    assert channel.written_lines == ["time_left w 12 0"]
-
-
 def test_fractions_go_to_engines_that_understand_them() -> None:
     engine, channel = talker(player(time_control="10+0.5"), kata__time_settings="", time_left="")
     engine.start_game(go(), Opening(), 0)
@@ -70,16 +61,6 @@ def test_fractions_go_to_engines_that_understand_them() -> None:
         "time_left b 9.125 0",
         "time_left w 10 0",
     ]
-
-
-def test_list_of_clocks_is_believed() -> None:
-    engine, _ = talker(
-        player(time_control="10+0.5"),
-        kata__time_settings="",
-        kata__list_time_settings="none absolute",
-    )
-    with pytest.raises(EngineRefused, match="has an increment"):
-        engine.start_game(go(), Opening(), 0)
 
 
 @pytest.mark.parametrize("time_left", [None, "? what?"])
@@ -176,31 +157,9 @@ def test_claim_of_an_engine_that_may_not_is_a_move_like_any_other() -> None:
     assert engine.think(0, Limits(60)).kind == "move"
 
 
-def test_description_is_requested_again_after_startup_commands() -> None:
-    engine, _ = talker(
-        player(startup_gtp_commands=(("level", "3"),)),
-        level="",
-        gomill__describe_engine="Talker für 9×9",
-    )
-    engine.description = "old"
-    engine.start_game(go(), Opening(), 0)
-    assert engine.description == "Talker für 9×9"
-
-
-def test_name_and_version_make_the_name() -> None:
-    assert talker()[0].name == "Talker:1.0"
-    assert talker(None, "version")[0].name == "Talker"
-    assert talker(None, name="? busy")[0].name == ""
-    assert talker(None, version="Talker 2.1")[0].name == "Talker:2.1"
-
-
 def test_engine_of_another_protocol_version_is_refused() -> None:
     with pytest.raises(EngineProtocolError, match="it speaks GTP version '1', not 2"):
         talker(None, protocol_version="1")
-
-
-def test_engine_without_protocol_version_speaks_version_2() -> None:
-    assert talker(None, "protocol_version")[0].name == "Talker:1.0"
 
 
 def test_engine_without_a_list_gets_known_command_once_for_each_command() -> None:
@@ -233,14 +192,11 @@ def test_engine_that_does_not_say_what_it_knows_is_tried() -> None:
     assert not engine.knows("final_score")
 
 
-@pytest.mark.parametrize("version", ["2", "2.0", " 2 "])
-def test_protocol_version_may_be_written_with_decimals(version: str) -> None:
-    assert talker(None, protocol_version=version)[0].name == "Talker:1.0"
-
-
 @pytest.mark.parametrize(
     ("name", "version", "shown"),
     [
+        ("Talker", "1.0", "Talker:1.0"),
+        ("? busy", "1.0", ""),
         ("GNU Go", "3.8", "GNU Go:3.8"),
         ("GNU Go", "gnu go 3.8", "GNU Go:3.8"),
         ("Pachi", "12.0 (Genjo): I'm playing; please chat winrate", "Pachi"),
@@ -298,27 +254,6 @@ def test_check_sets_up_a_game_with_its_clock() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("more", "problem"),
-    [
-        ({"boardsize": "? unacceptable size"}, "it refused 'boardsize 9': unacceptable size"),
-        ({"komi": "? too much"}, "it refused 'komi 6.5': too much"),
-        ({"clear_board": "? never"}, "it refused 'clear_board': never"),
-        ({"level": "? no"}, "it refused 'level 3': no"),
-    ],
-)
-def test_check_reports_refusals(more: dict[str, Any], problem: str) -> None:
-    engine, _ = talker(player(startup_gtp_commands=(("level", "3"),)), **{"level": "", **more})
-    assert [*map(str, engine.check(go()))] == [problem]
-
-
-def test_check_reports_a_clock_without_a_command() -> None:
-    engine, _ = talker(player(time_control="600+5x30"), time_settings="")
-    assert [*map(str, engine.check(go()))] == [
-        "its time control 600+5x30 needs the command kgs-time_settings"
-    ]
-
-
 # Delayed commands
 
 
@@ -332,16 +267,6 @@ def test_move_clocks_and_request_are_written_in_one_piece() -> None:
     assert channel.writes[-1] == "play b C3\ntime_left b 599 0\ntime_left w 31 0\ngenmove w\n"
     assert engine.think(1, limits).move == "D4"
     assert channel.unanswered == []
-
-
-def test_move_at_the_end_of_a_game_is_sent_without_a_request() -> None:
-    engine, channel = talker()
-    engine.start_game(go(), Opening(), 1)
-    engine.observe(0, "pass", own=False)
-    assert channel.written_lines[-1] != "play b pass"
-    engine.send_delayed()
-    engine.send_delayed()
-    assert channel.writes[-1] == "play b pass\n"
 
 
 def test_delayed_commands_come_before_any_other() -> None:
@@ -393,16 +318,6 @@ def test_engine_that_does_not_answer_after_its_refusal_is_not_talked_to_again() 
     with pytest.raises(EngineRefused, match=r"^illegal move$"):
         engine.begin(1, Limits(60))
     assert channel.has_failed
-
-
-def test_refused_clock_is_passed_over() -> None:
-    engine, channel = talker(player(time_control="600"), time_settings="", time_left="? what?")
-    engine.start_game(go(), Opening(), 0)
-    limits = Limits(60, time_left=((599.9, 0), (600.0, 0)))
-    engine.send_time(limits)
-    engine.begin(0, limits)
-    assert engine.think(0, limits).move == "D4"
-    assert channel.unanswered == []
 
 
 def test_failure_of_a_delayed_request_is_a_refusal_to_move() -> None:

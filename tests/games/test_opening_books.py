@@ -55,7 +55,6 @@ SICILIAN = ("e2e4", "c7c5", "g1f3")
         '1. e4 {over\n[Event "no tag"]\nlines} c5 ; 2. Nc3 {\n2. Nf3 *',
         "1. e4 (1. d4 d5 (1... Nf6 {) (} 2. c4) 2. c4\n2... e6) c5 2. Nf3 *",
         "% an escaped line 1. d4\n1. e4 c5\n2. Nf3",
-        "1 e4 c5 2 Nf3",
         "e4 c5 Nf3 *",
         "1. e2e4 c7-c5 2. Ng1-f3 *",
     ],
@@ -99,13 +98,11 @@ def test_an_old_file_in_latin_1_is_read(tmp_path: Path) -> None:
     [
         ("1. e4 *\n\n1. e4\ne5 2. Ke3 *", ":4: game 2: 'Ke3' is not legal here (after e4 e5)"),
         ("1. e4 Sf6 *", ":1: game 1: 'Sf6' is not a move (after e4)"),
-        ("1. e4 e5 2. Qh5 -- *", ":1: game 1: an engine cannot make a null move: '--'"),
         ("1. f3 e5 2. g4 Qh4# *", ":1: game 1: the game is over after 4 plies (mate); fewer"),
         ('[FEN "x"]\n\n*', ":1: game 1: a FEN has 6 fields, this has 1: 'x'"),
         ("1. e4 {\nnever closed", ":1: game 1: a comment begins here and does not end"),
         ('1. e4\n(1. d4\n\n[Event "b"]\n\n1. c4 *', ":2: game 1: a variation begins here"),
         ("1. e4 ) *", ":1: game 1: ) closes nothing"),
-        ("1. e4 } *", ":1: game 1: } closes nothing"),
         ("[Event x]\n\n1. e4 *", ":1: this is not a PGN tag: '[Event x]'"),
         ('[Event "x"]\n', ":1: game 1: it has no moves and no result"),
         ('[Variant "Chess960"]\n\n1. e4 *', ":1: game 1: this is a game of 'Chess960'; expected"),
@@ -175,7 +172,6 @@ def test_no_file_raises_anything_but_an_openings_error(
     ("line", "opening"),
     [
         ("startpos moves e2e4 c7c5", Opening(moves=("e2e4", "c7c5"))),
-        ("position startpos moves e2e4", Opening(moves=("e2e4",))),
         ("startpos", Opening()),
         (
             "fen 4k3/8/8/8/8/8/4P3/4K3 w - - 5 9 moves e2e4 e8e7",
@@ -201,7 +197,6 @@ def test_a_line_of_a_chess_file_may_have_moves(tmp_path: Path, line: str, openin
     [
         ("startpos moves e2e4 e7e6 e4e6", "move 3, 'e4e6', is not legal: the pawn on e4"),
         ("startpos e2e4", "after startpos comes 'e2e4', not moves"),
-        ("position moves e2e4", "there is no position: expected startpos or fen …"),
         ("startpos moves f2f3 e7e5 g2g4 d8h4", "the game is over after 4 plies (mate)"),
     ],
 )
@@ -218,7 +213,6 @@ LANCE = "lnsgkgsn1/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
     [
         ("startpos", None, ()),
         ("startpos moves 7g7f 3c3d", None, ("7g7f", "3c3d")),
-        ("position startpos moves 7g7f", None, ("7g7f",)),
         (f"sfen {LANCE} moves 3c3d", LANCE, ("3c3d",)),
         (f"position sfen {LANCE}", LANCE, ()),
         (LANCE, LANCE, ()),
@@ -240,7 +234,6 @@ def test_a_line_of_a_shogi_file_is_read(
     ("line", "message"),
     [
         ("startpos moves 7g7f 7g7f", "move 2, '7g7f', is not legal"),
-        ("sfen x", "a SFEN has 4 fields, then moves; this has 1"),
         ("9/9/9/9/9/9/9/9/9 b - 1", ""),
         ("7g7f 3c3d", "a SFEN has 4 fields, then moves; this has 2"),
     ],
@@ -263,7 +256,6 @@ def test_plies_cut_lists_of_moves(tmp_path: Path) -> None:
     ("name", "content", "format"),
     [
         ("a.EPD", "x", "epd"),
-        ("a.pgn", "x", "pgn"),
         ("a.bin", "x", "polyglot"),
         ("a.txt", '\n[Event "x"]', "pgn"),
         ("a.txt", "1. e4 *", "pgn"),
@@ -370,7 +362,6 @@ def test_a_walk_stops_before_the_move_that_ends_the_game(tmp_path: Path) -> None
     ("content", "message"),
     [
         (b"", "there is no opening in this file"),
-        (b"x" * 17, "this is not a Polyglot book: its 17 bytes are not entries of 16"),
         (b"\2" * 16 + b"\1" * 16, "this is not a Polyglot book: entry 2 is out of order"),
         (b"\1" * 32, "this book has no move for the usual start position"),
         (polyglot([("e4", 0)]), "this book has no move for the usual start position"),

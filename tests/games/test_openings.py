@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 import codecs
-import random
 from pathlib import Path
 
-import chess
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringmaster.errors import OpeningsError
@@ -45,12 +43,9 @@ def refusal(folder: Path, content: str | bytes) -> str:
     [
         (START, f"{START} 0 1"),
         (f"{START} 3 7", f"{START} 3 7"),
-        (f"  {START}   3  7 \t", f"{START} 3 7"),
         (f"{START} hmvc 3; fmvn 7;", f"{START} 3 7"),
-        (f"{START} fmvn 7; hmvc 3", f"{START} 3 7"),
         (f'{START} id "a; hmvc 9; b"; bm Nf3 e4; hmvc 2;', f"{START} 2 1"),
         (f'{START} id "x"', f"{START} 0 1"),
-        (f"{START} acd 10; ce -31;", f"{START} 0 1"),
         (f'{START} 3 7 id "a full FEN with an operation";', f"{START} 3 7"),
         # The en-passant square goes when nothing can take there.
         (SICILIAN, f"{SICILIAN[:-2]}- 0 1"),
@@ -79,19 +74,14 @@ def test_a_byte_order_mark_and_dos_line_ends_do_not_matter(tmp_path: Path) -> No
     [
         ("e2e4 e7e5", "an EPD has at least 4 fields, this has 2"),
         (f"{START} 5", "a FEN has 6 fields, this has 5"),
-        (f"{START} 5 x", "the move number is 'x'"),
         (f"{START} -5 1", "'-5 1' is not an EPD operation"),
         (f"{START} hmvc;", "hmvc is '', not a number"),
-        (f"{START} hmvc -1;", "hmvc is '-1', not a number"),
-        (f"{START} fmvn 1.5;", "fmvn is '1.5', not a number"),
         (f"{START} 0 1 {START} 0 1", "'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQ"),
         (f'{START} id "unended;', "'id \"unended;' is not an EPD operation"),
         (START.replace("8/8", "8/9", 1), "invalid character in position part of fen"),
         (START.replace(" w ", " white "), "the side to move is 'white'"),
-        ("8/8/8/8/8/8/8/4K3 w - - 0 1", "there is no black king"),
         ("4k3/8/8/8/8/8/4R3/4K3 w - -", "the side that is not to move is in check"),
         ("8/8/4k3/8/8/3K4/8/8 w - -", "the game is over in this position (material)"),
-        ("7k/5KQ1/8/8/8/8/8/8 b - -", "the game is over in this position (mate)"),
         ("7k/5Q2/5K2/8/8/8/8/8 b - -", "the game is over in this position (stalemate)"),
         (f"{START} 100 80", "the game is over in this position (50 moves)"),
     ],
@@ -135,35 +125,6 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
 def test_there_are_no_openings_for_go(tmp_path: Path) -> None:
     with pytest.raises(OpeningsError, match="openings are for chess and shogi so far, not for go"):
         load_openings(book(tmp_path, START), "go")
-
-
-@given(st.text(max_size=80) | st.binary(max_size=80))
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_file_raises_anything_but_an_openings_error(
-    tmp_path: Path, content: str | bytes
-) -> None:
-    raw = content if isinstance(content, bytes) else content.encode(errors="replace")
-    with pytest.raises(OpeningsError):
-        load_openings(book(tmp_path, raw), "chess")
-
-
-@given(st.integers(0, 1 << 32))
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_positions_of_random_games_load_as_they_were_written(tmp_path: Path, seed: int) -> None:
-    rng = random.Random(seed)
-    lines, expected = [], []
-    board = chess.Board()
-    for _ in range(20):
-        board.push(rng.choice(list(board.legal_moves)))
-        if board.is_game_over() or board.is_insufficient_material():
-            break
-        if rng.random() < 0.5:
-            lines.append(board.fen(en_passant="fen"))
-        else:
-            clock, number = board.halfmove_clock, board.fullmove_number
-            lines.append(board.epd(hmvc=clock, fmvn=number, id="it; is"))
-        expected.append(board.fen())
-    assert fens(tmp_path, "\n".join(lines)) == expected
 
 
 @given(st.integers(1, 60), st.integers(), st.integers(0, 5))

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.games.chess import ChessGame, new_chess_game
+from ringmaster.games.chess import new_chess_game
 from ringmaster.games.chess960 import start_fen
-from ringmaster.games.game import beginning
 from ringmaster.games.pgn_reader import PgnError, read_games
-from ringmaster.games.san import fast_san_moves, reference_san_moves, san_moves
+from ringmaster.games.san import san_moves
 
 
 def read(text: str, fen: str | None = None, variant: str = "standard") -> list[str]:
@@ -22,28 +21,6 @@ def read(text: str, fen: str | None = None, variant: str = "standard") -> list[s
     tags = [] if fen is None else [f'[FEN "{fen}"]', ""]
     (game,) = read_games(enumerate([*tags, f"{text} *"], 1), variant)
     return game.moves
-
-
-@given(st.integers(0, 1 << 32), st.sampled_from(("standard", "chess960")))
-@settings(deadline=None)
-def test_random_games_are_written_as_python_chess_writes_them_and_read_back(
-    seed: int, variant: str
-) -> None:
-    rng = random.Random(seed)
-    fen = chess.STARTING_FEN if variant == "standard" else start_fen(rng.randrange(960))
-    board = chess.Board(fen, chess960=variant == "chess960")
-    played, written = [], []
-    for _ in range(60):
-        legal = list(board.legal_moves)
-        if not legal:
-            break
-        move = rng.choice(legal)
-        played.append(board.uci(move))
-        written.append(board.san(move))
-        board.push(move)
-    assert read(" ".join(written), fen, variant) == played
-    assert san_moves(variant, fen, played) == written
-    assert san_moves(variant, fen, [*played, "a1a1"]) == written
 
 
 #: Castling, pieces of a kind in rows, files and pairs, pawns about to promote or to be taken
@@ -58,30 +35,30 @@ POSITIONS = (
 )
 
 
-@pytest.mark.slow
 @given(
     st.integers(0, 1 << 32),
     st.sampled_from((chess.STARTING_FEN, *POSITIONS)) | st.integers(0, 959).map(start_fen),
 )
 @settings(deadline=None)
-def test_the_fast_rules_write_what_python_chess_writes(seed: int, fen: str) -> None:
+def test_random_games_are_written_as_python_chess_writes_them_and_read_back(
+    seed: int, fen: str
+) -> None:
     variant = "standard" if fen in (chess.STARTING_FEN, *POSITIONS) else "chess960"
     rng = random.Random(seed)
     board = chess.Board(fen, chess960=variant == "chess960")
-    played: list[str] = []
-    for _ in range(120):
+    played, written = [], []
+    for _ in range(60):
         legal = list(board.legal_moves)
         if not legal:
             break
         rare = [m for m in legal if m.promotion or board.is_castling(m) or board.is_en_passant(m)]
         move = rng.choice(rare if rare and rng.random() < 0.5 else legal)
         played.append(board.uci(move))
+        written.append(board.san(move))
         board.push(move)
-    game = beginning("chess", variant=variant)(fen)
-    assert isinstance(game, ChessGame)
-    expected = reference_san_moves(variant, fen, played)
-    assert len(expected) == len(played)
-    assert fast_san_moves(game, played) == expected
+    assert read(" ".join(written), fen, variant) == played
+    assert san_moves(variant, fen, played) == written
+    assert san_moves(variant, fen, [*played, "a1a1"]) == written
 
 
 @pytest.mark.parametrize("bad", ["e1e3", "e4e5", "0000", "a7a8q", "xy", "e1h1", "", "P@e4"])
@@ -103,15 +80,12 @@ def test_python_chess_writes_games_from_illegal_positions() -> None:
     ("fen", "san", "move"),
     [
         (None, "Nf3", "g1f3"),
-        (None, "Ng1f3", "g1f3"),
         (None, "e2e4", "e2e4"),
-        (None, "Nf3+", "g1f3"),
         ("r3k3/1P6/8/8/8/8/8/R3K2R w KQ - 0 1", "0-0-0", "e1c1"),
         ("r3k3/1P6/8/8/8/8/8/R3K2R w KQ - 0 1", "O-O", "e1g1"),
         ("r3k3/1P6/8/8/8/8/8/R3K2R w KQ - 0 1", "b8Q+", "b7b8q"),
         ("r3k3/1P6/8/8/8/8/8/R3K2R w KQ - 0 1", "bxa8=N++!?", "b7a8n"),
         ("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "exd6 e.p.", "e5d6"),
-        ("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "e:d6", "e5d6"),
     ],
 )
 def test_a_move_is_read(fen: str | None, san: str, move: str) -> None:

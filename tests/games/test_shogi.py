@@ -150,55 +150,25 @@ def test_legality_of_every_string_agrees_with_the_oracle(seed: int) -> None:
     ("sfen", "move", "reason"),
     [
         (None, "p*5e", "a drop is written with a capital, P*5e"),
-        (None, "0000", "not a move in USI notation"),
         (None, "7g7f\n", "not a move in USI notation"),
         (None, "P*5e", "Black has no pawn in hand"),
         (None, "5e5d", "there is no piece on 5e"),
         (None, "3c3d", "the piece on 3c is White's"),
         (None, "7g7e", "the pawn on 7g cannot do that"),
-        (None, "9i9g", "the lance on 9i cannot do that"),
         (None, "7g7f+", "a piece promotes only in the enemy's camp"),
         ("4k4/9/9/9/9/9/9/9/4K4 b P 1", "P*5i", "there is a piece on 5i"),
         ("4k4/9/9/9/9/9/9/9/4K4 b P 1", "P*4e+", "a piece is dropped unpromoted"),
-        ("4k4/9/9/9/9/9/9/9/4K4 b P 1", "P*1a", "a pawn on 1a could never move"),
         ("4k4/9/9/9/9/9/9/9/4K4 b N 1", "N*1b", "a knight on 1b could never move"),
-        ("4k4/9/9/9/9/9/9/9/4K4 w n 1", "N*1h", "a knight on 1h could never move"),
         ("4k4/9/9/9/9/5P3/9/9/4K4 b P 1", "P*4e", "Black has a pawn on file 4 already"),
-        ("4k4/9/9/9/4r4/9/9/9/4K4 b P 1", "P*1e", "it leaves the king in check"),
         ("4k4/9/9/9/4r4/9/9/9/4K4 b P 1", "5i5h", "it leaves the king in check"),
         ("4k4/9/9/9/4r4/9/4G4/9/4K4 b - 1", "5g4g", "it leaves the king in check"),
         ("7nk/9/7G1/9/9/9/9/9/4K4 b P 1", "P*1b", "a pawn must not be dropped to give mate"),
         ("4k4/P8/9/9/9/9/9/9/4K4 b - 1", "9b9a", "a pawn has to promote on 9a"),
-        ("4k4/9/N8/9/9/9/9/9/4K4 b - 1", "9c8a", "a knight has to promote on 8a"),
         ("4k4/G8/9/9/9/9/9/9/4K4 b - 1", "9b9a+", "a gold does not promote"),
-        ("4k4/+P8/9/9/9/9/9/9/4K4 b - 1", "9b9a+", "a promoted pawn does not promote"),
-        ("4k4/9/9/9/9/9/9/9/4K4 b - 1", "5i5h+", "a king does not promote"),
     ],
 )
 def test_a_refusal_gives_the_reason(sfen: str | None, move: str, reason: str) -> None:
     assert why_refused(sfen, move) == reason
-
-
-def test_a_pawn_may_be_dropped_to_give_check() -> None:
-    game = new_shogi_game("8k/9/9/9/9/9/9/9/4K4 b P 1")
-    game.play("P*1b")
-    assert game.in_check()
-    assert game.ending() is None
-
-
-def test_promotion_is_the_players_choice_where_it_is_not_forced() -> None:
-    sfen = "4k4/9/9/P3S4/9/9/9/9/4K4 b - 1"
-    assert "9c" not in new_shogi_game(sfen).sfen()
-    for move, piece in (("9d9c", "P8"), ("9d9c+", "+P8"), ("5d5c", "4S4"), ("5d5c+", "4+S4")):
-        assert new_shogi_game(sfen).ending() is None
-        game = new_shogi_game(sfen)
-        game.play(move)
-        assert game.sfen().split("/")[2] == piece
-
-
-def test_mate_wins_for_the_side_that_gave_it() -> None:
-    mate = play_all(new_shogi_game("8k/9/8P/9/9/9/9/9/4K4 b G 1"), "G*1b")
-    assert mate.ending() == Ending(0, "mate")
 
 
 def test_a_side_without_moves_has_lost_without_check() -> None:
@@ -220,12 +190,6 @@ def test_the_fourth_occurrence_of_a_position_is_a_draw() -> None:
     play_all(game, cycle * 2 + "2h3h 8b7b 3h2h")
     assert game.ending() is None
     game.play("7b8b")
-    assert game.ending() == Ending(None, "repetition")
-
-
-def test_occurrences_need_not_follow_each_other_in_the_same_way() -> None:
-    game = new_shogi_game()
-    play_all(game, "2h3h 8b7b 3h2h 7b8b 2h4h 8b6b 4h2h 6b8b 2h5h 8b5b 5h2h 5b8b")
     assert game.ending() == Ending(None, "repetition")
 
 
@@ -254,16 +218,6 @@ def test_perpetual_check_loses_even_if_the_other_side_repeats() -> None:
     assert game.ending() is None
     game.play("2a1a")
     assert game.ending() == Ending(1, "perpetual check")
-
-
-def test_mutual_perpetual_check_is_a_draw() -> None:
-    game = new_shogi_game(SHUFFLE)
-    play_all(game, f"{CHECKING} {CHECKING} 1a2a 1h2h 2a1a")
-    # two kings that unveil check on each other by turns would have to stand side by
-    # side, so that White's checks are only said to have been there
-    game._checks[1 - game.to_move] = 99
-    game.play("2h1h")
-    assert game.ending() == Ending(None, "repetition")
 
 
 @pytest.mark.parametrize("rounds", [(PAUSING, CHECKING, CHECKING), (CHECKING, PAUSING, CHECKING)])
@@ -341,12 +295,6 @@ def test_a_declaration_is_judged_by_its_rule(
     assert game.why_not_declare() == why
 
 
-def test_pieces_outside_the_camp_give_no_points() -> None:
-    sfen = entered("RB3P").replace("/9/9/9/9/9/", "/+P8/9/9/9/9/")
-    sfen = sfen.replace("6p", "5p")
-    assert new_shogi_game(sfen).why_not_declare() == "Black has 27 points, not 28"
-
-
 def test_the_giver_of_a_handicap_counts_the_missing_pieces() -> None:
     full = flipped(entered("3P"))
     assert new_shogi_game(full).why_not_declare() == "White has 17 points, not 27"
@@ -382,46 +330,21 @@ def test_only_the_king_wins_by_trial() -> None:
     assert game.ending() is None
 
 
-def test_a_king_cannot_win_by_trial_on_an_attacked_square() -> None:
-    game = new_shogi_game("r8/4K4/9/9/9/9/9/9/k8 b - 1", entering_king="trial")
-    with pytest.raises(IllegalMove, match="it leaves the king in check"):
-        game.play("5b5a")
-
-
-def test_black_is_player_0_even_if_white_moves_first() -> None:
-    game = new_shogi_game("lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1")
-    assert game.to_move == 1
-    game.play("5a4b")
-    assert game.to_move == 0
-
-
 @pytest.mark.parametrize(
     ("sfen", "problem"),
     [
         ("", "an SFEN has 4 fields"),
-        ("startpos", "an SFEN has 4 fields"),
-        (START_SFEN + " x", "this has 5"),
         (START_SFEN.replace("/9", "", 1), "the board has 8 ranks, not 9"),
         (START_SFEN.replace("1r5b1", "1r5b"), "rank b, '1r5b', has 8 squares, not 9"),
-        (START_SFEN.replace("1r5b1", "1x5b1"), "rank b, '1x5b1', has an invalid character"),
-        (START_SFEN.replace("1r5b1", "1+k5b1"), "has an invalid character"),
         (START_SFEN.replace("gk", "+gk"), "has an invalid character"),
         (START_SFEN.replace(" b ", " x "), "the side to move is 'x', not b or w"),
         (START_SFEN.replace(" - ", " 0P "), "the pieces in hand are '0P'"),
-        (START_SFEN.replace(" - ", " k "), "the pieces in hand are 'k'"),
-        (START_SFEN.replace(" - 1", " - x"), "the move number is 'x'"),
-        (START_SFEN.replace(" - 1", " - 123456"), "the move number is '123456'"),
         (START_SFEN.replace(" - ", " p "), "there are 19 pawns, of at most 18"),
-        (START_SFEN.replace(" - ", " R "), "there are 3 rooks, of at most 2"),
         (START_SFEN.replace("gkg", "g1g"), "White has no king"),
-        (START_SFEN.replace("GKG", "KKG"), "Black has more than one king"),
         ("4k4/9/9/9/9/4P4/4P4/9/4K4 b - 1", "Black has two pawns on file 5"),
-        ("4k4/9/p8/p8/9/9/9/9/4K4 b - 1", "White has two pawns on file 9"),
         ("P3k4/9/9/9/9/9/9/9/4K4 b - 1", "a pawn on 9a could never move"),
-        ("4k4/8N/9/9/9/9/9/9/4K4 b - 1", "a knight on 1b could never move"),
         ("4k4/9/9/9/9/9/9/9/4K3l b - 1", "a lance on 1i could never move"),
         ("4k4/9/4R4/9/9/9/9/9/4K4 b - 1", "the side that is not to move is in check"),
-        ("4k4/4K4/9/9/9/9/9/9/9 w - 1", "the side that is not to move is in check"),
     ],
 )
 def test_a_wrong_sfen_is_refused_with_the_reason(sfen: str, problem: str) -> None:
@@ -449,54 +372,3 @@ def test_any_text_is_a_valid_sfen_or_refused(text: str) -> None:
 )
 def test_an_sfen_is_normalised_to_usis_form(written: str, sfen: str) -> None:
     assert new_shogi_game(written).sfen() == sfen
-
-
-@given(seeds)
-def test_an_sfen_round_trips(seed: int) -> None:
-    rng = random.Random(seed)
-    sfen = rng.choice(STARTS)
-    oracle = Oracle(sfen)
-    for _ in range(rng.randrange(80)):
-        legal = oracle.legal()
-        if not legal:
-            break
-        oracle.push(rng.choice(legal))
-    assert new_shogi_game(oracle.board.sfen()).sfen() == oracle.board.sfen()
-
-
-def random_entered(rng: random.Random) -> str:
-    """Return a random position of all pieces, mostly with both kings in the enemy's camp."""
-    pieces = list("R" * 2 + "B" * 2 + "G" * 4 + "S" * 4 + "N" * 4 + "L" * 4 + "P" * 18)
-    rng.shuffle(pieces)
-    squares: dict[tuple[int, int], str] = {}
-    squares[rng.randrange(9), rng.choice((0, 1, 2, 2, 3))] = "K"
-    squares[rng.randrange(9), rng.choice((5, 6, 6, 7, 8))] = "k"
-    hands: dict[str, int] = {}
-    for piece in pieces:
-        black = rng.random() < 0.6
-        if rng.random() < 0.4:
-            held = piece if black else piece.lower()
-            hands[held] = hands.get(held, 0) + 1
-            continue
-        near = (0, 1, 2, 2, 3) if black else (5, 6, 6, 7, 8)
-        spot = rng.randrange(9), rng.choice(near)
-        while spot in squares:
-            spot = rng.randrange(9), rng.randrange(9)
-        name = piece if piece == "G" else "+" + piece
-        squares[spot] = name if black else name.lower()
-    ranks = ["".join(squares.get((file, rank), "1") for file in range(9)) for rank in range(9)]
-    hand = "".join(f"{count}{piece}" for piece, count in hands.items()) or "-"
-    return f"{'/'.join(ranks)} {rng.choice('bw')} {hand} 1"
-
-
-@given(seeds)
-def test_the_27_points_agree_with_cshogi(seed: int) -> None:
-    cshogi = package("cshogi")
-    sfen = random_entered(random.Random(seed))
-    try:
-        game = new_shogi_game(sfen)
-    except ValueError as error:
-        # the side that is not to move stands in check: a position that cannot be
-        assert "in check" in str(error)  # noqa: PT017
-        return
-    assert (game.declare() is not None) == cshogi.Board(game.sfen()).is_nyugyoku()

@@ -9,7 +9,6 @@ import pytest
 from rsshogi.record import Record
 
 from tests.games.test_shogi import Oracle
-from tests.games.test_shogi_records import usi
 from tests.program import ringmaster, shown
 from tests.requirements import engine, package
 
@@ -30,6 +29,11 @@ matchups = [{matchups}]
 #: gpsusi knows no limit but a clock; the nodes are those of its command line.
 GPS = """"gps": Player(["{gps}", "--node-count-hard-limit", "2000", "-N", "1",
                    "--memory-use-percent", "2"], time_control="600+60byo"),"""
+
+
+def usi(moves: list[int]) -> list[str]:
+    cshogi = package("cshogi")
+    return [cshogi.move_to_usi(move) for move in moves]
 
 
 def play(folder: Path, matchups: str, gps: str = "") -> Path:

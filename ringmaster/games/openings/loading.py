@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Literal
 
 from ringmaster.errors import OpeningsError
@@ -114,13 +115,14 @@ def _one_a_line(
         read = read_sfen
     else:
         read = read_epd if variant in ("standard", "chess960") else read_variant_epd
-    for number, line in numbered_lines(path):
-        if line[0] in "#;":
-            continue
-        try:
-            yield read(line, begin, plies, f"{name}:{number}")
-        except ValueError as error:
-            raise OpeningsError(path, number, f"{error}: {shown(line, QUOTED)}") from None
+    with closing(numbered_lines(path)) as lines:
+        for number, line in lines:
+            if line[0] in "#;":
+                continue
+            try:
+                yield read(line, begin, plies, f"{name}:{number}")
+            except ValueError as error:
+                raise OpeningsError(path, number, f"{error}: {shown(line, QUOTED)}") from None
 
 
 def _with_fen(opening: Opening, begin: Begin) -> Opening:

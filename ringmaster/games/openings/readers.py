@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from ringmaster.errors import IllegalMove, OpeningsError
@@ -31,7 +32,7 @@ def cannot_read(path: str, error: OSError) -> OpeningsError:
 
 def numbered_lines(
     path: str, *, longest: int = LONGEST, latin: bool = False
-) -> Iterator[tuple[int, str]]:
+) -> Generator[tuple[int, str], None, None]:
     """Yield (number from 1, stripped line) for lines that are not blank.
 
     longest  limit of a line in bytes
@@ -233,15 +234,15 @@ def read_pgn(path: str, name: str, variant: str, plies: int | None) -> Iterator[
     # imported late, so that programs without such a file start faster
     from ringmaster.games.pgn_reader import PgnError, read_games
 
-    lines = numbered_lines(path, longest=LONGEST_OF_PGN, latin=True)
-    try:
-        for game in read_games(lines, variant, plies):
-            try:
-                yield _pgn_opening(game, name)
-            except ValueError as error:
-                raise PgnError(game.line, f"game {game.number}: {error}") from None
-    except PgnError as error:
-        raise OpeningsError(path, error.line, error.message) from None
+    with closing(numbered_lines(path, longest=LONGEST_OF_PGN, latin=True)) as lines:
+        try:
+            for game in read_games(lines, variant, plies):
+                try:
+                    yield _pgn_opening(game, name)
+                except ValueError as error:
+                    raise PgnError(game.line, f"game {game.number}: {error}") from None
+        except PgnError as error:
+            raise OpeningsError(path, error.line, error.message) from None
 
 
 def _pgn_opening(game: PgnGame, name: str) -> Opening:

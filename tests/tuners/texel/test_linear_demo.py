@@ -11,7 +11,8 @@ import chess
 import numpy as np
 import pytest
 
-from ringmaster.demo.chess_evaluation import NOISE, WEIGHTS, Evaluation
+from ringmaster.demo.chess_engine import WEIGHTS, ChessPosition
+from ringmaster.demo.chess_rules import PlainRules
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.texel.linear import Linear
 from ringmaster.tuners.texel.loss import Floats, Loss
@@ -25,19 +26,8 @@ UNIT = 100_000
 
 def evaluate(values: Mapping[str, int], board: chess.Board) -> int:
     """Return the engine's static score from White's side, in centipawns."""
-    other = board.copy(stack=False)
-    other.push(chess.Move.null())
-    mobility = board.legal_moves.count() - other.legal_moves.count()
-    bitboards = (
-        board.occupied_co[chess.WHITE],
-        board.occupied_co[chess.BLACK],
-        *(getattr(board, name) for name in ("pawns", "knights", "bishops", "rooks", "queens")),
-        board.kings,
-    )
-    quiet = dict.fromkeys((option.name for option in NOISE), 0)
-    white = board.turn == chess.WHITE
-    actual = Evaluation({**values, **quiet})(bitboards, white, mobility, board.halfmove_clock)
-    return actual if white else -actual
+    position = ChessPosition(board.fen(), {**values, "Noise": 0, "Seed": 0}, PlainRules())
+    return position.evaluate() if board.turn == chess.WHITE else -position.evaluate()
 
 
 def counts(position: str) -> dict[str, float]:

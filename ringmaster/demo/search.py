@@ -1,0 +1,180 @@
+"""The search of the chess and shogi engines: iterative deepening, alpha-beta, quiescence.
+
+No table outlives a move, so a move depends on the game and the options only.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator
+
+MATE = 30_000
+#: Larger scores are mates in MATE - |score| plies.
+MATE_BOUND = 29_000
+#: Larger than any score.
+INFINITY = 32_000
+_MAX_PLY = 64
+#: Nodes between two checks of the clock and the input.
+_CHECK_EVERY = 256
+#: Plies of the quiescence search with all captures; further plies have recaptures only.
+_CAPTURE_PLIES = 4
+
+
+class Stopped(Exception):
+    """Ends a search, which keeps its best move."""
+
+
+class Position(ABC):
+    """A position that a search changes move by move; moves are numbers."""
+
+    @abstractmethod
+    def key(self) -> int:
+        """Return a hash that repeated positions share."""
+
+    @abstractmethod
+    def in_check(self) -> bool:
+        """Return whether the side to move is in check."""
+
+    @abstractmethod
+    def moves(self) -> list[int]:
+        """Return the legal moves, the most promising first."""
+
+    @abstractmethod
+    def captures(self, wanted: int, recaptures: bool) -> list[int]:
+        """Return promising captures, the best first.
+
+        wanted      least useful gain, centipawns
+        recaptures  return captures on the target square of the last move only
+        """
+
+    @abstractmethod
+    def play(self, move: int) -> None:
+        """Play a legal move."""
+
+    @abstractmethod
+    def undo(self) -> None:
+        """Take back the last move."""
+
+    @abstractmethod
+    def evaluate(self) -> int:
+        """Return the static evaluation for the side to move, in centipawns."""
+
+    @abstractmethod
+    def coefficients(self) -> list[float]:
+        """Return the factor of each weight in the evaluation, for the side that moves first."""
+
+    @staticmethod
+    @abstractmethod
+    def name(move: int) -> str:
+        """Return a move in the protocol's notation."""
+
+
+class Search:
+    """One search of one position, which the search leaves changed.
+
+    earlier   keys of earlier positions of the game
+    limit     most nodes, None for no limit
+    on_check  called every _CHECK_EVERY nodes; raises Stopped to end the search
+    """
+
+    def __init__(
+        self,
+        position: Position,
+        earlier: Collection[int] = (),
+        limit: int | None = None,
+        on_check: Callable[[], None] | None = None,
+    ) -> None:
+        self.nodes = 0
+        #: The best move so far.
+        self.best: int | None = None
+        self._position = position
+        self._seen = set(earlier)
+        self._limit = limit
+        self._on_check = on_check
+
+    def run(self, max_depth: int) -> Iterator[tuple[int, int, list[int]]]:
+        """Yield depth, score in centipawns and expected moves of every finished iteration.
+
+        Ends at `max_depth`, or early when stopped, at the node limit, and after a forced mate.
+        """
+        for depth in range(1, max_depth + 1):
+            try:
+                score, line = self._node(depth, -INFINITY, INFINITY, 0)
+            except Stopped:
+                return
+            if not line:
+                return
+            yield depth, score, line
+            if MATE - abs(score) <= depth:
+                return
+
+    def _node(self, depth: int, alpha: int, beta: int, ply: int) -> tuple[int, list[int]]:
+        """Return the score for the mover and the expected line.  Raises Stopped."""
+        position = self._position
+        key = position.key()
+        if ply and key in self._seen:
+            return 0, []
+        if depth == 0:
+            return self.quiesce(alpha, beta, ply), []
+        moves = position.moves()
+        if not moves:
+            return (ply - MATE if position.in_check() else 0), []
+        if ply == 0:
+            # the best move of the last iteration comes first
+            moves.sort(key=lambda move: move != self.best)
+            self.best = moves[0]
+        self._count()
+        self._seen.add(key)
+        best, best_line = -INFINITY, list[int]()
+        for move in moves:
+            position.play(move)
+            reply, line = self._node(depth - 1, -beta, -alpha, ply + 1)
+            position.undo()
+            if -reply > best:
+                best, best_line = -reply, [move, *line]
+                alpha = max(alpha, best)
+                if ply == 0:
+                    # valid even if this iteration is stopped: it beat the first move
+                    self.best = move
+                if best >= beta:
+                    break
+        self._seen.discard(key)
+        return best, best_line
+
+    def quiesce(
+        self, alpha: int = -INFINITY, beta: int = INFINITY, ply: int = 0, depth: int = 0
+    ) -> int:
+        """Return the score for the mover after captures, and after evasions at the first ply.
+
+        depth  plies since the quiescence search began
+
+        Raises Stopped.
+        """
+        self._count()
+        position = self._position
+        if depth == 0 and position.in_check():
+            best, moves = -INFINITY, position.moves()
+            if not moves:
+                return ply - MATE
+        else:
+            best = position.evaluate()
+            if best >= beta or ply >= _MAX_PLY:
+                return best
+            alpha = max(alpha, best)
+            moves = position.captures(alpha - best, depth >= _CAPTURE_PLIES)
+        for move in moves:
+            position.play(move)
+            score = -self.quiesce(-beta, -alpha, ply + 1, depth + 1)
+            position.undo()
+            best, alpha = max(best, score), max(alpha, score)
+            if best >= beta:
+                break
+        return best
+
+    def _count(self) -> None:
+        """Count a node.  Raises Stopped."""
+        self.nodes += 1
+        if self.nodes == self._limit:
+            raise Stopped
+        if self._on_check is not None and self.nodes % _CHECK_EVERY == 0:
+            self._on_check()

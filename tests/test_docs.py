@@ -23,8 +23,8 @@ from tests.requirements import package
 ROOT = Path(__file__).parent.parent
 PAGES = [
     ROOT / "README.rst",
-    # its lines of usage have placeholders
-    *(p for p in sorted((ROOT / "docs").rglob("*.rst")) if p.name != "command_line.rst"),
+    *sorted((ROOT / "docs").glob("*.rst")),
+    *sorted((ROOT / "docs" / "tutorials").glob("*.rst")),
 ]
 #: Surroundings of the lines of a recipe.
 HEAD = """competition_type = "playoff"

@@ -1,4 +1,4 @@
-"""kill -9 of every process of a run, at random moments; `benchmarks/reliability.py` is the long form."""
+"""kill -9 of every process of a run, at random; `benchmarks/reliability.py` is the long form."""
 
 from __future__ import annotations
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import atexit
 import json
 import math
+import os
 import shutil
 import statistics
+import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -50,6 +53,32 @@ def game_results(executor: Executor) -> Iterator[GameResult]:
 def percentile(values: Sequence[float], share: float) -> float:
     """Return the smallest value that is at least as large as `share` of all values."""
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+
+
+class Measured(NamedTuple):
+    """Seconds by the clock, CPU seconds with ended children, and peak bytes of a process."""
+
+    seconds: float
+    cpu: float
+    memory: int
+
+
+def measured(command: Sequence[str], environ: Mapping[str, str] | None = None) -> Measured:
+    """Run a command to its end, without its output.  Raises CalledProcessError."""
+    begun = time.perf_counter()
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environ,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - begun
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return Measured(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
 def show_figures(figures: Mapping[str, float], *, as_json: bool) -> None:

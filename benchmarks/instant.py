@@ -1,18 +1,17 @@
 """Compile engines that answer at once, and the bare pipe loop, from C.
 
-`c/instant.c` plays a script over UCI, USI or GTP.  `c/turns.c` lets two engines play in turn and
+`c/instant.c` plays a script over UCI.  `c/turns.c` lets two engines play in turn and
 does nothing else: its speed is the upper limit of a referee.
 """
 
 from __future__ import annotations
 
-import random
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests" / "engines"))
@@ -20,19 +19,12 @@ sys.path.insert(0, str(HERE.parent / "tests" / "engines"))
 #: The shortest game.
 FOOLS_MATE = "f2f3 e7e5 g2g4 d8h4"
 
-EngineProtocol = Literal["uci", "usi", "gtp"]
-
 
 class Script(NamedTuple):
-    """The moves of a game for instant engines: their file and number.
+    """The moves of a game for instant engines: their file and number."""
 
-    board_size  for Go
-    """
-
-    protocol: EngineProtocol
     file: Path
     plies: int
-    board_size: int = 19
 
 
 def compiler() -> str | None:
@@ -56,50 +48,21 @@ def build(name: str, folder: Path) -> Path:
 def script(game: str, folder: Path) -> Script:
     """Write the script of a game into `folder`.
 
-    game  "chess" (200 plies), "chess40" and "chess4" end in mate; "shogi" has 200 plies without
-          an end; "go9" and "go19" end in two passes
+    game  "chess" (200 plies), "chess40" or "chess4"; all end in mate
     """
-    if game.startswith("chess"):
-        from scripted_games import GAMES
+    from scripted_games import GAMES
 
-        plies = int(game.removeprefix("chess") or 200)
-        moves = FOOLS_MATE.split() if plies == 4 else GAMES[plies].split()
-        result = Script("uci", folder / game, plies)
-    elif game == "shogi":
-        from scripted_games import SHOGI_GAME
-
-        moves, result = SHOGI_GAME.split()[:200], Script("usi", folder / game, 200)
-    else:
-        size = int(game.removeprefix("go"))
-        moves = go_moves(size, {9: 98, 19: 198}[size])
-        result = Script("gtp", folder / game, len(moves), size)
-    assert len(moves) == result.plies
-    result.file.write_text(" ".join(moves))
-    return result
-
-
-def go_moves(size: int, plies: int) -> list[str]:
-    """Return a random legal game of `plies` moves and two passes; it is always the same."""
-    from ringmaster.errors import IllegalMove
-    from ringmaster.games.go import GoGame
-
-    rng, game = random.Random(1), GoGame(size)
-    columns = "ABCDEFGHJKLMNOPQRST"[:size]
-    points = [f"{column}{row}" for column in columns for row in range(1, size + 1)]
-    moves: list[str] = []
-    while len(moves) < plies:
-        try:
-            move = rng.choice(points)
-            game.play(move)
-        except IllegalMove:
-            continue
-        moves.append(move)
-    return [*moves, "pass", "pass"]
+    plies = int(game.removeprefix("chess") or 200)
+    moves = FOOLS_MATE.split() if plies == 4 else GAMES[plies].split()
+    assert len(moves) == plies
+    file = folder / game
+    file.write_text(" ".join(moves))
+    return Script(file, plies)
 
 
 def command(engine: Path, script: Script, *flags: str) -> tuple[str, ...]:
     """Return the command of an instant engine that plays a script."""
-    return (str(engine), script.protocol, str(script.file), *flags)
+    return (str(engine), str(script.file), *flags)
 
 
 def bare(
@@ -109,7 +72,7 @@ def bare(
 
     Return "plies" a second, and "cpu": microseconds of CPU time a ply of loop and engines.
     """
-    words = [str(turns), script.protocol, str(games), str(script.plies)]
+    words = [str(turns), str(games), str(script.plies)]
     words += command(engine, script, *flags)
     loops = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(slots)]
     rate = cpu = 0.0

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ringmaster.tuners.simulation import CLOP_FUNCTIONS, Clop, EloModel, FixedDraws, Shaped
+from ringmaster.tuners.simulation import EloModel, FixedDraws, Shaped
 from ringmaster.tuners.simulation.game_outcomes import Draws
 from ringmaster.tuners.space import Array, Space
 
@@ -186,15 +186,6 @@ def _wide() -> Landscape:
     return Landscape(_space(start), LossFunction(optimum, loss), FixedDraws(0.5))
 
 
-def _clop(name: str, n: int) -> Callable[[], Landscape]:
-    def make() -> Landscape:
-        space = Space(np.full(n, 0.0), np.full(n, -1.0), np.full(n, 1.0), np.zeros(n, dtype=bool))
-        return Landscape(space, Clop.of(name, space), FixedDraws(0.0))
-
-    make.__doc__ = f"CLOP's function {name}, {n} parameters."
-    return make
-
-
 FAMILIES: Mapping[str, Callable[[], Landscape]] = {
     "curvatures": _curvatures,
     "rotated": _rotated,
@@ -209,5 +200,4 @@ FAMILIES: Mapping[str, Callable[[], Landscape]] = {
     "ridge": _ridge,
     "good": _good,
     "wide": _wide,
-    **{f"clop-{name}": _clop(name, f.count or 1) for name, f in CLOP_FUNCTIONS.items()},
 }

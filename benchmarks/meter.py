@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,21 +28,6 @@ class Cost(NamedTuple):
     cpu: float
     main: float = 0.0
     all_cpu: float = 0.0
-
-
-@contextmanager
-def busy(processes: int) -> Iterator[None]:
-    """Keep other processes busy, each in a session of its own, like another user's."""
-    loops = [
-        subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
-        for _ in range(processes)
-    ]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
 
 
 class ProgramFailed(Exception):

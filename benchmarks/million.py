@@ -1,19 +1,20 @@
-"""Play 1,000,000 games in one run, and watch its memory and open files.
+"""Play 1,000,000 games in one run; watch its speed, memory and open files; then read the results.
 
-    python benchmarks/million.py [--games 1000000] [--parallel 2] [--every 5] [--records]
-        [--json] [--short]
+    python benchmarks/million.py [--type playoff] [--games 1000000] [--parallel 2] [--every 5]
+        [--records] [--short]
 
-The engines (`c/instant.c`, needs a C compiler) play a game of four plies at once.  The program
-samples the resident memory and the open descriptors of the main process, its workers and its
-other helpers from /proc, and prints them over the number of recorded games.  They are flat if
-the last half of the run has no more than 5 % and 1 MB beyond the first half's most, and the last
-quarter does not always have more descriptors.
+The engines (`c/instant.c`, needs a C compiler) play a game of four plies at once: a `playoff` of
+two players, or an `spsa` tune of twelve parameters.  The program samples the CPU time and
+the resident memory of the main process, the memory of its workers and other helpers, and open
+descriptors from /proc, over the number of recorded games.  They are flat if the last half of the
+run has no more than 5 % and 1 MB beyond the first half's most, and the last quarter does not
+always have more descriptors.  Below the curve stand the main process's CPU time a game in the
+first and in the last quarter, and time, CPU and memory of `show` and `report` afterwards.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sqlite3
 import subprocess
 import sys
@@ -26,11 +27,11 @@ from typing import NamedTuple
 
 import instant
 import psutil
+from common import measured
 
 ROOT = Path(__file__).parent.parent
 
-CONTROL_FILE = """
-competition_type = "playoff"
+COMMON = """
 game = "chess"
 def instant():
     return Player({command!r}, nodes=1)
@@ -38,20 +39,32 @@ players = {{"a": instant(), "b": instant()}}
 openings = Openings("book.epd")
 record_games = {records}
 skip_player_checks = True
-matchups = [Matchup("a", "b", number_of_games={games})]
+number_of_games = {games}
 """
+CONTROL_FILES = {
+    "playoff": 'competition_type = "playoff"' + COMMON + 'matchups = [Matchup("a", "b")]\n',
+    "spsa": 'competition_type = "spsa"'
+    + COMMON
+    + """player = "a"
+parameters = [
+    Parameter(f"Weight{{i}}", start=100, min=0, max=200, integer=True) for i in range(12)
+]
+""",
+}
 #: A start position whose game is the usual one's.
 BOOK = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n"
 
 
 class Sample(NamedTuple):
-    """Bytes of resident memory, and numbers of descriptors, of a running competition.
+    """CPU seconds and bytes of resident memory, and numbers of descriptors, of a run.
 
+    cpu, main       of the main process
     workers, other  sums over the workers, and over fork server and reaper
     """
 
     seconds: float
     games: int
+    cpu: float
     main: int
     workers: int
     other: int
@@ -63,11 +76,11 @@ class Sample(NamedTuple):
 def main() -> int:
     """Print the curve; return 1 if it is not flat or the run failed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--type", choices=CONTROL_FILES, default="playoff")
     parser.add_argument("--games", type=int, default=1_000_000)
     parser.add_argument("--parallel", type=int, default=2)
     parser.add_argument("--every", type=float, default=5, help="seconds between samples")
     parser.add_argument("--records", action="store_true", help="with game records")
-    parser.add_argument("--json", action="store_true")
     parser.add_argument("--short", action="store_true", help="2,000 games")
     arguments = parser.parse_args()
     if instant.compiler() is None:
@@ -75,34 +88,44 @@ def main() -> int:
     games, every = (2000, 0.1) if arguments.short else (arguments.games, arguments.every)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        control = write(folder, games, records=arguments.records)
+        control = write(folder, arguments.type, games, records=arguments.records)
         samples = list(watch(control, arguments.parallel, every))
         size = control.with_suffix(".status").stat().st_size
-    if arguments.json:
-        print(json.dumps([sample._asdict() for sample in samples]))
-    else:
-        show(samples)
+        reading = [read(control, verb) for verb in ("show", "report")]
+        page = control.with_suffix(".html").stat().st_size
+    show(samples)
     first, last = samples[0], samples[-1]
     # a short run has not filled its caches yet
     growing = [] if arguments.short else grown(samples)
     speed = (last.games - first.games) / (last.seconds - first.seconds)
-    print(
+    quarters = " and ".join(f"{cost * 1e6:.0f}" for cost in cpu_a_game(samples))
+    lines = [
+        f"main process: {quarters} µs of CPU a game in the first and in the last quarter",
+        *reading,
+        f"page: {page / 1e6:.1f} MB",
         f"{last.games:,} games in {last.seconds:.0f} s ({speed:,.0f}/s), status file "
         f"{size / 1e6:.0f} MB, {'flat' if not growing else 'growing: ' + ', '.join(growing)}",
-        file=sys.stderr if arguments.json else sys.stdout,
-    )
+    ]
+    print("\n".join(lines))
     return 1 if growing or last.games != games else 0
 
 
-def write(folder: Path, games: int, *, records: bool) -> Path:
+def write(folder: Path, type_name: str, games: int, *, records: bool) -> Path:
     """Write the control file of instant engines."""
     engine = instant.build("instant", folder)
     command = instant.command(engine, instant.script("chess4", folder))
     (folder / "book.epd").write_text(BOOK)
     control = folder / "million.ctl"
-    source = CONTROL_FILE.format(command=list(command), games=games, records=records)
-    control.write_text(source)
+    source = CONTROL_FILES[type_name]
+    control.write_text(source.format(command=list(command), games=games, records=records))
     return control
+
+
+def read(control: Path, verb: str) -> str:
+    """Measure a verb after the run; return a line of figures."""
+    cost = measured([sys.executable, "-m", "ringmaster", str(control), verb])
+    memory = cost.memory / 1e6
+    return f"{verb}: {cost.seconds:.2f} s, {cost.cpu:.2f} s of CPU, {memory:.0f} MB"
 
 
 def watch(control: Path, parallel: int, every: float) -> Iterator[Sample]:
@@ -144,9 +167,11 @@ def sample(control: Path, pid: int, begun: float) -> Sample:
     run = psutil.Process(pid)
     helpers = run.children()
     workers = [worker for helper in helpers for worker in helper.children()]
+    times = run.cpu_times()
     return Sample(
         time.monotonic() - begun,
         count(control),
+        times.user + times.system,
         run.memory_info().rss,
         sum(worker.memory_info().rss for worker in workers),
         sum(helper.memory_info().rss for helper in helpers),
@@ -161,6 +186,18 @@ def count(control: Path) -> int:
     status = control.with_suffix(".status")
     with closing(sqlite3.connect(f"file:{status}?mode=ro", uri=True)) as connection:
         return int(connection.execute("SELECT completed FROM counts").fetchone()[0])
+
+
+def cpu_a_game(samples: Sequence[Sample]) -> tuple[float, float]:
+    """Return the main process's CPU seconds a game in the first and in the last quarter."""
+    # the last sample has the CPU time of the one before
+    sampled = samples[:-1]
+    quarter = max(1, len(sampled) // 4)
+    first, last = (sampled[0], sampled[quarter]), (sampled[-1 - quarter], sampled[-1])
+    before, after = (
+        (end.cpu - begin.cpu) / max(1, end.games - begin.games) for begin, end in (first, last)
+    )
+    return before, after
 
 
 def grown(samples: Sequence[Sample]) -> list[str]:

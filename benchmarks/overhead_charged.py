@@ -1,16 +1,12 @@
-"""Measure the time charged to an engine beyond its own time, and games lost on time by mistake.
+"""Measure the time charged to an engine beyond its own time.
 
-    python benchmarks/overhead_charged.py overhead [--games 80] [--json] [--short]
-    python benchmarks/overhead_charged.py instant [--games 2000]
-    python benchmarks/overhead_charged.py real [--games 200] ENGINE ENGINE
+    python benchmarks/overhead_charged.py [--games 80] [--json] [--short]
 
-overhead  an engine (`c/instant.c`; needs a C compiler) that measures its own wall time,
-          from reading `go` to writing `bestmove`, and reports it in its info line.  Each
-          move takes about 2 ms of computing.  The difference to the charged time is the cost
-          of two pipes, two context switches and our own code.  With one and with two games
-          at a time, beside a loop that only writes, reads and reads the clock.
-instant   engines that answer at once, at 0.1+0.001: every time loss is ringmaster's fault
-real      two UCI engines, at 1+0.01, two games at a time
+The engine (`c/instant.c`; needs a C compiler) measures its own wall time, from reading `go` to
+writing `bestmove`, and reports it in its info line.  Each move takes about 2 ms of computing.
+The difference to the charged time is the cost of two pipes, two context switches and our own
+code.  With one and with two games at a time, beside a loop that only writes, reads and reads
+the clock.
 """
 
 from __future__ import annotations
@@ -21,25 +17,21 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import instant
-from common import game_results, percentile, start_workers
+from common import percentile
 
 from ringmaster.engines.engine import Engine, Limits, Thought
 from ringmaster.engines.process import Surroundings
-from ringmaster.model.jobs import GameJob, GameSettings
+from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import Player
-from ringmaster.model.time_control import TimeControl
 from ringmaster.play.engine_pool import make_engine
 
-ENGINES = Path(__file__).parent.parent / "tests" / "engines"
 MOVES = 100
 
 
@@ -144,64 +136,13 @@ def measure_overhead(games: int, as_json: bool) -> None:
     print(tabulate(rows, "keys"))
 
 
-def play(players: tuple[Player, Player], games: int, slots: int, move_limit: int) -> Counter[str]:
-    """Play games with alternating colours; count them by the reason of their end."""
-    executor = start_workers(slots)
-    reasons: Counter[str] = Counter()
-    settings = GameSettings(game="chess", move_limit=move_limit)
-    try:
-        for number in range(games):
-            pair = players if number % 2 == 0 else (players[1], players[0])
-            executor.submit(GameJob(f"g{number}", pair, settings, record=False))
-        for result in game_results(executor):
-            reasons[result.reason] += 1
-            if result.reason in ("time", "stall") or result.outcome == "void":
-                print(f"{result.game_id}: {result.detail}", file=sys.stderr)
-    finally:
-        executor.close()
-    return reasons
-
-
-def show_losses(label: str, reasons: Counter[str], seconds: float) -> None:
-    """Print the time losses of a series of games in one line."""
-    lost = reasons["time"] + reasons["stall"]
-    rest = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-    print(f"{label}: {sum(reasons.values())} games in {seconds:.0f} s, {lost} time losses ({rest})")
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="time charged, and games lost on time")
-    parser.add_argument("measurement", choices=("overhead", "instant", "real"), nargs="?")
-    parser.add_argument("engines", nargs="*", help="commands of two UCI engines, for `real`")
-    parser.add_argument("--games", type=int)
-    parser.add_argument("--slots", type=int, default=2)
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--games", type=int, default=80)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--short", action="store_true", help="one game for each row")
-    options = parser.parse_intermixed_args(arguments)
-    start = time.monotonic()
-    if options.short:
-        options.measurement, options.games = options.measurement or "overhead", 1
-    elif options.measurement is None:
-        parser.error("name a measurement: overhead, instant or real")
-    if options.measurement == "overhead":
-        measure_overhead(options.games or 80, options.json)
-        return
-    if options.measurement == "instant":
-        command = (sys.executable, "-I", "-S", str(ENGINES / "instant_uci.py"), "--plies", "200")
-        control = TimeControl.parse("0.1+0.001")
-        one, two = (Player(c, command, protocol="uci", time_control=control) for c in "ab")
-        reasons = play((one, two), options.games or 2000, options.slots, 1000)
-        show_losses("instant engines at 0.1+0.001", reasons, time.monotonic() - start)
-        return
-    if len(options.engines) != 2:
-        parser.error("`real` needs the commands of two engines")
-    control = TimeControl.parse("1+0.01")
-    one, two = (
-        Player(code, (command,), protocol="uci", time_control=control)
-        for code, command in zip("ab", options.engines, strict=True)
-    )
-    reasons = play((one, two), options.games or 200, options.slots, 400)
-    show_losses("real engines at 1+0.01", reasons, time.monotonic() - start)
+    arguments = parser.parse_args()
+    measure_overhead(1 if arguments.short else arguments.games, arguments.json)
 
 
 if __name__ == "__main__":

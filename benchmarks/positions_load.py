@@ -4,9 +4,8 @@ The figures are positions a second, the time of a second start, and the peak of 
 
     python benchmarks/positions_load.py [--positions 1000000] [--formats epd,plain] [--json]
 
-The positions are of random games of chess, and the side with more material wins.  For shogi
-(with cshogi) ten thousand positions are repeated, and duplicates are kept.  Each format has a
-process of its own.
+The positions are of random games of chess, and the side with more material wins.  Each format
+has a process of its own.
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ from pathlib import Path
 
 from common import show_figures
 
-FORMATS = ("epd", "fen", "bar", "comma", "plain", "psv", "hcpe")
+FORMATS = ("epd", "fen", "bar", "comma", "plain")
 _VALUES = {"p": 1, "n": 3, "b": 3, "r": 5, "q": 9}
 _RESULTS = {0: "0-1", 1: "1/2-1/2", 2: "1-0"}
-_SHOGI = 10_000
 
 
 def games(count: int) -> Iterator[tuple[str, int, int, int]]:
@@ -68,49 +66,17 @@ def line(format: str, fen: str, score: int, result: int, ply: int) -> str:
     return f"fen {fen}\nmove e2e4\nscore {own}\nply {ply}\nresult {outcome - 1}\ne\n"
 
 
-def write_shogi(format: str, count: int, path: Path) -> None:
-    """Write packed positions of random games."""
-    import cshogi
-    import numpy as np
-
-    rng = random.Random(1)
-    dtype = cshogi.PackedSfenValue if format == "psv" else cshogi.HuffmanCodedPosAndEval
-    records = np.zeros(min(count, _SHOGI), dtype=dtype)
-    board, ply = cshogi.Board(), 0
-    for record in records:
-        moves = list(board.legal_moves)
-        if not moves or ply > 150:
-            board.reset()
-            moves, ply = list(board.legal_moves), 0
-        board.push(rng.choice(moves))
-        ply += 1
-        result = rng.randrange(3)
-        if format == "psv":
-            board.to_psfen(record["sfen"])
-            record["gamePly"], record["game_result"] = ply, result - 1
-        else:
-            board.to_hcp(record["hcp"])
-            record["gameResult"] = result
-    with path.open("wb") as file:
-        for _ in range(-(-count // len(records))):
-            records.tofile(file)
-
-
 def load(format: str, path: Path) -> dict[str, float]:
     """Build a position file, open it again, and return the figures."""
     from ringmaster.datasets.position_set import build_positions
     from ringmaster.datasets.position_settings import PositionSettings
 
-    packed = format in ("psv", "hcpe")
-    settings = PositionSettings(
-        (str(path),), format=format, duplicates="keep" if packed else "merge"
-    )
-    game = "shogi" if packed else "chess"
+    settings = PositionSettings((str(path),), format=format, duplicates="merge")
     target = path.with_suffix(".positions")
     begin, cpu = time.perf_counter(), time.process_time()
-    position_file = build_positions(game, "standard", settings, 0.2, 1, target, lambda _: None)
+    position_file = build_positions("chess", "standard", settings, 0.2, 1, target, lambda _: None)
     end, cpu = time.perf_counter(), time.process_time() - cpu
-    build_positions(game, "standard", settings, 0.2, 1, target, lambda _: None)
+    build_positions("chess", "standard", settings, 0.2, 1, target, lambda _: None)
     again = time.perf_counter()
     return {
         "seconds": end - begin,
@@ -126,18 +92,13 @@ def measure(formats: list[str], count: int) -> dict[str, float]:
     """Measure formats, each in a process of its own."""
     figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
-        lines = [f for f in formats if f not in ("psv", "hcpe")]
-        files = {f: (Path(folder) / f"set.{f}").open("w") for f in lines}
-        if lines:
-            for row in games(count):
-                for format, file in files.items():
-                    file.write(line(format, *row))
-        for format in formats:
+        files = {f: (Path(folder) / f"set.{f}").open("w") for f in formats}
+        for row in games(count):
+            for format, file in files.items():
+                file.write(line(format, *row))
+        for format, file in files.items():
+            file.close()
             path = Path(folder) / f"set.{format}"
-            if format in files:
-                files[format].close()
-            else:
-                write_shogi(format, count, path)
             command = [sys.executable, __file__, "--load", format, str(path)]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
             measured = json.loads(done.stdout)

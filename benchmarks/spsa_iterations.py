@@ -2,8 +2,7 @@
 
 The comparison is a new match runner for each iteration, as in weather-factory.
 
-    python benchmarks/spsa_iterations.py [--fastchess PATH] [--fresh] [--rounds 5] [--short]
-        [--json]
+    python benchmarks/spsa_iterations.py [--fastchess PATH] [--rounds 5] [--short] [--json]
 
 The whole program, `ringmaster tune.ctl run -j 2`, tunes 2 and 12 options of an engine that
 answers at once, in games of 4 plies (fool's mate) and of 40, without and with game records.
@@ -16,7 +15,6 @@ second, but not in CPU.
 
 own CPU  of ringmaster's processes without engines, µs a game; `main`: of the main process;
          `all`: including engines
---fresh  also measure a new ringmaster process for each playoff of two games
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,18 +43,6 @@ parameters = [
 ]
 number_of_games = {games}
 record_games = {records}
-"""
-
-PLAYOFF = """
-competition_type = "playoff"
-game = "chess"
-players = {{
-    code: Player({command!r}, protocol="uci", nodes=1, options={{"Weight0": value}})
-    for code, value in (("a", 90), ("b", 110))
-}}
-matchups = [Matchup("a", "b", number_of_games=2, alternating=True)]
-skip_player_checks = True
-record_games = False
 """
 
 _SCORE = re.compile(rb"Games: 2, Wins: (\d+), Losses: (\d+), Draws: (\d+)")
@@ -105,19 +90,6 @@ def tune(folder: Path, engine: Path, work: Work, iterations: int) -> dict[str, f
     }
 
 
-def separately(iterate: Callable[[int], None], iterations: int) -> dict[str, float]:
-    """Return iterations a second and µs of CPU a game for `iterate`, which starts new processes."""
-    began, before = time.perf_counter(), os.times()
-    for number in range(iterations):
-        iterate(number)
-    after = os.times()
-    cpu = sum(after[2:4]) - sum(before[2:4])
-    return {
-        "iterations/s": iterations / (time.perf_counter() - began),
-        "all": cpu / iterations / 2 * 1e6,
-    }
-
-
 def match_runner(
     folder: Path, runner: Path, engine: Path, work: Work, iterations: int
 ) -> dict[str, float]:
@@ -141,26 +113,21 @@ def match_runner(
         if score is None or sum(map(int, score.groups())) != 2:
             raise RuntimeError(f"{runner.name} did not play two games: {output!r}")
 
-    return separately(iterate, iterations)
-
-
-def fresh(folder: Path, engine: Path, work: Work, iterations: int) -> dict[str, float]:
-    """Measure a new process of ringmaster for each iteration."""
-    script = instant.script(f"chess{work.plies}", folder)
-    control = folder / "fresh.ctl"
-    control.write_text(PLAYOFF.format(command=" ".join(instant.command(engine, script))))
-    return separately(lambda _: void(ringmaster(control, "-j", str(SLOTS))), iterations)
-
-
-def void(_: object) -> None:
-    """Drop a value."""
+    began, before = time.perf_counter(), os.times()
+    for number in range(iterations):
+        iterate(number)
+    after = os.times()
+    cpu = sum(after[2:4]) - sum(before[2:4])
+    return {
+        "iterations/s": iterations / (time.perf_counter() - began),
+        "all": cpu / iterations / 2 * 1e6,
+    }
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--fastchess", type=Path, metavar="PATH")
-    parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--iterations", type=int, default=5000)
     parser.add_argument("--peer-iterations", type=int, default=30)
@@ -181,8 +148,6 @@ def main() -> None:
                 measures["fastchess"] = lambda work=work: match_runner(
                     folder, arguments.fastchess.resolve(), engine, work, arguments.peer_iterations
                 )
-            if arguments.fresh:
-                measures["fresh ringmaster"] = lambda work=work: fresh(folder, engine, work, 3)
             figures = alternate(measures, arguments.rounds)
             ours = figures.pop("ours")
             rows.append(Row(str(work), "iterations/s", "goal", 1000, ours["iterations/s"], ">= 1"))

@@ -15,18 +15,17 @@ from __future__ import annotations
 import argparse
 import compileall
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
+
+from common import measured  # noqa: E402
 
 import ringmaster  # noqa: E402
 from tests.program import environment, write_control_file  # noqa: E402
@@ -39,16 +38,8 @@ def timed(command: list[str]) -> tuple[float, float]:
     """Run a command to its end; return its CPU and wall seconds."""
     environ = environment()
     environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    started = time.perf_counter()
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environ
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - started
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{command} ended with status {process.returncode}")
-    return usage.ru_utime + usage.ru_stime, seconds
+    cost = measured(command, environ)
+    return cost.cpu, cost.seconds
 
 
 def program(*arguments: str) -> list[str]:

@@ -4,9 +4,8 @@
 
 A position-gradient is the loss of one position with its derivatives by all weights.  There are
 two weights a feature (tapered), and about 25 features occur in a position.  For comparison, the
-same is done by NumPy on a dense matrix (of at most 200,000 positions) and by the plain loop of
-texel_linear.c if there is a C compiler, with equal numbers of threads.  --fit also times an
-L-BFGS fit and five epochs of Adam.
+plain loop of texel_linear.c does the same if there is a C compiler, with as many threads.  --fit
+also times an L-BFGS fit and five epochs of Adam.
 
 The best of several rounds is reported, since a busy machine only slows.  "By cpu" uses the CPU
 time of all threads: the speed of one idle processor.  Ratios use these figures.
@@ -42,7 +41,6 @@ from ringmaster.tuners.texel.loss import Loss
 SCALE = 200.0
 OCCURRING = 25
 _CHUNK = 50_000
-_DENSE = 200_000
 _C = Path(__file__).parent / "c" / "texel_linear.c"
 
 
@@ -75,25 +73,6 @@ def best_rate(count: int, work: Callable[[], Any], rounds: int) -> tuple[float, 
         clock.append(time.perf_counter() - start)
         cpu.append(time.process_time() - own)
     return count / min(clock) / 1e6, count / min(cpu) / 1e6
-
-
-def dense_gradient(model: FeatureModel, theta: Any, threads: int) -> tuple[int, Callable[[], Any]]:
-    """Return the number of positions, and a function for their gradient on a dense matrix."""
-    count = min(_DENSE, model.train)
-    dense = model.rows(0, count).toarray()
-    phase = np.asarray(model.matrix.phase[:count])  # type: ignore[index]  # it has one
-    opening, ending = theta[0::2].astype(np.float32), theta[1::2].astype(np.float32)
-    scale = np.float32(SCALE)
-
-    def part(a: int, b: int) -> Any:
-        rows, share = dense[a:b], phase[a:b]
-        q = model.offset[a:b] + share * (rows @ opening) + (1 - share) * (rows @ ending)
-        p = 1 / (1 + np.exp(-q / scale))
-        error = p - model.target[a:b]
-        pull = 2 * error * p * (1 - p) / scale
-        return float(error @ error), rows.T @ (pull * share), rows.T @ (pull * (1 - share))
-
-    return count, lambda: split(part, count, threads)
 
 
 def split(part: Callable[[int, int], Any], count: int, threads: int) -> list[Any]:
@@ -170,10 +149,6 @@ def main() -> None:
             rate = best_rate(n, lambda m=each: m.gradient(theta, loss), arguments.rounds)  # type: ignore[misc]
             figures[f"million position-gradients a second, {count} threads"] = rate[0]
             figures[f"the same by cpu, {count} threads"] = rate[1]
-        dense_count, dense = dense_gradient(model, theta, threads)
-        by_numpy = best_rate(dense_count, dense, arguments.rounds)
-        figures["NumPy, dense"], figures["NumPy, dense, by cpu"] = by_numpy
-        figures["ratio to NumPy, dense"] = rate[1] / by_numpy[1]
         loop = c_gradient(model, theta, threads, folder)
         if loop is not None:
             by_c = best_rate(n, loop, arguments.rounds)

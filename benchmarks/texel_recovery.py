@@ -2,29 +2,20 @@
 
     python benchmarks/texel_recovery.py [--replicates 100] [--tunes 5] [--games 4000]
 
-The shipped chess engine plays games with random moves in half of all plies.  Its own evaluation
-scores the positions in process: a sum of twelve weights times counts, in whole centipawns.
-The true weights are its defaults, each multiplied by a random factor; the tune begins at the
-defaults.  All positions of a game share one result.  The win probability of a game is a
-martingale that begins at one half; positions are drawn with true scores of this probability,
-and the result is drawn at the end.  So labels are unbiased, and labels of one game are
-correlated.  A second world has a nonlinear evaluation: scores saturate, and mobility counts for
-more with more shelter of the kings.
+The shipped chess engine counts its evaluation's terms in positions of random play.  In process
+these score the positions: a sum of weights times counts, in whole centipawns.  The true weights
+are the engine's defaults, each multiplied by a random factor; the tune begins at the defaults.
+All positions of a game share one result.  The win probability of a game is a martingale that
+begins at one half; positions are drawn with true scores of this probability, and the result is
+drawn at the end.  So labels are unbiased, and labels of one game are correlated.  A second world
+has a nonlinear evaluation: scores saturate, and mobility counts for more with more shelter of
+the kings.
 
 The first table has means over the tunes by world and optimiser: passes (batches in parts),
 scored positions in passes over all, errors of training and validation at the best values and at
 the truth, the root mean square error of win probabilities over all positions, and the distance
-of the weights from the truth in shares of their ranges.
-
-The second table compares Gauss-Newton, with and without the path of the ridge, with local
-search, on new sets with 20,000 further games held out.  The judge is the *expected* error on
-them: results have known probabilities, so E(r − σ)² is (p − σ)² plus a constant.  It has no
-luck of the results.  Criterion, fixed in advance: in each of twelve sets, Gauss-Newton reaches
-an expected error at most 1 % of local search's gain above local search's final error, within a
-tenth of its passes.  The table also shows the comparison without a tolerance, and by the drawn
-validation error.
-
-The third table has the share of true weights inside Gauss-Newton's 95 % intervals.
+of the weights from the truth in shares of their ranges.  The second table has the share of true
+weights inside Gauss-Newton's 95 % intervals.
 """
 
 from __future__ import annotations
@@ -32,9 +23,11 @@ from __future__ import annotations
 import argparse
 import math
 import random
+import re
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,11 +37,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from ringmaster.demo.chess_engine import WEIGHTS, ChessPosition
-from ringmaster.demo.chess_rules import CozyRules
-from ringmaster.demo.search import Search
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.stats.elo import Z95
 from ringmaster.tuners.texel.gauss_newton import GaussNewton
 from ringmaster.tuners.texel.genetic import Genetic
 from ringmaster.tuners.texel.local_search import LocalSearch
@@ -58,52 +47,60 @@ from ringmaster.tuners.texel.spsa_batches import SpsaBatches
 from tests.tuners.texel.worlds import MemoryData, World
 
 SCALE = 150.0
-#: Seed of the first set of the comparison, and the tolerance as a share of local search's gain.
-FRESH, TOLERANCE = 70_000, 0.01
-#: Two kinds of Gauss-Newton, and two of local search.
-RACERS = (
-    "gauss_newton",
-    "gauss_newton, ridge path",
-    "local_search",
-    "local_search, to its end",
-)
 SHARDS = 16
 #: Odd, so that no shard has the same plies of all games.
 PER_GAME = 9
 Theta = tuple[float, ...]
-NAMES = [weight.name for weight in WEIGHTS]
+ENGINE = [sys.executable, "-m", "ringmaster.demo", "chess"]
+#: Options of the engine that are no weights.
+OTHERS = ("Hash", "Noise", "Seed", "Threads")
+
+
+def answers(lines: Sequence[str]) -> list[str]:
+    """Return what the shipped engine prints after these commands."""
+    text = "\n".join(["uci", *lines, "quit", ""])
+    done = subprocess.run(ENGINE, input=text, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def weights() -> list[TunedParameter]:
+    """Return the weights of the engine's evaluation, from its options."""
+    option = r"option name (\w+) type spin default (-?\d+) min (-?\d+) max (-?\d+)"
+    found = [match for line in answers([]) if (match := re.fullmatch(option, line))]
+    return [
+        TunedParameter(name, *map(float, numbers), integer=True)
+        for name, *numbers in (match.groups() for match in found)
+        if name not in OTHERS
+    ]
+
+
+PARAMETERS = weights()
+NAMES = [parameter.code for parameter in PARAMETERS]
 MOBILITY, SHIELD = NAMES.index("Mobility"), NAMES.index("KingShield")
-DEFAULT = np.array([weight.default for weight in WEIGHTS], dtype=np.float64)
-PARAMETERS = [
-    TunedParameter(w.name, float(w.default), float(w.min), float(w.max), integer=True)
-    for w in WEIGHTS
-]
+DEFAULT = np.array([parameter.start for parameter in PARAMETERS])
 WIDTH = np.array([p.maximum - p.minimum for p in PARAMETERS])
 
 
-def counts_of_positions(games: int, seed: int) -> Array:
-    """Return the counts of the evaluation in positions of self-play, for White, (n, weights)."""
-    rng, rules = random.Random(seed), CozyRules()
-    values = {**{w.name: w.default for w in WEIGHTS}, "Noise": 0, "Seed": 0}
-    rows = []
-    for _ in range(games):
+def counts_of_positions(positions: int, seed: int) -> Array:
+    """Return the counts of the evaluation in positions of random play, for White, (n, weights)."""
+    rng = random.Random(seed)
+    lines: list[str] = []
+    while len(lines) < 2 * positions:
         board = chess.Board()
         for ply in range(140):
             legal = list(board.legal_moves)
-            if not legal or board.halfmove_clock >= 60:
+            if not legal:
                 break
-            position = ChessPosition(board.fen(), values, rules)
             if ply >= 8 and ply % 3 == 0 and not board.is_check():
-                rows.append(position.coefficients())
-            move = rng.choice(legal)
-            if rng.random() < 0.5:
-                search = Search(position)
-                for _ in search.run(1):
-                    pass
-                if search.best is not None:
-                    move = chess.Move.from_uci(position.name(search.best))
-            board.push(move)
-    return np.array(rows, dtype=np.float64)
+                lines += [f"position fen {board.fen()}", "features"]
+            board.push(rng.choice(legal))
+    printed = answers(["setoption name Noise value 0", *lines[: 2 * positions]])
+    rows = []
+    for words in (line.split() for line in printed if line.startswith("features ")):
+        counts = dict(zip(words[1::2], map(float, words[2::2]), strict=True))
+        rows.append([counts.get(name, 0.0) for name in NAMES])
+    assert len(rows) == positions
+    return np.array(rows)
 
 
 @dataclass
@@ -111,16 +108,8 @@ class Engine(World):
     """A world with scores that may be nonlinear in the weights."""
 
     sheltered: bool = False
-    probability: Array | None = None
     pool: Array | None = None
     places: Array | None = None
-
-    def expected(self, theta: Sequence[float] | Array) -> float:
-        """Return the expected squared error on the held-out positions, minus its constant part."""
-        assert self.probability is not None
-        held = slice(-self.held, None)
-        scores = self.scores(theta)[held].astype(np.float64)
-        return float(np.square(sigmoid(scores / self.scale) - self.probability[held]).mean())
 
     def scores(self, theta: Sequence[float] | Array) -> Floats:
         """Return the scores of all positions."""
@@ -152,12 +141,9 @@ class WorldMaker:
         self._sorted = scores[self._order].astype(np.float64)
         self.probability = sigmoid(scores / SCALE)
 
-    def world(self, seed: int, held: int | None = None) -> Engine:
-        """Return a world with new results.
-
-        held  further games that are held out; None: a fifth of the games
-        """
-        games = self.games + (held or 0)
+    def world(self, seed: int) -> Engine:
+        """Return a world with new results; a fifth of the games is held out."""
+        games = self.games
         rng = np.random.default_rng(seed)
         p, now = np.empty((games, PER_GAME)), np.full(games, 0.5)
         for t in range(PER_GAME):
@@ -173,10 +159,9 @@ class WorldMaker:
             self.pool[rows],
             np.repeat(result, PER_GAME),
             np.repeat(np.arange(games, dtype=np.uint32), PER_GAME),
-            (self.games // 5 if held is None else held) * PER_GAME,
+            games // 5 * PER_GAME,
             SCALE,
             sheltered=self.sheltered,
-            probability=p.reshape(-1),
             pool=self.pool,
             places=rows,
         )
@@ -293,113 +278,6 @@ def compare(maker: WorldMaker, tunes: int) -> None:
     print()
 
 
-def race(maker: WorldMaker, sets: int, held: int) -> None:
-    """Print the passes that Gauss-Newton needs to reach the end of local search."""
-    print(f"{sets} sets, {maker.games} games for training and {held} held out in each")
-    worlds = [maker.world(seed, held) for seed in range(FRESH, FRESH + sets)]
-    done: dict[tuple[str, int], Tune] = {}
-
-    def tuned(name: str, place: int) -> Tune:
-        if (name, place) not in done:
-            done[name, place] = tune(OPTIMISERS[name], worlds[place], maker.true, FRESH + place)
-        return done[name, place]
-
-    for slow in RACERS[2:]:
-        for quick in RACERS[:2]:
-            print(f"\n{quick} against {slow}; errors times a million")
-            print(
-                f"{'passes':>7}{'of':>6}{'expected error':>16}{'above by':>10}{'allowed':>9}"
-                f"{'reached':>9}{'literally':>11}{'validation above by':>21}{'literally':>11}"
-            )
-            compared = []
-            for place, world in enumerate(worlds):
-                each = Comparison.compare(world, tuned(quick, place), tuned(slow, place))
-                compared.append(each)
-                print(each.line(), flush=True)
-            above = np.array([each.above for each in compared])
-            drawn = np.array([each.held_above for each in compared])
-            print(
-                f"mean expected error above by {1e6 * above.mean():+.1f} "
-                f"±{Z95 * 1e6 * above.std(ddof=1) / math.sqrt(sets):.1f} (95 %), "
-                f"validation by {1e6 * drawn.mean():+.1f} "
-                f"±{Z95 * 1e6 * drawn.std(ddof=1) / math.sqrt(sets):.1f}; in a tenth of the passes "
-                f"{sum(each.good for each in compared)} of {sets} sets, literally "
-                f"{sum(each.literal for each in compared)}, by validation "
-                f"{sum(each.literal_held for each in compared)}",
-                flush=True,
-            )
-    print()
-
-
-@dataclass
-class Comparison:
-    """The comparison of Gauss-Newton and local search on one set; see the module's docstring."""
-
-    passes: float
-    slow: float
-    goal: float
-    above: float
-    allowed: float
-    reached: float
-    literally: float
-    held_above: float
-    held: float
-
-    @classmethod
-    def compare(cls, world: Engine, quick: Tune, slow: Tune) -> Comparison:
-        """Compare two tunes."""
-        start, goal = world.expected(DEFAULT), world.expected(slow.optimiser.best)
-        allowed = TOLERANCE * (start - goal)
-        course = [(passes, world.expected(t), e) for passes, e, t in quick.reached]
-        held = slow.errors.validation
-        assert held is not None
-        assert quick.errors.validation is not None
-        return cls(
-            quick.passes,
-            slow.passes,
-            goal,
-            course[-1][1] - goal,
-            allowed,
-            first(passes for passes, error, _ in course if error <= goal + allowed),
-            first(passes for passes, error, _ in course if error <= goal),
-            quick.errors.validation - held,
-            first(passes for passes, _, e in course if (e.validation or 0.0) <= held),
-        )
-
-    @property
-    def good(self) -> bool:
-        """Whether a tenth of the passes suffices."""
-        return self.reached <= self.slow / 10
-
-    @property
-    def literal(self) -> bool:
-        """Whether a tenth of the passes suffices without a tolerance."""
-        return self.literally <= self.slow / 10
-
-    @property
-    def literal_held(self) -> bool:
-        """Whether a tenth of the passes suffices by the drawn validation error."""
-        return self.held <= self.slow / 10
-
-    def line(self) -> str:
-        """Return a line of the table."""
-        return (
-            f"{self.passes:7g}{self.slow:6g}{1e6 * self.goal:16.1f}{1e6 * self.above:+10.1f}"
-            f"{1e6 * self.allowed:9.1f}{in_words(self.reached):>9}{in_words(self.literally):>11}"
-            f"{1e6 * self.held_above:+21.1f}{in_words(self.held):>11}"
-        )
-
-
-def first(passes: Iterator[float]) -> float:
-    """Return the first number, or infinity if there is none."""
-    return next(passes, math.inf)
-
-
-def in_words(passes: float) -> str:
-    """Return a number of passes in words."""
-    return f"{passes:g}" if math.isfinite(passes) else "never"
-
-
 def cover(maker: WorldMaker, replicates: int, name: str) -> None:
     """Print the share of true weights inside the intervals of Gauss-Newton."""
     inside, passes, width = np.zeros(len(NAMES)), 0.0, np.zeros(len(NAMES))
@@ -433,19 +311,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--replicates", type=int, default=100)
     parser.add_argument("--tunes", type=int, default=5)
-    parser.add_argument("--sets", type=int, default=12, help="for the comparison")
-    parser.add_argument("--held", type=int, default=20_000, help="games held out of these")
     parser.add_argument("--games", type=int, default=4000, help="of a simulated set")
-    parser.add_argument("--self-play", type=int, default=300, help="games for positions")
+    parser.add_argument("--positions", type=int, default=9000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--positions", type=Path, help="file to keep the positions' counts in")
     arguments = parser.parse_args()
-    if arguments.positions is not None and arguments.positions.exists():
-        pool = np.load(arguments.positions)
-    else:
-        pool = counts_of_positions(arguments.self_play, arguments.seed)
-        if arguments.positions is not None:
-            np.save(arguments.positions, pool)
+    pool = counts_of_positions(arguments.positions, arguments.seed)
     # the same positions from the other side
     pool = np.concatenate([pool, -pool])
     factor = np.exp(np.random.default_rng(arguments.seed).normal(0.0, 0.4, len(NAMES)))
@@ -455,8 +325,7 @@ def main() -> None:
         print(f"{name} evaluation\n")
         maker = WorldMaker(pool, true, sheltered, arguments.games)
         compare(maker, arguments.tunes)
-        race(maker, arguments.sets, arguments.held)
-        for kind in RACERS[:2]:
+        for kind in ("gauss_newton", "gauss_newton, ridge path"):
             cover(maker, arguments.replicates, kind)
 
 

@@ -250,8 +250,7 @@ def _digits(elo: float, count: int = 2) -> str:
 def main() -> None:
     """Print a row for each family and tuner."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    families = [name for name in FAMILIES if not name.startswith("clop-")]
-    parser.add_argument("--families", nargs="+", default=families, choices=FAMILIES)
+    parser.add_argument("--families", nargs="+", default=[*FAMILIES], choices=FAMILIES)
     parser.add_argument(
         "--tuners", nargs="+", default=[*TUNERS, "oracle"], choices=[*TUNERS, "oracle"]
     )

@@ -1,8 +1,12 @@
-"""Sphinx: `sphinx-build -W docs FOLDER` makes the pages (extra ``docs``)."""
+"""Sphinx: `sphinx-build -W docs FOLDER` makes the pages (extra ``docs``).
+
+The pages of settings and commands, and the man page, are written first.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +15,13 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.roles import XRefRole
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import ringmaster
+from scripts import make_reference
+
 project = "ringmaster"
-_source = Path(__file__).parent.parent / "ringmaster" / "__init__.py"
-_version = re.search('__version__ = "(.*)"', _source.read_text(encoding="utf-8"))
-assert _version is not None
-version = release = _version[1]
+version = release = ringmaster.__version__
 extensions = ["sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_design"]
 exclude_patterns = ["_build", "man"]
 # docstrings and help texts have names between single grave accents
@@ -72,8 +78,9 @@ def _setting_name(env: Any, text: str, node: addnodes.desc_signature) -> str:
 
 
 def setup(app: Sphinx) -> None:
-    """Add the directive and the role ``setting``, and the reading of docstrings."""
+    """Add directive and role ``setting``; write generated pages; read docstrings."""
     app.add_object_type("setting", "setting", "pair: %s; setting", _setting_name)
     app.add_role_to_domain("std", "setting", XRefRole(warn_dangling=True), override=True)
+    app.connect("builder-inited", lambda app: make_reference.write())
     app.connect("autodoc-process-docstring", list_columns)
     app.connect("autodoc-process-signature", without_constructor)

@@ -1,13 +1,12 @@
-"""Make docs/reference/* from the settings tables, and the man page from the command line's.
+"""Write docs/reference/*.rst from the settings tables, and the man page from the command line's.
 
-`python scripts/make_reference.py` writes the pages; with `--check` it fails if they are out
-of date.
+docs/conf.py calls it when the documentation is built.  `python scripts/make_reference.py` writes
+the pages without a build; `man docs/man/ringmaster.1` shows the man page.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 import textwrap
 import tomllib
 from collections import Counter
@@ -34,12 +33,11 @@ from ringmaster.model.settings import (
     SettingType,
 )
 
-FOLDER = Path(__file__).parent.parent / "docs" / "reference"
-SETTINGS_FILE = FOLDER / "settings.toml"
+DOCS = Path(__file__).parent.parent / "docs"
+SETTINGS_FILE = DOCS / "reference" / "settings.toml"
 _SETTINGS = tomllib.loads(SETTINGS_FILE.read_text(encoding="utf-8"))
 GROUPS: dict[str, list[str]] = _SETTINGS["groups"]
 VALUES: dict[str, str] = _SETTINGS["examples"]
-MAN_PAGE = "../man/ringmaster.1"
 #: Its calls are the same for all types.
 _APART = "Cluster"
 _MARKUP = re.compile(r"([\\*`|]|_(?=\W|$))")
@@ -423,7 +421,7 @@ def _roff(text: str) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Return the text of every page by its path from FOLDER."""
+    """Return the text of every page by its path from the folder of the documentation."""
     tables = {}
     for name in type_names():
         competition = competition_class(name)
@@ -435,23 +433,20 @@ def pages() -> dict[str, str]:
     references["cluster.rst"] = cluster_rst(next(iter(tables.values())))
     references["command_line.rst"] = command_line_rst()
     # included by docs/changing.rst
-    return {**references, "changes.txt": changes_rst(tables), MAN_PAGE: man_page()}
+    references["changes.txt"] = changes_rst(tables)
+    by_path = {f"reference/{name}": text for name, text in references.items()}
+    return {**by_path, "man/ringmaster.1": man_page()}
 
 
-def main() -> int:
-    stale = []
+def write(folder: Path = DOCS) -> None:
+    """Write all pages below a folder; leave a page with the same text as it is."""
     for name, text in pages().items():
-        path = FOLDER / name
-        if path.exists() and path.read_text(encoding="utf-8") == text:
-            continue
-        stale.append(name)
-        if "--check" not in sys.argv:
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        # Sphinx reads a page again if its time has changed
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
-    if stale and "--check" in sys.argv:
-        print(f"out of date: {', '.join(stale)}; run scripts/make_reference.py", file=sys.stderr)
-        return 1
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    write()

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks import instant
 from tests.program import environment
-from tests.requirements import PLACES, engine, missing
+from tests.requirements import PLACES, missing
 
 REPOSITORY = Path(__file__).parent.parent
 BENCHMARKS = REPOSITORY / "benchmarks"
@@ -64,9 +64,6 @@ def referee(*works: str) -> list[dict[str, Any]]:
 @pytest.mark.usefixtures("_compiler")
 @pytest.mark.parametrize("name", SHORT)
 def test_short_form_of_a_benchmark_runs(tmp_path: Path, name: str) -> None:
-    if name == "evaluation_speed.py":
-        engine("stockfish")
-        engine("glaurung")
     assert benchmark(name, cwd=tmp_path).strip()
 
 
@@ -116,27 +113,6 @@ Qh4# {/0 0.000s, Black mates} 0-1
 1. e4 {/0 0.000s} 1/2-1/2
 
 """,
-    "c-chess-cli": """[Round "1.1"]
-[Result "0-1"]
-
-1. f3 {0/0 0ms} e5 {0/0 0ms} 2. g4 {0/0 0ms} Qh4# {0/0 0ms} 0-1
-
-[Round "1.2"]
-[Result "1/2-1/2"]
-
-1. e4 {0/0 0ms} 1/2-1/2
-
-""",
-    "cutechess-cli": """[Event "?"]
-[Result "0-1"]
-
-1. f3 {book} e5 2. g4 Qh4# {Black mates} 0-1
-
-[Event "?"]
-[Result "1/2-1/2"]
-
-1... e4 1/2-1/2
-""",
     "ringmaster": """[Event "m"]
 [Result "0-1"]
 
@@ -152,12 +128,12 @@ Qh4# {/0 0.000s, Black mates} 0-1
 
 
 @pytest.mark.parametrize("name", PGN)
-def test_games_of_every_match_runner_are_counted_by_their_moves(
+def test_games_of_both_match_runners_are_counted_by_their_moves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     # benchmarks are programs: they import modules of their own folder
     monkeypatch.syspath_prepend(BENCHMARKS)
-    from peers.matches import read_pgn
+    from matches import read_pgn
 
     file = tmp_path / "games.pgn"
     file.write_text(PGN[name])
@@ -169,8 +145,8 @@ def test_match_that_takes_less_time_than_a_shorter_one_is_played_again(
     monkeypatch: pytest.MonkeyPatch, attempts: int
 ) -> None:
     monkeypatch.syspath_prepend(BENCHMARKS)
+    import matches
     import meter
-    from peers import matches
 
     played: list[int] = []
 
@@ -182,7 +158,7 @@ def test_match_that_takes_less_time_than_a_shorter_one_is_played_again(
 
     monkeypatch.setattr(matches, "play", play)
     manager = matches.Manager("x", lambda match, folder: [], lambda folder: [])
-    match = matches.Match("chess", "uci", ("e",), games=12, slots=1, nodes=1)
+    match = matches.Match(("e",), games=12, slots=1, nodes=1)
     if attempts > matches.TRIES:
         with pytest.raises(matches.BadMatch, match="too busy"):
             matches.cost(manager, match, 2)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from ringmaster.loaded_competition import LoadedCompetition
-from tests.program import environment, ringmaster, shown
+from tests.program import ringmaster, shown
 from tests.requirements import PLACES, engine, package
 
 FOLDER = Path(__file__).parent.parent / "controlfiles"
@@ -80,13 +78,6 @@ def test_control_file_plays(path: Path, tmp_path: Path, monkeypatch: pytest.Monk
         return
     assert summary["games"]["completed"] == 2
     assert summary["games"]["void"] == 0
-
-
-@pytest.mark.process
-def test_reference_pages_are_up_to_date() -> None:
-    script = FOLDER.parent / "scripts" / "make_reference.py"
-    done = subprocess.run([sys.executable, str(script), "--check"], env=environment())
-    assert done.returncode == 0
 
 
 @pytest.mark.parametrize(

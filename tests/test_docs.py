@@ -23,9 +23,11 @@ from tests.requirements import package
 ROOT = Path(__file__).parent.parent
 PAGES = [
     ROOT / "README.rst",
-    # its lines of usage have placeholders
-    *(p for p in sorted((ROOT / "docs").rglob("*.rst")) if p.name != "command_line.rst"),
+    *sorted((ROOT / "docs").glob("*.rst")),
+    *sorted((ROOT / "docs" / "tutorials").glob("*.rst")),
 ]
+#: The first word of a block that is no part of a control file.
+OTHER = re.compile(r"competition_type|import|\$")
 #: Surroundings of the lines of a recipe.
 HEAD = """competition_type = "playoff"
 game = "chess"
@@ -56,7 +58,7 @@ def control_files() -> Iterator[Any]:
     for page in PAGES:
         for line, block in literal_blocks(page):
             text = block
-            if page.name == "recipes.rst" and not re.match(r"competition_type|import|\$", block):
+            if page.name == "getting_started.rst" and not OTHER.match(block):
                 text = HEAD + block
             if text.startswith("competition_type"):
                 # an ellipsis stands for more of the same

@@ -1,11 +1,10 @@
 /* A bare pipe loop: two engines play in turn, and nothing else is done.  It is the upper limit
    of a referee's speed.
 
-   turns uci|usi|gtp GAMES PLIES ENGINE [ARGUMENT...]
+   turns GAMES PLIES ENGINE [ARGUMENT...]
 
-   Over UCI and USI a move is one write (the position, growing by a move a ply, and `go
-   nodes 1`) and a read of the answer; over GTP one write, the opponent's move and genmove,
-   and a read of both answers.
+   A move over UCI is one write (the position, growing by a move a ply, and `go nodes 1`) and a
+   read of the answer.
    Prints the seconds from the first move of the second game to the last answer, and the
    CPU seconds in this time of the loop and of both engines (0 without schedstat).  The first
    game is a warm-up. */
@@ -68,12 +67,9 @@ static void start(int i, char **command) {
     from[i] = out[0];
 }
 
-/* Write a request, read until a line with `sign` at its start is complete, and return the line.
-   Without a sign (GTP), read `answers` answers, each up to an empty line, and return the
-   last. */
-static char *ask_all(int i, const char *request, size_t length, const char *sign, int answers) {
+/* Write a request, read until a line that begins with `sign` is complete, and return the line. */
+static char *ask(int i, const char *request, size_t length, const char *sign) {
     size_t have = 1;
-    char *last = answer + 1;
     answer[0] = '\n';
     if (write(to[i], request, length) != (ssize_t)length) fail("write");
     for (;;) {
@@ -82,42 +78,17 @@ static char *ask_all(int i, const char *request, size_t length, const char *sign
         have += n;
         answer[have] = 0;
         if (answer[have - 1] != '\n') continue;
-        if (!sign) {
-            char *end;
-            while ((end = strstr(last, "\n\n"))) {
-                if (!--answers) return last;
-                last = end + 2;
-            }
-            continue;
-        }
         char *at = memmem(answer, have, sign, strlen(sign));
         if (at) return at + 1;
     }
 }
 
-static char *ask(int i, const char *request, size_t length, const char *sign) {
-    return ask_all(i, request, length, sign, 1);
-}
-
 static void word(int i, const char *line, const char *sign) { ask(i, line, strlen(line), sign); }
 
-static void play_gtp(int plies) {
-    char line[64];
-    for (int i = 0; i < 2; i++) word(i, "clear_board\n", NULL);
-    size_t n = snprintf(line, sizeof line, "genmove b\n");
-    for (int ply = 0; ply < plies; ply++) {
-        int mover = ply % 2;
-        char *at = ask_all(mover, line, n, NULL, ply ? 2 : 1) + 2;
-        at[strcspn(at, " \n")] = 0;
-        char colour = mover ? 'w' : 'b', next = mover ? 'b' : 'w';
-        n = snprintf(line, sizeof line, "play %c %.20s\ngenmove %c\n", colour, at, next);
-    }
-}
-
-static void play(int plies, const char *new_game) {
+static void play(int plies) {
     static char line[1 << 16];
     size_t used = strlen(strcpy(line, "position startpos"));
-    for (int i = 0; i < 2; i++) word(i, new_game, "\nreadyok");
+    for (int i = 0; i < 2; i++) word(i, "ucinewgame\nisready\n", "\nreadyok");
     for (int ply = 0; ply < plies; ply++) {
         memcpy(line + used, "\ngo nodes 1\n", 12);
         char *at = ask(ply % 2, line, used + 12, "\nbestmove ") + 9;
@@ -131,12 +102,12 @@ static void play(int plies, const char *new_game) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 5) return 2;
-    int games = atoi(argv[2]), plies = atoi(argv[3]), gtp = !strcmp(argv[1], "gtp");
+    if (argc < 4) return 2;
+    int games = atoi(argv[1]), plies = atoi(argv[2]);
     signal(SIGPIPE, SIG_IGN);
     for (int i = 0; i < 2; i++) {
-        start(i, argv + 4);
-        if (!gtp) word(i, !strcmp(argv[1], "usi") ? "usi\n" : "uci\n", !strcmp(argv[1], "usi") ? "\nusiok" : "\nuciok");
+        start(i, argv + 3);
+        word(i, "uci\n", "\nuciok");
     }
     double began = 0, cpu = 0, engines = 0;
     for (int game = 0; game <= games; game++) {
@@ -145,8 +116,7 @@ int main(int argc, char **argv) {
             engines = used_by_engines();
             cpu = now(CLOCK_PROCESS_CPUTIME_ID);
         }
-        if (gtp) play_gtp(plies);
-        else play(plies, !strcmp(argv[1], "usi") ? "isready\nusinewgame\n" : "ucinewgame\nisready\n");
+        play(plies);
     }
     printf("%.9f ", now(CLOCK_MONOTONIC) - began);
     printf("%.9f ", now(CLOCK_PROCESS_CPUTIME_ID) - cpu);

@@ -297,7 +297,7 @@ def _texel(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skelet
     )
     skeleton.comments["score"] = (
         'How to get the score of a position: "eval" if the engine prints its static evaluation, '
-        'else "depth 1"; see docs/engine_scores.rst.'
+        'else "depth 1"; see docs/positions.rst.'
     )
     skeleton.comments["verify"] = "A match after the tune: the tuned against the start values."
     return skeleton

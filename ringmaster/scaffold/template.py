@@ -162,7 +162,7 @@ def new_control_file(
         *_settings(competition.table, skeleton),
         comment(
             "Further settings with their default values, or with an example.  Remove the # to "
-            f"change a setting.  docs/reference/{type_name}.rst and common.rst describe all."
+            "change a setting.  The reference in docs/ describes all."
         ),
         *_others(chosen, competition.table, skeleton, shared),
     ]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from ringmaster.commands.options import VERBS
 from ringmaster.competitions import competition_class, type_names
 from ringmaster.control.calls import calls_in
 from ringmaster.model.settings import INHERITED, CallOf, Integer, ListOf, Maybe, Setting, String
+from scripts import make_reference
 from scripts.make_reference import Reference, changes_rst, cluster_rst
 from tests.control.samples import as_dict
 
@@ -40,6 +43,17 @@ def test_every_setting_and_argument_has_one_entry(type_name: str) -> None:
             anchors = (f"{kind}.{argument.name}", f"{type_name}.{kind}.{argument.name}")
             inherited = argument.default is INHERITED
             assert inherited or any(f".. setting:: {a}\n" in common + own for a in anchors), anchors
+
+
+def test_pages_of_all_types_and_the_man_page_are_written(tmp_path: Path) -> None:
+    make_reference.write(tmp_path)
+    written = {path.stem for path in (tmp_path / "reference").iterdir()}
+    assert written == {*type_names(), "common", "cluster", "command_line", "changes"}
+    manual = (tmp_path / "man" / "ringmaster.1").read_text(encoding="utf-8")
+    commands = (tmp_path / "reference" / "command_line.rst").read_text(encoding="utf-8")
+    for verb in (verb for group in VERBS.values() for verb in group):
+        assert f".SS {verb.label}" in manual.replace("\\-", "-")
+        assert f"{verb.label}\n---" in commands
 
 
 def test_entry_has_value_default_change_and_example() -> None:

@@ -1,7 +1,7 @@
 """kill -9 of every process of a run: no game lost, none doubled, nothing left.
 
-`benchmarks/kills.py` is the long form.  `tests/competitions/test_interruptions.py` resumes every
-type without processes.
+`benchmarks/reliability.py kills` is the long form.  `tests/competitions/test_interruptions.py`
+resumes every type without processes.
 """
 
 from __future__ import annotations

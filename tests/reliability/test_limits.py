@@ -1,6 +1,6 @@
 """Runs under limits of the system end with a message, lose nothing, and go on later.
 
-`benchmarks/limits.py` tries many more sizes, and limits that only root may set.
+`benchmarks/reliability.py` tries many more sizes, and limits that only root may set.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A loss of power at every write of the store: what is left is a whole earlier state.
 
-`benchmarks/power_loss.py` also runs on from each of them.
+`benchmarks/reliability.py` also runs on from each of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Matches of one engine with itself, and the cost of the program that plays the matches.
+"""Matches of one UCI engine with itself, by ringmaster or fastchess, and the program's cost.
 
 The cost is the difference of two matches of different length, which excludes start and end of
 the program.  The records show that each game was completed.
@@ -23,8 +23,8 @@ SIDES = ("one", "two")
 
 CONTROL = """\
 competition_type = "playoff"
-game = {game!r}
-players = {{code: Player({engine!r}, protocol={protocol!r}{options}) for code in ("one", "two")}}
+game = "chess"
+players = {{code: Player({engine!r}, protocol="uci", nodes={nodes}) for code in ("one", "two")}}
 matchups = [Matchup("one", "two")]
 number_of_games = {games}
 {more}"""
@@ -44,22 +44,18 @@ class Game(NamedTuple):
 class Match(NamedTuple):
     """A match to play.
 
-    game      "chess", "shogi" or "go"; `board_size` is for "go"
     engine    the command of both sides, without spaces in its words
     slots     games at a time
     openings  a file of FENs, each played twice
     expected  the end of every game, None if unknown
     """
 
-    game: str
-    protocol: str
     engine: tuple[str, ...]
     games: int
     slots: int
     nodes: int
     openings: Path | None = None
     expected: Game | None = None
-    board_size: int = 19
 
 
 class Manager(NamedTuple):
@@ -121,42 +117,41 @@ def play(manager: Manager, match: Match) -> tuple[meter.Cost, list[Game]]:
     return match_cost, games
 
 
-def ringmaster(
-    *,
-    record: bool = True,
-    restart: str | None = None,
-    games: Callable[[Path], list[Game]] | None = None,
-) -> Manager:
-    """Return ringmaster with its defaults, or without game records.
-
-    restart  the players' argument: whether engines are restarted for each game; None: the default
-    games    reads the played games; by default from the PGN or the store
-    """
+def ringmaster(*, record: bool = True) -> Manager:
+    """Return ringmaster with its defaults, or without game records."""
 
     def command(match: Match, folder: Path) -> list[str]:
         more = "" if record else "record_games = False\n"
-        if match.game == "go":
-            more += f'board_size = {match.board_size}\nkomi = 7.5\nscorer = "internal"\n'
-        elif match.expected is not None and match.game == "shogi":
-            more += f"move_limit = {match.expected.plies}\n"
         if match.openings is not None:
             more += f"openings = Openings({str(match.openings)!r})\n"
-        options = "" if match.protocol == "gtp" else f", nodes={match.nodes}"
-        if restart is not None:
-            options += f", restart={restart!r}"
         control = CONTROL.format(
-            game=match.game,
-            engine=list(match.engine),
-            protocol=match.protocol,
-            options=options,
-            games=match.games,
-            more=more,
+            engine=list(match.engine), nodes=match.nodes, games=match.games, more=more
         )
         (folder / "match.ctl").write_text(control)
         return [sys.executable, "-m", "ringmaster", "match.ctl", "run", "-j", str(match.slots)]
 
     name = "ringmaster" if record else "ringmaster, no records"
-    return Manager(name, command, games or _recorded_games)
+    return Manager(name, command, _recorded_games)
+
+
+def fastchess(path: str) -> Manager:
+    """Return fastchess; a lost engine does not end the match."""
+
+    def command(match: Match, folder: Path) -> list[str]:
+        program, *arguments = match.engine
+        words = [path]
+        for side in SIDES:
+            words += ["-engine", f"name={side}", f"cmd={program}"]
+            words += [f"args={' '.join(arguments)}"] if arguments else []
+        words += ["-each", f"nodes={match.nodes}", "-recover"]
+        words += ["-rounds", str(match.games // 2), "-games", "2"]
+        words += ["-concurrency", str(match.slots), "-force-concurrency"]
+        words += ["-pgnout", "file=games.pgn"]
+        if match.openings is not None:
+            words += ["-openings", f"file={match.openings}", "format=epd", "order=sequential"]
+        return words
+
+    return Manager("fastchess", command, lambda folder: read_pgn(folder / "games.pgn"))
 
 
 def _recorded_games(folder: Path) -> list[Game]:

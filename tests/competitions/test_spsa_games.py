@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 import msgspec
@@ -15,7 +14,6 @@ from ringmaster.competitions.spsa.games import (
     Pairing,
     ValueGrid,
     opponent_cycle,
-    unpack,
 )
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.reporting.tables import render_report
@@ -83,40 +81,6 @@ def test_format_limits_the_decimal_places_of_played_values() -> None:
         value = values["Mobility"]
         assert round(value, 2) == value
         assert player.options["Mobility"] == f"{value:.2f}"
-
-
-def test_tickets_of_earlier_versions_are_read() -> None:
-    """They hold values as packed text, and the state has their decimal places."""
-    tune = spsa(gamma=0.0)
-    state = msgspec.json.decode(msgspec.json.encode(tune.state()))
-    state["past"]["layouts"][0]["places"] = [-1, 2]
-    tune.restore(state)
-    # zigzag LEB128: 54, 4650; 54 - 46, 4650 - 5350
-    numbers = bytes([108, 0xD4, 0x48, 16, 0xF7, 0x0A])
-    packed = {"k": 1, "g": 1, "d": base64.b64encode(numbers).decode().rstrip("=")}
-    plain = {"k": 1, "g": 1, "p": [54, 46.5], "m": [46, 53.5]}
-    for ticket in (packed, plain):
-        assert [dict(p) for p in tune.describe(ticket).parameters] == [
-            {"Mobility": 46, "Space": 53.5},
-            {"Mobility": 54, "Space": 46.5},
-        ]
-
-
-def test_values_of_other_layouts_are_put_in_order() -> None:
-    tune = spsa(gamma=0.0)
-    state = msgspec.json.decode(msgspec.json.encode(tune.state()))
-    state["past"]["layouts"].append({"codes": ["Space"], "fixed": {"Old": 7}})
-    tune.restore(state)
-    values = tune._tickets.values
-    now = {"k": 1, "g": 0, "p": [54, 46.5], "m": [46, 53.5]}
-    assert values(now, ["Mobility", "Space"]) == ([54, 46.5], [46, 53.5])
-    other = {"k": 1, "g": 0, "p": [1.5], "m": [2.5], "l": 1}
-    plus, minus = values(other, ["Mobility", "Space", "Old"])
-    assert str([plus, minus]) == "[[nan, 1.5, 7], [nan, 2.5, 7]]"
-
-
-def test_packed_values_of_any_size_and_sign_are_read() -> None:
-    assert unpack("AQACfoAB", [-1, 0]) == ([-1, 0.0], [-2, -63.0])
 
 
 def games(pairing: Pairing, size: int, iterations: int) -> list[tuple[int, str]]:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from ringmaster.competitions.spsa.report import _with_error
-from ringmaster.errors import StateRefused
 from ringmaster.reporting.tables import render_report
 from tests.competitions.settings_of import call, won
 from tests.competitions.test_spsa import KINDS, parameter, play_out, spsa, tune_of
@@ -129,61 +128,6 @@ def test_derived_settings_are_in_the_report() -> None:
         method="constant", parameters=[parameter(c_end=None, r_end=None)], number_of_games=None
     )
     assert tune.notices()[0].split(" (")[0] in " ".join(text(tune).split())
-
-
-#: A state as versions before 0.5 wrote it.
-EARLIER: dict[str, Any] = {
-    "codes": ["Mobility", "Space"],
-    "theta": [52.5, 47.25],
-    "iterations": 10,
-    "told": 3,
-    "next": 7,
-    "open": {"4": {"plus": [57, 43.0], "minus": [48, 51.5], "result": 0.0, "games": 0}},
-    "results": [3, 1, 2],
-    "void": 1,
-    "void_in_a_row": 0,
-    "matches": [],
-}
-
-
-def test_tune_of_a_version_without_methods_continues_as_classic() -> None:
-    tune = spsa()
-    tune.restore(EARLIER)
-    assert tune.tuner.theta.tolist() == [52.5, 47.25]
-    assert tune.tuner.iterations == 3
-    assert tune.progress().completed == 6
-    # one game of iteration 4 is in progress, the other is issued next
-    before = {"k": 4, "g": 0, "p": [57, 43.0], "m": [48, 51.5]}
-    assert tune.resume(before)
-    assert tune.apply_edits([before]) == []
-    first, second = tune.make_job("04a", 0, before), tune.next_job()
-    assert second.id == "04b"
-    assert second.parameters == first.parameters[::-1]
-    tune.record_result(before, won(first, "e+"))
-    tune.record_result(second.ticket, won(second, "e+"))
-    assert tune.tuner.iterations == 4
-    play_out(tune)
-    assert tune.finished()
-
-
-def test_mean_of_a_tune_without_stored_averages_starts_at_its_theta() -> None:
-    tune = spsa(estimate="mean")
-    tune.restore(EARLIER)
-    assert tune.tuner.averages.mean().tolist() == [52.5, 47.25]
-    assert tune.estimated() == {"Mobility": 53, "Space": 47.25}
-
-
-def test_values_of_an_earlier_version_are_clipped_to_the_present_bounds() -> None:
-    tune = spsa(parameters=[parameter(max=51), parameter("Space")])
-    tune.restore(EARLIER)
-    assert tune.tuner.theta.tolist() == [51, 47.25]
-
-
-def test_tune_of_a_version_without_methods_is_refused_by_other_methods() -> None:
-    for method in ("adaptive", "constant"):
-        with pytest.raises(StateRefused, match="write method = 'classic' to") as refused:
-            spsa(method=method).restore(EARLIER)
-        assert refused.value.path == ("method",)
 
 
 @pytest.mark.parametrize("method", ["classic", "adaptive"])

@@ -45,12 +45,12 @@ from ringmaster.competitions.spsa.settings import (
     unused_arguments,
 )
 from ringmaster.competitions.spsa.state import (
+    Edit,
     Iteration,
     LearningSettings,
     SpsaState,
     TuneHistory,
     ValueOrder,
-    read_state,
 )
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tuning.chart_parts import closing_charts
@@ -353,16 +353,12 @@ class SpsaCompetition(GameTune):
         )
 
     def _learn(self, k: int, iteration: Iteration) -> None:
-        history = self._state.history
-        plus: Sequence[float] = iteration.plus
-        minus: Sequence[float] = iteration.minus
-        if history.layouts[iteration.layout].codes != history.layouts[-1].codes:
-            plus = history.in_present_order(iteration.layout, plus)
-            minus = history.in_present_order(iteration.layout, minus)
+        layout, codes = self._state.history.layouts[iteration.layout], self._state.codes
+        plus = layout.in_order(codes, iteration.plus)
+        minus = layout.in_order(codes, iteration.minus)
         games = IterationGames(self.pairing, iteration.size).equivalent_games
         self.tuner.tell(k, plus, minus, iteration.result, games)
         self._state.iterations = self.tuner.iterations
-        history.undo = None
 
     def _iteration_line(self, k: int, result: float) -> str:
         theta = zip(self._state.codes, self.tuner.theta.tolist(), strict=True)
@@ -377,8 +373,7 @@ class SpsaCompetition(GameTune):
         return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        fresh = self._make(TuneHistory.begin(self._learning)).tuner.state()
-        self._state = read_state(state, self._learning, fresh)
+        self._state = msgspec.convert(state, SpsaState)
         # results recorded after this state are learned under its settings
         self._use_tune(self._make(self._state.history))
         self.tuner.restore(self._state.tuner)
@@ -389,13 +384,14 @@ class SpsaCompetition(GameTune):
             if not is_of_closing_match(ticket):
                 self._register_of_tune(ticket)
         before, issued = self._state.history.learning, self._state.issued
-        tune, lines = apply_edit(self._tune, self._learning, issued, self._make)
-        self._state.record_edit(issued, before, self._learning)
-        self._use_tune(tune)
-        layout = self._value_order()
-        if tune.history.layouts[-1] != layout:
-            # a new list: the history of the undo point shares the old one
-            tune.history.layouts = [*tune.history.layouts, layout]
+        lines: list[str] = []
+        if self._learning != before:
+            tune, lines = apply_edit(self._tune, self._learning, issued, self._make)
+            self._state.edits.append(Edit(self._state.iterations, issued, before))
+            self._use_tune(tune)
+        layout, layouts = self._value_order(), self._state.history.layouts
+        if layouts[-1] != layout:
+            layouts.append(layout)
         return lines
 
     # reports
@@ -459,7 +455,7 @@ class SpsaCompetition(GameTune):
         return summary
 
     def trajectory(self, history: Iterable[tuple[Ticket, GameResult]]) -> Trajectory:
-        return trajectory(self._state, self.tuner, self._tickets, self._make, history)
+        return trajectory(self._state, self._tickets, self._make, history)
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         share = min(1.0, MOST_DRAWN / max(1, self._state.games))

@@ -150,22 +150,3 @@ def test_tune_of_a_quadratic_finds_its_optimum() -> None:
     assert fit.low is not None
     assert fit.high is not None
     assert fit.low < 70 < fit.high
-
-
-def test_state_of_the_version_without_probes_goes_on_from_its_regression() -> None:
-    tuner = Spsa(Adaptive(MIXED), seed=3)
-    for k in range(1, 200):
-        asked = tuner.ask(k)
-        tuner.tell(k, asked.plus, asked.minus, 2.0 * float(asked.delta[0]))
-    state = tuner.state()
-    state["memory"] = {
-        "sums": np.zeros((6, 3)).tolist(),
-        "totals": [199.0, 398.0, 796.0],
-        **{name: state["memory"][name] for name in ("theta", "c", "shift")},
-    }
-    later = Spsa(Adaptive(MIXED), seed=3)
-    later.restore(state)
-    assert later.iterations == 199
-    assert later.theta[0] > 60
-    assert later.memory.keys() == tuner.memory.keys()
-    later.tell(200, later.ask(200).plus, later.ask(200).minus, 2.0)

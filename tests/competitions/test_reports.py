@@ -40,6 +40,7 @@ RESULTS: dict[str, Callable[[GameJob], GameResult]] = {
     "u": lambda job: GameResult(job.id, 0, "unknown", reason="move limit"),
     "n": lambda job: GameResult(job.id, 0, "unknown", reason="score", detail="no score"),
     "v": void,
+    "p": lambda job: GameResult(job.id, 0, "void", reason="standstill"),
     "c": lambda job: void(job, job.players[0].code),
     "f": lambda job: changed(won(job, job.players[0].code), reason="time", forfeit=True),
     "s": lambda job: changed(won(job, job.players[1].code), reason="stall", forfeit=True),
@@ -104,15 +105,16 @@ def playoffs() -> dict[str, Any]:
         call("Matchup", "a", "a", number_of_games=2, name="itself"),
     ]
     stones = {"handicap": 2, "handicap_style": "free"}
-    two = [call("Matchup", "a", "b"), call("Matchup", "a", "b", id="h2", name="two stones")]
+    three = [call("Matchup", "a", "b", id=code) for code in ("x", "y")]
+    three.append(call("Matchup", "a", "b", name="two stones"))
     return {
         "one matchup, with rare results": play(playoff(even[0]), "wtfsc"),
         "decided": play(playoff(call("Matchup", "a", "b", number_of_games=30)), "wwwd" * 8),
         "the same terms for all": by_chance(playoff(*even), 12),
-        "faults of several players": play(playoff(*even), "fsfvcrrd"),
+        "faults of several players": play(playoff(*even), "fsfvpcrrd"),
         "a player that cannot play": play(playoff(*even[:2]), "c" * 12),
         "after an edit": again(edited, playoff(*left)),
-        "go, with fixed colours": play(make("playoff", matchups=two, **GO), "wdunn"),
+        "go, with fixed colours": play(make("playoff", matchups=three, **GO), "wdunnu"),
         "handicap": play(
             make("playoff", matchups=[call("Matchup", "a", "b", **stones)], **GO), "wwld"
         ),
@@ -122,7 +124,9 @@ def playoffs() -> dict[str, Any]:
 def sprts() -> dict[str, Any]:
     return {
         "H1": play(sprt(0, 100), "w" * 99),
-        "H0": play(sprt(-100, 0), "l" * 99),
+        "H0": play(sprt(0, 100), "l" * 99),
+        "H1 of no loss": play(sprt(-100, 0), "w" * 99),
+        "H0 of a loss": play(sprt(-100, 0), "l" * 99),
         "H1 of a margin": play(sprt(10, 100), "w" * 99),
         "H0 of a margin": play(sprt(-100, -10), "l" * 99),
         "undecided at its limit": play(sprt(0, 5, 21), "wdl" * 7),
@@ -314,7 +318,9 @@ def test_report_of_a_type(name: str) -> None:
 def test_report_of_a_texel_tune(folder: Path) -> None:
     def event() -> Any:
         settings = {"regularisation": call("Ridge"), "verify": call("Verify", games=2)}
-        return texel(folder, players={"e": uci(), "ref": uci(options=TRUE)}, reference="ref", **settings)
+        return texel(
+            folder, players={"e": uci(), "ref": uci(options=TRUE)}, reference="ref", **settings
+        )
 
     runs = Runs(event)
     texts = [shown("before the first pass", runs.event)]

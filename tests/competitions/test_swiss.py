@@ -384,31 +384,6 @@ def test_withdrawn_players_are_not_checked() -> None:
     assert [check.player.code for check in tournament.check_jobs()] == ["a", "c", "d"]
 
 
-def test_all_competitors_are_in_first_place_before_the_first_game() -> None:
-    rows = lines(chess().report())
-    assert rows[0] == ["points", "Buchholz-1", "S-B"]
-    assert rows[1] == ["1", "A", "a", "0", "0", "0"]
-
-
-def test_report_has_the_table_ratings_and_rounds() -> None:
-    tournament = chess(CODES[:3], rounds=2)
-    job = tournament.next_job()
-    lost = GameResult(job.id, 0, "win", 1, "time", forfeit=True, score="0-1")
-    tournament.record_result(job.ticket, lost)
-    play(tournament, result=lambda job: drawn(job) if "b" in codes(job) else better(job))
-    rows = lines(tournament.report())
-    assert rows[1:4] == [
-        ["1", "C", "c", "3", "bye", "2", "B", "1-1", "3", "8.5"],
-        ["2", "B", "b", "2.5", "A", "1.5-0.5", "C", "1-1", "3", "6.75"],
-        ["3", "A", "a", "2.5", "B", "0.5-1.5", "bye", "2", "2.5", "6.25"],
-    ]
-    assert ["1AvB", "a", "0.5-1.5", "b", "a", "forfeited", "1", "(time)"] in rows
-    assert ["a", "2", "bye"] in rows
-    text = render_report(tournament.report())
-    assert "round 1 (2/2 games)" in text
-    assert "± (95 %)" in text
-
-
 def test_summary_has_the_table_and_the_rounds() -> None:
     tournament = chess(rounds=2)
     play(tournament)

@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringmaster.competitions import type_names
 from ringmaster.model.jobs import GameJob, Ticket
 from ringmaster.model.results import GameResult
 from tests.competitions.settings_of import AGAINST_OPPONENT, call, drawn, make, uci, void, won
+from tests.competitions.test_spsa import KINDS, tune_of
 from tests.requirements import package
 
 pytestmark = pytest.mark.slow
@@ -178,6 +180,9 @@ SETTINGS: dict[str, Callable[[random.Random], Callable[[], Any]]] = {
         )
     ),
     "optuna_tuner": optuna_tuner,
+    "spsa": lambda rng: (lambda kind: lambda: tune_of(kind, verify=call("Verify", games=6)))(
+        rng.choice(list(KINDS))
+    ),
 }
 
 
@@ -229,3 +234,8 @@ def test_interrupted_competition_ends_as_an_uninterrupted_one(
     assert one.summary() == other.summary()
     assert one.finished() == other.finished()
     assert one.next_job() == other.next_job()
+
+
+def test_every_type_is_interrupted_here() -> None:
+    # a texel tune needs positions: tests/competitions/texel
+    assert set(type_names()) <= {*SETTINGS, "texel"}

@@ -11,10 +11,8 @@ import pytest
 from ringmaster.competitions.optuna_tuner import settings as optuna_settings
 from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.jobs import GameJob
-from ringmaster.model.report import Table
-from ringmaster.reporting.tables import render_report
 from ringmaster.stats.elo import wilson
-from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
+from tests.competitions.settings_of import Refused, again, call, make, uci, void, won
 from tests.requirements import package
 
 package("optuna")
@@ -78,10 +76,6 @@ def mobile(job: GameJob) -> bool:
     return chance < 0.6 - abs(own_options(job)["Mobility"] - 80) / 200
 
 
-def text(tune: Any) -> str:
-    return render_report(tune.report(), heading="", description=None)
-
-
 # games
 
 
@@ -121,7 +115,6 @@ def test_opponents_alternate_by_weight_within_each_trial() -> None:
     others = [job.players[1 - own_seat(job)].code for job in jobs]
     assert others[:6] == others[6:]
     assert others[:6].count("o") == 4
-    assert "against p" in text(tune)
 
 
 def test_games_of_one_trial_are_issued_before_the_next_proposal() -> None:
@@ -178,7 +171,6 @@ def test_hopeless_candidate_is_ended_after_a_complete_pair() -> None:
     assert notes[1].startswith("trial 1: 0.000 in 14 games")
     assert reaction.save
     assert tune.next_job().ticket["t"] == 2
-    assert "ended early as hopeless: 1 trial" in text(tune)
 
 
 def test_open_pair_of_a_hopeless_candidate_is_completed() -> None:
@@ -211,7 +203,6 @@ def test_void_game_is_played_again() -> None:
     job = tune.next_job()
     reaction = tune.record_result(job.ticket, void(job, "e:trial"))
     assert reaction.replay
-    assert "void games (not counted): 1 (e: 1 other)" in text(tune).replace("crash", "other")
     tune.record_result(job.ticket, win(job))
     assert tune.progress().completed == 2
 
@@ -243,35 +234,6 @@ def test_closing_match_plays_the_best_against_the_start_values() -> None:
     assert tuned["Style"] in ("wild", "mad")
     assert closing[0].parameters[own_seat(closing[0])]["Style"] == tuned["Style"]
     assert tune.finished()
-    report = text(tune)
-    assert "closing match after 12 trials" in report
-    assert f"Style={tuned['Style']}" in report
-
-
-def test_report_of_an_opponent_that_always_wins_says_so() -> None:
-    tune = tuner(opponent="o", number_of_trials=20)
-    play(tune, lambda job: False)
-    assert "no information: candidates have lost all 80 games against o" in text(tune)
-
-
-def test_report_of_draws_alone_says_so() -> None:
-    tune = tuner(number_of_trials=12)
-    while (job := tune.next_job()) is not None:
-        tune.record_result(job.ticket, drawn(job))
-    assert "no information: candidates have drawn all 44 games against the start" in text(tune)
-
-
-def test_report_shows_missing_parameters_and_importance() -> None:
-    tune = tuner(number_of_trials=15)
-    assert "0.500 ± 0.000" in text(tune)
-    assert "importance: not known yet" in text(tune)
-    play(tune, lambda job: own_options(job)["Mobility"] > 50)
-    table = next(b for b in tune.report().blocks if isinstance(b, Table) and "values" in b.title)
-    assert table.headers[:2] == ("parameter", "start")
-    rows = {row[0]: row for row in table.rows}
-    assert rows["Risk"][1] == "–"
-    assert rows["Style"][1] == "solid"
-    assert str(rows["Mobility"][-1]).endswith("%")
 
 
 def charted(tune: Any) -> dict[str, Any]:
@@ -334,8 +296,6 @@ def test_importance_of_a_parameter_that_hardly_varied_is_unknown() -> None:
     assert bars.series[0].values[0] > 90
     assert bars.series[0].values[1] is None
     assert "Narrow" in bars.note
-    row = next(line for line in text(tune).splitlines() if line.startswith("Narrow"))
-    assert row.split()[-1] == "unknown"
 
 
 # edits
@@ -412,9 +372,7 @@ def test_constraint_that_raises_is_an_error_of_the_setting() -> None:
     ("settings", "message"),
     [
         ({"sampler": "tpee"}, "sampler: there is no sampler 'tpee'; expected 'tpe'"),
-        ({"sampler": "zzz"}, "expected one of tpe, gp, cmaes, nsga2, random, qmc"),
         ({"games_per_trial": 5}, "games_per_trial: 5 is odd"),
-        ({"opponent": "nobody"}, "opponent: there is no player 'nobody'"),
         (
             {
                 "parameters": [
@@ -459,12 +417,7 @@ def test_constraint_that_raises_is_an_error_of_the_setting() -> None:
             {"parameters": [parameter("X", start=0, min=0, max=9, step=1.5, integer=True)]},
             "a step of 1.5 is not an integer",
         ),
-        ({"parameters": [parameter("X", start=0, min=9, max=1)]}, "min 9 is more than max 1"),
         ({"parameters": [parameter("X", start=0)]}, "'min' is missing; expected a number; or"),
-        (
-            {"parameters": [parameter("X", start="a", min=0, max=1)]},
-            "start 'a' is not a number",
-        ),
         (
             {"parameters": [parameter("X", start="a", choices=["b", "c"])]},
             "start 'a' is not among its choices; expected one of 'b', 'c'",
@@ -472,10 +425,6 @@ def test_constraint_that_raises_is_an_error_of_the_setting() -> None:
         (
             {"parameters": [parameter("X", start="b", choices=["b", "c"], min=0)]},
             "min has no meaning beside choices",
-        ),
-        (
-            {"parameters": [parameter("X", start="b", choices=["b", "b"])]},
-            "the choice 'b' is listed twice",
         ),
         (
             {"parameters": [parameter("X", start=True, choices=[1, 0])]},

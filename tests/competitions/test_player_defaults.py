@@ -134,12 +134,6 @@ def test_limits_that_the_game_lacks_are_errors_at_their_own_place(
         playoff(call("Matchup", "a", "b", **settings), players=players, **go)
 
 
-def test_players_of_go_get_a_clock_of_the_top_level() -> None:
-    players = {"a": engine(), "b": engine(move_time=2)}
-    go = {"game": "go", "board_size": 9, "komi": 7.5, "time_control": "600+30byo"}
-    assert limits(playoff(players=players, **go)) == ["600+30byo", "2 s a move"]
-
-
 TUNE: dict[str, Any] = {
     "game": "chess",
     "nodes": 70,
@@ -230,12 +224,6 @@ def test_variable_of_the_file_itself_is_no_setting(tmp_path: Path, line: str) ->
     competition = loaded(tmp_path, FILE + line + "\n")
     assert competition.control_file.values["options"] is None
     assert not competition.control_file.warnings
-
-
-def test_go_file_may_use_nodes_and_options_as_variables(tmp_path: Path) -> None:
-    go = FILE.replace('"chess"', '"go"\nboard_size = 9\nkomi = 7.5\nnodes = 5\noptions = {}')
-    text = go.replace('Player("a", nodes=1)', 'Player(f"a {nodes} {options}")')
-    assert loaded(tmp_path, text.replace(", nodes=1", "")).control_file.values["nodes"] is None
 
 
 def test_value_of_a_wrong_type_that_nothing_uses_is_an_error(tmp_path: Path) -> None:

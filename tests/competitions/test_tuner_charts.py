@@ -11,12 +11,8 @@ import pytest
 
 from ringmaster.competitions.tuning.chart_parts import (
     MOST_CELLS,
-    SHOWN,
-    WINDOWS,
     Windows,
     cells_of,
-    grouped,
-    name_of,
     rate_text,
 )
 from ringmaster.model.jobs import GameJob
@@ -90,17 +86,6 @@ def test_results_are_shown_in_groups_with_their_intervals() -> None:
     assert chart.note == f"50.0 % of 198 games (95 %: {100 * wilson(99, 198)[0]:.1f} to 56.9 %)"
 
 
-@pytest.mark.parametrize("games", [1, 15, 16, 17, 999, 100_000])
-def test_groups_are_few_and_hold_all_games(games: int) -> None:
-    windows = Windows(games)
-    for _ in range(games):
-        windows.add(0.5)
-    assert len(windows._sums) <= WINDOWS
-    groups = grouped([*windows._sums, (windows._games, windows._points)])
-    assert len(groups) <= SHOWN
-    assert sum(count for count, _ in groups) == games
-
-
 def test_many_values_share_cells_and_equal_ones_have_one() -> None:
     cells = cells_of(["a", "a", "b", "b"])
     assert cells.names == ("a", "b")
@@ -109,17 +94,6 @@ def test_many_values_share_cells_and_equal_ones_have_one() -> None:
     assert len(many.names) <= MOST_CELLS
     assert many.names[0] == "0.5 to 4.5"
     assert sorted(set(many.cells)) == list(range(len(many.names)))
-
-
-def test_names_of_values_are_short() -> None:
-    assert [name_of(v) for v in (0.1234567, 1e9, True, "x", 3)] == [
-        "0.1235",
-        "1000000000",
-        "True",
-        "x",
-        "3",
-    ]
-    assert rate_text(1.0, 1).startswith("100.0 % of 1 game (95 %: ")
 
 
 # mc_tuner
@@ -151,13 +125,6 @@ def test_tune_without_a_counted_game_has_nothing_to_draw(kind: str) -> None:
     job = tune.next_job()
     tune.record_result(job.ticket, void(job))
     assert tune.charts([(job.ticket, void(job))]) == []
-
-
-def test_first_game_makes_no_rate() -> None:
-    tune = mc(X, STYLE)
-    groups = tune.charts(play(tune, 1, lambda job: True))
-    assert [g.key for g in groups] == ["visits", "tree"]
-    assert all(g.charts for g in groups)
 
 
 def test_heat_maps_have_the_games_and_rates_of_the_tree() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ringmaster.competitions.texel.state import TexelState
 from ringmaster.errors import SettingError
 from ringmaster.positions import PositionFile
-from tests.competitions.settings_of import call
+from tests.competitions.settings_of import call, uci
 from tests.competitions.texel.simulated import (
     CODES,
     TRUE,
@@ -90,6 +90,8 @@ def test_fifty_interruptions_change_nothing(
             optimiser=optimiser,
             most_passes=12,
             positions=call("Positions", "set.epd", quiet=100),
+            players={"e": uci(), "ref": uci(options=TRUE)},
+            reference="ref",
         )
 
     whole = Runs(fresh, workers=1)

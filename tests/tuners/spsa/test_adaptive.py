@@ -306,11 +306,6 @@ def test_integers_take_no_part_in_probes_below_half_a_step() -> None:
     assert np.all(high[d[:, 0] == 0, 0] == low[d[:, 0] == 0, 0])
 
 
-def test_parameters_that_cannot_be_narrowed_are_not_probed() -> None:
-    space = space_of((40, 0, 100), (60, 0, 100))
-    assert not any(map(Adaptive(space, np.array([3.0, 4.0])).is_probe, range(1, 100)))
-
-
 def test_theta_remains_at_the_start_until_the_results_differ_from_chance() -> None:
     method = Adaptive(space_of((40, 0, 100)))
     memory = method.start()
@@ -324,15 +319,6 @@ def test_theta_remains_at_the_start_until_the_results_differ_from_chance() -> No
     assert min(course[left:]) > 40
     (interval,) = method.intervals(method.start())
     assert interval.elo_at_stake == 0
-
-
-def test_remarks_name_results_like_chance_and_ranges_too_wide() -> None:
-    method = Adaptive(space_of((52, 0, 100), (49, 0, 100)))
-    assert method.remarks(method.start()) == [
-        "the estimate is the start until the results differ from chance"
-    ]
-    (line,) = method.remarks(probed(method, narrow_basin, 400))
-    assert line.startswith("perturbations are at most 2.1 % of the ranges: farther from θ, players")
 
 
 def test_parameters_that_cannot_be_narrowed_learn_in_a_narrow_basin_too() -> None:

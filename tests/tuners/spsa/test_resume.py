@@ -6,7 +6,6 @@ import json
 import random
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -75,56 +74,11 @@ def test_continuing_does_not_change_the_earlier_tune() -> None:
     assert state(tune) == before
 
 
-def test_parameters_in_another_order_continue_with_their_own_results() -> None:
-    tune = Spsa(classic(space(A, B, C)))
-    play(tune, 1, 90)
-    reordered = Spsa(classic(space(C, A, B)), random_index=[2, 0, 1])
-    reordered.resume(tune, [2, 0, 1], same_method=False)
-    play(tune, 91, 200)
-    play(reordered, 91, 200)
-    assert reordered.theta[[1, 2, 0]].tolist() == tune.theta.tolist()
-    assert reordered.averages.mean()[[1, 2, 0]].tolist() == tune.averages.mean().tolist()
-    second, first = reordered.regression.fits()[1], tune.regression.fits()[0]
-    assert msgspec.structs.asdict(second) == pytest.approx(msgspec.structs.asdict(first))
-
-
-def test_clipped_parameter_restarts_the_averages() -> None:
-    tune = Spsa(classic(space(A, B)))
-    play(tune, 1, 301)
-    assert tune.theta[0] > 60
-    later = Spsa(classic(space((0, 50, 60), B)))
-    later.resume(tune, [0, 1], same_method=False)
-    assert later.theta.tolist() == [60, tune.theta[1]]
-    assert later.averages.mean().tolist() == [60, tune.theta[1]]
-
-
 def test_perturbation_of_a_parameter_does_not_depend_on_the_others() -> None:
     three = Spsa(classic(space(A, B, C)))
     two = Spsa(classic(space(C, A)), random_index=[2, 0])
     for iteration in range(1, 40):
         assert three.ask(iteration).delta[[2, 0]].tolist() == two.ask(iteration).delta.tolist()
-
-
-def test_bounds_beyond_theta_change_no_results() -> None:
-    tune = Spsa(classic(space(A, B)))
-    play(tune, 1, 90)
-    later = Spsa(classic(space((-500, 50, 700), B)))
-    later.resume(tune, [0, 1], same_method=False)
-    before, now = state(tune), state(later)
-    assert now == before
-
-
-@pytest.mark.parametrize("method", [classic, Adaptive])
-def test_new_parameter_begins_at_its_start_without_results(method: Any) -> None:
-    tune = Spsa(method(space(A, B)))
-    play(tune, 1, 90)
-    later = Spsa(method(space(A, B, C)))
-    later.resume(tune, [0, 1, None], same_method=False)
-    assert later.theta[2] == pytest.approx(1500)
-    assert later.theta[:2] == pytest.approx(tune.theta, abs=20)
-    assert later.averages.mean()[2] == pytest.approx(1500)
-    assert not later.regression.fits()[2].signal
-    assert later.regression.column(2)[1:] == [0] * 5
 
 
 def test_iteration_without_a_parameter_teaches_it_nothing() -> None:

@@ -311,7 +311,7 @@ def test_any_python_value_can_be_an_engine_parameter() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"parameters": [parameter("x"), parameter("z", split=3)]}, "x/2, y/3 .* x/2, z/3"),
+        ({"parameters": [parameter("x"), parameter("z", split=3)]}, "x/2, y/3, .* x/2, z/3"),
         ({"parameters": [parameter("x", split=3), parameter("y", split=2)]}, "x/3, y/2"),
         (
             {

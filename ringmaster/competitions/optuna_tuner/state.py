@@ -7,12 +7,11 @@ had ended when it was proposed, and `place` among the ended ones.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.result_lines import VoidKinds
 from ringmaster.competitions.tournaments.matchup import Pairs
+from ringmaster.competitions.tuning.game_tune import GameTuneState
 from ringmaster.tuners.search.optuna_study import Asked, SamplerName, Told
 from ringmaster.tuners.search.surrogate import Observation
 
@@ -74,7 +73,7 @@ class Trial(msgspec.Struct, omit_defaults=True):
         return self.place is None
 
 
-class OptunaState(msgspec.Struct):
+class OptunaState(GameTuneState):
     """The state of a tune.
 
     codes    of the parameters
@@ -83,9 +82,6 @@ class OptunaState(msgspec.Struct):
     pairs    number of pairs with an issued game
     results  wins, draws and losses of candidates
     against  the same by opponent, if there are several
-    void_excess  of void games over counted ones lately (`result_lines.void_excess`)
-    matches  closing matches, as `ClosingMatches` stores them
-    repeats  games of the tune that repeat an earlier game
     """
 
     codes: list[str]
@@ -94,11 +90,6 @@ class OptunaState(msgspec.Struct):
     pairs: int = 0
     results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
     against: dict[str, list[int]] = msgspec.field(default_factory=dict)
-    void: int = 0
-    void_excess: int = 0
-    void_kinds: VoidKinds = msgspec.field(default_factory=dict)
-    matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
-    repeats: int = 0
 
     @property
     def games(self) -> int:

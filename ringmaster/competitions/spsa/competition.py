@@ -6,7 +6,7 @@ reference.  A closing match of the tuned against the start values may follow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -17,14 +17,10 @@ from ringmaster.competitions.competition import (
     Played,
     Reaction,
     Trajectory,
-    TunedOptions,
 )
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.result_lines import (
-    repeats_line,
     result_line,
-    void_excess,
-    void_line,
 )
 from ringmaster.competitions.spsa.charts import TuneCharts
 from ringmaster.competitions.spsa.course import Course
@@ -57,7 +53,6 @@ from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.game_tune import GameTune
 from ringmaster.competitions.tuning.opponents import opponent_weights
-from ringmaster.competitions.tuning.parameter_binding import tuned_options
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.errors import SettingError, SettingErrors, counted
 from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket, is_of_closing_match
@@ -135,9 +130,9 @@ class SpsaCompetition(GameTune):
         )
         #: Planned iterations.
         self.iterations = self.schedule.iterations
-        self._games = IterationGames(self.pairing, learning.settings["games_per_iteration"])
+        self._schedule = IterationGames(self.pairing, learning.settings["games_per_iteration"])
         self._grid = ValueGrid(self.tuned, self.schedule.least_c())
-        self._tickets = Tickets(tune.history, self._games)
+        self._tickets = Tickets(tune.history, self._schedule)
 
     def _value_order(self) -> ValueOrder:
         history = self._state.history
@@ -169,7 +164,7 @@ class SpsaCompetition(GameTune):
     @property
     def openings_used(self) -> int:
         """Number of openings of the book that the tune uses."""
-        return self._games.openings(self.tuner.counting.games_before(self.iterations + 1))
+        return self._schedule.openings(self.tuner.counting.games_before(self.iterations + 1))
 
     @property
     def is_tuned(self) -> bool:
@@ -214,23 +209,8 @@ class SpsaCompetition(GameTune):
             *self.closing.check_jobs(None),
         ]
 
-    def tuned_options(self) -> TunedOptions | None:
-        if self._verifying:
-            return None
-
-        def maker(parameter: TunedParameter, end: float) -> Callable[[], Player]:
-            changed = {**self.start_values, parameter.code: parameter.played_value(end)}
-            return lambda: self._binding.player(":end", changed)
-
-        ends = {
-            p.code: [
-                maker(p, end)
-                for end in sorted((p.minimum, p.maximum), key=lambda end: -abs(end - p.start))
-            ]
-            for p in self.tuned
-        }
-        check = self._check_id("start")
-        return tuned_options(check, self._binding.player("", self.start_values), ends)
+    def _optional(self) -> Iterable[TunedParameter]:
+        return self.tuned
 
     # issuing games
 
@@ -251,7 +231,7 @@ class SpsaCompetition(GameTune):
         return Iteration(
             self._grid.round(perturbation.plus.tolist()),
             self._grid.round(perturbation.minus.tolist()),
-            size=self._games.size,
+            size=self._schedule.size,
             layout=len(self._state.history.layouts) - 1,
         )
 
@@ -272,7 +252,7 @@ class SpsaCompetition(GameTune):
 
     def _opening(self, ticket: Ticket) -> int:
         before = self.tuner.counting.games_before(ticket["k"])
-        return self._games.opening(before + int(ticket["g"]))
+        return self._schedule.opening(before + int(ticket["g"]))
 
     def _side_values(self, ticket: Ticket, side: Side) -> ValuesByCode:
         """Return the values of all parameters for a side, {} for the opponent."""
@@ -287,14 +267,13 @@ class SpsaCompetition(GameTune):
         """Return the code of a game's opponent."""
         return str(ticket.get("r", self._opponent_cycle[0]))
 
-    def _codes(self, ticket: Ticket, *, of_sides: bool = True) -> tuple[str, str]:
+    def _codes(self, ticket: Ticket, own: str | None = None) -> tuple[str, str]:
         """Return the codes of a game's players, first mover first.
 
-        of_sides  whether the code of the tuned player ends with its side
+        own  code of the tuned player; by default with its side
         """
-        own = self.values["player"]
         first, second = (
-            self._opponent(ticket) if side == "=" else f"{own}{side if of_sides else ''}"
+            self._opponent(ticket) if side == "=" else own or f"{self.values['player']}{side}"
             for side in self._tickets.sides(ticket)
         )
         return first, second
@@ -321,15 +300,15 @@ class SpsaCompetition(GameTune):
 
     # learning
 
-    def _record_of_tune(self, ticket: Ticket, result: GameResult) -> Reaction:
+    @property
+    def _games(self) -> int:
+        return self._state.games
+
+    def _line(self, ticket: Ticket, result: GameResult) -> str:
+        return result_line(result, self._codes(ticket))
+
+    def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         state = self._state
-        self._register_of_tune(ticket)
-        line = result_line(result, self._codes(ticket))
-        state.void_excess = void_excess(state.void_excess, result)
-        if result.outcome == "void":
-            return self._record_void(
-                line, result, self._codes(ticket, of_sides=False), first=not state.games
-            )
         sides = self._tickets.sides(ticket)
         own = "-" if "+" not in sides else "+"
         results = state.results if own == "+" else state.results_minus
@@ -337,22 +316,21 @@ class SpsaCompetition(GameTune):
         results[column] += 1
         if "r" in ticket:
             state.against.setdefault(ticket["r"], [0, 0, 0])[column] += 1
-        state.repeats += result.repeats
         k = ticket["k"]
         iteration = state.open[str(k)]
-        iteration.result += self._games.gain(sides, result.points(0))
+        iteration.result += self._schedule.gain(sides, result.points(0))
         iteration.games += 1
         if iteration.games < iteration.size:
             return Reaction(line)
         del state.open[str(k)]
-        self._learn(k, iteration)
+        self._tell(k, iteration)
         self._course.record(state.codes, self.tuner.theta.tolist())
         # a closing match that begins now is of these values
         return Reaction(
             line, notes=(self._iteration_line(k, iteration.result),), save=self.is_tuned
         )
 
-    def _learn(self, k: int, iteration: Iteration) -> None:
+    def _tell(self, k: int, iteration: Iteration) -> None:
         layout, codes = self._state.history.layouts[iteration.layout], self._state.codes
         plus = layout.in_order(codes, iteration.plus)
         minus = layout.in_order(codes, iteration.minus)
@@ -409,21 +387,8 @@ class SpsaCompetition(GameTune):
         )
 
     def progress(self) -> Progress:
-        standing = self._standing()
-        played, games = self.closing.progress(standing)
-        if self._verifying:
-            return Progress(played, games, phase="closing match")
-        before = self.closing.completed - played
-        if not standing.due:
-            # a match of the present values belongs to the earlier ones
-            before, played = self.closing.completed, 0
-            games = 0 if self.closing.settings is None else self.closing.settings.games
         planned = self.tuner.counting.games_before(self.iterations + 1)
-        return Progress(
-            self._state.games + before + played,
-            max(planned, self._state.games) + before + games,
-            phase="closing match" if standing.due else "tuning",
-        )
+        return self._progress(max(planned, self._state.games))
 
     def _work_done(self) -> str:
         done, games = self._state.iterations, counted(self._state.games, "game")
@@ -436,22 +401,16 @@ class SpsaCompetition(GameTune):
             values = ", ".join(f"{code} {value:.6g}" for code, value in removed.items())
             blocks.append(Text((f"removed parameters, with their last values: {values}",)))
         blocks += self.closing.blocks(self._standing())
-        if self._state.void:
-            blocks.append(Text((void_line(self._state.void_kinds, self._state.void),)))
-        if self._state.repeats:
-            blocks.append(Text((repeats_line(self._state.repeats, self._state.games),)))
-        return Report(tuple(blocks))
+        return Report((*blocks, *self._conditions()))
 
     def live_report(self) -> Report:
         return Report((*self._report().short(), *self.closing.live_blocks(self._standing())))
 
-    def summary(self) -> dict[str, Any]:
+    def _summary_of_tune(self) -> dict[str, Any]:
         summary = {**self._report().data(), "repeats": self._state.repeats}
         removed = self._state.history.removed()
         if removed:
             summary["removed"] = removed
-        if self.closing.matches:
-            summary["matchups"] = self.closing.summaries(self._standing())
         return summary
 
     def trajectory(self, history: Iterable[tuple[Ticket, GameResult]]) -> Trajectory:

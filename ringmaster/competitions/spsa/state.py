@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.result_lines import VoidKinds
 from ringmaster.competitions.spsa.methods import AnnealingSettings
+from ringmaster.competitions.tuning.game_tune import GameTuneState
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
@@ -222,7 +222,7 @@ class Edit(msgspec.Struct):
     learning: LearningSettings
 
 
-class SpsaState(msgspec.Struct):
+class SpsaState(GameTuneState):
     """The state of a tune; only edits make it grow.
 
     iterations       completed ones
@@ -232,9 +232,6 @@ class SpsaState(msgspec.Struct):
     results          wins, draws and losses of θ⁺, against θ⁻ or the opponent
     results_minus    the same of θ⁻ against the opponent
     against          the same of both sides together, by opponent, if there are several
-    void_excess      of void games over counted ones lately (`result_lines.void_excess`)
-    matches          closing matches, as `ClosingMatches` stores them
-    repeats          games of the tune that repeat an earlier game
     """
 
     history: TuneHistory
@@ -246,12 +243,7 @@ class SpsaState(msgspec.Struct):
     results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
     results_minus: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
     against: dict[str, list[int]] = msgspec.field(default_factory=dict)
-    void: int = 0
-    void_excess: int = 0
-    matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
     edits: list[Edit] = msgspec.field(default_factory=list)
-    repeats: int = 0
-    void_kinds: VoidKinds = msgspec.field(default_factory=dict)
 
     @property
     def codes(self) -> list[str]:

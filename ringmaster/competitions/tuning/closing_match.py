@@ -17,12 +17,11 @@ import msgspec
 from ringmaster.competitions.competition import MatchupInfo, Played, Reaction
 from ringmaster.competitions.opening_settings import OpeningBook, check_openings
 from ringmaster.competitions.result_lines import (
-    REMEDY,
     VoidKinds,
     expected_repeats,
     result_line,
     sum_void_kinds,
-    void_rule,
+    void_halt,
 )
 from ringmaster.competitions.tournaments.live_tables import LiveMatchup, live_table
 from ringmaster.competitions.tournaments.matchup import GameSeries, Tally
@@ -304,10 +303,9 @@ class ClosingMatches:
         codes = tally.players[::-1] if first_mover else tally.players
         line = result_line(result, (codes[0], codes[1]))
         if result.outcome == "void":
-            halt = void_rule(
-                tally.void_excess, result, first=not tally.completed, what="the closing match"
-            )
-            return Reaction(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
+            first = not tally.completed
+            halt = void_halt(tally.void_excess, result, first=first, what="the closing match")
+            return Reaction(line, replay=True, halt=halt)
         self._open[ticket["v"]].discard(ticket["g"])
         series = self._series_now(match, standing)
         notes: list[str] = []

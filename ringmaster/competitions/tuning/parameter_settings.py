@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from ringmaster.errors import SettingError, shown
+from ringmaster.errors import SettingError, StateRefused, shown
 from ringmaster.model.parameters import Explicit, Linear, Log, TunedParameter
 from ringmaster.model.settings import (
     Boolean,
@@ -164,6 +164,16 @@ def duplicates(codes: Sequence[str]) -> list[SettingError]:
         for i, code in enumerate(codes)
         if code in codes[:i]
     ]
+
+
+def check_unchanged(stored: Sequence[str], present: Sequence[str]) -> None:
+    """Raise StateRefused if a stored tune is of other parameters."""
+    if stored != present:
+        raise StateRefused(
+            f"the tune is of {', '.join(stored)}, the control file has {', '.join(present)} now; "
+            "put the parameters back, or use reset",
+            ("parameters",),
+        )
 
 
 def check_codes(parameters: Sequence[TunedParameter]) -> list[SettingError]:

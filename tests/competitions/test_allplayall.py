@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from ringmaster.competitions.tournaments.playoff import Playoff
-from ringmaster.competitions.tournaments.standings import letters
 from ringmaster.errors import StateRefused
-from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
-from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, won
+from tests.competitions.settings_of import Refused, again, call, codes, drawn, make, uci, won
 
 CODES = ["a", "b", "c"]
 
@@ -41,11 +39,6 @@ def chess(competitors: Any = CODES, rounds: int | None = None, **settings: Any) 
         rounds=rounds,
         **settings,
     )
-
-
-def codes(job: GameJob) -> tuple[str, str]:
-    first, second = job.players
-    return first.code, second.code
 
 
 def play(competition: Any, results: str, pairing: str) -> None:
@@ -82,11 +75,6 @@ def test_every_pairing_plays_every_round_with_colours_alternating() -> None:
     assert tournament.progress().total == 9
 
 
-def test_game_ids_are_as_wide_as_the_rounds() -> None:
-    assert go(rounds=20).next_job().id == "AvB_00"
-    assert go(rounds=None).next_job().id == "AvB_0"
-
-
 def test_games_have_the_settings_of_the_tournament_and_no_handicap() -> None:
     settings = go(move_limit=77, scorer="internal", handicap=4).next_job().settings
     assert (settings.board_size, settings.komi, settings.handicap) == (9, 6, None)
@@ -102,12 +90,6 @@ def test_matchup_with_other_players_is_refused_at_its_roster() -> None:
     assert refused.value.path == ("competitors",)
 
 
-def test_letters_continue_after_z() -> None:
-    assert [letters(i) for i in (0, 25, 26, 27, 51, 52, 701, 702)] == [
-        *("A", "Z", "AA", "AB", "AZ", "BA", "ZZ", "AAA")
-    ]
-
-
 def test_thirty_competitors_have_matchups_with_ids_of_their_own() -> None:
     names = [f"p{i}" for i in range(30)]
     tournament = make(
@@ -119,20 +101,6 @@ def test_thirty_competitors_have_matchups_with_ids_of_their_own() -> None:
     )
     assert len(tournament.matchups) == 435
     assert tournament.matchups["ZvAA"].codes == ("p25", "p26")
-
-
-def test_openings_are_shared_by_the_two_games_of_a_pair_in_every_pairing(tmp_path: Any) -> None:
-    book = tmp_path / "book.epd"
-    book.write_text(
-        "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\n"
-        "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq -\n"
-    )
-    tournament = chess(rounds=4, openings=call("Openings", str(book)))
-    tournament.prepare()
-    for pairing in ("AvB", "AvC", "BvC"):
-        tickets = [{"m": pairing, "i": i, "b": i % 2, "p": i // 2} for i in range(4)]
-        played = [tournament.make_job("x", 0, ticket) for ticket in tickets]
-        assert [job.opening.source for job in played] == [f"book.epd:{n}" for n in (1, 1, 2, 2)]
 
 
 def test_grid_is_sorted_by_score_and_equal_scores_share_a_rank() -> None:
@@ -182,10 +150,6 @@ def test_summary_has_the_grid_and_the_ratings() -> None:
     assert [rating["code"] for rating in summary["ratings"]] == ["a", "b", "c"]
     assert sum(rating["elo"] for rating in summary["ratings"]) == pytest.approx(0, abs=1e-6)
     assert [matchup["id"] for matchup in summary["matchups"]] == ["AvB", "AvC", "BvC"]
-
-
-def test_only_competitors_are_checked() -> None:
-    assert [check.player.code for check in go().check_jobs()] == ["a", "b", "c"]
 
 
 def test_new_competitor_is_appended_and_the_others_keep_letters_and_results() -> None:
@@ -242,16 +206,6 @@ def test_withdrawn_competitor_is_neither_played_nor_checked() -> None:
     assert tournament.next_job().id == "AvC_0"
     assert tournament.next_job() is None
     assert tournament.progress().total == 1
-
-
-def test_rounds_can_be_raised_and_lowered() -> None:
-    tournament = go(rounds=1)
-    for _ in range(3):
-        job = tournament.next_job()
-        tournament.record_result(job.ticket, drawn(job))
-    assert tournament.finished()
-    assert again(tournament, go(rounds=11)).next_job().id == "AvB_01"
-    assert again(tournament, go(rounds=0)).finished()
 
 
 @pytest.mark.parametrize(

@@ -76,12 +76,6 @@ def test_candidate_plays_with_the_same_values_in_all_its_games() -> None:
     assert len({value(j) for j in jobs}) == 4
 
 
-def test_candidates_of_a_round_have_the_same_colour() -> None:
-    tune = tuner(candidate_colour="alternating", batch_size=4)
-    seats = [tune.next_job().ticket["s"] for _ in range(16)]
-    assert seats == [s for s in (0, 1, 0, 1) for _ in range(4)]
-
-
 def test_distribution_moves_towards_the_elite() -> None:
     tune = tuner()
     jobs = [tune.next_job() for _ in range(8)]
@@ -156,15 +150,6 @@ def test_tune_continues_when_generations_are_added_after_the_end() -> None:
     assert not more.finished()
     assert more.next_job().id == "g1#0r0"
     assert more.summary()["parameters"] == tune.summary()["parameters"]
-
-
-def test_tune_with_fewer_generations_is_finished() -> None:
-    tune = tuner(number_of_generations=5)
-    play(tune, 8 + 3)
-    fewer = again(tune, tuner(number_of_generations=1))
-    assert fewer.finished()
-    assert fewer.next_job() is None
-    assert (fewer.progress().completed, fewer.progress().total) == (11, 11)
 
 
 def test_raised_batch_size_gives_the_present_generation_more_games() -> None:

@@ -6,7 +6,6 @@ import math
 import random
 from typing import Any
 
-import msgspec
 import pytest
 
 from ringmaster.errors import StateRefused, StoreError
@@ -89,12 +88,6 @@ def test_gamma_parameters_are_drawn_by_their_logarithm() -> None:
     assert 60 < sum(x < 1 for x in drawn_values) < 140
 
 
-def test_frozen_parameter_keeps_its_start() -> None:
-    tune = tuner(parameter(), parameter("y", start=7, frozen=True))
-    assert values(tune.next_job())["y"] == 7
-    assert [row["frozen"] for row in tune.summary()["parameters"]] == [False, True]
-
-
 def test_candidate_has_the_values_as_options() -> None:
     tune = tuner(parameter(option="Mobility Weight"))
     job = tune.next_job()
@@ -136,17 +129,6 @@ def test_colours_alternate_against_each_opponent() -> None:
     jobs = [tune.next_job() for _ in range(8)]
     for code in ("o", "third"):
         assert [j.ticket["s"] for j in jobs if j.ticket["r"] == code] == [0, 1, 0, 1]
-
-
-def test_tune_of_some_games_ends_with_the_last_result() -> None:
-    tune = tuner(number_of_games=3)
-    jobs = [tune.next_job() for _ in range(3)]
-    assert tune.next_job() is None
-    for job in jobs:
-        assert not tune.finished()
-        tune.record_result(job.ticket, drawn(job))
-    assert tune.finished()
-    assert tuner(number_of_games=None).progress().total is None
 
 
 def test_void_games_are_replayed_until_too_many_end_the_run() -> None:
@@ -212,12 +194,6 @@ def test_verify_without_settings_plays_the_opponent() -> None:
 # state
 
 
-def test_state_of_a_long_tune_is_compact() -> None:
-    tune = tuner(parameter(), parameter("y"))
-    play(tune, 1000)
-    assert len(msgspec.json.encode(tune.state())) < 1000 * 11
-
-
 def test_state_of_other_parameters_is_refused() -> None:
     tune = tuner()
     play(tune, 3)
@@ -276,11 +252,6 @@ def test_opponent_with_the_code_of_the_candidates_is_refused() -> None:
             player=None,
             make_candidate=lambda x: uci(),
         )
-
-
-def test_stop_on_error_of_gomill_is_accepted_with_a_note() -> None:
-    (line,) = tuner(stop_on_error=True).notices()
-    assert line.startswith("stop_on_error has no effect")
 
 
 def test_unknown_results_and_draws_count_half() -> None:

@@ -106,22 +106,6 @@ def test_closing_match_waits_for_the_last_iteration() -> None:
     assert tune.next_job().ticket == {"v": 1, "g": 0}
 
 
-def test_values_are_kept_with_the_result_that_ends_the_tune() -> None:
-    tune = spsa(number_of_games=2, verify=call("Verify", games=2))
-    jobs = [tune.next_job(), tune.next_job()]
-    saved = [tune.record_result(job.ticket, won(job, "e+")).save for job in jobs]
-    assert saved == [False, True]
-
-
-def test_closing_match_may_have_a_book_of_its_own(tmp_path: Path) -> None:
-    verify = call("Verify", games=4, openings=call("Openings", book(tmp_path / "own.epd", 9)))
-    openings = call("Openings", book(tmp_path / "book.epd", 4))
-    tune = tuned(verify=verify, openings=openings)
-    tune.prepare()
-    sources = [job.opening.source for job in play(tune, 9, tuned_wins)]
-    assert sources == ["own.epd:1", "own.epd:1", "own.epd:2", "own.epd:2"]
-
-
 def test_both_sides_have_the_limits_of_the_closing_match_and_no_others() -> None:
     tune = tuned(verify=call("Verify", games=2, time_control="10+0.1", depth=7))
     job = tune.next_job()
@@ -158,22 +142,6 @@ def test_test_ends_the_match_after_the_second_game_of_its_pair() -> None:
     assert tune.progress().completed == tune.progress().total == 4 + played
 
 
-def test_games_in_flight_at_a_decision_count_and_take_nothing_back() -> None:
-    verify = call("Verify", games=1000, sprt=call("SPRT", 0, 100))
-    tune = tuned(verify=verify)
-    running = [tune.next_job() for _ in range(8)]
-    while (job := tune.next_job()) is not None:
-        running.append(job)
-        first = running.pop(0)
-        tune.record_result(first.ticket, won(first, TUNED))
-    assert not tune.finished()
-    for job in running:
-        tune.record_result(job.ticket, won(job, START))
-    assert tune.finished()
-    assert match_of(tune)["sprt"]["accepted"] == "H1"
-    assert match_of(tune)["wins"][1] == len(running)
-
-
 def test_draws_alone_end_with_the_last_game_and_no_decision() -> None:
     tune = tuned(verify=call("Verify", games=6, sprt=call("SPRT", -3, 3)))
     assert len(play(tune, 99, drawn)) == 6
@@ -193,18 +161,6 @@ def test_void_games_of_a_match_are_replayed_until_too_many_end_the_run() -> None
     assert match_of(tune)["void"] == 12
 
 
-def test_history_has_the_result_of_a_match() -> None:
-    tune = tuned(verify=call("Verify", games=2))
-    notes: list[str] = []
-    for _ in range(2):
-        job = tune.next_job()
-        verdict = tune.record_result(job.ticket, tuned_wins(job))
-        notes += verdict.notes
-    (note,) = notes
-    assert note.startswith("verify1: complete, ")
-    assert verdict.save
-
-
 def test_unchanged_start_values_are_not_verified() -> None:
     tune = spsa(number_of_games=2, verify=call("Verify", games=4), parameters=[parameter()])
     assert len(play(tune, 9, drawn)) == 2
@@ -213,17 +169,6 @@ def test_unchanged_start_values_are_not_verified() -> None:
     assert tune.progress().completed == tune.progress().total == 2
     assert any("nothing to verify" in line for line in tune.warnings())
     assert "matchups" not in tune.summary()
-
-
-def test_start_values_can_be_verified_against_a_player() -> None:
-    players = {"e": uci(), "base": uci("other")}
-    tune = spsa(
-        number_of_games=2,
-        players=players,
-        verify=call("Verify", games=2, against="base"),
-        parameters=[parameter()],
-    )
-    assert len(play(tune, 9, drawn)) == 4
 
 
 def test_start_of_a_run_warns_of_a_book_that_the_tune_uses_up(tmp_path: Path) -> None:
@@ -261,19 +206,6 @@ def test_wrong_setting_is_refused_where_it_stands(verify: dict[str, Any], messag
     with pytest.raises(Refused) as refused:
         spsa(players=players, verify=call("Verify", **verify))
     assert message in str(refused.value)
-
-
-def test_limit_without_meaning_over_gtp_is_refused() -> None:
-    with pytest.raises(Refused, match=r"verify\.nodes: nodes has no meaning over GTP"):
-        spsa(
-            game="go",
-            board_size=9,
-            komi=7.5,
-            players={"e": call("Player", "x")},
-            parameters=[parameter("p")],
-            make_candidate=lambda p: call("Player", ["x", str(p)]),
-            verify=call("Verify", games=4, nodes=10),
-        )
 
 
 def test_only_a_tune_of_one_player_has_a_closing_match() -> None:
@@ -449,14 +381,6 @@ def test_folder_may_be_moved_in_the_middle_of_a_match(tmp_path: Path) -> None:
     assert len(moved.closing.matches) == 1
 
 
-def test_other_start_values_make_another_match() -> None:
-    tune = tuned(parameters=[parameter(r_end=0.5)], verify=call("Verify", games=6))
-    play(tune, 2, tuned_wins)
-    other = [parameter(start=45, r_end=0.5)]
-    later = again(tune, spsa(parameters=other, number_of_games=4, verify=call("Verify", games=6)))
-    assert later.next_job().id == "verify2_0000"
-
-
 # interrupted = uninterrupted
 
 
@@ -522,39 +446,7 @@ class Runs:
         self._since = []
 
 
-#: (whether only the closing match, games) for each run; None: to the end.
-PLAN = [(False, 7), (True, 5), (True, None), (False, 6), (True, 3), (False, None), (True, None)]
 SETTINGS = {"verify": call("Verify", games=20, sprt=call("SPRT", 0, 150))}
-
-
-def comparable(tune: Any) -> Any:
-    """Return a state without issued games of ended matches."""
-    state = tune.state()
-    for match in state["matches"][:-1]:
-        del match["tally"]["next"]
-    return state
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["classic", "adaptive"])
-@settings(deadline=None)
-@given(data=st.data())
-def test_interrupted_matches_end_as_uninterrupted_ones(data: st.DataObject, method: str) -> None:
-    runs, expected = (Runs(**SETTINGS, method=method) for _ in range(2))
-    for verify, games in PLAN:
-        expected.run(verify, games)
-    for verify, games in PLAN:
-        left = games
-        for _ in range(data.draw(st.integers(0, 4))):
-            cut = data.draw(st.integers(0, 4))
-            if left is not None:
-                cut = min(cut, left)
-                left -= cut
-            runs.run(verify, cut, kill=data.draw(st.booleans()))
-        runs.run(verify, left)
-    assert runs.tune.finished()
-    assert runs.ids == expected.ids
-    assert comparable(runs.tune) == comparable(expected.tune)
 
 
 @pytest.mark.slow

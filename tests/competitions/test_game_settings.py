@@ -41,11 +41,6 @@ def test_rules_are_gomills_unless_set() -> None:
     assert settings.internal_scorer_handicap_compensation == "full"
 
 
-def test_rules_are_set() -> None:
-    settings = job(ko_rule="situational", suicide=False, cleanup=True).settings
-    assert (settings.ko_rule, settings.suicide, settings.cleanup) == ("situational", False, True)
-
-
 @pytest.mark.parametrize(
     ("compensated", "scoring", "compensation"),
     [
@@ -93,13 +88,6 @@ def test_rules_of_go_have_no_meaning_in_chess(settings: dict[str, Any]) -> None:
         make("playoff", matchups=matchups, **chess, **settings)
 
 
-def test_go_players_have_clocks_and_move_times() -> None:
-    players = job(call("Player", "a", time_control="600+5x30", move_time=10)).players
-    assert str(players[0].time_control) == "600+5x30"
-    assert players[0].move_time == 10
-    assert players[1].time_control is None
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -116,13 +104,6 @@ def test_player_settings_without_meaning_over_gtp_are_refused(
     arguments: dict[str, Any], message: str
 ) -> None:
     assert message in refusal(call("Player", "a", **arguments))
-
-
-@pytest.mark.parametrize("text", ["600+5x30", "600+30byo", "600+25/300"])
-def test_byo_yomi_is_refused_over_uci(text: str) -> None:
-    players = {"a": call("Player", "a", time_control=text), "b": uci()}
-    with pytest.raises(Refused, match=r"players.a.time_control: UCI has no byo-yomi"):
-        make("playoff", game="chess", players=players, matchups=[call("Matchup", "a", "b")])
 
 
 def shogi_job(game: str = "shogi", **settings: Any) -> Any:
@@ -142,11 +123,6 @@ def test_shogi_is_played_over_usi_by_the_27_point_rule_and_recorded_as_csa() -> 
     assert first_job.players[0].protocol == "usi"
     assert first_job.settings.entering_king == "27"
     assert first_job.settings.record_format is None
-
-
-def test_default_format_of_a_game_may_be_set() -> None:
-    assert shogi_job("chess", record_format="pgn").settings.record_format == "pgn"
-    assert shogi_job("chess", entering_king="27").settings.entering_king == "27"
 
 
 @pytest.mark.parametrize(
@@ -186,12 +162,6 @@ def settings_of(
     )
     game_settings: GameSettings = playoff.next_job().settings
     return game_settings
-
-
-def test_nothing_is_adjudicated_by_default() -> None:
-    settings = settings_of()
-    assert settings.draw_adjudication is settings.resign_adjudication is settings.tablebases is None
-    assert (settings.move_limit_result, settings.record_info) == (None, ())
 
 
 def test_adjudication_is_set_with_the_fields_defaults() -> None:

@@ -15,6 +15,7 @@ from tests.competitions.settings_of import (
     Refused,
     again,
     call,
+    codes,
     drawn,
     make,
     uci,
@@ -48,11 +49,6 @@ def go(rounds: int | None = None) -> Any:
         board_size=9,
         komi=6,
     )
-
-
-def codes(job: GameJob) -> tuple[str, str]:
-    first, second = job.players
-    return first.code, second.code
 
 
 def play(competition: Any, **results: str) -> None:
@@ -94,12 +90,6 @@ def test_each_challenger_meets_each_opponent_with_colours_alternating() -> None:
     assert tournament.progress().total == 8
 
 
-def test_one_challenger_and_one_opponent_suffice() -> None:
-    tournament = chess(["a"], ["x"], rounds=1)
-    assert codes(tournament.next_job()) == ("a", "x")
-    assert tournament.next_job() is None
-
-
 def test_elo_over_the_field_is_that_of_all_pairs_together() -> None:
     tournament = chess(["a"], ["x", "y"], rounds=6)
     # pairs of 1½, 1, ½ and 2, 1½, 1 points
@@ -118,11 +108,6 @@ def test_elo_over_the_field_is_that_of_all_pairs_together() -> None:
     }
 
 
-def test_unknown_bounds_of_elo_are_null_in_data() -> None:
-    (challenger,) = chess(["a"], ["x"]).summary()["challengers"]
-    assert (challenger["low"], challenger["high"], challenger["games"]) == (None, None, 0)
-
-
 def test_results_of_several_tallies_are_added_up_from_the_players_side() -> None:
     first, second = Tally(("p", "q")), Tally(("r", "p"))
     win = GameResult("1", 0, "win", winner=0)
@@ -135,10 +120,6 @@ def test_results_of_several_tallies_are_added_up_from_the_players_side() -> None
     assert whole.pairs.counts == [0, 0, 1, 0, 0]
     assert whole.pairs.games == 3
     assert (first.completed, second.completed) == (2, 1)
-
-
-def test_each_player_is_checked_once() -> None:
-    assert [check.player.code for check in chess().check_jobs()] == ["a", "x", "y", "b"]
 
 
 def test_competitors_are_added_at_the_end_of_either_list_and_ids_stay() -> None:
@@ -281,13 +262,3 @@ def test_next_run_gives_a_broken_engine_another_chance() -> None:
     repaired = again(again_broken, chess(rounds=2))
     assert crashing(repaired, "nobody") == []
     assert repaired.summary()["stopped"] == []
-
-
-def test_withdrawn_opponent_leaves_nothing_to_wait_for() -> None:
-    tournament = chess(rounds=2)
-    crashing(tournament, "x")
-    later = again(tournament, chess(rounds=2, withdrawn=["x"]))
-    assert later.next_job() is None
-    assert later.finished()
-    assert later.blocked() == []
-    assert later.progress().total == 4

@@ -244,13 +244,3 @@ def test_limit_that_a_player_switches_off_is_a_change_between_runs(tmp_path: Pat
     (change,) = find_changes(now.competition.table, before.settings, now.settings, where)
     assert change.allowed
     assert str(change) == "players['b'].switched_off is new: ['nodes']"
-
-
-def test_change_of_a_general_limit_is_one_change_between_runs(tmp_path: Path) -> None:
-    from ringmaster.control.changes import find_changes
-
-    before = loaded(tmp_path, FILE + "nodes = 5\n")
-    now = loaded(tmp_path, FILE + "nodes = 7\n")
-    where = now.control_file.path_text
-    changes = find_changes(now.competition.table, before.settings, now.settings, where)
-    assert [(str(change), change.allowed) for change in changes] == [("nodes 5 → 7", True)]

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from ringmaster.competitions.result_lines import (
-    sum_void_kinds,
     void_by_player,
     void_excess,
     void_line,
@@ -20,7 +19,6 @@ from tests.competitions.settings_of import (
     AGAINST_OPPONENT,
     again,
     call,
-    candidate_result,
     make,
     uci,
     void,
@@ -34,12 +32,6 @@ def test_player_with_most_void_games_comes_first_and_kinds_are_words() -> None:
         "b: 3 crashes, 2 time, 1 hang; no player at fault: 1 failed setup; a: 1 crash"
     )
     assert void_line({"b": {"crash": 3}}, 3) == "void games (not counted): 3 (b: 3 crashes)"
-
-
-def test_counts_are_added_without_changing_the_summands() -> None:
-    one, other = {"a": {"crash": 1}}, {"a": {"crash": 2, "hang": 1}}
-    assert sum_void_kinds([one, other]) == {"a": {"crash": 3, "hang": 1}}
-    assert one == {"a": {"crash": 1}}
 
 
 def tournament(type_name: str, **settings: Any) -> Any:
@@ -267,34 +259,6 @@ def test_few_repeats_are_counted_and_are_no_reason_to_doubt_a_test(book: Any) ->
     (matchup,) = playoff.summary()["matchups"]
     assert matchup["repeats"] == 1
     assert matchup["sprt"]["warning"] is None
-
-
-def test_tunes_count_games_that_repeat() -> None:
-    mc = {
-        **AGAINST_OPPONENT,
-        "parameters": [call("Parameter", "x", split=2, scale=call("LINEAR", 1, 9))],
-        "exploration_coefficient": 0.4,
-        "initial_visits": 2,
-        "initial_wins": 1,
-        "number_of_games": 9,
-    }
-    ce = {
-        **AGAINST_OPPONENT,
-        "parameters": [call("Parameter", "x", initial_mean=1, initial_variance=1)],
-        "number_of_generations": 2,
-        "samples_per_generation": 4,
-        "batch_size": 10,
-        "elite_proportion": 0.5,
-        "step_size": 0.5,
-    }
-    for kind, settings in (("mc_tuner", mc), ("ce_tuner", ce)):
-        tune = make(kind, **settings)
-        for number in range(5):
-            job = tune.next_job()
-            result = msgspec.structs.replace(candidate_result(job, True), repeats=number > 2)
-            tune.record_result(job.ticket, result)
-        tune = again(tune, make(kind, **settings))
-        assert tune.summary()["repeats"] == 2
 
 
 def chance_to_end(rate: float, games: int) -> float:

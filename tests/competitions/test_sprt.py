@@ -81,12 +81,6 @@ def test_matchup_ends_when_its_test_is_decided() -> None:
     assert (playoff.progress().completed, playoff.progress().total) == (games, games)
 
 
-def test_weaker_side_ends_it_too() -> None:
-    playoff = chess(sprt())
-    play(playoff, "wlld")
-    assert trial(playoff).decision.accepted == "H0"
-
-
 def test_decision_is_a_line_of_the_history_and_is_saved_at_once() -> None:
     playoff = chess(sprt())
     verdicts = []
@@ -237,27 +231,6 @@ def test_wider_bounds_continue_a_decided_matchup() -> None:
     later.record_result(job.ticket, won(job, "a"))
     play(later, "wdwl")
     assert trial(later).decision.llr >= later.matchups["0"].sprt.bounds[1] > 6
-
-
-def test_narrower_bounds_may_decide_by_the_results_so_far() -> None:
-    playoff = chess(sprt(alpha=0.001), number_of_games=30)
-    play(playoff, "wdww")
-    assert trial(playoff).decision is None
-    later = again(playoff, chess(sprt(alpha=0.2, beta=0.2)))
-    assert later.finished()
-    assert told(later)["accepted"] == "H1"
-    assert later.next_job() is None
-
-
-def test_matchup_continues_without_a_removed_test() -> None:
-    playoff = chess(sprt())
-    play(playoff, "w")
-    later = again(playoff, chess(None))
-    assert later.next_job() is not None
-    assert told(later) is None
-    # the restored test is judged again
-    back = again(later, chess(sprt()))
-    assert told(back)["accepted"] == "H1"
 
 
 def test_players_that_change_places_are_tested_the_other_way_round() -> None:

@@ -105,18 +105,6 @@ def test_theta_moves_only_after_both_games() -> None:
     assert tune.tuner.theta.tolist() == [50, 50]
 
 
-def test_order_of_results_within_a_pair_does_not_matter() -> None:
-    one, other = spsa(), spsa()
-    jobs = [one.next_job(), one.next_job()]
-    assert jobs == [other.next_job(), other.next_job()]
-    results = {jobs[0].id: won(jobs[0], "e-"), jobs[1].id: drawn(jobs[1])}
-    for job in jobs:
-        one.record_result(job.ticket, results[job.id])
-    for job in reversed(jobs):
-        other.record_result(job.ticket, results[job.id])
-    assert one.state() == other.state()
-
-
 def outcome(job: GameJob) -> GameResult:
     """Return a result as a function of the job, like deterministic engines."""
     codes = [*(p.code for p in job.players), None]
@@ -170,17 +158,6 @@ def tune_of(kind: str, **settings: Any) -> Any:
             **settings,
         }
     )
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_game_ids_are_unique_and_sort_in_order_of_issue(kind: str) -> None:
-    tune = tune_of(kind)
-    jobs = []
-    while (job := tune.next_job()) is not None:
-        jobs.append(job)
-    ids = [job.id for job in jobs]
-    assert len(set(ids)) == len(ids) == tune.values["number_of_games"]
-    assert sorted(ids) == ids
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -304,11 +281,3 @@ def test_void_games_before_a_restart_count_for_the_rule() -> None:
     assert not any(reaction.halt for reaction in void_often(tune, two, 11))
     later = again(tune, spsa())
     assert "12 more void" in later.record_result(two.ticket, void(two)).halt
-
-
-def test_option_values_of_numpy_become_plain_numbers() -> None:
-    import numpy as np
-
-    tune = spsa(players={"e": uci(options={"Hash": np.float64(4), "Ponder": False})})
-    value = options(tune.next_job())[0]["Hash"]
-    assert type(value) is float

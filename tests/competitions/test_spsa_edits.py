@@ -351,16 +351,6 @@ def test_closing_match_of_a_shortened_tune_waits_for_open_iterations() -> None:
     assert [match.iteration for match in runs.tune.closing.matches] == [runs.tune.tuner.iterations]
 
 
-def test_results_before_a_kill_count_under_the_settings_of_their_time() -> None:
-    stored, killed = Runs(), Runs(saved=lambda: False)
-    for runs in (stored, killed):
-        runs.begin(spsa())
-        runs.play(60)
-        runs.begin(spsa(parameter("A", r_end=0.5, max=70), parameter("C")))
-    assert killed.state() == stored.state()
-    assert killed.lines == stored.lines
-
-
 # a property: whatever is edited and killed, results are taken by the settings under which
 # they were recorded, and the state is that of runs that stored every one of them
 

@@ -7,7 +7,6 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -32,7 +31,7 @@ from tests.competitions.test_interruptions import (
     chess,
     random_result,
 )
-from tests.competitions.texel.simulated import Runs, folder_fixture, texel
+from tests.competitions.texel.simulated import folder_fixture
 from tests.requirements import package
 
 assert folder_fixture  # a fixture
@@ -126,22 +125,6 @@ def test_verdict_is_one_true_sentence_at_every_stage(
 
 def test_every_type_has_verdicts_here() -> None:
     assert set(type_names()) <= {*ALL, "texel"}
-
-
-@pytest.mark.slow
-def test_verdict_of_a_texel_tune_is_a_sentence_at_every_stage(folder: Path) -> None:
-    runs = Runs(lambda: texel(folder, verify=call("Verify", 4)))
-    seen = [runs.event.verdict()]
-    while runs.running:
-        runs.step()
-        seen.append(runs.event.verdict())
-    for verdict in seen:
-        check(verdict)
-    assert seen[0] == "Tuning: 0 passes, probing the engine; gain not measured yet"
-    assert re.match(r"Tuning: \d+ pass(es)?, pass \d+: \d/\d; gain not measured yet", seen[5])
-    before = r"Tuned: the validation error fell by \S+ \(95 %: \S+ to \S+\); "
-    assert any(re.match(before + "no game of the closing match yet", verdict) for verdict in seen)
-    assert seen[-1].startswith("Tuned")
 
 
 # one matchup

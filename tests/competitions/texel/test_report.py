@@ -123,14 +123,6 @@ def test_calibration_shows_results_by_score_with_intervals_of_games(folder: Path
         assert points == pytest.approx(100 / (1 + np.exp(-score / scale)))
 
 
-def test_games_are_counted_apart_from_shards(folder: Path) -> None:
-    runs = Runs(lambda: texel(folder, verify=call("Verify", games=2)))
-    runs.run()
-    counts = runs.store.counts()
-    assert counts[0] > 10
-    assert runs.event.count_games(*counts) == (2, 0)
-
-
 def test_too_small_book_for_the_closing_match_is_a_warning(folder: Path) -> None:
     (folder / "book.epd").write_text("4k3/8/8/8/8/8/4P3/4K3 w - -\n")
     openings = call("Openings", str(folder / "book.epd"))
@@ -157,13 +149,6 @@ def test_reference_engine_is_scored_once_and_compared_with_start_and_best(folder
     assert actual["start"]["train"] == pytest.approx(summary["errors"]["start"]["training"])
     assert actual["best"]["train"] == pytest.approx(summary["errors"]["best"]["training"])
     assert sum(job.player.code == "ref" for job in jobs) == 3
-
-
-def test_reference_equal_to_the_start_values_has_their_error(folder: Path) -> None:
-    runs = Runs(lambda: with_reference(folder, options=dict.fromkeys(CODES, 100)))
-    runs.run()
-    actual = runs.event.summary()["reference"]
-    assert actual["reference"] == pytest.approx(actual["start"])
 
 
 def test_positions_without_a_reference_score_are_left_out_of_the_comparison(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from ringmaster.competitions.spsa.course import BARS, MOST_POINTS, Course, bars, trend
+from ringmaster.competitions.spsa.report import BARS, MOST_POINTS, Course, bars, trend
 from ringmaster.reporting.tables import render_report
 from ringmaster.reporting.text import ENCODING_ERRORS
 from tests.competitions.test_spsa import parameter, play_out, spsa

@@ -15,7 +15,6 @@ import msgspec
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
 from ringmaster.competitions.competition import Played, Reaction
 from ringmaster.competitions.game_settings import make_game_settings
-from ringmaster.competitions.optuna_tuner.estimates import Estimates
 from ringmaster.competitions.optuna_tuner.report import TrialReport
 from ringmaster.competitions.optuna_tuner.settings import (
     OPTUNA_SETTINGS,
@@ -24,11 +23,11 @@ from ringmaster.competitions.optuna_tuner.settings import (
     check_sampler,
     doubts,
 )
-from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
+from ringmaster.competitions.optuna_tuner.state import Estimates, OptunaState, Trial
 from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.spsa.games import opponent_cycle
 from ringmaster.competitions.tuning.closing_match import Standing
-from ringmaster.competitions.tuning.game_tune import GameTune
+from ringmaster.competitions.tuning.game_tune import COLUMN, GameTune
 from ringmaster.competitions.tuning.opponents import make_opponents, opponent_weights
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_unchanged
 from ringmaster.competitions.tuning.searched_parameter import (
@@ -53,9 +52,6 @@ from ringmaster.tuners.search.optuna_study import (
     Told,
 )
 from ringmaster.tuners.search.space import Values
-
-#: Column of wins, draws and losses by points.
-_COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
 
 
 class OptunaTuner(GameTune):
@@ -338,9 +334,9 @@ class OptunaTuner(GameTune):
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         state, number = self._state, ticket["t"]
         points = result.points(ticket["g"] % 2)
-        state.results[_COLUMN[points]] += 1
+        state.results[COLUMN[points]] += 1
         if "r" in ticket:
-            state.against.setdefault(ticket["r"], [0, 0, 0])[_COLUMN[points]] += 1
+            state.against.setdefault(ticket["r"], [0, 0, 0])[COLUMN[points]] += 1
         trial = state.trials[number]
         trial.pairs.record_result(ticket["g"] // 2, points)
         notes = [*self._judge(number, trial), *self._end(number, trial)]

@@ -23,7 +23,6 @@ from ringmaster.competitions.result_lines import (
     result_line,
 )
 from ringmaster.competitions.spsa.charts import TuneCharts
-from ringmaster.competitions.spsa.course import Course
 from ringmaster.competitions.spsa.edits import Tune, apply_edit, make_tune, trajectory
 from ringmaster.competitions.spsa.games import (
     IterationGames,
@@ -32,7 +31,7 @@ from ringmaster.competitions.spsa.games import (
     ValueGrid,
     opponent_cycle,
 )
-from ringmaster.competitions.spsa.report import TuneReport
+from ringmaster.competitions.spsa.report import Course, TuneReport
 from ringmaster.competitions.spsa.settings import (
     SPSA_SETTINGS,
     check_method,
@@ -51,7 +50,7 @@ from ringmaster.competitions.spsa.state import (
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import Standing
-from ringmaster.competitions.tuning.game_tune import GameTune
+from ringmaster.competitions.tuning.game_tune import COLUMN, GameTune
 from ringmaster.competitions.tuning.opponents import opponent_weights
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.errors import SettingError, SettingErrors, counted
@@ -64,8 +63,6 @@ from ringmaster.model.settings import Setting
 
 #: Games of a tune that are drawn; of more, a sample.
 MOST_DRAWN = 100_000
-#: Column of wins, draws and losses by points.
-_COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
 
 
 class SpsaCompetition(GameTune):
@@ -312,7 +309,7 @@ class SpsaCompetition(GameTune):
         sides = self._tickets.sides(ticket)
         own = "-" if "+" not in sides else "+"
         results = state.results if own == "+" else state.results_minus
-        column = _COLUMN[result.points(sides.index(own))]
+        column = COLUMN[result.points(sides.index(own))]
         results[column] += 1
         if "r" in ticket:
             state.against.setdefault(ticket["r"], [0, 0, 0])[column] += 1

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -26,6 +25,7 @@ from ringmaster.competitions.spsa.state import (
     SpsaState,
     TuneHistory,
 )
+from ringmaster.competitions.tuning.parameter_settings import changed_arguments
 from ringmaster.errors import counted
 from ringmaster.model.jobs import Ticket, is_of_closing_match
 from ringmaster.model.results import GameResult
@@ -207,16 +207,8 @@ def _values(tune: Tune) -> dict[str, float]:
     }
 
 
-#: Fields of ParameterSettings by their names in control files.
-_ARGUMENTS: Mapping[str, str] = {
-    "min": "minimum",
-    "max": "maximum",
-    "c_end": "c_end",
-    "r_end": "r_end",
-    "step": "step",
-    "integer": "integer",
-    "start": "start",
-}
+#: Fields of ParameterSettings whose changes are reported, in this order.
+_ARGUMENTS = ("minimum", "maximum", "c_end", "r_end", "step", "integer", "start")
 
 
 def _changes(
@@ -224,11 +216,7 @@ def _changes(
 ) -> str:
     """Return the changes of a parameter, "" if there are none."""
     has_results = tuner.iterations > 0
-    changes = [
-        f"{name} {_shown(getattr(old, field))} → {_shown(getattr(new, field))}"
-        for name, field in _ARGUMENTS.items()
-        if getattr(old, field) != getattr(new, field)
-    ]
+    changes = changed_arguments(old, new, _ARGUMENTS)
     if new.frozen and not old.frozen:
         reason = f", its estimate (θ was {was:.6g})" if has_results else ""
         changes.append(f"frozen at {value:.6g}{reason}")
@@ -246,12 +234,6 @@ def _changes(
         if old.start != new.start:
             changes.append("only reports compare with the start")
     return "; ".join(changes)
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return _NOT_SET
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _gain_effects(was: Tune, now: Tune, iteration: int) -> Iterator[str]:

@@ -22,12 +22,13 @@ from ringmaster.competitions.tuning.candidates import candidate_seat
 from ringmaster.competitions.tuning.clop_settings import CLOP_SETTINGS, DEFAULT_VERIFY
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.closing_match_settings import VerifySettings
-from ringmaster.competitions.tuning.game_tune import GameTune, GameTuneState
+from ringmaster.competitions.tuning.game_tune import COLUMN, GameTune, GameTuneState
 from ringmaster.competitions.tuning.opponents import make_opponents, opponent_weights
 from ringmaster.competitions.tuning.parameter_settings import (
     ValuesByCode,
     check_codes,
     check_unchanged,
+    value_text,
 )
 from ringmaster.competitions.verdicts import games_of
 from ringmaster.errors import SettingError, SettingErrors, StoreError, counted
@@ -41,8 +42,6 @@ from ringmaster.tuners.clop import Axis, Clop, Finding
 
 #: Code of a player that make_candidate returns.
 CANDIDATE = "candidate"
-#: Column of wins, draws and losses by points.
-_COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
 #: Equal results against an opponent that show that it is too weak or too strong.
 _ONE_SIDED = 20
 
@@ -302,7 +301,7 @@ class ClopTuner(GameTune):
 
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         points = result.points(ticket["s"])
-        self._state.results.setdefault(ticket["r"], [0, 0, 0])[_COLUMN[points]] += 1
+        self._state.results.setdefault(ticket["r"], [0, 0, 0])[COLUMN[points]] += 1
         self.tuner.tell(ticket["p"], points)
         # a closing match that begins now is of these values
         return Reaction(line, save=self.is_tuned)
@@ -414,8 +413,7 @@ class ClopTuner(GameTune):
         )
 
     def _shown(self, index: int, value: float) -> str:
-        delivered = self._delivered_value(index, value)
-        return f"{delivered:.6g}" if isinstance(delivered, float) else str(delivered)
+        return value_text(self._delivered_value(index, value))
 
     def _remarks(self) -> list[Text]:
         """Return remarks on opponents that tell nothing."""

@@ -25,6 +25,9 @@ from ringmaster.model.players import Player
 from ringmaster.model.report import Progress, Text
 from ringmaster.model.results import GameResult
 
+#: Column of wins, draws and losses by points.
+COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
+
 
 class GameTuneState(GameCounts, kw_only=True):
     """The part of the state that all these types have.

@@ -157,6 +157,25 @@ ROW: tuple[Setting, ...] = (
 )
 
 
+def value_text(value: Any) -> str:
+    """Return a value for people: numbers with six digits."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def changed_arguments(old: Any, new: Any, fields: Sequence[str]) -> list[str]:
+    """Return the changes of a parameter's settings: "max 100 → 50", "step not set → 2"."""
+    names = {"minimum": "min", "maximum": "max"}
+    changes = []
+    for field in fields:
+        before, after = (
+            "not set" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+            for value in (getattr(old, field), getattr(new, field))
+        )
+        if getattr(old, field) != getattr(new, field):
+            changes.append(f"{names.get(field, field)} {before} → {after}")
+    return changes
+
+
 def duplicates(codes: Sequence[str]) -> list[SettingError]:
     """Return an error for each repeated code of a parameter."""
     return [

@@ -200,7 +200,8 @@ def random_result(rng: random.Random, job: GameJob) -> GameResult:
         for n in SETTINGS
     ],
 )
-@hypothesis.settings(deadline=None)
+# an example takes 150 steps, with interruptions at any of them
+@hypothesis.settings(deadline=None, max_examples=20)
 @given(st.integers(1, 6), st.booleans(), st.randoms(use_true_random=False))
 def test_interrupted_competition_ends_as_an_uninterrupted_one(
     name: str, parallel: int, saves: bool, rng: random.Random

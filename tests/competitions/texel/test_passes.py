@@ -73,6 +73,7 @@ def test_order_of_results_makes_no_difference(folder: Path, optimiser: Any) -> N
 @pytest.mark.slow
 @settings(
     deadline=None,
+    max_examples=10,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

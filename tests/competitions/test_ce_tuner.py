@@ -63,12 +63,6 @@ def test_candidates_play_in_turn_each_its_batch() -> None:
     assert not tune.finished()
 
 
-def test_next_generation_is_given_out_with_the_last_result() -> None:
-    tune = tuner()
-    play(tune, 8)
-    assert tune.next_job().id == "g1#0r0"
-
-
 def test_candidate_plays_with_the_same_values_in_all_its_games() -> None:
     tune = tuner()
     jobs = [tune.next_job() for _ in range(8)]

@@ -70,12 +70,6 @@ def test_parameters_are_set_beside_the_players_own_options() -> None:
     assert first["Space"] - 50 == pytest.approx(50 - second["Space"])
 
 
-def test_parameter_may_have_an_option_of_another_name() -> None:
-    job = spsa(parameters=[parameter("mob", option="Mobility (Endgame)")]).next_job()
-    assert "Mobility (Endgame)" in options(job)[0]
-    assert set(job.parameters[0]) == {"mob"}
-
-
 def test_make_candidate_of_the_control_file_makes_the_players() -> None:
     def make_candidate(mob: int) -> Any:
         return call("Player", ["engine", f"--mob={mob}"], depth=1)

@@ -29,11 +29,6 @@ def test_bars_rise_with_the_values() -> None:
     assert bars([1.0], 10.0) == ""
 
 
-def test_small_changes_of_a_wide_range_are_small_bars() -> None:
-    line = bars([50.0, 50.1, 50.2, 50.1], 1000.0)
-    assert set(line) <= set("▄▅")
-
-
 def test_trend_compares_the_last_two_quarters() -> None:
     up = [float(k) for k in range(16)]
     assert trend(up, 10.0) == "↑"

@@ -161,12 +161,6 @@ def test_classic_sequences_are_those_of_the_settings() -> None:
     assert spsa(A=7).schedule.gains.A == 7
 
 
-def test_pairs_are_counted_as_fishtest_counts_them() -> None:
-    tune = spsa(games_per_iteration=4, number_of_games=40, k_counts="pairs")
-    assert tune.schedule.gains.N == 20
-    assert [tune.schedule.counting.k(k) for k in (1, 2, 3)] == [1, 3, 5]
-
-
 def test_constant_method_derives_its_settings_and_reports_them() -> None:
     tune = spsa(method="constant", parameters=[bare(), bare("y")], number_of_games=None)
     selected = autoselect(tune.tuner.space)

@@ -772,42 +772,6 @@ def test_other_competition_type_is_a_refused_change_of_its_own(
         assert text.count("error:") == 1
 
 
-CONSTANT = """
-STRENGTH = 5
-def engine(strength):  # of an engine
-    return Player([{python!r}, "-I", "-S", {engine!r}, "--outcome", "by-option"], nodes=1,
-                  options={{"Strength": strength * STRENGTH, "Width": 7}})
-def make_candidate(Strength, Width):
-    return engine(Strength)
-"""
-
-
-@pytest.mark.process
-def test_changed_constant_of_make_candidate_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    source = CONSTANT.replace("* STRENGTH", "// STRENGTH").format(
-        python=sys.executable, engine=str(ENGINE)
-    )
-    control = write_control_file(tmp_path, SPSA, 20)
-    text = control.read_text() + source
-    control.write_text(text)
-    assert run([str(control), "-q", "-g", "4"]) == 0
-    control.write_text(text.replace("# of an engine", "# of another").replace("(  )", "()"))
-    assert "no changes" in run_action(capsys, control, "diff")[1]
-    control.write_text(text.replace("STRENGTH = 5", "STRENGTH = 4").replace("7}", "8}"))
-    status, output = run_action(capsys, control, "diff")
-    assert status == 0
-    assert "make_candidate: STRENGTH 5 → 4, applies after 4 games\n" in output
-    assert (
-        "make_candidate: the code of engine has been changed, applies after 4 games\n    -"
-        in output
-    )
-    done = ringmaster(control, "-g", "2")
-    assert "changed since the last run: make_candidate: STRENGTH 5 → 4" in done.stdout
-    assert "no changes" in run_action(capsys, control, "diff")[1]
-
-
 MOVED = """
 import os
 from os import environ
@@ -840,7 +804,6 @@ def test_moved_folder_is_no_change_and_the_environment_is_not_stored(
     assert output.startswith("no changes since the last run"), output
     control.write_text(whole.replace("Player('./one'", "Player('./two'"))
     output = run_action(capsys, control, "diff")[1]
-    assert "make_candidate: HELD[0]['o'].command './one' → './two', applies" in output
     assert "players['o'].command[0] './one' → './two', applies" in output
 
 
@@ -860,18 +823,4 @@ def test_everything_may_be_changed_until_something_was_played(
     assert status == 0
     assert (
         "nothing has been played, everything may be changed):\nseed 0 → 3, applies at once" in text
-    )
-
-
-def test_error_of_python_2_names_line_and_remedy(
-    folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    control = folder / "event.ctl"
-    control.write_text(GOOD + "print 'ready'\n")
-    assert run([str(control), "check"]) == 1
-    assert capfd.readouterr().err == (
-        f"{control}:9:1: error: SyntaxError: Missing parentheses in call to 'print'. Did you mean "
-        "print(...)?; expected print('ready') (the print statement is Python 2)\n"
-        "    9 | print 'ready'\n"
-        "      | ^^^^^\n"
     )

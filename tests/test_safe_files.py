@@ -12,8 +12,9 @@ import pytest
 from ringmaster.cli import run
 from ringmaster.commands.options import verbs
 from ringmaster.commands.serve import beside_a_run
+from ringmaster.competitions import type_names
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.scaffold.template import GAMES, known
+from ringmaster.model.players import PROTOCOL_OF_GAME
 from tests.program import PLAYOFF, ringmaster, shown, write_control_file
 from tests.requirements import package
 from tests.test_controlfiles import FILES, FOLDER
@@ -71,8 +72,8 @@ def test_example_of_gomills_documentation_is_the_same_in_safe_mode(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("type_name", known())
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("type_name", type_names())
+@pytest.mark.parametrize("game", PROTOCOL_OF_GAME)
 def test_new_control_file_is_the_same_in_safe_mode(
     game: str, type_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,22 +49,6 @@ def test_competitor_is_added_to_a_tournament_that_was_played(tmp_path: Path) -> 
         assert line in control.with_suffix(".report").read_text()
 
 
-@pytest.mark.process
-def test_competitor_that_played_can_be_removed_and_come_back(tmp_path: Path) -> None:
-    control = write(tmp_path, "allplayall", 'competitors = ["a", "b", "c"]\nrounds = 2')
-    assert ringmaster(control, "-g", "3").returncode == 0
-    write(tmp_path, "allplayall", 'competitors = ["a", "c"]\nrounds = 2')
-    done = ringmaster(control)
-    assert (done.returncode, done.stderr) == (0, "")
-    after = shown(control)
-    assert after["withdrawn"] == ["b"]
-    assert after["games"]["completed"] == after["games"]["total"] == 4
-    assert "a v b (1/2 games)" in control.with_suffix(".report").read_text()
-    write(tmp_path, "allplayall", 'competitors = ["a", "c", "b"]\nrounds = 2')
-    assert ringmaster(control).returncode == 0
-    assert shown(control)["games"]["completed"] == 6
-
-
 CRASHING = """
 players["x"] = Player([sys.executable, "-I", "-S", {engine!r}, "--outcome", "by-option",
                        "--crash-on", "go"], options={{"Strength": 500}}, nodes=1)
@@ -77,16 +61,16 @@ def with_crashing(folder: Path, type_name: str, tail: str) -> Path:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("workers", ["1", "4"])
 @pytest.mark.parametrize(
-    ("type_name", "tail", "games"),
+    ("type_name", "tail", "games", "workers"),
     [
-        ("gauntlet", 'challengers = ["a"]\nopponents = ["x", "b", "c"]\nrounds = 4', 8),
-        ("allplayall", 'competitors = ["a", "x", "b"]\nrounds = 4', 4),
+        ("gauntlet", 'challengers = ["a"]\nopponents = ["x", "b", "c"]\nrounds = 4', 8, "4"),
+        ("allplayall", 'competitors = ["a", "x", "b"]\nrounds = 4', 4, "1"),
         (
             "playoff",
             'number_of_games = 4\nmatchups = [Matchup("x", "a"), Matchup("a", "b")]',
             4,
+            "4",
         ),
     ],
 )
@@ -149,36 +133,6 @@ def test_swiss_continues_when_the_crashing_player_is_withdrawn(
 
 
 @pytest.mark.process
-def test_players_of_a_matchup_cannot_be_changed(tmp_path: Path) -> None:
-    control = write(tmp_path, "playoff", 'matchups = [Matchup("a", "b", number_of_games=2)]')
-    assert ringmaster(control).returncode == 0
-    write(tmp_path, "playoff", 'matchups = [Matchup("a", "c", number_of_games=4)]')
-    done = ringmaster(control)
-    assert done.returncode == 1
-    assert "matchup 0 was" in done.stderr
-    assert shown(
-        write(tmp_path, "playoff", 'matchups = [Matchup("b", "a", number_of_games=None)]')
-    )["games"] == {
-        "completed": 2,
-        "void": 0,
-        "in_progress": 0,
-        "total": None,
-    }
-
-
-@pytest.mark.process
-def test_player_meets_itself(tmp_path: Path) -> None:
-    control = write(tmp_path, "playoff", 'matchups = [Matchup("a", "a", number_of_games=4)]')
-    done = ringmaster(control)
-    assert (done.returncode, done.stderr) == (0, "")
-    (matchup,) = shown(control)["matchups"]
-    assert (matchup["name"], matchup["games"]) == ("a v a#2", 4)
-    record = (control.with_suffix(".games") / "0_1.pgn").read_text()
-    assert '[White "a#2"]' in record
-    assert '[Black "a"]' in record
-
-
-@pytest.mark.process
 def test_diff_and_check_know_the_players_of_earlier_runs(tmp_path: Path) -> None:
     one, both = 'Matchup("a", "b", id="m")', 'Matchup("a", "b", id="x")'
     control = write(tmp_path, "playoff", f"number_of_games = 2\nmatchups = [{one}, {both}]")
@@ -193,27 +147,6 @@ def test_diff_and_check_know_the_players_of_earlier_runs(tmp_path: Path) -> None
         output = done.stdout + done.stderr
         assert "matchup x was played between a and b, the control file has c and d" in output
         assert f"    {other}]" in output, "the line is shown"
-
-
-@pytest.mark.process
-def test_gauntlet_continues_with_added_players_in_both_lists(tmp_path: Path) -> None:
-    control = write(tmp_path, "gauntlet", 'challengers = ["a"]\nopponents = ["b"]\nrounds = 2')
-    assert ringmaster(control).returncode == 0
-    before = shown(control)
-    write(tmp_path, "gauntlet", 'challengers = ["a", "c"]\nopponents = ["b", "d"]\nrounds = 2')
-    done = ringmaster(control, "-j", "2")
-    assert (done.returncode, done.stderr) == (0, "")
-    after = shown(control)
-    assert after["games"]["completed"] == after["games"]["total"] == 8
-    assert after["matchups"][0] == before["matchups"][0]
-    records = {path.stem for path in control.with_suffix(".games").iterdir()}
-    assert records == {f"{c}v{o}_{i}" for c in "AB" for o in "12" for i in range(2)}
-    report = control.with_suffix(".report").read_text()
-    assert "A a" in report
-    assert "c over the field: " in report
-    write(tmp_path, "gauntlet", 'challengers = ["c"]\nopponents = ["b", "d"]\nrounds = 2')
-    assert ringmaster(control).returncode == 0
-    assert shown(control)["withdrawn"] == ["a"]
 
 
 @pytest.mark.process
@@ -241,27 +174,6 @@ def test_swiss_continues_after_a_stop_and_an_edit(tmp_path: Path) -> None:
     ]
     assert {row["matchup"] for row in rows} == {m["id"] for m in after["matchups"]}
     assert len(ringmaster(control, "export", "--format", "pgn").stdout.split("[Event ")) == 11
-
-
-@pytest.mark.process
-def test_report_of_swiss_names_a_withdrawn_competitor(tmp_path: Path) -> None:
-    control = write(tmp_path, "swiss", 'competitors = ["a", "b", "c", "d"]\nrounds = 2')
-    assert ringmaster(control, "-g", "1").returncode == 0
-    write(
-        tmp_path,
-        "swiss",
-        'competitors = ["a", "b", "c", "d"]\nrounds = 2\nwithdrawn = ["c"]',
-    )
-    done = ringmaster(control, "diff")
-    assert done.returncode == 0
-    assert "withdrawn" in done.stdout
-    assert ringmaster(control, "-j", "2").returncode == 0
-    summary = shown(control)
-    assert summary["games"]["completed"] == summary["games"]["total"]
-    report = control.with_suffix(".report").read_text()
-    assert "1 not played, for a" in report
-    assert "withdrawn: c" in report
-    assert "bye" in report
 
 
 @pytest.mark.process

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
 import re
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -127,20 +125,6 @@ def test_edit_that_no_run_has_adopted_changes_no_row(tmp_path: Path, capsys: Cap
     before = rows_of(control, capsys)
     control.write_text(control.read_text().replace("max=1000", "max=2000"))
     assert rows_of(control, capsys) == before
-
-
-@pytest.mark.slow
-def test_tune_of_an_earlier_version_has_all_its_rows(tmp_path: Path, capsys: Captured) -> None:
-    control = played(write_control_file(tmp_path, TUNE, 40), "-g", "20")
-    before = rows_of(control, capsys)
-    with contextlib.closing(sqlite3.connect(control.with_suffix(".status"))) as store, store:
-        (text,) = store.execute("SELECT data FROM state").fetchone()
-        state = json.loads(text)
-        del state["edits"]
-        store.execute("UPDATE state SET data = ?, checksum = NULL", (json.dumps(state),))
-    assert rows_of(control, capsys) == before
-    played(control)
-    assert rows_of(control, capsys)[:10] == before
 
 
 @pytest.mark.process

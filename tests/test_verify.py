@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import ringmaster as package
-from tests.program import PLAYOFF, SPSA, ringmaster, shown, write_control_file
+from tests.program import SPSA, ringmaster, shown, write_control_file
 
 # whose estimate leaves the start at once
 TUNE = SPSA.replace("verify = Verify(games=20)", "method = 'constant'")
@@ -49,17 +49,6 @@ def test_verify_without_results_is_an_error(tmp_path: Path) -> None:
     # and nothing stands in the way of a tune
     assert ringmaster(control, "-q").returncode == 0
     assert shown(control)["games"]["completed"] == 40
-
-
-def test_verify_without_a_closing_match_is_an_error(tmp_path: Path) -> None:
-    control = write_control_file(tmp_path, PLAYOFF, 2)
-    done = ringmaster(control, "verify")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert (
-        "only spsa, texel, clop_tuner and optuna_tuner have a closing match, not playoff"
-        in done.stderr
-    )
-    assert not control.with_suffix(".status").exists()
 
 
 def test_number_of_games_of_verify_is_even(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
 from ringmaster.errors import counted
 from ringmaster.model.players import Player, threads_of
 from ringmaster.model.results import STANDSTILL, EvaluationResult, GameResult
@@ -109,6 +111,12 @@ def void_rule(excess: int, result: GameResult | EvaluationResult, *, first: bool
     return reason and f"{what} has {reason}"
 
 
+def void_halt(excess: int, result: GameResult, *, first: bool, what: str) -> str:
+    """Return the reason to end a tune after a void game, with its remedy; "" without one."""
+    reason = void_rule(excess, result, first=first, what=what)
+    return reason and f"{reason}; {REMEDY}"
+
+
 def count_void(
     kinds: VoidKinds, result: GameResult | EvaluationResult, codes: Sequence[str]
 ) -> None:
@@ -120,6 +128,34 @@ def count_void(
     reasons = kinds.setdefault("" if faulty is None else codes[faulty], {})
     reason = result.reason or "other"
     reasons[reason] = reasons.get(reason, 0) + 1
+
+
+class GameCounts(msgspec.Struct, kw_only=True):
+    """The part of a tune's state that counts void and repeated games.
+
+    void_excess  of void games over counted ones lately (`void_excess`)
+    repeats      games that repeat an earlier one
+    """
+
+    void: int = 0
+    void_excess: int = 0
+    void_kinds: VoidKinds = {}
+    repeats: int = 0
+
+    def count_void(self, result: GameResult, codes: Sequence[str], *, first: bool) -> str:
+        """Count a void game, and return the reason why it ends the run, "" without one.
+
+        codes  its players, in the order of the result
+        first  whether no game has counted yet
+        """
+        self.void += 1
+        count_void(self.void_kinds, result, codes)
+        return void_halt(self.void_excess, result, first=first, what="this tune")
+
+    def lines(self, games: int) -> list[str]:
+        """Return a report's lines on void and repeated games, beside `games` counted ones."""
+        lines = [void_line(self.void_kinds, self.void)] if self.void else []
+        return lines + ([repeats_line(self.repeats, games)] if self.repeats else [])
 
 
 def sum_void_kinds(all: Sequence[Mapping[str, Mapping[str, int]]]) -> VoidKinds:

@@ -168,10 +168,15 @@ def from_pairs(counts: Sequence[int]) -> EloEstimate:
     pairs = sum(counts)
     if pairs == 0:
         return _estimate(0.5, 0.0, 0, 0)
-    scores = [i / 4 for i in range(5)]
-    mean = sum(n * s for n, s in zip(counts, scores, strict=True)) / pairs
-    variance = sum(n * (s - mean) ** 2 for n, s in zip(counts, scores, strict=True)) / pairs
-    return _estimate(mean, variance, pairs, 2 * pairs)
+    mean = _moment(counts, 0.0, 1)
+    return _estimate(mean, _moment(counts, mean, 2), pairs, 2 * pairs)
+
+
+def _moment(counts: Sequence[int], centre: float, power: int) -> float:
+    """Return a moment of the scores from 0 to 1 of games or pairs, counted from worst to best."""
+    scores = [i / (len(counts) - 1) for i in range(len(counts))]
+    total = sum(n * (s - centre) ** power for n, s in zip(counts, scores, strict=True))
+    return total / sum(counts)
 
 
 def _normalized(counts: Sequence[int], games: int) -> NormalizedElo:
@@ -180,17 +185,12 @@ def _normalized(counts: Sequence[int], games: int) -> NormalizedElo:
     The mean of a pair has 1/√2 of a game's standard deviation.
     """
     count = sum(counts)
-    scores = [i / (len(counts) - 1) for i in range(len(counts))]
-
-    def moment(centre: float, power: int) -> float:
-        return sum(n * (s - centre) ** power for n, s in zip(counts, scores, strict=True)) / count
-
     if count < FEWEST or max(counts) == count:
         return NormalizedElo(0.0, math.inf, games)
-    mean = moment(0.0, 1)
-    deviation = math.sqrt(moment(mean, 2))
+    mean = _moment(counts, 0.0, 1)
+    deviation = math.sqrt(_moment(counts, mean, 2))
     t = (mean - 0.5) / deviation
-    skewness, kurtosis = (moment(mean, power) / deviation**power for power in (3, 4))
+    skewness, kurtosis = (_moment(counts, mean, n) / deviation**n for n in (3, 4))
     # variance of the Sharpe ratio t, (1 − t·γ₃ + t²(γ₄ − 1)/4)/n (Mertens, "Comments on variance
     # of the IID estimator in Lo (2002)", 2002)
     variance = max(0.0, 1 - t * skewness + t * t * (kurtosis - 1) / 4) / count

@@ -128,8 +128,9 @@ def bradley_terry(
     covariance = None
     if spread is not None:
         seen = _zeros(players + prior)
-        for i, j in played:
-            share = 1.0 if prior and _one_sided(played[i, j]) else spread.get((i, j), 1.0)
+        for (i, j), (wins, draws, losses) in played.items():
+            one_sided = not draws and not (wins and losses)
+            share = 1.0 if prior and one_sided else spread.get((i, j), 1.0)
             seen[i][j] = seen[j][i] = share * weight[i][j]
         matrix = _product(_product(inverse, _laplacian(seen)), inverse)
         if prior:
@@ -144,15 +145,8 @@ def bradley_terry(
     return Ratings(tuple(ratings), covariance, prior)
 
 
-def _one_sided(results: tuple[int, int, int]) -> bool:
-    """Return whether one of two players has all points."""
-    wins, draws, losses = results
-    return not draws and not (wins and losses)
-
-
 def _fit(players: int, scores: Scores) -> tuple[list[float], Matrix, Matrix]:
-    """Return the best fit in natural units, the information of each two players' games, and the
-    inverse of the total information."""
+    """Return the best fit in natural units, each two players' information, and its inverse."""
     games, points = _zeros(players), [0.0] * players
     for (i, j), (wins, draws, losses) in scores.items():
         games[i][j] += wins + draws + losses
@@ -197,7 +191,7 @@ def _expected(ahead: float) -> tuple[float, float]:
 
 Matrix = list[list[float]]
 
-#: With fewer players, plain Python takes less time than the import of NumPy.
+#: Up to this number of players, plain Python inverts in less time than the import of NumPy.
 _FEW = 50
 
 
@@ -239,11 +233,6 @@ def _pseudo_inverse(laplacian: Matrix) -> Matrix:
 
 
 def _product(one: Matrix, other: Matrix) -> Matrix:
-    if len(one) > _FEW:
-        import numpy as np  # see _FEW
-
-        product: Matrix = (np.array(one) @ np.array(other)).tolist()
-        return product
     columns = [*zip(*other, strict=True)]
     return [[_dot(row, column) for column in columns] for row in one]
 

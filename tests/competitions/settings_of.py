@@ -98,6 +98,12 @@ def void(job: GameJob, code: str | None = None) -> GameResult:
     )
 
 
+def codes(job: GameJob) -> tuple[str, str]:
+    """Return the codes of a game's players, first mover first."""
+    first, second = job.players
+    return first.code, second.code
+
+
 def void_often(
     competition: Competition, job: GameJob, times: int, code: str | None = None
 ) -> list[Reaction]:

@@ -129,14 +129,6 @@ def test_band_is_as_wide_as_the_sides_were_apart(tmp_path: Path) -> None:
     assert widths == pytest.approx(apart)
 
 
-def test_band_ends_at_the_bounds(tmp_path: Path) -> None:
-    source = TUNE.replace("min=-1e6", "min=4.99")
-    competition = tune(tmp_path, source)
-    history = play(competition, 40, higher("x"))
-    band = piece(chart(competition.charts(history), "Parameters", "x"), "perturbation")
-    assert min(low for _, low, _ in band.points) == 4.99
-
-
 def test_balance_is_of_the_plus_side_whatever_its_colour(tmp_path: Path) -> None:
     competition = tune(tmp_path)
     plus = lambda job: 0 if job.players[0].code == "e+" else 1  # noqa: E731
@@ -194,22 +186,6 @@ def test_optimum_that_the_results_show_is_marked_and_the_line_goes_through_it(
     estimate = piece(chart(groups, "Parameters", "x"), "estimate")
     assert (estimate.low, estimate.high) == (mark.low, mark.high)
     assert "no signal yet" in chart(groups, "Parameters", "n").note
-
-
-@pytest.mark.slow
-def test_long_tune_is_thinned_and_ends_with_its_end(tmp_path: Path) -> None:
-    competition = tune(tmp_path)
-    # more games than are added up at a time, and no multiple of a window
-    history = play(competition, 9002, higher("x"))
-    groups = competition.charts(iter(history))
-    course = chart(groups, "Parameters", "x")
-    for name in ("θ", "perturbation"):
-        points = piece(course, name).points
-        assert len(points) <= MOST_POINTS + 2
-    assert piece(course, "θ").points[-1][0] == 9002
-    assert piece(course, "perturbation").points[-1][0] > 9002 - 30
-    balance = chart(groups, "Balance", "W − L of θ⁺ against θ⁻")
-    assert piece(balance, "W − L").points[-1][0] == 9002
 
 
 def test_closing_match_is_compared_and_has_its_course(tmp_path: Path) -> None:
@@ -295,29 +271,3 @@ def assert_ordered(part: Piece) -> None:
         assert x == sorted(x)
     elif isinstance(part, Level) and part.first is not None and part.last is not None:
         assert part.first <= part.last
-
-
-def test_method_that_knows_its_own_interval_is_believed(tmp_path: Path) -> None:
-    competition = tune(tmp_path, recorded.TUNE.replace("1e6", "100").replace("10**6", "100"))
-    groups = competition.charts(play(competition, 400, higher("x")))
-    intervals = competition.tuner.intervals()
-    assert intervals is not None
-    shown = [piece(chart(groups, "Parameters", code), "estimate") for code in ("x", "n")]
-    assert [(s.low, s.high) for s in shown] == [(i.low, i.high) for i in intervals]
-    assert [s.value for s in shown] == competition.tuner.estimate().tolist()
-
-
-def test_several_games_an_iteration_and_a_reference_are_counted_as_played(tmp_path: Path) -> None:
-    source = TUNE.replace(
-        "number_of_games",
-        'pairing = "reference"\nopponent = "old"\ngames_per_iteration = 4\nnumber_of_games',
-    ).replace("players = {", 'players = {"old": Player("engine", nodes=1), ')
-    competition = tune(tmp_path, source)
-
-    def tuned_wins(job: GameJob) -> int:
-        return 1 if job.players[0].code == "old" else 0
-
-    groups = competition.charts(play(competition, 200, tuned_wins))
-    assert piece(chart(groups, "Parameters", "x"), "θ").points[-1][0] == 200
-    balance = chart(groups, "Balance", "W − L against old")
-    assert piece(balance, "W − L").points[-1] == (200.0, 200.0)

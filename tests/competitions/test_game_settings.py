@@ -41,11 +41,6 @@ def test_rules_are_gomills_unless_set() -> None:
     assert settings.internal_scorer_handicap_compensation == "full"
 
 
-def test_rules_are_set() -> None:
-    settings = job(ko_rule="situational", suicide=False, cleanup=True).settings
-    assert (settings.ko_rule, settings.suicide, settings.cleanup) == ("situational", False, True)
-
-
 @pytest.mark.parametrize(
     ("compensated", "scoring", "compensation"),
     [
@@ -73,10 +68,6 @@ def test_territory_scoring_compensates_a_handicap_only_on_request(
             {"scoring": "territory", "scorer": "internal", "cleanup": True},
             "cleanup: under territory scoring",
         ),
-        ({"suicide": "no"}, "suicide: 'no' is not a truth value"),
-        ({"board_size": 1}, "board_size"),
-        ({"board_size": 26}, "board_size"),
-        ({"handicap": 1}, "handicap: 1 is out of range"),
         ({"handicap": 5, "board_size": 8}, "fixed handicap 5 is too large"),
         ({"handicap": 81, "handicap_style": "free"}, "free handicap 81 is too large"),
     ],
@@ -97,13 +88,6 @@ def test_rules_of_go_have_no_meaning_in_chess(settings: dict[str, Any]) -> None:
         make("playoff", matchups=matchups, **chess, **settings)
 
 
-def test_go_players_have_clocks_and_move_times() -> None:
-    players = job(call("Player", "a", time_control="600+5x30", move_time=10)).players
-    assert str(players[0].time_control) == "600+5x30"
-    assert players[0].move_time == 10
-    assert players[1].time_control is None
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -113,23 +97,13 @@ def test_go_players_have_clocks_and_move_times() -> None:
             "expected Canadian byo-yomi, '0+40/60'",
         ),
         ({"nodes": 5}, "players.a.nodes: nodes has no meaning over GTP"),
-        ({"depth": 5}, "players.a.depth: depth has no meaning over GTP"),
-        ({"time_control": "600+5y30"}, "players.a.time_control: '600+5y30' is not a time control"),
         ({"gtp_aliases": {"genmove": "reg genmove"}}, "'reg genmove' is not one word"),
-        ({"gtp_aliases": {"genmove": ""}}, "'' is not one word"),
     ],
 )
 def test_player_settings_without_meaning_over_gtp_are_refused(
     arguments: dict[str, Any], message: str
 ) -> None:
     assert message in refusal(call("Player", "a", **arguments))
-
-
-@pytest.mark.parametrize("text", ["600+5x30", "600+30byo", "600+25/300"])
-def test_byo_yomi_is_refused_over_uci(text: str) -> None:
-    players = {"a": call("Player", "a", time_control=text), "b": uci()}
-    with pytest.raises(Refused, match=r"players.a.time_control: UCI has no byo-yomi"):
-        make("playoff", game="chess", players=players, matchups=[call("Matchup", "a", "b")])
 
 
 def shogi_job(game: str = "shogi", **settings: Any) -> Any:
@@ -151,31 +125,11 @@ def test_shogi_is_played_over_usi_by_the_27_point_rule_and_recorded_as_csa() -> 
     assert first_job.settings.record_format is None
 
 
-@pytest.mark.parametrize("rule", ["27", "24", "trial", "none"])
-def test_the_rule_of_entering_kings_is_set(rule: str) -> None:
-    assert shogi_job(entering_king=rule).settings.entering_king == rule
-
-
-@pytest.mark.parametrize("format", ["csa", "kif"])
-def test_the_format_of_records_is_set(format: str) -> None:
-    assert shogi_job(record_format=format).settings.record_format == format
-
-
-def test_default_format_of_a_game_may_be_set() -> None:
-    assert shogi_job("chess", record_format="pgn").settings.record_format == "pgn"
-    assert shogi_job("chess", entering_king="27").settings.entering_king == "27"
-
-
 @pytest.mark.parametrize(
     ("game", "settings", "message"),
     [
-        ("shogi", {"entering_king": "28"}, "entering_king: '28'"),
-        ("shogi", {"entering_king": 27}, "entering_king: 27"),
         ("shogi", {"record_format": "pgn"}, "games of shogi are not recorded in pgn"),
-        ("shogi", {"record_format": "sgf"}, "'csa' or 'kif'"),
         ("shogi", {"komi": 6.5}, "komi: 'komi' has no meaning in shogi"),
-        ("shogi", {"board_size": 9}, "board_size: 'board_size' has no meaning in shogi"),
-        ("shogi", {"suicide": False}, "suicide: 'suicide' has no meaning in shogi"),
         ("chess", {"entering_king": "24"}, "'entering_king' has no meaning in chess"),
         ("chess", {"record_format": "kif"}, "games of chess are not recorded in kif"),
     ],
@@ -210,12 +164,6 @@ def settings_of(
     return game_settings
 
 
-def test_nothing_is_adjudicated_by_default() -> None:
-    settings = settings_of()
-    assert settings.draw_adjudication is settings.resign_adjudication is settings.tablebases is None
-    assert (settings.move_limit_result, settings.record_info) == (None, ())
-
-
 def test_adjudication_is_set_with_the_fields_defaults() -> None:
     settings = settings_of(
         draw_adjudication=call("DrawAdjudication"),
@@ -243,15 +191,9 @@ def test_tablebases_are_folders_of_the_competition_directory(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"draw_adjudication": call("DrawAdjudication", score=-1)}, "score: -1 is out of range"),
-        ({"draw_adjudication": call("DrawAdjudication", move_count=0)}, "0 is out of range"),
         ({"resign_adjudication": call("ResignAdjudication", score=0)}, "0 is out of range"),
-        ({"resign_adjudication": call("ResignAdjudication", sides=2)}, "no argument 'sides'"),
-        ({"resign_adjudication": 600}, "600 is not a ResignAdjudication definition"),
         ({"tablebases": call("Tablebases", [])}, "tablebases.path"),
         ({"tablebases": 5}, "tablebases.path: 5 is not a folder"),
-        ({"tablebases": call("Tablebases", "/a", pieces=2)}, "2 is out of range"),
-        ({"move_limit_result": "loss"}, "move_limit_result: 'loss' is not a valid choice"),
         ({"record_info": ["nodes", "eval"]}, "record_info.1: 'eval' is not a valid choice"),
     ],
 )
@@ -274,10 +216,6 @@ def test_go_has_no_scores_to_adjudicate_by(settings: dict[str, Any]) -> None:
     (name,) = settings
     with pytest.raises(Refused, match=f"{name}: '{name}' has no meaning in go: GTP has no scores"):
         settings_of("go", **settings)
-
-
-def test_go_may_set_the_result_at_the_move_limit() -> None:
-    assert settings_of("go", move_limit_result="draw").move_limit_result == "draw"
 
 
 def test_missing_tablebases_are_reported_before_the_first_game(tmp_path: Path) -> None:
@@ -362,11 +300,6 @@ def test_go_engine_has_no_increment_with_byo_yomi() -> None:
             players={"a": player, "b": call("Player", "gnugo")},
             matchups=[call("Matchup", "a", "b")],
         )
-
-
-def test_unknown_treatment_of_failures_is_refused() -> None:
-    with pytest.raises(Refused, match="failures"):
-        playoff(failures="draw")
 
 
 def test_go_engine_cannot_ponder() -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ringmaster.model.jobs import GameJob, Ticket
 from ringmaster.model.results import GameResult
 from tests.competitions.settings_of import AGAINST_OPPONENT, call, drawn, make, uci, void, won
+from tests.competitions.test_spsa import KINDS, tune_of
 from tests.requirements import package
 
 pytestmark = pytest.mark.slow
@@ -178,6 +179,9 @@ SETTINGS: dict[str, Callable[[random.Random], Callable[[], Any]]] = {
         )
     ),
     "optuna_tuner": optuna_tuner,
+    "spsa": lambda rng: (lambda kind: lambda: tune_of(kind, verify=call("Verify", games=6)))(
+        rng.choice(list(KINDS))
+    ),
 }
 
 
@@ -195,7 +199,8 @@ def random_result(rng: random.Random, job: GameJob) -> GameResult:
         for n in SETTINGS
     ],
 )
-@hypothesis.settings(deadline=None)
+# an example takes 150 steps, with interruptions at any of them
+@hypothesis.settings(deadline=None, max_examples=20)
 @given(st.integers(1, 6), st.booleans(), st.randoms(use_true_random=False))
 def test_interrupted_competition_ends_as_an_uninterrupted_one(
     name: str, parallel: int, saves: bool, rng: random.Random

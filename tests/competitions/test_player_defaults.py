@@ -134,12 +134,6 @@ def test_limits_that_the_game_lacks_are_errors_at_their_own_place(
         playoff(call("Matchup", "a", "b", **settings), players=players, **go)
 
 
-def test_players_of_go_get_a_clock_of_the_top_level() -> None:
-    players = {"a": engine(), "b": engine(move_time=2)}
-    go = {"game": "go", "board_size": 9, "komi": 7.5, "time_control": "600+30byo"}
-    assert limits(playoff(players=players, **go)) == ["600+30byo", "2 s a move"]
-
-
 TUNE: dict[str, Any] = {
     "game": "chess",
     "nodes": 70,
@@ -232,12 +226,6 @@ def test_variable_of_the_file_itself_is_no_setting(tmp_path: Path, line: str) ->
     assert not competition.control_file.warnings
 
 
-def test_go_file_may_use_nodes_and_options_as_variables(tmp_path: Path) -> None:
-    go = FILE.replace('"chess"', '"go"\nboard_size = 9\nkomi = 7.5\nnodes = 5\noptions = {}')
-    text = go.replace('Player("a", nodes=1)', 'Player(f"a {nodes} {options}")')
-    assert loaded(tmp_path, text.replace(", nodes=1", "")).control_file.values["nodes"] is None
-
-
 def test_value_of_a_wrong_type_that_nothing_uses_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ControlFileError, match=r"x.ctl:6:12: .*options"):
         loaded(tmp_path, FILE + 'options = ["--deep"]\n')
@@ -256,13 +244,3 @@ def test_limit_that_a_player_switches_off_is_a_change_between_runs(tmp_path: Pat
     (change,) = find_changes(now.competition.table, before.settings, now.settings, where)
     assert change.allowed
     assert str(change) == "players['b'].switched_off is new: ['nodes']"
-
-
-def test_change_of_a_general_limit_is_one_change_between_runs(tmp_path: Path) -> None:
-    from ringmaster.control.changes import find_changes
-
-    before = loaded(tmp_path, FILE + "nodes = 5\n")
-    now = loaded(tmp_path, FILE + "nodes = 7\n")
-    where = now.control_file.path_text
-    changes = find_changes(now.competition.table, before.settings, now.settings, where)
-    assert [(str(change), change.allowed) for change in changes] == [("nodes 5 → 7", True)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -10,19 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.tournaments.matchup import Tally
-from ringmaster.competitions.tournaments.matchup_report import matchup_table
 from ringmaster.competitions.tournaments.playoff import same_players
 from ringmaster.errors import StoreError
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import GameJob
-from ringmaster.model.report import Table
-from ringmaster.model.results import EngineUsage, GameResult
+from ringmaster.model.results import GameResult
 from ringmaster.reporting.tables import render_report
 from tests.competitions.settings_of import (
     Refused,
     again,
     call,
+    codes,
     drawn,
     make,
     uci,
@@ -43,10 +40,6 @@ def chess(*matchups: Any, **settings: Any) -> Any:
     return make("playoff", **{**CHESS, "matchups": list(matchups), **settings})
 
 
-def codes(job: GameJob) -> list[str]:
-    return [player.code for player in job.players]
-
-
 def jobs_of(playoff: Any) -> list[GameJob]:
     jobs = []
     while (job := playoff.next_job()) is not None:
@@ -56,16 +49,9 @@ def jobs_of(playoff: Any) -> list[GameJob]:
 
 def test_first_player_takes_black_in_go_unless_colours_alternate() -> None:
     fixed = go(call("Matchup", "a", "b", number_of_games=2))
-    assert [codes(j) for j in jobs_of(fixed)] == [["a", "b"], ["a", "b"]]
+    assert [codes(j) for j in jobs_of(fixed)] == [("a", "b"), ("a", "b")]
     swapped = go(call("Matchup", "a", "b", number_of_games=2, alternating=True))
-    assert [codes(j) for j in jobs_of(swapped)] == [["a", "b"], ["b", "a"]]
-
-
-def test_colours_alternate_in_chess_by_default() -> None:
-    assert [codes(j) for j in jobs_of(chess(call("Matchup", "a", "b", number_of_games=2)))] == [
-        ["a", "b"],
-        ["b", "a"],
-    ]
+    assert [codes(j) for j in jobs_of(swapped)] == [("a", "b"), ("b", "a")]
 
 
 def test_matchup_with_the_fewest_games_comes_first() -> None:
@@ -74,11 +60,6 @@ def test_matchup_with_the_fewest_games_comes_first() -> None:
         call("Matchup", "b", "c", number_of_games=2, id="bc"),
     )
     assert [j.id for j in jobs_of(playoff)] == ["0_0", "bc_0", "0_1", "bc_1", "0_2"]
-
-
-def test_game_ids_are_as_wide_as_the_largest_number() -> None:
-    playoff = chess(call("Matchup", "a", "b", number_of_games=101))
-    assert jobs_of(playoff)[7].id == "0_007"
 
 
 def test_matchup_settings_override_the_top_level() -> None:
@@ -105,32 +86,6 @@ def test_records_name_the_pair_as_round_and_the_matchup_in_the_event() -> None:
         ("ac_0", 1, "event", "event"),
         ("ac_1", 2, "event", "event"),
     ]
-
-
-def test_games_that_were_not_scored_do_not_count_as_ended_by_score() -> None:
-    playoff = go(call("Matchup", "a", "b", number_of_games=3))
-    scored, not_scored, long = jobs_of(playoff)
-    results = [
-        GameResult(scored.id, 0, "win", winner=0, reason="score", score="B+3.5"),
-        GameResult(not_scored.id, 0, "unknown", reason="score", detail="no score reported"),
-        GameResult(long.id, 0, "unknown", reason="move limit"),
-    ]
-    for job, result in zip((scored, not_scored, long), results, strict=True):
-        playoff.record_result(job.ticket, result)
-    assert playoff.summary()["matchups"][0]["endings"] == {
-        "score": 1,
-        "not scored": 1,
-        "move limit": 1,
-    }
-
-
-def test_one_game_is_one_win_one_draw_or_one_loss() -> None:
-    playoff = chess(call("Matchup", "a", "b", number_of_games=4))
-    jobs = jobs_of(playoff)
-    results = [won(jobs[0], "a"), drawn(jobs[1]), won(jobs[2], "b"), won(jobs[3], "b")]
-    for job, result in zip(jobs, results, strict=True):
-        playoff.record_result(job.ticket, result)
-    assert "a: 1 win, 1 draw (25.0%), 2 losses" in render_report(playoff.report())
 
 
 def test_a_stall_is_reported_with_its_detail_as_a_crash_is() -> None:
@@ -199,23 +154,6 @@ def test_results_are_counted_by_player_and_colour() -> None:
             }
         ],
     }
-    text = render_report(playoff.report())
-    lines = [line.split() for line in text.splitlines()]
-    assert "a v b (4/4 games)" in text
-    # a won as White and as Black and drew as Black; b won as Black
-    assert ["a", "2.5", "62.50%", "1", "50.00%", "1.5", "75.00%"] in lines
-    assert ["b", "1.5", "37.50%", "0.5", "25.00%", "1", "50.00%"] in lines
-    # and White had 1 + 1, Black 1.5 + 0.5 of the four points
-    assert ["1.5", "37.50%", "2.5", "62.50%"] in lines
-
-
-def test_players_that_did_not_alternate_show_their_colour() -> None:
-    playoff = go(call("Matchup", "a", "b", number_of_games=1))
-    (job,) = jobs_of(playoff)
-    playoff.record_result(job.ticket, won(job, "b"))
-    (table,) = playoff.report().blocks
-    assert isinstance(table, Table)
-    assert [(row[0], row[3]) for row in table.rows] == [("a", "(black)"), ("b", "(white)")]
 
 
 def test_void_game_is_played_again_until_too_many_suspend_the_matchup() -> None:
@@ -246,33 +184,6 @@ def test_standstill_is_nobodys_fault_and_suspends_nothing() -> None:
     pause = GameResult(job.id, 20, "void", reason="standstill", detail="the computer stood still")
     reactions = [playoff.record_result(job.ticket, pause) for _ in range(20)]
     assert all(reaction.replay and not reaction.warning for reaction in reactions)
-    text = render_report(playoff.report())
-    assert "20 (no player at fault: 20 standstills of the computer)" in text
-
-
-def test_restored_state_continues_where_it_stopped() -> None:
-    make_it = lambda: chess(call("Matchup", "a", "b", number_of_games=10))  # noqa: E731
-    playoff = make_it()
-    for _ in range(3):
-        job = playoff.next_job()
-        playoff.record_result(job.ticket, won(job, "a"))
-    later = again(playoff, make_it())
-    assert later.state() == playoff.state()
-    assert later.next_job() == playoff.next_job()
-
-
-def test_results_since_the_stored_state_restore_the_last_state() -> None:
-    make_it = lambda: chess(call("Matchup", "a", "b", number_of_games=10))  # noqa: E731
-    playoff, later = make_it(), make_it()
-    jobs = [playoff.next_job() for _ in range(4)]
-    for job in (jobs[2], jobs[0]):
-        playoff.record_result(job.ticket, won(job, "b"))
-        later.record_result(job.ticket, won(job, "b"))
-    for job in (jobs[1], jobs[3]):
-        assert later.resume(job.ticket)
-        assert later.make_job(job.id, 0, job.ticket) == job
-    assert later.state() == playoff.state()
-    assert later.next_job() == playoff.next_job()
 
 
 def test_other_players_in_a_matchup_are_refused() -> None:
@@ -281,26 +192,12 @@ def test_other_players_in_a_matchup_are_refused() -> None:
         again(playoff, chess(call("Matchup", "a", "c")))
 
 
-def test_deleted_matchup_keeps_its_results_in_the_report() -> None:
-    playoff = chess(call("Matchup", "a", "b"), call("Matchup", "b", "c"))
-    job = playoff.next_job()
-    playoff.record_result(job.ticket, won(job, "a"))
-    later = again(playoff, chess(call("Matchup", "b", "c", id="1")))
-    assert "not in the control file any more" in render_report(later.report())
-
-
-def matchup_blocks(playoff: Any) -> list[Table]:
-    return [block for block in playoff.report().blocks if isinstance(block, Table)]
-
-
 def test_deleted_matchup_is_in_the_report_only_and_is_described_still() -> None:
     playoff = chess(call("Matchup", "a", "b", id="x"), call("Matchup", "b", "c", id="y"))
     job = playoff.next_job()
     playoff.record_result(job.ticket, won(job, "a"))
     later = again(playoff, chess(call("Matchup", "b", "c", id="y")))
     assert [row[0] for row in later.live_report().blocks[0].rows] == ["b v c"]
-    deleted = later.report().blocks[1]
-    assert deleted.title.startswith("a v b (1 game)\nsettings: missing")
     assert later.describe(job.ticket).players == ("a", "b")
     assert later.describe(job.ticket).matchup == "x"
     assert not later.resume(job.ticket)
@@ -316,20 +213,9 @@ def test_result_of_a_matchup_that_was_deleted_meanwhile_is_counted() -> None:
     assert later.summary()["matchups"][1]["wins"] == [0, 1]
 
 
-def test_disabled_matchup_plays_no_more_and_keeps_its_open_games_for_later() -> None:
-    playoff = chess(call("Matchup", "a", "b", number_of_games=4))
-    job = playoff.next_job()
-    disabled = chess(call("Matchup", "a", "b", number_of_games=0))
-    assert not disabled.resume(job.ticket)
-    assert disabled.next_job() is None
-    assert disabled.check_jobs() == []
-    assert chess(call("Matchup", "a", "b", number_of_games=4)).resume(job.ticket)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"matchups": []}, "matchups: the list has 0 items"),
         ({"matchups": [call("Matchup", "a", "x")]}, "matchups.0.p2: there is no player 'x'"),
         (
             {"matchups": [call("Matchup", "a", "b", id="i"), call("Matchup", "b", "a", id="i")]},
@@ -340,45 +226,15 @@ def test_disabled_matchup_plays_no_more_and_keeps_its_open_games_for_later() -> 
             "matchups.0.id: matchup id '.i' cannot be part of a file name",
         ),
         (
-            {"matchups": [call("Matchup", "a", "b", id="i" * 51)]},
-            "matchups.0.id: matchup id",
-        ),
-        ({"komi": None}, "komi: 'komi' is missing"),
-        (
             {"matchups": [call("Matchup", "a", "b", handicap=5, board_size=8)]},
             "matchups.0.handicap: fixed handicap 5 is too large",
         ),
-        (
-            {"matchups": [call("Matchup", "a", "b", komi="x")]},
-            "matchups.0.komi: 'x' is not a number",
-        ),
-        (
-            {"players": {"a": call("Player", "a", nodes=3), "b": call("Player", "b")}},
-            "players.a.nodes: nodes has no meaning over GTP",
-        ),
-        ({"openings": "x.epd"}, "openings"),
-        ({"entering_king": "24"}, "entering_king: 'entering_king' has no meaning in go"),
-        ({"record_format": "csa"}, "record_format: games of go are not recorded in csa"),
     ],
 )
 def test_wrong_setting_is_refused_where_it_stands(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(Refused) as refused:
         go(**{"matchups": [call("Matchup", "a", "b")], **settings})
     assert message in str(refused.value)
-
-
-def test_chess_player_without_a_limit_is_refused() -> None:
-    with pytest.raises(Refused, match="nothing limits the moves of player 'a'"):
-        make(
-            "playoff",
-            game="chess",
-            players={"a": call("Player", "x"), "b": uci()},
-            matchups=[call("Matchup", "a", "b")],
-        )
-
-
-def test_chess_without_openings_is_warned_of() -> None:
-    assert "without openings" in chess(call("Matchup", "a", "b")).warnings()[0]
 
 
 @pytest.mark.parametrize(
@@ -397,13 +253,6 @@ def test_shogi_without_openings_is_warned_of_and_go_is_not(
     assert any("without openings" in line for line in warned)
     bare = make(type_name, players=players, board_size=9, komi=0, **settings).warnings()
     assert not any("without openings" in line for line in bare)
-
-
-def test_every_wrong_matchup_is_named_at_once() -> None:
-    with pytest.raises(Refused) as refused:
-        chess(call("Matchup", "a", "x"), call("Matchup", "y", "b"))
-    assert "matchups.0.p2" in str(refused.value)
-    assert "matchups.1.p1" in str(refused.value)
 
 
 def test_games_before_colours_alternated_count_for_elo() -> None:
@@ -440,12 +289,11 @@ def results_of(playoff: Any) -> Any:
 def test_player_meets_itself_under_a_second_code() -> None:
     playoff = chess(call("Matchup", "a", "a", number_of_games=2))
     jobs = jobs_of(playoff)
-    assert [codes(j) for j in jobs] == [["a", "a#2"], ["a#2", "a"]]
+    assert [codes(j) for j in jobs] == [("a", "a#2"), ("a#2", "a")]
     assert jobs[0].players[0].command == jobs[0].players[1].command
     for job in jobs:
         playoff.record_result(job.ticket, won(job, "a#2"))
     assert results_of(playoff)["wins"] == [0, 2]
-    assert "a v a#2 (2/2 games)" in render_report(playoff.report())
     assert [check.player.code for check in playoff.check_jobs()] == ["a"]
 
 
@@ -465,7 +313,6 @@ def test_forfeits_are_counted_by_kind() -> None:
         playoff.record_result(job.ticket, result)
     assert results_of(playoff)["forfeits"] == [3, 0]
     assert results_of(playoff)["forfeits_by_kind"] == [{"time": 2, "illegal move": 1}, {}]
-    assert "\na forfeited: 3 (2 time, 1 illegal move)\n" in render_report(playoff.report())
 
 
 def test_jigo_is_half_a_win_and_an_unknown_result_is_nothing() -> None:
@@ -478,12 +325,9 @@ def test_jigo_is_half_a_win_and_an_unknown_result_is_nothing() -> None:
     ):
         job = playoff.next_job()
         playoff.record_result(job.ticket, GameResult(job.id, 0, outcome, reason=reason))
-    text = render_report(playoff.report())
-    lines = [line.split() for line in text.splitlines()]
-    assert ["a", "0.5", "12.50%", "(black)"] in lines
-    assert ["b", "0.5", "12.50%", "(white)"] in lines
-    assert "\njigos: 1\nunknown results: 3 75.00% (2 move limit, 1 not scored)\n" in text
-    assert results_of(playoff)["unknown_by_kind"] == {"move limit": 2, "not scored": 1}
+    results = results_of(playoff)
+    assert (results["wins"], results["draws"], results["unknown"]) == ([0, 0], 1, 3)
+    assert results["unknown_by_kind"] == {"move limit": 2, "not scored": 1}
 
 
 def test_unknown_results_do_not_count_for_elo() -> None:
@@ -497,47 +341,6 @@ def test_unknown_results_do_not_count_for_elo() -> None:
     estimate = playoff.tallies["0"].estimate()
     assert estimate.games == 40
     assert estimate.elo == pytest.approx(190.8, abs=0.1)
-
-
-def test_average_cpu_time_is_of_the_games_that_have_one() -> None:
-    playoff = chess(call("Matchup", "a", "b", number_of_games=3))
-    for seconds in (1.0, None, 2.0):
-        job = playoff.next_job()
-        usage = tuple(
-            EngineUsage(cpu_time=seconds if player.code == "a" else None) for player in job.players
-        )
-        playoff.record_result(
-            job.ticket, GameResult(job.id, 0, "draw", reason="stalemate", usage=usage)
-        )
-    (table, *_) = playoff.report().blocks
-    assert table.headers[-1] == "avg cpu s"
-    assert [row[-1] for row in table.rows] == ["1.50", "", ""]
-
-
-def test_every_game_setting_can_be_set_for_one_matchup() -> None:
-    playoff = go(
-        call("Matchup", "a", "b", handicap=None, move_limit=50, scorer="players", komi=-3.5),
-        call(
-            "Matchup", "a", "b", handicap_style="free", internal_scorer_handicap_compensation="no"
-        ),
-        handicap=2,
-        scorer="internal",
-    )
-    one, two = playoff.next_job().settings, playoff.next_job().settings
-    assert (one.handicap, one.move_limit, one.scorer, one.komi) == (None, 50, "players", -3.5)
-    assert (two.handicap, two.handicap_style, two.scorer) == (2, "free", "internal")
-    assert two.internal_scorer_handicap_compensation == "no"
-
-
-def test_name_and_settings_of_a_matchup_head_its_results() -> None:
-    playoff = go(
-        call(
-            "Matchup", "a", "b", handicap=2, handicap_style="free", number_of_games=5, name="Stones"
-        )
-    )
-    assert matchup_blocks(playoff)[0].title == (
-        "Stones (0/5 games)\nboard size: 9   komi: 6.5   handicap: 2 (free)"
-    )
 
 
 def test_game_ids_stay_unique_after_a_change_of_number_of_games() -> None:
@@ -579,35 +382,7 @@ def test_number_of_games_can_be_raised_and_lowered() -> None:
     fewer = again(playoff, matchup(1))
     assert fewer.finished()
     assert fewer.next_job() is None
-    assert "a v b (2/1 game)" in render_report(fewer.report())
     assert (fewer.progress().completed, fewer.progress().total) == (2, 2)
-
-
-def test_added_matchup_catches_up_with_the_others() -> None:
-    playoff = chess(call("Matchup", "a", "b"))
-    for _ in range(3):
-        job = playoff.next_job()
-        playoff.record_result(job.ticket, won(job, "a"))
-    later = again(playoff, chess(call("Matchup", "a", "b"), call("Matchup", "b", "c")))
-    assert [later.next_job().id for _ in range(5)] == ["1_0", "1_1", "1_2", "0_3", "1_3"]
-
-
-def test_switched_off_matchup_still_shows_its_results() -> None:
-    playoff = chess(call("Matchup", "a", "b", number_of_games=4), call("Matchup", "b", "c"))
-    job = playoff.next_job()
-    playoff.record_result(job.ticket, won(job, "a"))
-    later = again(
-        playoff,
-        chess(
-            call("Matchup", "a", "b", number_of_games=0),
-            call("Matchup", "b", "c"),
-            call("Matchup", "a", "c", number_of_games=0),
-        ),
-    )
-    titles = [block.title for block in matchup_blocks(later)]
-    assert titles == ["a v b (1/0 games, switched off)", "b v c (0 games)"]
-    (table,) = later.live_report().blocks
-    assert [row[0] for row in table.rows] == ["a v b", "b v c"]
 
 
 def test_void_games_before_a_restart_count_for_the_player() -> None:
@@ -636,17 +411,6 @@ def test_void_games_without_a_faulty_player_are_counted_by_matchup() -> None:
     assert playoff.record_result(two.ticket, void(two)).warning == ""
     assert playoff.record_result(one.ticket, won(one, "a")).warning == ""
     assert playoff.record_result(one.ticket, void(one)).warning == ""
-    assert "void games (not counted): 2" in render_report(playoff.report())
-
-
-def test_games_lost_by_a_fault_are_summed_by_player() -> None:
-    playoff = chess(call("Matchup", "a", "b"), call("Matchup", "b", "c"))
-    for winner, reason in (("a", "time"), ("c", "time"), ("b", "stall")):
-        job = playoff.next_job()
-        lost = msgspec.structs.replace(won(job, winner), reason=reason, forfeit=True)
-        playoff.record_result(job.ticket, lost)
-    text = render_report(playoff.report())
-    assert "games lost by a fault: 3 (b: 2 time; a: 1 stall)" in text
 
 
 def test_players_that_change_places_in_a_matchup_keep_their_results() -> None:
@@ -658,9 +422,9 @@ def test_players_that_change_places_in_a_matchup_keep_their_results() -> None:
     later = again(playoff, go(call("Matchup", "b", "a")))
     # outstanding games keep their colours, new games have the new ones
     assert later.resume(open_job.ticket)
-    assert codes(later.make_job(open_job.id, 0, open_job.ticket)) == ["a", "b"]
+    assert codes(later.make_job(open_job.id, 0, open_job.ticket)) == ("a", "b")
     job = later.next_job()
-    assert (job.id, codes(job)) == ("0_4", ["b", "a"])
+    assert (job.id, codes(job)) == ("0_4", ("b", "a"))
     assert later.record_result(job.ticket, won(job, "b")).line.startswith("game 0_4: b beat a")
     (table,) = later.report().blocks
     assert [row[:3] for row in table.rows[:2]] == [("b", "1", "25.00%"), ("a", "3", "75.00%")]
@@ -699,29 +463,6 @@ def test_tournament_is_not_over_while_a_game_below_its_limit_is_out() -> None:
         later.record_result(job.ticket, won(job, "a"))
     assert later.finished()
     assert (later.progress().completed, later.progress().total) == (10, 10)
-
-
-def test_reports_add_ids_to_matchups_with_equal_names() -> None:
-    playoff = go(call("Matchup", "a", "b"), call("Matchup", "a", "b", id="h2", handicap=2))
-    assert [t.title.splitlines()[0] for t in playoff.report().blocks] == [
-        "a v b [0] (0 games)",
-        "a v b [h2] (0 games)",
-    ]
-    named = go(call("Matchup", "a", "b"), call("Matchup", "a", "b", id="h2", name="two stones"))
-    assert [t.title.splitlines()[0] for t in named.report().blocks] == [
-        "a v b (0 games)",
-        "two stones (0 games)",
-    ]
-
-
-def test_pair_has_both_colours_also_when_players_change_places_within_it() -> None:
-    playoff = go(call("Matchup", "a", "b", alternating=True, number_of_games=3))
-    jobs = jobs_of(playoff)
-    for job in jobs:
-        playoff.record_result(job.ticket, won(job, "a"))
-    later = again(playoff, go(call("Matchup", "b", "a", alternating=True, number_of_games=6)))
-    jobs += jobs_of(later)
-    assert [codes(job)[0] for job in jobs] == ["a", "b", "a", "b", "a", "b"]
 
 
 @given(st.lists(st.tuples(st.sampled_from("wdlu"), st.booleans()), max_size=40))
@@ -774,21 +515,6 @@ def test_players_on_the_same_terms_get_a_cross_table() -> None:
             )
         return render_report(playoff.report())
 
-    lines = [line.split() for line in report().splitlines()]
-    assert ["1", "A", "a", "3", "4", "75.0%", "1.5-0.5", "1.5-0.5"] in lines
-    assert ["3", "C", "c", "1", "4", "25.0%", "0.5-1.5", "0.5-1.5"] in lines
     assert "± (95 %)" in report()
     for other in ({"move_limit": 70}, {"alternating": False}):
         assert "± (95 %)" not in report(**other)
-
-
-def test_games_are_shared_out_evenly() -> None:
-    playoff = chess(*(call("Matchup", "a", "b", id=f"m{i}") for i in range(5)))
-    numbers = [playoff.next_job().ticket["i"] for _ in range(50)]
-    assert all(later - earlier in (0, 1) for earlier, later in pairwise(numbers))
-
-
-def test_report_counts_endings_the_most_frequent_first() -> None:
-    tally = Tally(("a", "b"), endings={"50 moves": 2, "mate": 3}, by_colour=[[3, 0, 2, 0], [0] * 4])
-    notes = matchup_table(tally, "chess", name="a v b").notes
-    assert "ended by: 3 mate, 2 fifty-move rule" in notes

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.competitions.tournaments.scheduling import OpeningNumbers, Turns
+from ringmaster.competitions.tournaments.scheduling import Turns
 from ringmaster.model.jobs import GameJob
 from tests.competitions.settings_of import Refused, again, call, drawn, make, uci
 from tests.requirements import package
@@ -60,12 +60,6 @@ def test_by_rounds_all_matchups_share_the_opening_of_a_round(book: Path) -> None
     assert all("n" not in job.ticket for job in issued)
 
 
-def test_by_encounters_every_pair_has_an_opening_of_its_own(book: Path) -> None:
-    pairs = by_pair(jobs(matchups(book, 3), 24))
-    assert all(len(lines) == 1 for lines in pairs.values())
-    assert sorted(lines.pop() for lines in pairs.values()) == list(range(1, 13))
-
-
 def test_no_opening_comes_again_before_the_book_is_through(book: Path) -> None:
     lines = Counter(line(job) for job in jobs(matchups(book, 4), 160))
     assert lines == dict.fromkeys(range(1, 41), 4)
@@ -101,16 +95,6 @@ def test_interruptions_and_added_matchups_double_no_opening(
     assert sorted(used) == list(range(1, len(used) + 1))
 
 
-def test_results_alone_restore_the_issued_openings(book: Path) -> None:
-    first = matchups(book, 2)
-    played = jobs(first, 7)
-    # as after a crash: a state from before these games, then their results
-    later = matchups(book, 2)
-    for job in reversed(played):
-        later.record_result(job.ticket, drawn(job))
-    assert [line(job) for job in jobs(later, 5)] == [line(job) for job in jobs(first, 5)]
-
-
 @pytest.mark.parametrize("policies", [("round", "encounter"), ("encounter", "round")])
 def test_a_changed_policy_breaks_no_pair(book: Path, policies: tuple[str, str]) -> None:
     one = matchups(book, 3, policies[0])
@@ -127,16 +111,6 @@ def test_policy_encounter_repeats_no_opening_of_earlier_rounds(book: Path) -> No
     used = {line(job) for job in jobs(one, 12)}
     later = jobs(again(one, matchups(book, 2)), 8)
     assert not used & {line(job) for job in later}
-
-
-def test_the_numbers_kept_do_not_grow_with_the_games(book: Path) -> None:
-    competition = matchups(book, 3)
-    for job in jobs(competition, 100):
-        competition.record_result(job.ticket, drawn(job))
-    assert len(competition.state()["openings"]) == 3
-    assert (
-        OpeningNumbers(competition.state()["openings"]).state() == competition.state()["openings"]
-    )
 
 
 def test_plies_and_start_hold_for_a_book_in_pgn(tmp_path: Path) -> None:
@@ -195,7 +169,6 @@ def test_unknown_variant_is_refused_with_the_nearest_names() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"variant": 960}, "variant: 960 is not a string"),
         (
             {"openings": call("Openings", "x.bin", format="polyglot")},
             "openings.format: Polyglot books are for standard chess, not for chess960",
@@ -204,8 +177,6 @@ def test_unknown_variant_is_refused_with_the_nearest_names() -> None:
             {"openings": call("Openings", "x", format="sfen")},
             "openings.format: openings in the format 'sfen' are not for chess",
         ),
-        ({"openings": call("Openings", "x", plies=0)}, "openings.plies: 0 is out of range"),
-        ({"openings": call("Openings", "x", policy="pair")}, "openings.policy: 'pair' is not"),
     ],
 )
 def test_meaningless_settings_are_refused(settings: dict[str, Any], message: str) -> None:

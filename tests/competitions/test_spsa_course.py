@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from ringmaster.competitions.spsa.course import BARS, MOST_POINTS, Course, bars, trend
+from ringmaster.competitions.spsa.report import BARS, MOST_POINTS, Course, bars, trend
 from ringmaster.reporting.tables import render_report
 from ringmaster.reporting.text import ENCODING_ERRORS
 from tests.competitions.test_spsa import parameter, play_out, spsa
@@ -23,26 +23,10 @@ def test_course_keeps_few_equally_spaced_values_however_long() -> None:
     assert course.values("removed") == []
 
 
-def test_course_of_other_parameters_begins_anew() -> None:
-    course = Course()
-    course.record(["a"], [1.0])
-    course.record(["a", "b"], [2.0, 3.0])
-    assert course.values("a") == [2.0]
-
-
 def test_bars_rise_with_the_values() -> None:
     assert bars([float(k) for k in range(8)], 10.0) == "▁▂▃▄▅▆▇█"
     assert len(bars([float(k % 7) for k in range(100)], 10.0)) == BARS
     assert bars([1.0], 10.0) == ""
-
-
-def test_small_changes_of_a_wide_range_are_small_bars() -> None:
-    line = bars([50.0, 50.1, 50.2, 50.1], 1000.0)
-    assert set(line) <= set("▄▅")
-
-
-def test_constant_values_are_equal_bars() -> None:
-    assert len(set(bars([3.0] * 5, 0.0))) == 1
 
 
 def test_trend_compares_the_last_two_quarters() -> None:
@@ -65,8 +49,3 @@ def test_live_report_has_a_line_with_course_trend_and_interval_a_parameter() -> 
     assert len(line) == BARS
     assert interval
     assert b"?" not in render_report(tune.live_report()).encode("ascii", ENCODING_ERRORS)
-
-
-def test_live_report_without_a_course_has_no_column_for_it() -> None:
-    (table,) = spsa(parameters=[parameter()], number_of_games=200).live_report().blocks
-    assert table.headers == ("parameter", "start", "value", "optimum 95 %")

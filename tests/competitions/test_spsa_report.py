@@ -1,4 +1,4 @@
-"""Reports of a tune, and states of earlier versions."""
+"""Estimates, intervals and errors of a tune as data."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from ringmaster.competitions.spsa.report import _with_error
-from ringmaster.errors import StateRefused
 from ringmaster.reporting.tables import render_report
 from tests.competitions.settings_of import call, won
 from tests.competitions.test_spsa import KINDS, parameter, play_out, spsa, tune_of
@@ -63,7 +61,6 @@ def test_estimate_follows_the_setting(rule: str) -> None:
     one = tune.summary()["parameters"][0]
     assert one["value"] != one["mean"]
     assert one["estimate"] == one["value" if rule == "last" else "mean"]
-    assert "the setting `estimate` asks for" in text(tune)
 
 
 def test_estimate_of_a_tune_without_results_is_its_start() -> None:
@@ -71,17 +68,10 @@ def test_estimate_of_a_tune_without_results_is_its_start() -> None:
         assert spsa(estimate=rule).estimated() == {"Mobility": 50, "Space": 50}
 
 
-def test_report_explains_the_last_value_as_estimate_while_theta_drifts() -> None:
+def test_last_value_is_the_estimate_while_theta_drifts() -> None:
     tune = spsa(parameters=[parameter(r_end=0.001)], number_of_games=400)
     winning(tune, 400, 1000)
-    assert "the last value: θ still moves in one direction" in text(tune)
     assert tune.summary()["estimate"] == "last"
-
-
-def test_parameter_without_a_signal_is_marked() -> None:
-    tune = spsa(parameters=[parameter()], number_of_games=20)
-    play_out(tune, 4)
-    assert "signal not yet" in text(tune)
 
 
 def test_significant_optimum_is_shown_with_its_interval() -> None:
@@ -90,21 +80,15 @@ def test_significant_optimum_is_shown_with_its_interval() -> None:
     one = tune.summary()["parameters"][0]
     assert one["signal"]
     assert one["low"] < one["optimum"] < one["high"]
-    assert f"{one['low']:.4g} to {one['high']:.4g}" in text(tune)
 
 
-def test_adaptive_method_shows_optimum_interval_and_stake_without_a_signal_too() -> None:
-    """The optimum is the method's own estimate, and not the regression's."""
+def test_adaptive_method_has_an_interval_and_a_stake_without_a_signal_too() -> None:
     tune = spsa(method="adaptive", parameters=[parameter(c_end=None, r_end=None)])
     play_out(tune, 4)
     one = tune.summary()["parameters"][0]
-    shown = text(tune)
     assert not one["signal"]
-    assert "signal not yet: the effect of this parameter alone may be chance" in shown
-    row = next(line for line in reversed(shown.splitlines()) if line.startswith("Mobility"))
-    assert f"{one['estimate']:.4g}" in row
-    assert f"{one['low']:.4g} to {one['high']:.4g}" in row
-    assert f"{one['elo_at_stake']:+.1f}" in row
+    assert one["low"] < one["estimate"] < one["high"]
+    assert one["elo_at_stake"] is not None
 
 
 def test_elo_at_stake_is_the_gain_from_the_start_to_the_estimate() -> None:
@@ -113,7 +97,6 @@ def test_elo_at_stake_is_the_gain_from_the_start_to_the_estimate() -> None:
     one = tune.summary()["parameters"][0]
     off = [place - one["optimum"] for place in (one["start"], one["estimate"])]
     assert one["elo_at_stake"] == pytest.approx(one["curvature"] * (off[0] ** 2 - off[1] ** 2))
-    assert f"{one['elo_at_stake']:+.1f} in all" in text(tune)
 
 
 def test_games_to_halve_use_the_next_perturbation() -> None:
@@ -122,68 +105,6 @@ def test_games_to_halve_use_the_next_perturbation() -> None:
     (fit,), (average,) = tune.tuner.fits(), tune.tuner.regression.fits()
     assert tune.summary()["parameters"][0]["games_to_halve"] == fit.games_to_halve
     assert fit.games_to_halve > average.games_to_halve
-
-
-def test_derived_settings_are_in_the_report() -> None:
-    tune = spsa(
-        method="constant", parameters=[parameter(c_end=None, r_end=None)], number_of_games=None
-    )
-    assert tune.notices()[0].split(" (")[0] in " ".join(text(tune).split())
-
-
-#: A state as versions before 0.5 wrote it.
-EARLIER: dict[str, Any] = {
-    "codes": ["Mobility", "Space"],
-    "theta": [52.5, 47.25],
-    "iterations": 10,
-    "told": 3,
-    "next": 7,
-    "open": {"4": {"plus": [57, 43.0], "minus": [48, 51.5], "result": 0.0, "games": 0}},
-    "results": [3, 1, 2],
-    "void": 1,
-    "void_in_a_row": 0,
-    "matches": [],
-}
-
-
-def test_tune_of_a_version_without_methods_continues_as_classic() -> None:
-    tune = spsa()
-    tune.restore(EARLIER)
-    assert tune.tuner.theta.tolist() == [52.5, 47.25]
-    assert tune.tuner.iterations == 3
-    assert tune.progress().completed == 6
-    # one game of iteration 4 is in progress, the other is issued next
-    before = {"k": 4, "g": 0, "p": [57, 43.0], "m": [48, 51.5]}
-    assert tune.resume(before)
-    assert tune.apply_edits([before]) == []
-    first, second = tune.make_job("04a", 0, before), tune.next_job()
-    assert second.id == "04b"
-    assert second.parameters == first.parameters[::-1]
-    tune.record_result(before, won(first, "e+"))
-    tune.record_result(second.ticket, won(second, "e+"))
-    assert tune.tuner.iterations == 4
-    play_out(tune)
-    assert tune.finished()
-
-
-def test_mean_of_a_tune_without_stored_averages_starts_at_its_theta() -> None:
-    tune = spsa(estimate="mean")
-    tune.restore(EARLIER)
-    assert tune.tuner.averages.mean().tolist() == [52.5, 47.25]
-    assert tune.estimated() == {"Mobility": 53, "Space": 47.25}
-
-
-def test_values_of_an_earlier_version_are_clipped_to_the_present_bounds() -> None:
-    tune = spsa(parameters=[parameter(max=51), parameter("Space")])
-    tune.restore(EARLIER)
-    assert tune.tuner.theta.tolist() == [51, 47.25]
-
-
-def test_tune_of_a_version_without_methods_is_refused_by_other_methods() -> None:
-    for method in ("adaptive", "constant"):
-        with pytest.raises(StateRefused, match="write method = 'classic' to") as refused:
-            spsa(method=method).restore(EARLIER)
-        assert refused.value.path == ("method",)
 
 
 @pytest.mark.parametrize("method", ["classic", "adaptive"])
@@ -200,32 +121,10 @@ def test_error_of_a_slope_is_a_95_percent_interval_in_report_chart_and_data(meth
     error = 1.959963984540054 * fit.slope_error
     (row,) = tune.summary()["parameters"]
     assert row["slope_error"] == pytest.approx(error)
-    assert _with_error(fit.slope, error) in text(tune)
-    assert "Elo/unit: gain by a higher value, at the mean of the played values, ± 95 %" in text(
-        tune
-    )
     charts = {group.title: group.charts for group in tune.charts(history)}
     (chart,) = charts["Results by value"]
     assert fit.optimum is None
     assert f"± {error:.2g} Elo a unit (95 %)" in chart.note
-
-
-@pytest.mark.parametrize(
-    ("value", "error", "expected"),
-    [
-        (0.0, 20.3, "+0 ± 20"),
-        (0.27, 0.213, "+0.27 ± 0.21"),
-        (-0.001, 0.2, "+0.00 ± 0.20"),
-        (1234.0, 956.0, "+1230 ± 960"),
-        (-3.2e-5, 1.2e-5, "-0.000032 ± 0.000012"),
-        (1e-9, 1.2e-10, "+1e-09 ± 1.2e-10"),
-        (2.0, 0.0, "+2"),
-    ],
-)
-def test_slope_is_shown_to_the_second_digit_of_its_error(
-    value: float, error: float, expected: str
-) -> None:
-    assert _with_error(value, error) == expected
 
 
 def test_report_fits_a_hundred_columns() -> None:

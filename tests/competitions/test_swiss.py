@@ -19,6 +19,7 @@ from tests.competitions.settings_of import (
     Refused,
     again,
     call,
+    codes,
     drawn,
     make,
     uci,
@@ -41,11 +42,6 @@ def chess(competitors: Any = CODES, rounds: Any = 3, **settings: Any) -> Any:
             **settings,
         },
     )
-
-
-def codes(job: GameJob) -> tuple[str, str]:
-    first, second = job.players
-    return first.code, second.code
 
 
 def better(job: GameJob) -> GameResult:
@@ -269,13 +265,6 @@ def test_withdrawn_competitor_is_not_paired_and_games_it_owes_count_for_its_oppo
     assert sorted("".join(paired(back)[3])) == list("abcd")
 
 
-def test_withdrawal_can_be_undone_during_the_round() -> None:
-    tournament = chess()
-    play(tournament, 2)
-    without = again(tournament, chess(withdrawn=["c"]))
-    assert play(again(without, chess()), 2) == ["1AvC_1", "1BvD_1"]
-
-
 def test_games_of_two_withdrawn_players_count_for_neither() -> None:
     tournament = chess()
     tournament.next_job()
@@ -293,14 +282,6 @@ def test_game_of_a_withdrawn_competitor_that_never_came_back_is_not_waited_for()
     for job in jobs[1::2]:
         without.record_result(job.ticket, better(job))
     assert without.finished()
-
-
-def test_tournament_ends_when_fewer_than_two_are_left() -> None:
-    tournament = chess(withdrawn=["a", "b", "c"])
-    assert tournament.next_job() is None
-    assert tournament.finished()
-    assert "fewer than two competitors are left" in tournament.warnings()[-1]
-    assert tournament.check_jobs()[0].player.code == "d"
 
 
 def test_rounds_can_be_raised_after_the_end_and_lowered() -> None:
@@ -325,13 +306,6 @@ def test_games_per_pairing_change_from_the_next_round_on() -> None:
     play(later)
     assert [r["games_per_pairing"] for r in later.summary()["rounds"]] == [2, 4]
     assert later.progress().completed == 4 + 8
-
-
-def test_played_rounds_stay_whatever_is_edited() -> None:
-    tournament = chess()
-    play(tournament, 6)
-    edited = again(tournament, chess(ratings={"d": 3000}, withdrawn=["a"]))
-    assert paired(edited) == paired(tournament)
 
 
 def test_removed_competitor_is_as_if_withdrawn_also_without_its_player() -> None:
@@ -377,36 +351,6 @@ def test_rounds_that_must_be_rematches_are_warned_of() -> None:
     assert chess(CODES[:3], rounds=3, **book).warnings() == []
     assert len(chess(CODES[:3], rounds=4, **book).warnings()) == 1
     assert chess().warnings()[0].startswith("without openings")
-
-
-def test_withdrawn_players_are_not_checked() -> None:
-    tournament = chess(withdrawn=["b"])
-    assert [check.player.code for check in tournament.check_jobs()] == ["a", "c", "d"]
-
-
-def test_all_competitors_are_in_first_place_before_the_first_game() -> None:
-    rows = lines(chess().report())
-    assert rows[0] == ["points", "Buchholz-1", "S-B"]
-    assert rows[1] == ["1", "A", "a", "0", "0", "0"]
-
-
-def test_report_has_the_table_ratings_and_rounds() -> None:
-    tournament = chess(CODES[:3], rounds=2)
-    job = tournament.next_job()
-    lost = GameResult(job.id, 0, "win", 1, "time", forfeit=True, score="0-1")
-    tournament.record_result(job.ticket, lost)
-    play(tournament, result=lambda job: drawn(job) if "b" in codes(job) else better(job))
-    rows = lines(tournament.report())
-    assert rows[1:4] == [
-        ["1", "C", "c", "3", "bye", "2", "B", "1-1", "3", "8.5"],
-        ["2", "B", "b", "2.5", "A", "1.5-0.5", "C", "1-1", "3", "6.75"],
-        ["3", "A", "a", "2.5", "B", "0.5-1.5", "bye", "2", "2.5", "6.25"],
-    ]
-    assert ["1AvB", "a", "0.5-1.5", "b", "a", "forfeited", "1", "(time)"] in rows
-    assert ["a", "2", "bye"] in rows
-    text = render_report(tournament.report())
-    assert "round 1 (2/2 games)" in text
-    assert "± (95 %)" in text
 
 
 def test_summary_has_the_table_and_the_rounds() -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from ringmaster.competitions.competition import Competition
-from ringmaster.competitions.tournaments import game_charts
 from ringmaster.competitions.tournaments.game_charts import GameCharts
 from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.competitions.tournaments.matchup_charts import MOST_COURSES, MOST_POINTS
@@ -141,14 +140,6 @@ def test_matchup_won_by_all_games_has_an_elo_with_an_open_end(tmp_path: Path) ->
     assert all(after > before - 5 for before, after in pairwise(ends))
 
 
-def test_matchup_lost_by_all_games_has_an_elo_with_an_open_lower_end(tmp_path: Path) -> None:
-    competition = made(tmp_path, MATCH % (2, ""))
-    (row,) = comparison(competition.charts(play(competition, 2, always("old")))[0]).rows
-    assert row.low == -math.inf
-    assert row.value < row.high
-    assert row.text.startswith("at most ")
-
-
 def test_matchups_with_fixed_colours_or_handicaps_have_their_score_only(tmp_path: Path) -> None:
     competition = made(tmp_path, CHESS)
     groups = by_key(competition.charts(play(competition, 20, chance(3))))
@@ -162,16 +153,6 @@ def test_matchups_with_fixed_colours_or_handicaps_have_their_score_only(tmp_path
     groups = by_key(handicap.charts(play(handicap, 4, chance(1))))
     assert comparison(groups["elo"]).x_label == "score of the first player, %"
     assert line(groups["course"]).y_label == "score, %"
-
-
-def test_exchanged_players_are_compared_in_the_order_of_the_control_file(tmp_path: Path) -> None:
-    competition = made(tmp_path, MATCH % (12, ""))
-    history = play(competition, 12, always("new"))
-    exchanged = made(tmp_path, (MATCH % (12, "")).replace('"new", "old"', '"old", "new"'))
-    exchanged.restore(competition.state())
-    (row,) = comparison(exchanged.charts(history)[0]).rows
-    assert row.name == "old v new"
-    assert row.value < 0
 
 
 def test_course_keeps_some_hundred_points_of_many_games(tmp_path: Path) -> None:
@@ -228,43 +209,6 @@ def test_cross_table_has_the_best_on_top_and_no_score_against_oneself(tmp_path: 
     assert heat.texts[0] == ("0-2", "0.5-1.5", "")
 
 
-def test_cross_table_of_a_gauntlet_has_challengers_against_opponents(tmp_path: Path) -> None:
-    source = """competition_type = "gauntlet"
-game = "chess"
-players = {c: Player("engine", nodes=1) for c in "abcd"}
-challengers = ["a", "b"]
-opponents = ["c", "d"]
-rounds = 2
-"""
-    competition = made(tmp_path, source)
-    history = play(
-        competition,
-        8,
-        lambda job: (
-            None
-            if {p.code for p in job.players} == {"b", "d"}
-            else seat_of(job, min(p.code for p in job.players))
-        ),
-    )
-    (heat,) = by_key(competition.charts(history))["crosstable"].charts
-    assert isinstance(heat, HeatMap)
-    assert (heat.x_names, heat.y_names) == (("a", "b"), ("d", "c"))
-    assert heat.values == ((100, 50), (100, 100))
-    assert heat.texts == (("2-0", "1-1"), ("2-0", "2-0"))
-
-
-def test_swiss_of_one_sided_pairings_has_something_to_draw(tmp_path: Path) -> None:
-    source = (ALL % ("abcd", 1)).replace("allplayall", "swiss")
-    competition = made(tmp_path, source)
-    history = play(competition, 100, lambda job: seat_of(job, min(p.code for p in job.players)))
-    assert competition.finished()
-    groups = by_key(competition.charts(history))
-    assert [row.text for row in comparison(groups["elo"]).rows] == [
-        "at least -234 (95 %), 2 games"
-    ] * 2
-    assert "crosstable" in groups
-
-
 def test_many_matchups_are_left_to_ratings_and_cross_table(tmp_path: Path) -> None:
     competition = made(tmp_path, ALL % ("abcdefghij", 2))
     groups = by_key(competition.charts(play(competition, 90, chance(1))))
@@ -287,15 +231,6 @@ def test_lengths_are_counted_in_bars_by_winner() -> None:
     assert lengths["White won"]["800-849"] == 1
     assert lengths["drawn"]["0-49"] == 1
     assert "Black won" not in lengths
-
-
-def test_a_few_long_games_share_the_last_bar() -> None:
-    games = GameCharts("shogi", ("a", "b"))
-    for i in range(1000):
-        games.order(("a", "b")).record_result("", won("x", 1, plies=900 if i == 0 else 50 + i % 50))
-    lengths = bars(by_key(games.charts([]))["lengths"])["White won"]
-    assert list(lengths)[-1] == "95+"
-    assert lengths["95+"] == 101
 
 
 def test_endings_of_two_players_are_by_winner_and_those_of_more_by_colour() -> None:
@@ -348,32 +283,6 @@ def test_score_by_opening_is_of_the_first_mover_and_of_the_first_player() -> Non
     assert (white.title, own.title) == ("White's score", "a's score")
     assert {row.name: row.value for row in white.rows} == {"book:1": 100, "book:2": 50}
     assert {row.name: row.value for row in own.rows} == {"book:1": 50, "book:2": 100}
-
-
-def test_openings_with_the_most_extreme_scores_are_shown_of_many() -> None:
-    games = GameCharts("chess", ("a", "b"))
-    for opening in range(100):
-        for i in range(4):
-            games.order(("a", "b")).record_result(
-                f"book:{opening:02}", won("x", int(25 * i > opening))
-            )
-    chart = comparison(by_key(games.charts([]))["openings"])
-    assert len(chart.rows) == 20
-    assert chart.rows[0].value == 100
-    assert chart.rows[-1].value == 25
-    assert chart.note == (
-        "the 10 highest and the 10 lowest scores of 100 openings with 4 games or more"
-    )
-
-
-def test_openings_beyond_a_limit_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(game_charts, "MOST_OPENINGS", 2)
-    games = GameCharts("chess", ("a", "b"))
-    for i in range(12):
-        games.order(("a", "b")).record_result(f"book:{i % 3}", won("x", 0))
-    chart = comparison(by_key(games.charts([]))["openings"])
-    assert {row.name for row in chart.rows} == {"book:0", "book:1"}
-    assert chart.note == "openings with 4 games or more, among the first 2 played"
 
 
 def test_resources_are_by_player_in_fitting_units() -> None:

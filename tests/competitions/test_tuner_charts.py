@@ -10,19 +10,12 @@ import msgspec
 import pytest
 
 from ringmaster.competitions.tuning.chart_parts import (
-    MOST_CELLS,
-    SHOWN,
-    WINDOWS,
     Windows,
-    cells_of,
-    grouped,
-    name_of,
     rate_text,
 )
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.report import (
     Band,
-    Bars,
     Chart,
     ChartGroup,
     HeatMap,
@@ -90,38 +83,6 @@ def test_results_are_shown_in_groups_with_their_intervals() -> None:
     assert chart.note == f"50.0 % of 198 games (95 %: {100 * wilson(99, 198)[0]:.1f} to 56.9 %)"
 
 
-@pytest.mark.parametrize("games", [1, 15, 16, 17, 999, 100_000])
-def test_groups_are_few_and_hold_all_games(games: int) -> None:
-    windows = Windows(games)
-    for _ in range(games):
-        windows.add(0.5)
-    assert len(windows._sums) <= WINDOWS
-    groups = grouped([*windows._sums, (windows._games, windows._points)])
-    assert len(groups) <= SHOWN
-    assert sum(count for count, _ in groups) == games
-
-
-def test_many_values_share_cells_and_equal_ones_have_one() -> None:
-    cells = cells_of(["a", "a", "b", "b"])
-    assert cells.names == ("a", "b")
-    assert cells.cells == (0, 0, 1, 1)
-    many = cells_of([0.5 + i for i in range(100)])
-    assert len(many.names) <= MOST_CELLS
-    assert many.names[0] == "0.5 to 4.5"
-    assert sorted(set(many.cells)) == list(range(len(many.names)))
-
-
-def test_names_of_values_are_short() -> None:
-    assert [name_of(v) for v in (0.1234567, 1e9, True, "x", 3)] == [
-        "0.1235",
-        "1000000000",
-        "True",
-        "x",
-        "3",
-    ]
-    assert rate_text(1.0, 1).startswith("100.0 % of 1 game (95 %: ")
-
-
 # mc_tuner
 
 
@@ -153,13 +114,6 @@ def test_tune_without_a_counted_game_has_nothing_to_draw(kind: str) -> None:
     assert tune.charts([(job.ticket, void(job))]) == []
 
 
-def test_first_game_makes_no_rate() -> None:
-    tune = mc(X, STYLE)
-    groups = tune.charts(play(tune, 1, lambda job: True))
-    assert [g.key for g in groups] == ["visits", "tree"]
-    assert all(g.charts for g in groups)
-
-
 def test_heat_maps_have_the_games_and_rates_of_the_tree() -> None:
     tune = mc(X, STYLE)
     history = play(tune, 300, wild)
@@ -183,35 +137,6 @@ def test_heat_maps_have_the_games_and_rates_of_the_tree() -> None:
             assert rates.texts[y][x] == rate_text(won, len(played))
     assert sum(map(sum, visits.values)) == 300
     assert max(map(max, visits.values)) == visits.values[0][2]
-
-
-def test_cells_with_few_games_have_no_rate() -> None:
-    tune = mc(X, STYLE)
-    groups = tune.charts(play(tune, 20, wild))
-    (rates,), (visits,) = group(groups, "rates").charts, group(groups, "visits").charts
-    for rate, games in zip(sum(rates.values, ()), sum(visits.values, ()), strict=True):
-        assert (rate is None) == (games < 4)
-
-
-def test_single_parameter_has_bars_of_games_and_rates_with_intervals() -> None:
-    tune = mc(STYLE)
-    history = play(tune, 100, lambda job: own(job)["style"] == "wild")
-    groups = tune.charts(history)
-    (bars,), (rates,) = group(groups, "visits").charts, group(groups, "rates").charts
-    assert isinstance(bars, Bars)
-    assert bars.names == rates.x_names == ("wild", "calm")
-    games = bars.series[0].values
-    assert sum(games) == 100
-    low, high = wilson(games[0], games[0])
-    assert piece(rates, Whiskers).points[0] == (0.0, 100.0, 100 * low, 100 * high)
-
-
-def test_more_than_four_parameters_have_charts_of_their_own() -> None:
-    several = [call("Parameter", f"p{i}", scale=call("LINEAR", 0, 8), split=2) for i in range(5)]
-    tune = mc(*several)
-    groups = tune.charts(play(tune, 60, lambda job: True))
-    assert [c.title for c in group(groups, "rates").charts] == [f"p{i}" for i in range(5)]
-    assert all(isinstance(c, Bars) for c in group(groups, "visits").charts)
 
 
 def test_best_candidate_over_time_ends_with_the_tuners_own() -> None:
@@ -318,24 +243,6 @@ def test_elite_is_of_the_candidates_with_most_points() -> None:
     assert piece(scores, Whiskers).points == ((0.0, 25.0, 100 * low, 100 * high),)
 
 
-def test_generation_in_progress_has_a_score_and_no_elite() -> None:
-    tune = ce()
-    groups = tune.charts(play(tune, 30, lambda job: True))
-    assert [g.key for g in groups] == ["generations"]
-    scores = groups[0].charts[0]
-    assert by_name(scores, "elite").points == ()
-    assert piece(scores, Whiskers).points[0][:2] == (0.0, 100.0)
-
-
-def test_many_generations_are_thinned() -> None:
-    tune = ce(number_of_generations=300, samples_per_generation=2, batch_size=2)
-    charts = tune.charts(play(tune, 10_000, lambda job: job.ticket["c"] == 0))
-    for each in charts:
-        for chart in each.charts:
-            assert len(chart.pieces[-1].points) <= 101
-    assert by_name(charts[0].charts[0], "mean").points[-1][0] == 300
-
-
 # clop_tuner
 
 
@@ -397,20 +304,6 @@ def test_surface_is_of_the_two_parameters_of_most_effect() -> None:
     assert set(bars.names[:2]) == {"x", "z"}
     shown = dict(zip(bars.names, bars.series[0].values, strict=True))
     assert {code: value is not None for code, value in shown.items()} == signals
-
-
-def test_estimates_over_time_end_with_the_present_one_and_equal_the_earlier_ones() -> None:
-    tune, early = clop(), clop()
-    history = play(tune, 240, hill(30))
-    for ticket, one in history[:120]:
-        early.record_result(ticket, one)
-    (chart,) = group(tune.charts(history), "trajectory").charts
-    line = next(p.points for p in chart.pieces if p.name == "estimate so far")
-    assert line[-1] == (240.0, tune.tuner.estimate()[0])
-    # the tuner itself fits when the games have grown by a tenth
-    at = dict(line)[120.0]
-    assert at == pytest.approx(early.tuner.estimate()[0], abs=8)
-    assert chart.bounds == (0, 100)
 
 
 def test_every_group_of_a_tune_has_a_key_charts_and_json() -> None:

@@ -26,7 +26,7 @@ def test_parts_change_with_results_and_not_without(tmp_path: Path) -> None:
     assert competition.stamp() != stamp
     fresh = changed(competition.parts(), seen)
     assert fresh["games_total"] == 1
-    assert "conditions" in fresh
+    assert "verdict" in fresh
     assert "description" not in fresh
 
 

@@ -106,12 +106,6 @@ def test_no_general_solver_finds_a_better_fit(results: list[int], t: float) -> N
             assert -solution.fun <= value + 1e-6
 
 
-def test_results_that_fit_exactly_do_not_change() -> None:
-    seen = shares([10, 20, 40, 20, 10])
-    assert fit_score(seen, 0.5) == pytest.approx(seen)
-    assert fit_normalised(seen, 0.0) == pytest.approx(seen)
-
-
 counts = st.one_of(st.lists(st.integers(0, 100_000), min_size=n, max_size=n) for n in (3, 5))
 models = st.sampled_from(["normalized", "logistic"])
 elos = st.floats(-500, 500, allow_nan=False)

@@ -47,11 +47,6 @@ def test_every_place_is_a_value_within_the_bounds(
     assert -1 - 1e-9 <= axis.coordinate(value) <= 1 + 1e-9
 
 
-def test_values_have_few_digits() -> None:
-    assert Axis(0.0, 1.0).played(PLACES // 3) == 0.33333
-    assert Axis(1.0, 1e6, logarithmic=True).played(PLACES // 3) == 100.0
-
-
 def test_integers_have_equal_shares_of_the_places() -> None:
     axis = Axis(0, 4, integer=True)
     counts = np.bincount([axis.played(place) for place in range(0, PLACES, 1000)])
@@ -91,13 +86,6 @@ def test_coefficients_of_a_quadratic_are_split_into_its_parts() -> None:
     constant, slope, bend = regression.split(c)
     expected = constant + x @ slope + np.einsum("ni,ij,nj->n", x, bend, x)
     assert regression.features(x) @ c == pytest.approx(expected)
-
-
-def test_columns_of_a_coordinate_are_those_that_change_with_it() -> None:
-    regression = Regression(3, all_pairs=True)
-    before, after = np.full((1, 3), 0.3), np.array([[0.3, 0.9, 0.3]])
-    (changed,) = np.nonzero(regression.features(before)[0] != regression.features(after)[0])
-    assert regression.columns(1) == changed.tolist()
 
 
 def test_fit_weighs_games_by_the_equation() -> None:

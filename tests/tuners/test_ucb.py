@@ -6,7 +6,6 @@ import json
 import math
 import random
 from collections import Counter
-from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -167,12 +166,6 @@ def test_candidates_are_the_centres_of_tiles_the_first_parameter_slowest(
     splits: list[int], path: Path, centre: tuple[float, ...]
 ) -> None:
     assert bandit(splits).centre(path) == pytest.approx(centre)
-
-
-def test_coordinates_count_the_last_parameter_fastest() -> None:
-    tree = bandit([2, 3])
-    expected = list(product(range(2), range(3)))
-    assert [tree.coordinates(child) for child in range(6)] == expected
 
 
 def test_virtual_visits_spread_games_that_are_in_flight() -> None:

@@ -8,12 +8,15 @@ from collections.abc import Sequence
 
 from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
 from ringmaster.competitions.spsa.charts import thinned
-from ringmaster.competitions.tuning.chart_parts import name_of, number, rate_text
+from ringmaster.competitions.tuning.chart_parts import (
+    importance_chart,
+    name_of,
+    number,
+    rate_text,
+)
 from ringmaster.competitions.tuning.searched_parameter import SearchedParameter
 from ringmaster.model.report import (
     Band,
-    Bars,
-    BarSeries,
     Chart,
     ChartGroup,
     HeatMap,
@@ -205,14 +208,14 @@ def _importance(
     parameters: Sequence[SearchedParameter], order: Sequence[str], importance: dict[str, float]
 ) -> ChartGroup:
     unknown = [p.code for p in parameters if not p.frozen and p.code not in importance]
-    codes = (*order, *unknown)
-    share = tuple(100 * importance[code] if code in importance else None for code in codes)
-    note = f"unknown, too few different values yet: {', '.join(unknown)}" if unknown else ""
-    bars = BarSeries("share", share)
-    label = "share of the variance, %"
-    chart = Bars("Importance", codes, (bars,), "parameter", label, note)
     text = (
         "The share of the estimated scores' variance that needs a parameter, alone or with "
         "others, over the whole range."
     )
-    return ChartGroup("Importance", (chart,), text, "importance")
+    return importance_chart(
+        "Importance",
+        {**{code: 100 * importance[code] for code in order}, **dict.fromkeys(unknown)},
+        "share of the variance, %",
+        "too few different values yet",
+        text,
+    )

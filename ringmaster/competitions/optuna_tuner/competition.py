@@ -7,15 +7,14 @@ early.  The best candidate is the one with the highest estimate by all trials to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import msgspec
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
-from ringmaster.competitions.competition import Played, PlayedValue, Reaction, TunedOptions
+from ringmaster.competitions.competition import Played, PlayedValue, Reaction
 from ringmaster.competitions.game_settings import make_game_settings
-from ringmaster.competitions.optuna_tuner.estimates import Estimates
 from ringmaster.competitions.optuna_tuner.report import TrialReport
 from ringmaster.competitions.optuna_tuner.settings import (
     OPTUNA_SETTINGS,
@@ -24,31 +23,23 @@ from ringmaster.competitions.optuna_tuner.settings import (
     check_sampler,
     doubts,
 )
-from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
-from ringmaster.competitions.result_lines import (
-    repeats_line,
-    result_line,
-    void_excess,
-    void_line,
-)
+from ringmaster.competitions.optuna_tuner.state import Estimates, OptunaState, Trial
+from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.spsa.games import opponent_cycle
-from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
-from ringmaster.competitions.tournaments.matchup_report import describe_settings
-from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import Standing
-from ringmaster.competitions.tuning.game_tune import GameTune
+from ringmaster.competitions.tuning.game_tune import COLUMN, GameTune
 from ringmaster.competitions.tuning.opponents import make_opponents, opponent_weights
-from ringmaster.competitions.tuning.parameter_binding import tuned_options
-from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_unchanged
 from ringmaster.competitions.tuning.searched_parameter import (
     SearchedParameter,
     check_parameters,
     space_of,
 )
-from ringmaster.errors import SettingError, SettingErrors, StateRefused, counted
+from ringmaster.errors import SettingError, SettingErrors, counted
 from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket, is_of_closing_match
+from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
-from ringmaster.model.report import ChartGroup, Progress, Report, Text
+from ringmaster.model.report import ChartGroup, Progress, Report
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Setting
 from ringmaster.tuners.search.early_end import is_hopeless
@@ -61,9 +52,6 @@ from ringmaster.tuners.search.optuna_study import (
     Told,
 )
 from ringmaster.tuners.search.space import Values
-
-#: Column of wins, draws and losses by points.
-_COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
 
 
 class OptunaTuner(GameTune):
@@ -205,29 +193,9 @@ class OptunaTuner(GameTune):
             *self.closing.check_jobs(None),
         ]
 
-    def tuned_options(self) -> TunedOptions | None:
-        """See `Competition.tuned_options`.
-
-        A parameter with only_if is not tested: its option may have no effect beside the start
-        values.
-        """
-        if self._verifying:
-            return None
-        start = self.start_values
-
-        def maker(parameter: SearchedParameter, end: float) -> Callable[[], Player]:
-            changed = {**start, parameter.code: parameter.played_value(end)}
-            return lambda: self._binding.player(":end", changed)
-
-        ends = {
-            p.code: [
-                maker(p, end)
-                for end in sorted((p.minimum, p.maximum), key=lambda end: -abs(end - p.start))
-            ]
-            for p in self.parameters
-            if not p.frozen and not p.only_if
-        }
-        return tuned_options(self._check_id("start"), self._binding.player("", start), ends)
+    def _optional(self) -> Iterable[TunedParameter]:
+        # beside the start values, the option of a parameter with only_if may have no effect
+        return [p for p in self.parameters if not p.frozen and not p.only_if]
 
     # issuing games
 
@@ -322,7 +290,6 @@ class OptunaTuner(GameTune):
         return str(ticket.get("r", self._opponent_cycle[0]))
 
     def _codes(self, ticket: Ticket, own: str) -> tuple[str, str]:
-        """Return the codes of a game's players, the first mover first."""
         other = self._opponent(ticket)
         return (other, own) if ticket["g"] % 2 else (own, other)
 
@@ -362,21 +329,19 @@ class OptunaTuner(GameTune):
 
     # results
 
-    def _record_of_tune(self, ticket: Ticket, result: GameResult) -> Reaction:
-        state = self._state
-        self._register_of_tune(ticket)
-        number: int = ticket["t"]
-        line = result_line(result, self._codes(ticket, f"trial {number}"))
-        state.void_excess = void_excess(state.void_excess, result)
-        if result.outcome == "void":
-            return self._record_void(
-                line, result, self._codes(ticket, self.values["player"]), first=not state.games
-            )
+    @property
+    def _games(self) -> int:
+        return self._state.games
+
+    def _line(self, ticket: Ticket, result: GameResult) -> str:
+        return result_line(result, self._codes(ticket, f"trial {ticket['t']}"))
+
+    def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
+        state, number = self._state, ticket["t"]
         points = result.points(ticket["g"] % 2)
-        state.results[_COLUMN[points]] += 1
+        state.results[COLUMN[points]] += 1
         if "r" in ticket:
-            state.against.setdefault(ticket["r"], [0, 0, 0])[_COLUMN[points]] += 1
-        state.repeats += result.repeats
+            state.against.setdefault(ticket["r"], [0, 0, 0])[COLUMN[points]] += 1
         trial = state.trials[number]
         trial.pairs.record_result(ticket["g"] // 2, points)
         notes = [*self._judge(number, trial), *self._end(number, trial)]
@@ -422,13 +387,7 @@ class OptunaTuner(GameTune):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, OptunaState, str_keys=True)
-        present = [p.code for p in self.parameters]
-        if restored.codes != present:
-            raise StateRefused(
-                f"the tune is of {', '.join(restored.codes)}, the control file has "
-                f"{', '.join(present)} now; put the parameters back, or use reset",
-                ("parameters",),
-            )
+        check_unchanged(restored.codes, [p.code for p in self.parameters])
         self._state = restored
         self._running = {n: t for n, t in restored.trials.items() if t.place is None}
         self._study = None
@@ -471,15 +430,7 @@ class OptunaTuner(GameTune):
         )
 
     def progress(self) -> Progress:
-        standing = self._standing()
-        played, games = self.closing.progress(standing)
-        if self._verifying:
-            return Progress(played, games, phase="closing match")
         state = self._state
-        before = self.closing.completed - played
-        if not standing.due:
-            before, played = self.closing.completed, 0
-            games = 0 if self.closing.settings is None else self.closing.settings.games
         each, wanted = self.values["games_per_trial"], self.values["number_of_trials"]
         left = max(0, wanted - len(state.trials)) * each
         left += sum(
@@ -487,43 +438,25 @@ class OptunaTuner(GameTune):
             for n, t in self._running.items()
             if n < wanted
         )
-        return Progress(
-            state.games + before + played,
-            state.games + left + before + games,
-            phase="closing match" if standing.due else f"trial {max(state.trials, default=0)}",
-        )
+        return self._progress(state.games + left, f"trial {max(state.trials, default=0)}")
 
     def _work_done(self) -> str:
         ended, games = self._state.ended, counted(self._state.games, "game")
         return f"{ended:,} of {counted(self.values['number_of_trials'], 'trial')}, {games}"
 
     def report(self) -> Report:
-        blocks = [*self._report().blocks(), *self.closing.blocks(self._standing())]
-        if conditions := describe_settings(self.settings):
-            blocks.append(Text((conditions,)))
-        if self._state.void:
-            blocks.append(Text((void_line(self._state.void_kinds, self._state.void),)))
-        if self._state.repeats:
-            blocks.append(Text((repeats_line(self._state.repeats, self._state.games),)))
-        return Report(tuple(blocks))
+        closing = self.closing.blocks(self._standing())
+        return Report((*self._report().blocks(), *closing, *self._conditions()))
 
     def live_report(self) -> Report:
         return Report(
             (*self._report(live=True).short(), *self.closing.live_blocks(self._standing()))
         )
 
-    def summary(self) -> dict[str, Any]:
-        summary = {**self._report().data(), "repeats": self._state.repeats}
-        if self.closing.matches:
-            summary["matchups"] = self.closing.summaries(self._standing())
-        return summary
+    def _summary_of_tune(self) -> dict[str, Any]:
+        return {**self._report().data(), "repeats": self._state.repeats}
 
-    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+    def _charts_of_tune(self) -> list[ChartGroup]:
         from ringmaster.competitions.optuna_tuner.charts import trial_charts
 
-        matches = MatchupCourses(self.matchup_infos())
-        for ticket, result in history:
-            if is_of_closing_match(ticket):
-                matches.record_result(self.closing.describe(ticket), result)
-        charts = trial_charts(self.space, self.parameters, self._state, self._estimates.surrogate())
-        return [*charts, *closing_charts(matches)]
+        return trial_charts(self.space, self.parameters, self._state, self._estimates.surrogate())

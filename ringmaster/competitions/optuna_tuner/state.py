@@ -1,4 +1,4 @@
-"""The stored state of an optuna_tuner: its trials with their results.
+"""The stored state of an optuna_tuner: its trials with their results, and their estimates.
 
 The order of events is stored by two numbers of each trial: `after`, the number of trials that
 had ended when it was proposed, and `place` among the ended ones.
@@ -6,15 +6,16 @@ had ended when it was proposed, and `place` among the ended ones.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.result_lines import VoidKinds
 from ringmaster.competitions.tournaments.matchup import Pairs
+from ringmaster.competitions.tuning.game_tune import GameTuneState
 from ringmaster.tuners.search.optuna_study import Asked, SamplerName, Told
-from ringmaster.tuners.search.surrogate import Observation
+from ringmaster.tuners.search.space import Space
+from ringmaster.tuners.search.surrogate import Observation, Surrogate
 
 
 class Trial(msgspec.Struct, omit_defaults=True):
@@ -74,7 +75,7 @@ class Trial(msgspec.Struct, omit_defaults=True):
         return self.place is None
 
 
-class OptunaState(msgspec.Struct):
+class OptunaState(GameTuneState):
     """The state of a tune.
 
     codes    of the parameters
@@ -83,9 +84,6 @@ class OptunaState(msgspec.Struct):
     pairs    number of pairs with an issued game
     results  wins, draws and losses of candidates
     against  the same by opponent, if there are several
-    void_excess  of void games over counted ones lately (`result_lines.void_excess`)
-    matches  closing matches, as `ClosingMatches` stores them
-    repeats  games of the tune that repeat an earlier game
     """
 
     codes: list[str]
@@ -94,11 +92,6 @@ class OptunaState(msgspec.Struct):
     pairs: int = 0
     results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
     against: dict[str, list[int]] = msgspec.field(default_factory=dict)
-    void: int = 0
-    void_excess: int = 0
-    void_kinds: VoidKinds = msgspec.field(default_factory=dict)
-    matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
-    repeats: int = 0
 
     @property
     def games(self) -> int:
@@ -121,3 +114,55 @@ class OptunaState(msgspec.Struct):
             yield Asked(number, trial.values, trial.sampler, trial.refused)
         for ended, other in ends[told:]:
             yield Told(ended, other.score)
+
+
+#: Ended trials up to which each new one has an estimate of its own as its reference; later
+#: estimates follow whenever there are `_GROWTH` times as many.
+_EACH, _GROWTH = 20, 1.1
+
+
+class Estimates:
+    """The estimates by the ended trials of a state."""
+
+    def __init__(self, space: Space, state: OptunaState) -> None:
+        self._space = space
+        self._state = state
+        #: The last estimates with their numbers of trials, by `latest`.
+        self._known: dict[bool, tuple[int, Surrogate]] = {}
+
+    def surrogate(self, *, latest: bool = True) -> Surrogate | None:
+        """Return the estimates, None without an ended trial.
+
+        latest  whether of all trials, or of the number that references are based on: an
+                estimate of 1,000 trials takes half a second
+        """
+        ended = self._state.ended
+        count = ended if latest else reference_size(ended)
+        if not count:
+            return None
+        known = self._known.get(latest)
+        if known is None or known[0] != count:
+            observations = [t.observation() for _, t in self._state.in_order_of_end()[:count]]
+            earlier = None if known is None or known[0] > count else known[1]
+            known = self._known[latest] = count, Surrogate(self._space, observations, earlier)
+        return known[1]
+
+    def best(self) -> int | None:
+        """Return the number of the best trial, None without an ended one."""
+        surrogate = self.surrogate()
+        if surrogate is None:
+            return None
+        return self._state.in_order_of_end()[surrogate.rows[surrogate.best]][0]
+
+    def reference(self) -> float | None:
+        """Return the best estimate for a new trial, None without an ended trial."""
+        surrogate = self.surrogate(latest=False)
+        return None if surrogate is None else surrogate.estimates[surrogate.best].score
+
+
+def reference_size(ended: int) -> int:
+    """Return the number of first ended trials that references are based on."""
+    if ended <= _EACH:
+        return ended
+    times = math.floor(math.log(ended / _EACH) / math.log(_GROWTH) + 1e-9)
+    return math.ceil(_EACH * _GROWTH**times)

@@ -6,7 +6,7 @@ reference.  A closing match of the tuned against the start values may follow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -17,17 +17,12 @@ from ringmaster.competitions.competition import (
     Played,
     Reaction,
     Trajectory,
-    TunedOptions,
 )
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.result_lines import (
-    repeats_line,
     result_line,
-    void_excess,
-    void_line,
 )
 from ringmaster.competitions.spsa.charts import TuneCharts
-from ringmaster.competitions.spsa.course import Course
 from ringmaster.competitions.spsa.edits import Tune, apply_edit, make_tune, trajectory
 from ringmaster.competitions.spsa.games import (
     IterationGames,
@@ -36,7 +31,7 @@ from ringmaster.competitions.spsa.games import (
     ValueGrid,
     opponent_cycle,
 )
-from ringmaster.competitions.spsa.report import TuneReport
+from ringmaster.competitions.spsa.report import Course, TuneReport
 from ringmaster.competitions.spsa.settings import (
     SPSA_SETTINGS,
     check_method,
@@ -45,19 +40,18 @@ from ringmaster.competitions.spsa.settings import (
     unused_arguments,
 )
 from ringmaster.competitions.spsa.state import (
+    Edit,
     Iteration,
     LearningSettings,
     SpsaState,
     TuneHistory,
     ValueOrder,
-    read_state,
 )
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import Standing
-from ringmaster.competitions.tuning.game_tune import GameTune
+from ringmaster.competitions.tuning.game_tune import COLUMN, GameTune
 from ringmaster.competitions.tuning.opponents import opponent_weights
-from ringmaster.competitions.tuning.parameter_binding import tuned_options
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.errors import SettingError, SettingErrors, counted
 from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket, is_of_closing_match
@@ -69,8 +63,6 @@ from ringmaster.model.settings import Setting
 
 #: Games of a tune that are drawn; of more, a sample.
 MOST_DRAWN = 100_000
-#: Column of wins, draws and losses by points.
-_COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
 
 
 class SpsaCompetition(GameTune):
@@ -135,9 +127,9 @@ class SpsaCompetition(GameTune):
         )
         #: Planned iterations.
         self.iterations = self.schedule.iterations
-        self._games = IterationGames(self.pairing, learning.settings["games_per_iteration"])
+        self._schedule = IterationGames(self.pairing, learning.settings["games_per_iteration"])
         self._grid = ValueGrid(self.tuned, self.schedule.least_c())
-        self._tickets = Tickets(tune.history, self._games)
+        self._tickets = Tickets(tune.history, self._schedule)
 
     def _value_order(self) -> ValueOrder:
         history = self._state.history
@@ -169,7 +161,7 @@ class SpsaCompetition(GameTune):
     @property
     def openings_used(self) -> int:
         """Number of openings of the book that the tune uses."""
-        return self._games.openings(self.tuner.counting.games_before(self.iterations + 1))
+        return self._schedule.openings(self.tuner.counting.games_before(self.iterations + 1))
 
     @property
     def is_tuned(self) -> bool:
@@ -214,23 +206,8 @@ class SpsaCompetition(GameTune):
             *self.closing.check_jobs(None),
         ]
 
-    def tuned_options(self) -> TunedOptions | None:
-        if self._verifying:
-            return None
-
-        def maker(parameter: TunedParameter, end: float) -> Callable[[], Player]:
-            changed = {**self.start_values, parameter.code: parameter.played_value(end)}
-            return lambda: self._binding.player(":end", changed)
-
-        ends = {
-            p.code: [
-                maker(p, end)
-                for end in sorted((p.minimum, p.maximum), key=lambda end: -abs(end - p.start))
-            ]
-            for p in self.tuned
-        }
-        check = self._check_id("start")
-        return tuned_options(check, self._binding.player("", self.start_values), ends)
+    def _optional(self) -> Iterable[TunedParameter]:
+        return self.tuned
 
     # issuing games
 
@@ -251,7 +228,7 @@ class SpsaCompetition(GameTune):
         return Iteration(
             self._grid.round(perturbation.plus.tolist()),
             self._grid.round(perturbation.minus.tolist()),
-            size=self._games.size,
+            size=self._schedule.size,
             layout=len(self._state.history.layouts) - 1,
         )
 
@@ -272,7 +249,7 @@ class SpsaCompetition(GameTune):
 
     def _opening(self, ticket: Ticket) -> int:
         before = self.tuner.counting.games_before(ticket["k"])
-        return self._games.opening(before + int(ticket["g"]))
+        return self._schedule.opening(before + int(ticket["g"]))
 
     def _side_values(self, ticket: Ticket, side: Side) -> ValuesByCode:
         """Return the values of all parameters for a side, {} for the opponent."""
@@ -287,14 +264,13 @@ class SpsaCompetition(GameTune):
         """Return the code of a game's opponent."""
         return str(ticket.get("r", self._opponent_cycle[0]))
 
-    def _codes(self, ticket: Ticket, *, of_sides: bool = True) -> tuple[str, str]:
+    def _codes(self, ticket: Ticket, own: str | None = None) -> tuple[str, str]:
         """Return the codes of a game's players, first mover first.
 
-        of_sides  whether the code of the tuned player ends with its side
+        own  code of the tuned player; by default with its side
         """
-        own = self.values["player"]
         first, second = (
-            self._opponent(ticket) if side == "=" else f"{own}{side if of_sides else ''}"
+            self._opponent(ticket) if side == "=" else own or f"{self.values['player']}{side}"
             for side in self._tickets.sides(ticket)
         )
         return first, second
@@ -321,48 +297,43 @@ class SpsaCompetition(GameTune):
 
     # learning
 
-    def _record_of_tune(self, ticket: Ticket, result: GameResult) -> Reaction:
+    @property
+    def _games(self) -> int:
+        return self._state.games
+
+    def _line(self, ticket: Ticket, result: GameResult) -> str:
+        return result_line(result, self._codes(ticket))
+
+    def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         state = self._state
-        self._register_of_tune(ticket)
-        line = result_line(result, self._codes(ticket))
-        state.void_excess = void_excess(state.void_excess, result)
-        if result.outcome == "void":
-            return self._record_void(
-                line, result, self._codes(ticket, of_sides=False), first=not state.games
-            )
         sides = self._tickets.sides(ticket)
         own = "-" if "+" not in sides else "+"
         results = state.results if own == "+" else state.results_minus
-        column = _COLUMN[result.points(sides.index(own))]
+        column = COLUMN[result.points(sides.index(own))]
         results[column] += 1
         if "r" in ticket:
             state.against.setdefault(ticket["r"], [0, 0, 0])[column] += 1
-        state.repeats += result.repeats
         k = ticket["k"]
         iteration = state.open[str(k)]
-        iteration.result += self._games.gain(sides, result.points(0))
+        iteration.result += self._schedule.gain(sides, result.points(0))
         iteration.games += 1
         if iteration.games < iteration.size:
             return Reaction(line)
         del state.open[str(k)]
-        self._learn(k, iteration)
+        self._tell(k, iteration)
         self._course.record(state.codes, self.tuner.theta.tolist())
         # a closing match that begins now is of these values
         return Reaction(
             line, notes=(self._iteration_line(k, iteration.result),), save=self.is_tuned
         )
 
-    def _learn(self, k: int, iteration: Iteration) -> None:
-        history = self._state.history
-        plus: Sequence[float] = iteration.plus
-        minus: Sequence[float] = iteration.minus
-        if history.layouts[iteration.layout].codes != history.layouts[-1].codes:
-            plus = history.in_present_order(iteration.layout, plus)
-            minus = history.in_present_order(iteration.layout, minus)
+    def _tell(self, k: int, iteration: Iteration) -> None:
+        layout, codes = self._state.history.layouts[iteration.layout], self._state.codes
+        plus = layout.in_order(codes, iteration.plus)
+        minus = layout.in_order(codes, iteration.minus)
         games = IterationGames(self.pairing, iteration.size).equivalent_games
         self.tuner.tell(k, plus, minus, iteration.result, games)
         self._state.iterations = self.tuner.iterations
-        history.undo = None
 
     def _iteration_line(self, k: int, result: float) -> str:
         theta = zip(self._state.codes, self.tuner.theta.tolist(), strict=True)
@@ -377,8 +348,7 @@ class SpsaCompetition(GameTune):
         return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        fresh = self._make(TuneHistory.begin(self._learning)).tuner.state()
-        self._state = read_state(state, self._learning, fresh)
+        self._state = msgspec.convert(state, SpsaState)
         # results recorded after this state are learned under its settings
         self._use_tune(self._make(self._state.history))
         self.tuner.restore(self._state.tuner)
@@ -389,13 +359,14 @@ class SpsaCompetition(GameTune):
             if not is_of_closing_match(ticket):
                 self._register_of_tune(ticket)
         before, issued = self._state.history.learning, self._state.issued
-        tune, lines = apply_edit(self._tune, self._learning, issued, self._make)
-        self._state.record_edit(issued, before, self._learning)
-        self._use_tune(tune)
-        layout = self._value_order()
-        if tune.history.layouts[-1] != layout:
-            # a new list: the history of the undo point shares the old one
-            tune.history.layouts = [*tune.history.layouts, layout]
+        lines: list[str] = []
+        if self._learning != before:
+            tune, lines = apply_edit(self._tune, self._learning, issued, self._make)
+            self._state.edits.append(Edit(self._state.iterations, issued, before))
+            self._use_tune(tune)
+        layout, layouts = self._value_order(), self._state.history.layouts
+        if layouts[-1] != layout:
+            layouts.append(layout)
         return lines
 
     # reports
@@ -413,21 +384,8 @@ class SpsaCompetition(GameTune):
         )
 
     def progress(self) -> Progress:
-        standing = self._standing()
-        played, games = self.closing.progress(standing)
-        if self._verifying:
-            return Progress(played, games, phase="closing match")
-        before = self.closing.completed - played
-        if not standing.due:
-            # a match of the present values belongs to the earlier ones
-            before, played = self.closing.completed, 0
-            games = 0 if self.closing.settings is None else self.closing.settings.games
         planned = self.tuner.counting.games_before(self.iterations + 1)
-        return Progress(
-            self._state.games + before + played,
-            max(planned, self._state.games) + before + games,
-            phase="closing match" if standing.due else "tuning",
-        )
+        return self._progress(max(planned, self._state.games))
 
     def _work_done(self) -> str:
         done, games = self._state.iterations, counted(self._state.games, "game")
@@ -440,26 +398,20 @@ class SpsaCompetition(GameTune):
             values = ", ".join(f"{code} {value:.6g}" for code, value in removed.items())
             blocks.append(Text((f"removed parameters, with their last values: {values}",)))
         blocks += self.closing.blocks(self._standing())
-        if self._state.void:
-            blocks.append(Text((void_line(self._state.void_kinds, self._state.void),)))
-        if self._state.repeats:
-            blocks.append(Text((repeats_line(self._state.repeats, self._state.games),)))
-        return Report(tuple(blocks))
+        return Report((*blocks, *self._conditions()))
 
     def live_report(self) -> Report:
         return Report((*self._report().short(), *self.closing.live_blocks(self._standing())))
 
-    def summary(self) -> dict[str, Any]:
+    def _summary_of_tune(self) -> dict[str, Any]:
         summary = {**self._report().data(), "repeats": self._state.repeats}
         removed = self._state.history.removed()
         if removed:
             summary["removed"] = removed
-        if self.closing.matches:
-            summary["matchups"] = self.closing.summaries(self._standing())
         return summary
 
     def trajectory(self, history: Iterable[tuple[Ticket, GameResult]]) -> Trajectory:
-        return trajectory(self._state, self.tuner, self._tickets, self._make, history)
+        return trajectory(self._state, self._tickets, self._make, history)
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         share = min(1.0, MOST_DRAWN / max(1, self._state.games))

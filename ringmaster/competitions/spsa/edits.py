@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -25,20 +24,16 @@ from ringmaster.competitions.spsa.state import (
     ParameterSettings,
     SpsaState,
     TuneHistory,
-    UndoPoint,
 )
+from ringmaster.competitions.tuning.parameter_settings import changed_arguments
 from ringmaster.errors import counted
 from ringmaster.model.jobs import Ticket, is_of_closing_match
 from ringmaster.model.results import GameResult
 from ringmaster.tuners.spsa import EstimateRule, GainMethod, Spsa
-from ringmaster.tuners.spsa.tuner import FormerParameter, warm_start
 
 _NOT_SET = "not set"
 #: Parameters whose new c and R are reported one by one.
 MOST_GAIN_LINES = 20
-#: Tolerance of θ in a replay, as a part of the range: NumPy versions differ in the last
-#: digits.
-_TOLERANCE = 1e-6
 
 
 class Tune(msgspec.Struct, frozen=True):
@@ -72,42 +67,25 @@ def make_tune(history: TuneHistory, estimate_rule: EstimateRule) -> Tune:
 def apply_edit(
     now: Tune, learning: LearningSettings, issued: int, make: MakeTune
 ) -> tuple[Tune, list[str]]:
-    """Return the tune under edited settings, and lines that report the effects.
+    """Return a tune that continues from θ under edited settings, and lines on the effects.
 
     now     the tune before the edit; it is not changed
     issued  iterations of which a game has been issued
     """
-    history = now.history
-    if learning == history.learning:
-        return now, []
-    base, issued_under = now, history
-    undo = history.undo
-    if undo is not None and undo.tuner["told"] == now.tuner.iterations:
-        base = make(undo.history)
-        base.tuner.restore(undo.tuner)
-        if issued == undo.issued:
-            issued_under = undo.history
-    if issued_under is base.history and learning == issued_under.learning:
-        # reverted before an iteration was completed
-        return base, _effect_lines(now, base, issued)
-    base_history = base.history
-    if issued_under is not base_history:
-        base_history = msgspec.structs.replace(
-            base_history,
-            slots=issued_under.slots,
-            layouts=issued_under.layouts,
-            earlier=_issued_sizes(issued_under, issued),
+    edited = make(_edited_history(now, learning, issued))
+    if now.tuner.iterations:
+        before, tuned = now.history.learning.tuned, learning.tuned
+        index = {p.code: i for i, p in enumerate(before)}
+        methods = {history.learning.settings["method"] for history in (now.history, edited.history)}
+        edited.tuner.resume(
+            now.tuner,
+            [index.get(p.code) for p in tuned],
+            same_method=len(methods) == 1
+            and _without_starts(before) == _without_starts(tuned)
+            and np.array_equal(now.tuner.space.start, edited.tuner.space.start),
         )
-    edited = _edited_history(base_history, issued_under, base.tuner, learning, issued)
-    edited.undo = UndoPoint(
-        issued, base.tuner.state(), msgspec.structs.replace(base_history, undo=None)
-    )
-    tune = make(edited)
-    if base.tuner.iterations:
-        _continue_from(base, tune)
-    for p in learning.tuned:
-        edited.former.pop(p.code, None)
-    return tune, _effect_lines(now, tune, issued)
+    where = f"after iteration {issued}" if issued else "before the first iteration"
+    return edited, [f"{where}: {text}" for text in _effects(now, edited, issued)]
 
 
 def _issued_sizes(history: TuneHistory, issued: int) -> list[tuple[int, int]]:
@@ -119,46 +97,31 @@ def _issued_sizes(history: TuneHistory, issued: int) -> list[tuple[int, int]]:
     return earlier
 
 
-def _edited_history(
-    base: TuneHistory,
-    issued_under: TuneHistory,
-    tuner: Spsa,
-    learning: LearningSettings,
-    issued: int,
-) -> TuneHistory:
-    """Return the history under new settings.
-
-    `former` still includes parameters that are tuned again.
-
-    base          history of the results of `tuner`
-    issued_under  history of the latest games
-    """
-    old = base.learning.by_code()
-    old_codes = [p.code for p in base.learning.tuned]
-    former, starts = dict(base.former), {}
+def _edited_history(now: Tune, learning: LearningSettings, issued: int) -> TuneHistory:
+    history, tuner = now.history, now.tuner
+    old, codes = history.learning.by_code(), [p.code for p in history.learning.tuned]
+    left, starts = dict(history.left), {}
     if tuner.iterations:
-        new_codes = {p.code for p in learning.tuned}
-        for i, (code, value) in enumerate(zip(old_codes, tuner.estimate().tolist(), strict=True)):
-            if code not in new_codes:
-                former[code] = FormerParameter.of(tuner, i, _rounded(value, old[code]))
-        starts = {
-            p.code: base.starts.get(p.code, old[p.code].start)
-            for p in learning.tuned
-            if p.code in old_codes and (p.code in base.starts or p.start != old[p.code].start)
+        estimates = dict(zip(codes, tuner.estimate().tolist(), strict=True))
+        began = dict(zip(codes, tuner.space.start.tolist(), strict=True))
+        tuned = {p.code for p in learning.tuned}
+        left |= {
+            code: _rounded(value, old[code])
+            for code, value in estimates.items()
+            if code not in tuned
         }
-    codes = [p.code for p in learning.parameters]
-    edited = msgspec.structs.replace(
-        base,
+        began |= {code: left.pop(code) for code in tuned & left.keys()}
+        starts = {code: value for code, value in began.items() if code in tuned}
+    arrived = [p.code for p in learning.parameters if p.code not in history.slots]
+    sizes = {each.settings["games_per_iteration"] for each in (history.learning, learning)}
+    return msgspec.structs.replace(
+        history,
         learning=learning,
-        slots=[*base.slots, *(code for code in codes if code not in base.slots)],
-        former=former,
+        slots=history.slots + arrived,
+        left=left,
         starts=starts,
-        undo=None,
+        earlier=history.earlier if len(sizes) == 1 else _issued_sizes(history, issued),
     )
-    sizes = {x.settings["games_per_iteration"] for x in (issued_under.learning, learning)}
-    if len(sizes) > 1:
-        edited.earlier = _issued_sizes(issued_under, issued)
-    return edited
 
 
 def _rounded(value: float, parameter: ParameterSettings) -> float:
@@ -167,31 +130,11 @@ def _rounded(value: float, parameter: ParameterSettings) -> float:
     return parameter.clip(round(value, places))
 
 
-def _continue_from(base: Tune, new: Tune) -> None:
-    before, tuned = base.history.learning.tuned, new.history.learning.tuned
-    index = {p.code: i for i, p in enumerate(before)}
-    methods = {tune.history.learning.settings["method"] for tune in (base, new)}
-    warm_start(
-        new.tuner,
-        base.tuner,
-        [index.get(p.code) for p in tuned],
-        [None if p.code in index else new.history.former.get(p.code) for p in tuned],
-        same_method=len(methods) == 1
-        and _without_starts(before) == _without_starts(tuned)
-        and np.array_equal(base.tuner.space.start, new.tuner.space.start),
-    )
-
-
 def _without_starts(parameters: Sequence[ParameterSettings]) -> list[ParameterSettings]:
     return [msgspec.structs.replace(p, start=0.0) for p in parameters]
 
 
 # the report of an edit
-
-
-def _effect_lines(was: Tune, now: Tune, issued: int) -> list[str]:
-    where = f"after iteration {issued}" if issued else "before the first iteration"
-    return [f"{where}: {text}" for text in _effects(was, now, issued)]
 
 
 def _effects(was: Tune, now: Tune, issued: int) -> Iterator[str]:
@@ -211,6 +154,8 @@ def _effects(was: Tune, now: Tune, issued: int) -> Iterator[str]:
         text = f"the tune has {counted(planned, 'iteration')}, not {was.schedule.iterations}"
         yield f"{text}: it is complete, with {completed}" if completed >= planned else text
     yield from _parameter_effects(was, now)
+    if completed:
+        yield from _forgotten(was, now)
     if completed < planned:
         yield from _gain_effects(was, now, issued + 1)
     in_progress = issued - completed
@@ -227,21 +172,30 @@ def _parameter_effects(was: Tune, now: Tune) -> Iterator[str]:
     old, new = was.history.learning.by_code(), now.history.learning.by_code()
     for code in old:
         if code not in new:
-            left = now.history.former.get(code)
-            place = "" if left is None else f" at {left.value:.6g}, its estimate"
+            value = now.history.left.get(code)
+            place = "" if value is None else f" at {value:.6g}, its estimate"
             yield f"{code}: removed{place}; engines no longer receive it"
     for p in new.values():
         value = new_values[p.code]
+        frozen = ", frozen" if p.frozen else ""
         if p.code in old:
             text = _changes(old[p.code], p, old_values[p.code], value, now.tuner)
             if text:
                 yield f"{p.code}: {text}"
-        elif p.code in was.history.former:
-            results = "frozen" if p.frozen else "with its earlier results"
-            yield f"{p.code}: restored at {value:.6g}, its last value, {results}"
+        elif p.code in was.history.left:
+            yield f"{p.code}: restored at {value:.6g}, its last value{frozen}"
         else:
-            frozen = ", frozen" if p.frozen else ""
             yield f"{p.code}: is new, at its start {value:.6g}{frozen}"
+
+
+def _forgotten(was: Tune, now: Tune) -> Iterator[str]:
+    """Yield lines on the knowledge that the tune loses by the edit."""
+    tuned = {p.code for p in now.history.learning.tuned}
+    lost = [p.code for p in was.history.learning.tuned if p.code not in tuned]
+    if lost:
+        yield f"the results for {', '.join(lost)} are forgotten"
+    if now.tuner.averages.count < was.tuner.averages.count:
+        yield "the averages of all parameters restart"
 
 
 def _values(tune: Tune) -> dict[str, float]:
@@ -253,16 +207,8 @@ def _values(tune: Tune) -> dict[str, float]:
     }
 
 
-#: Fields of ParameterSettings by their names in control files.
-_ARGUMENTS: Mapping[str, str] = {
-    "min": "minimum",
-    "max": "maximum",
-    "c_end": "c_end",
-    "r_end": "r_end",
-    "step": "step",
-    "integer": "integer",
-    "start": "start",
-}
+#: Fields of ParameterSettings whose changes are reported, in this order.
+_ARGUMENTS = ("minimum", "maximum", "c_end", "r_end", "step", "integer", "start")
 
 
 def _changes(
@@ -270,11 +216,7 @@ def _changes(
 ) -> str:
     """Return the changes of a parameter, "" if there are none."""
     has_results = tuner.iterations > 0
-    changes = [
-        f"{name} {_shown(getattr(old, field))} → {_shown(getattr(new, field))}"
-        for name, field in _ARGUMENTS.items()
-        if getattr(old, field) != getattr(new, field)
-    ]
+    changes = changed_arguments(old, new, _ARGUMENTS)
     if new.frozen and not old.frozen:
         reason = f", its estimate (θ was {was:.6g})" if has_results else ""
         changes.append(f"frozen at {value:.6g}{reason}")
@@ -283,9 +225,8 @@ def _changes(
     elif was != value and has_results:
         name = "its value" if new.frozen else "θ"
         reason = ""
-        if not new.frozen and new.clip(was) != was:
-            reason = ", its averages restart"
-        elif not new.frozen and not isinstance(tuner.method, GainMethod):
+        follows_results = not isinstance(tuner.method, GainMethod)
+        if follows_results and not new.frozen and new.clip(was) == was:
             reason = ", as the results now suggest"
         changes.append(f"{name} {was:.6g} → {value:.6g}{reason}")
     elif changes and has_results:
@@ -295,75 +236,47 @@ def _changes(
     return "; ".join(changes)
 
 
-def _shown(value: Any) -> str:
-    if value is None:
-        return _NOT_SET
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def _gain_effects(was: Tune, now: Tune, iteration: int) -> Iterator[str]:
     """Yield c and R of an iteration where the edit changes them."""
-    old = {
-        p.code: gains
-        for p, gains in zip(was.history.learning.tuned, _gains(was.tuner, iteration), strict=True)
-    }
-    lines = []
-    for p, gains in zip(now.history.learning.tuned, _gains(now.tuner, iteration), strict=True):
-        parts = []
-        for name, before, after in zip("cR", old.get(p.code, (None, None)), gains, strict=True):
-            if after is None:
-                continue
-            if before is None:
-                parts.append(f"{name} {after:.4g}")
-            elif abs(after - before) > 1e-9 * abs(after):
-                parts.append(f"{name} {before:.4g} → {after:.4g}")
+    old, lines = _gains(was, iteration), []
+    for code, gains in _gains(now, iteration).items():
+        before = old.get(code, {})
+        parts = [
+            f"{name} {before[name]:.4g} → {value:.4g}" if name in before else f"{name} {value:.4g}"
+            for name, value in gains.items()
+            if not math.isclose(before.get(name, math.inf), value)
+        ]
         if parts:
-            lines.append(f"{p.code}: {', '.join(parts)} in iteration {iteration}")
+            lines.append(f"{code}: {', '.join(parts)} in iteration {iteration}")
     yield from lines[:MOST_GAIN_LINES]
     if len(lines) > MOST_GAIN_LINES:
         yield f"and other c and R of {len(lines) - MOST_GAIN_LINES} more parameters"
 
 
-def _gains(tuner: Spsa, iteration: int) -> list[tuple[float, float | None]]:
-    """Return c and R of an iteration, R None for a method without it."""
-    k = tuner.counting.k(iteration)
-    c = tuner.method.c(k, tuner.memory).tolist()
-    if isinstance(tuner.method, GainMethod):
-        return list(zip(c, tuner.method.gains.R(k).tolist(), strict=True))
-    return [(x, None) for x in c]
+def _gains(tune: Tune, iteration: int) -> dict[str, dict[str, float]]:
+    """Return c and R of an iteration by parameter; only c for a method without R."""
+    method, k = tune.tuner.method, tune.tuner.counting.k(iteration)
+    columns = {"c": method.c(k, tune.tuner.memory).tolist()}
+    if isinstance(method, GainMethod):
+        columns["R"] = method.gains.R(k).tolist()
+    return {
+        p.code: {name: values[i] for name, values in columns.items()}
+        for i, p in enumerate(tune.history.learning.tuned)
+    }
 
 
 # θ after every iteration
 
 
 def trajectory(
-    state: SpsaState,
-    tuner: Spsa,
-    tickets: Tickets,
-    make: MakeTune,
-    games: Iterable[tuple[Ticket, GameResult]],
+    state: SpsaState, tickets: Tickets, make: MakeTune, games: Iterable[tuple[Ticket, GameResult]]
 ) -> Trajectory:
     """Return θ after every iteration, in order of completion.
 
-    state, tuner  of the tune after all `games`
-
-    Falls back to the thinned trajectory of the tuner, with a note, if the replay ends at
-    another θ: early versions did not record edits.
+    state  of the tune after all `games`
     """
-    replay = Replay(state, tickets, make)
-    points = list(replay.points(games))
-    codes = tuple(state.codes)
-    if replay.ends_at(tuner):
-        return Trajectory("iteration", codes, points)
-    stride = tuner.trajectory.stride
-    which = "iterations are" if stride == 1 else f"only every {stride}th iteration is"
-    return Trajectory(
-        "iteration",
-        codes,
-        [(iteration, codes, theta) for iteration, theta in tuner.trajectory.points()],
-        "the control file was edited under an earlier version, which kept no record of that: "
-        f"{which} counted in order of completion, θ has seven digits",
-    )
+    points = list(Replay(state, tickets, make).points(games))
+    return Trajectory("iteration", tuple(state.codes), points)
 
 
 class Replay:
@@ -371,13 +284,11 @@ class Replay:
 
     def __init__(self, state: SpsaState, tickets: Tickets, make: MakeTune) -> None:
         self._edits = list(state.edits)
-        present = state.history.learning
-        #: The settings after each edit.
-        self._learning = [*(edit.learning for edit in self._edits[1:]), present]
-        first = self._edits[0].learning if self._edits else present
+        #: The settings at the beginning, then after each edit.
+        self._learning = [*(edit.learning for edit in self._edits), state.history.learning]
         self._tickets = tickets
         self._make = make
-        self._tune = make(TuneHistory.begin(first))
+        self._tune = make(TuneHistory.begin(self._learning.pop(0)))
 
     def points(
         self, games: Iterable[tuple[Ticket, GameResult]]
@@ -385,43 +296,26 @@ class Replay:
         """Yield the number of each iteration, the codes of the tuned parameters, and θ."""
         layouts = self._tickets.history.layouts
         self._apply_edits()
-        codes = self._codes()
         for k, iteration in self._completed_iterations(games):
-            layout_codes = layouts[iteration.layout].codes
             plus, minus = (
-                [by_code.get(code, math.nan) for code in codes]
-                for by_code in (
-                    dict(zip(layout_codes, iteration.plus, strict=True)),
-                    dict(zip(layout_codes, iteration.minus, strict=True)),
-                )
+                layouts[iteration.layout].in_order(self._codes(), values)
+                for values in (iteration.plus, iteration.minus)
             )
             schedule = IterationGames(self._tickets.games.pairing, iteration.size)
             tuner = self._tune.tuner
             tuner.tell(k, plus, minus, iteration.result, schedule.equivalent_games)
-            self._tune.history.undo = None
-            yield k, codes, array("d", tuner.theta.tolist())
-            if self._apply_edits():
-                codes = self._codes()
+            yield k, tuple(self._codes()), array("d", tuner.theta.tolist())
+            self._apply_edits()
 
-    def ends_at(self, tuner: Spsa) -> bool:
-        """Return whether the replay has reached a tuner's θ."""
-        own, width = self._tune.tuner, tuner.space.width
-        if own.iterations != tuner.iterations or len(own.theta) != len(tuner.theta):
-            return False
-        return bool(np.all(np.abs(own.theta - tuner.theta) <= _TOLERANCE * width))
+    def _codes(self) -> list[str]:
+        return [p.code for p in self._tune.history.learning.tuned]
 
-    def _codes(self) -> tuple[str, ...]:
-        return tuple(p.code for p in self._tune.history.learning.tuned)
-
-    def _apply_edits(self) -> bool:
-        """Apply the edits made at this point; return whether there are any."""
-        edited = False
+    def _apply_edits(self) -> None:
+        """Apply the edits made at this point."""
         while self._edits and self._edits[0].completed == self._tune.tuner.iterations:
             edit = self._edits.pop(0)
             learning = self._learning.pop(0)
             self._tune, _ = apply_edit(self._tune, learning, edit.issued, self._make)
-            edited = True
-        return edited
 
     def _completed_iterations(
         self, games: Iterable[tuple[Ticket, GameResult]]

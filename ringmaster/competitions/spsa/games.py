@@ -6,12 +6,10 @@ k  the iteration                      g  the game's number in it, from 0
 p, m  values of θ⁺ and θ⁻             n  games of the iteration, if not 2
 l  the layout of the values, if not 0
 r  the code of the opponent, if there are several
-d  p and m as packed text, in tickets of earlier versions (`unpack`)
 """
 
 from __future__ import annotations
 
-import base64
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -180,8 +178,9 @@ class Tickets(msgspec.Struct, frozen=True):
 
     def iteration(self, ticket: Ticket) -> Iteration:
         """Return a game's iteration without any result."""
-        plus, minus = self._values(ticket)
-        return Iteration(plus, minus, size=ticket.get("n", 2), layout=ticket.get("l", 0))
+        return Iteration(
+            ticket["p"], ticket["m"], size=ticket.get("n", 2), layout=ticket.get("l", 0)
+        )
 
     def sides(self, ticket: Ticket) -> tuple[Side, Side]:
         """Return the sides of a game, first mover first."""
@@ -197,44 +196,13 @@ class Tickets(msgspec.Struct, frozen=True):
         """
         if side == "=":
             return {}
-        plus, minus = self._values(ticket)
-        by_code = self.history.layouts[ticket.get("l", 0)].by_code(plus if side == "+" else minus)
+        values = ticket["p" if side == "+" else "m"]
+        by_code = self.history.layouts[ticket.get("l", 0)].by_code(values)
         return {code: by_code[code] for code in self.history.slots if code in by_code}
 
     def values(
         self, ticket: Ticket, codes: Sequence[str]
     ) -> tuple[Sequence[float], Sequence[float]]:
-        """Return θ⁺ and θ⁻ in the order of some codes, NaN for parameters newer than the game."""
-        both = self._values(ticket)
+        """Return θ⁺ and θ⁻ in the order of some codes, NaN for a parameter that was not tuned."""
         layout = self.history.layouts[ticket.get("l", 0)]
-        if layout.codes == codes:
-            return both
-        plus, minus = (layout.by_code(values) for values in both)
-        return [plus.get(c, math.nan) for c in codes], [minus.get(c, math.nan) for c in codes]
-
-    def _values(self, ticket: Ticket) -> tuple[PlayedValues, PlayedValues]:
-        if "d" in ticket:
-            return unpack(ticket["d"], self.history.layouts[ticket.get("l", 0)].places)
-        return ticket["p"], ticket["m"]
-
-
-def unpack(text: str, places: Sequence[int]) -> tuple[PlayedValues, PlayedValues]:
-    """Return θ⁺ and θ⁻ of a ticket in which an earlier version packed them.
-
-    The text is base64 of zigzag LEB128 numbers: every θ⁺, then every θ⁺ − θ⁻, in units
-    of each parameter's last decimal place.
-    """
-    steps = []
-    number = shift = 0
-    for byte in base64.b64decode(text + "=" * (-len(text) % 4)):
-        number |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            steps.append(number // 2 if number % 2 == 0 else -(number // 2) - 1)
-            number = shift = 0
-    plus = [_number(step, place) for step, place in zip(steps, places, strict=False)]
-    minus = [
-        _number(step - difference, place)
-        for step, difference, place in zip(steps, steps[len(places) :], places, strict=False)
-    ]
-    return plus, minus
+        return layout.in_order(codes, ticket["p"]), layout.in_order(codes, ticket["m"])

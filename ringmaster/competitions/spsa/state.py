@@ -2,8 +2,6 @@
 
 Results are learned under the settings under which their games were played.  The state
 therefore keeps these settings, whatever the control file says later.
-
-A field with `name=` keeps the key under which earlier versions stored it.
 """
 
 from __future__ import annotations
@@ -14,13 +12,11 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.result_lines import VoidKinds
 from ringmaster.competitions.spsa.methods import AnnealingSettings
+from ringmaster.competitions.tuning.game_tune import GameTuneState
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.errors import StateRefused
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.spsa.tuner import FormerParameter
 
 #: Top-level settings that decide how a tune learns; edits are reported in this order.
 LEARNING_SETTINGS = (
@@ -129,41 +125,43 @@ class LearningSettings(msgspec.Struct, frozen=True, omit_defaults=True):
 class ValueOrder(msgspec.Struct, frozen=True, omit_defaults=True):
     """The order of the values in tickets.
 
-    codes   of the tuned parameters, in the order of the values
-    places  decimal places of values that earlier versions packed (`games.unpack`)
-    fixed   values of frozen parameters, by code
+    codes  of the tuned parameters, in the order of the values
+    fixed  values of frozen parameters, by code
     """
 
     codes: list[str]
-    places: list[int] = []
     fixed: ValuesByCode = {}
 
     def by_code(self, values: Sequence[float]) -> ValuesByCode:
         """Return the values of a side with those of frozen parameters, by code."""
         return {**self.fixed, **dict(zip(self.codes, values, strict=True))}
 
+    def in_order(self, codes: Sequence[str], values: Sequence[float]) -> Sequence[float]:
+        """Return tuned values in the order of some codes, NaN for a code that is not among them."""
+        if self.codes == codes:
+            return values
+        by_code = dict(zip(self.codes, values, strict=True))
+        return [by_code.get(code, math.nan) for code in codes]
+
 
 class TuneHistory(msgspec.Struct, omit_defaults=True):
-    """The learning settings of a stored tune, and the traces of earlier ones.
+    """The learning settings of a stored tune, and the traces of its edits.
 
     learning  the settings that the state was computed under
     slots     every parameter that the tune has ever had, in order of arrival; the place
               selects the parameter's random words in each iteration
     layouts   of tickets, the last one for new tickets
-    starts    original starts of parameters whose start was edited later
-    former    parameters that were tuned once and are not now
+    starts    values at which the tuned parameters began, unless they are their starts
+    left      last values of parameters that were tuned once and are not now
     earlier   see `Counting`
-    undo      the tune before the last edit, until an iteration is completed: reverting
-              the edit at once leaves no trace
     """
 
-    learning: LearningSettings = msgspec.field(name="terms")
+    learning: LearningSettings
     slots: list[str]
     layouts: list[ValueOrder]
     starts: dict[str, float] = {}
-    former: dict[str, FormerParameter] = {}
+    left: dict[str, float] = {}
     earlier: list[tuple[int, int]] = []
-    undo: UndoPoint | None = msgspec.field(name="before", default=None)
 
     @classmethod
     def begin(cls, learning: LearningSettings) -> TuneHistory:
@@ -172,13 +170,12 @@ class TuneHistory(msgspec.Struct, omit_defaults=True):
 
     def frozen_value(self, parameter: ParameterSettings) -> float:
         """Return the value of a frozen parameter: its last tuned value, or its start."""
-        former = self.former.get(parameter.code)
-        return parameter.start if former is None else parameter.clip(former.value)
+        return parameter.clip(self.left.get(parameter.code, parameter.start))
 
     def removed(self) -> dict[str, float]:
         """Return the last values of parameters that left the control file, by code."""
         present = self.learning.by_code()
-        return {code: left.value for code, left in self.former.items() if code not in present}
+        return {code: value for code, value in self.left.items() if code not in present}
 
     def space(self) -> Space:
         """Return the space of the tuned parameters."""
@@ -194,25 +191,6 @@ class TuneHistory(msgspec.Struct, omit_defaults=True):
     def random_index(self) -> list[int]:
         """Return the index of the random numbers of each tuned parameter."""
         return [self.slots.index(p.code) for p in self.learning.tuned]
-
-    def in_present_order(self, layout: int, values: Sequence[float]) -> list[float]:
-        """Return a layout's values in the order of the present tuned parameters.
-
-        A parameter without a value in the layout gets NaN.
-        """
-        by_code = dict(zip(self.layouts[layout].codes, values, strict=True))
-        return [by_code.get(p.code, math.nan) for p in self.learning.tuned]
-
-
-class UndoPoint(msgspec.Struct):
-    """A tune before an edit.
-
-    issued  iterations of which a game had been issued
-    """
-
-    issued: int = msgspec.field(name="begun")
-    tuner: dict[str, Any]
-    history: TuneHistory = msgspec.field(name="past")
 
 
 class Iteration(msgspec.Struct, omit_defaults=True):
@@ -239,12 +217,12 @@ class Edit(msgspec.Struct):
     learning           the settings before the edit
     """
 
-    completed: int = msgspec.field(name="told")
-    issued: int = msgspec.field(name="begun")
-    learning: LearningSettings = msgspec.field(name="terms")
+    completed: int
+    issued: int
+    learning: LearningSettings
 
 
-class SpsaState(msgspec.Struct):
+class SpsaState(GameTuneState):
     """The state of a tune; only edits make it grow.
 
     iterations       completed ones
@@ -254,36 +232,18 @@ class SpsaState(msgspec.Struct):
     results          wins, draws and losses of θ⁺, against θ⁻ or the opponent
     results_minus    the same of θ⁻ against the opponent
     against          the same of both sides together, by opponent, if there are several
-    void_excess      of void games over counted ones lately (`result_lines.void_excess`)
-    matches          closing matches, as `ClosingMatches` stores them
-    repeats          games of the tune that repeat an earlier game
     """
 
-    history: TuneHistory = msgspec.field(name="past")
+    history: TuneHistory
     tuner: dict[str, Any]
-    iterations: int = msgspec.field(name="told", default=0)
-    next_iteration: int = msgspec.field(name="iteration", default=1)
-    next_game: int = msgspec.field(name="game", default=0)
+    iterations: int = 0
+    next_iteration: int = 1
+    next_game: int = 0
     open: dict[str, Iteration] = msgspec.field(default_factory=dict)
     results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
     results_minus: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
     against: dict[str, list[int]] = msgspec.field(default_factory=dict)
-    void: int = 0
-    void_excess: int = 0
-    matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
     edits: list[Edit] = msgspec.field(default_factory=list)
-    repeats: int = 0
-    void_kinds: VoidKinds = msgspec.field(default_factory=dict)
-
-    def record_edit(self, issued: int, before: LearningSettings, after: LearningSettings) -> None:
-        """Record an edit; edits without a game in between become one."""
-        if before == after:
-            return
-        last = self.edits[-1] if self.edits else None
-        if last is not None and (last.completed, last.issued) == (self.iterations, issued):
-            before = self.edits.pop().learning
-        if before != after:
-            self.edits.append(Edit(self.iterations, issued, before))
 
     @property
     def codes(self) -> list[str]:
@@ -304,50 +264,3 @@ class SpsaState(msgspec.Struct):
     def games(self) -> int:
         """Number of games of the tune that count."""
         return sum(self.results) + sum(self.results_minus)
-
-
-def read_state(
-    data: Mapping[str, Any], learning: LearningSettings, fresh: Mapping[str, Any]
-) -> SpsaState:
-    """Return a stored state, also one of an early version.
-
-    Early versions knew only the classic method and stored no settings.
-
-    learning  the present settings
-    fresh     the state of a tuner without results
-    Raises StateRefused if the present settings would continue an old tune differently.
-    """
-    if "past" in data:
-        return msgspec.convert(data, SpsaState)
-    codes = data["codes"]
-    if learning.settings["method"] != "classic":
-        raise StateRefused(
-            "an earlier version of ringmaster began this tune, with 'classic' as its only "
-            "method; write method = 'classic' to continue it (c_end, r_end, alpha, gamma and A "
-            "are unchanged), or use reset to start again",
-            ("method",),
-        )
-    if codes != [p.code for p in learning.tuned] or len(learning.parameters) > len(codes):
-        raise StateRefused(
-            f"an earlier version of ringmaster began this tune, of {', '.join(codes)}, and "
-            "could not change its parameters; restore them for one run, or use reset",
-            ("parameters",),
-        )
-    settings = {**learning.settings, "number_of_games": 2 * data["iterations"]}
-    upgraded = {
-        name: value for name, value in data.items() if name not in ("codes", "next", "iterations")
-    }
-    history = TuneHistory.begin(msgspec.structs.replace(learning, settings=settings))
-    history.layouts = [ValueOrder(codes)]
-    upgraded["past"] = msgspec.to_builtins(history)
-    if "theta" in data:
-        theta = [p.clip(v) for p, v in zip(learning.tuned, upgraded.pop("theta"), strict=True)]
-        upgraded["tuner"] = {
-            **fresh,
-            "told": data["told"],
-            "memory": {"theta": theta},
-            # early versions stored no average: it starts with this θ
-            "averages": {**fresh["averages"], "last": theta},
-        }
-    upgraded["iteration"], upgraded["game"] = data["next"] // 2 + 1, data["next"] % 2
-    return msgspec.convert(upgraded, SpsaState)

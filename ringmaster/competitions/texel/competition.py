@@ -67,8 +67,6 @@ from ringmaster.competitions.texel.state import (
     scoring_settings,
 )
 from ringmaster.competitions.texel.tuning import Tuning, improvement_line
-from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
-from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
@@ -558,11 +556,8 @@ class TexelCompetition(PlayerTune):
     def live_report(self) -> Report:
         return Report((*self._report().short(), *self.closing.live_blocks(self._standing())))
 
-    def summary(self) -> dict[str, Any]:
-        summary = self._report().data()
-        if self.closing.matches:
-            summary["matchups"] = self.closing.summaries(self._standing())
-        return summary
+    def _summary_of_tune(self) -> dict[str, Any]:
+        return self._report().data()
 
     def _describe_of_tune(self, ticket: Ticket) -> Played:
         return Played((self.values["player"], self.values["player"]))
@@ -580,16 +575,6 @@ class TexelCompetition(PlayerTune):
         note = "the courses before restarts of the optimiser are not kept"
         return Trajectory("passes", codes, points, note if self._state.earlier else "")
 
-    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
-        matches = MatchupCourses(self.matchup_infos())
-        for ticket, result in history:
-            matches.record_result(self.describe(ticket), result)
-        return [
-            *tune_charts(
-                self._optimised(),
-                self._state,
-                self.tuning.optimiser,
-                kind_of_error(self.values["loss"]),
-            ),
-            *closing_charts(matches),
-        ]
+    def _charts_of_tune(self) -> list[ChartGroup]:
+        loss = kind_of_error(self.values["loss"])
+        return tune_charts(self._optimised(), self._state, self.tuning.optimiser, loss)

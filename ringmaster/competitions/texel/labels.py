@@ -296,7 +296,7 @@ class TrainingData:
         return TrainingData(positions, self._scores, self._loss, self._teacher_scale)
 
     def blocks(self, passes: Sequence[int], part: Split) -> Iterator[Block]:
-        """See `Data.blocks`."""
+        """Yield the scores of some passes with targets, weights and games, shard by shard."""
         for shard in self._positions.shards.of(part):
             labels = self._positions.labels(shard, self._teacher_scale)
             group = self._positions.column("group", shard)

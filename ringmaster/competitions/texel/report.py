@@ -14,7 +14,7 @@ from ringmaster.competitions.texel.methods import finite
 from ringmaster.competitions.texel.reference import Comparison, comparison_table
 from ringmaster.competitions.texel.state import REFERENCE, Quality, TexelState
 from ringmaster.competitions.texel.tuning import improvement_line
-from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
@@ -86,7 +86,7 @@ class TuneReport(msgspec.Struct, frozen=True):
     def short(self) -> list[Table | Text]:
         """Return the blocks of the live display."""
         rows: list[tuple[Cell, ...]] = [
-            (p.code, _number(self.start[p.code]), _number(self.best[p.code]))
+            (p.code, value_text(self.start[p.code]), value_text(self.best[p.code]))
             for p in self.parameters
         ]
         blocks: list[Table | Text] = [
@@ -159,11 +159,11 @@ class TuneReport(msgspec.Struct, frozen=True):
             rows.append(
                 (
                     p.code,
-                    _number(self.start[p.code]),
-                    _number(value),
+                    value_text(self.start[p.code]),
+                    value_text(value),
                     f"{change:+.6g}" if change else None,
                     None if interval is None else f"{interval[0]:.4g} to {interval[1]:.4g}",
-                    _number(self.engine_value(i, value)),
+                    value_text(self.engine_value(i, value)),
                     ", ".join(flags.get(p.code, ())) if tuned else self._still(p),
                 )
             )
@@ -413,10 +413,6 @@ def _struct(value: Any) -> Any:
 
 def _quality(quality: Quality) -> dict[str, float | None]:
     return {"training": finite(quality.train), "validation": finite(quality.validation)}
-
-
-def _number(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _error(value: float | None) -> str | None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ringmaster.competitions.common_settings import PlayerDefinition
 from ringmaster.competitions.result_lines import VoidKinds
-from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, changed_arguments
 from ringmaster.model.canonical import canonical
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
@@ -291,7 +291,6 @@ def record_positions(file: PositionFile, state: TexelState) -> None:
     state.notes = list(file.notes)
 
 
-_NAMES = {"minimum": "min", "maximum": "max"}
 #: Arguments of Player(…) on which scores depend.
 _SCORING_ARGUMENTS = ("command", "environ", "options", "protocol", "startup_gtp_commands")
 
@@ -372,22 +371,11 @@ def restart_reasons(
 
 
 def _differences(old: ParameterSettings, new: ParameterSettings) -> str:
-    parts = []
-    for name in ParameterSettings.__struct_fields__:
-        one, two = getattr(old, name), getattr(new, name)
-        if one == two:
-            continue
-        if name == "frozen":
-            parts.append("frozen" if two else "tuned from now on")
-        else:
-            parts.append(f"{_NAMES.get(name, name)} {_shown(one)} → {_shown(two)}")
+    fields = [name for name in ParameterSettings.__struct_fields__ if name != "frozen"]
+    parts = changed_arguments(old, new, fields)
+    if old.frozen != new.frozen:
+        parts.append("frozen" if new.frozen else "tuned from now on")
     return ", ".join(parts)
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "not set"
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def restarted(

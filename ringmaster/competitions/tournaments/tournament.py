@@ -23,11 +23,12 @@ from ringmaster.competitions.result_lines import (
     void_line,
 )
 from ringmaster.competitions.tournaments.game_charts import tournament_charts
-from ringmaster.competitions.tournaments.live_tables import LiveMatchup, live_table
 from ringmaster.competitions.tournaments.made_players import MadePlayers
 from ringmaster.competitions.tournaments.matchup import GameSeries, Matchup, Tally, base_code
 from ringmaster.competitions.tournaments.matchup_report import (
+    LiveMatchup,
     describe_settings,
+    live_table,
     matchup_data,
     matchup_table,
 )
@@ -205,7 +206,7 @@ class Tournament(Competition):
     # issuing games
 
     def may_run_ahead(self, parallel: int) -> bool:
-        """See `Competition.may_run_ahead`: a test may end with the next result."""
+        # a test may end with the next result
         return parallel > 1 or all(matchup.sprt is None for matchup in self.matchups.values())
 
     def next_job(self) -> GameJob | None:
@@ -310,7 +311,7 @@ class Tournament(Competition):
 
     def matchup_infos(self) -> list[MatchupInfo]:
         return [
-            MatchupInfo(id, tally.players, self._name(id))
+            MatchupInfo(id, tally.players, " v ".join(tally.players))
             if (matchup := self.matchups.get(id)) is None
             else MatchupInfo(
                 id,
@@ -466,41 +467,42 @@ class Tournament(Competition):
 
         unplayed  whether to include matchups without results, unless switched off
         """
+        for matchup, tally in self._shown(unplayed=unplayed):
+            yield matchup_table(
+                tally,
+                self._game,
+                name=self._heading(matchup),
+                limit=matchup.number_of_games,
+                details=describe_settings(matchup.settings),
+                even=matchup.even,
+                sprt=self._sprt_report(matchup),
+            )
+
+    def _shown(self, *, unplayed: bool) -> Iterator[tuple[Matchup, Tally]]:
+        """Yield the matchups of a report with their results, as the first player sees them.
+
+        unplayed  whether to include matchups without results, unless switched off
+        """
         for id, matchup in self.matchups.items():
             tally = self.tallies[id]
             wanted = unplayed and matchup.number_of_games != 0
             if tally.completed or tally.void or wanted:
-                yield matchup_table(
-                    tally if tally.players == matchup.codes else tally.turned(),
-                    self._game,
-                    name=self._heading(matchup),
-                    limit=matchup.number_of_games,
-                    details=describe_settings(matchup.settings),
-                    even=matchup.even,
-                    sprt=self._sprt_report(matchup),
-                )
+                yield matchup, tally if tally.players == matchup.codes else tally.turned()
 
     def _live_tables(self, *, unplayed: bool = False) -> list[Table]:
-        """Return a table with a row for each matchup; of many, only for those with a test.
-
-        unplayed  whether to include matchups without results, unless switched off
-        """
+        """Return a table with a row for each matchup; of many, only for those with a test."""
         many = len(self.matchups) > _MOST_LIVE
-        rows = []
-        for id, matchup in self.matchups.items():
-            tally = self.tallies[id]
-            wanted = unplayed and matchup.number_of_games != 0
-            if not (tally.completed or tally.void or wanted) or (many and matchup.sprt is None):
-                continue
-            rows.append(
-                LiveMatchup(
-                    self._heading(matchup),
-                    tally if tally.players == matchup.codes else tally.turned(),
-                    matchup.number_of_games,
-                    matchup.even,
-                    self._sprt_report(matchup),
-                )
+        rows = [
+            LiveMatchup(
+                self._heading(matchup),
+                tally,
+                matchup.number_of_games,
+                matchup.even,
+                self._sprt_report(matchup),
             )
+            for matchup, tally in self._shown(unplayed=unplayed)
+            if not many or matchup.sprt is not None
+        ]
         return [live_table(rows, self._game)] if rows else []
 
     def _heading(self, matchup: Matchup) -> str:
@@ -588,12 +590,7 @@ class Tournament(Competition):
     def _matchup_data(self, id: str, tally: Tally) -> dict[str, Any]:
         matchup = self.matchups.get(id)
         if matchup is None:
-            # removed from the control file
-            even, sprt = sum(tally.pairs.counts) > 0, None
+            name, even, sprt = " v ".join(tally.players), bool(sum(tally.pairs.counts)), None
         else:
-            even, sprt = matchup.even, self._sprt_report(matchup)
-        return matchup_data(tally, id=id, name=self._name(id), even=even, sprt=sprt)
-
-    def _name(self, id: str) -> str:
-        matchup = self.matchups.get(id)
-        return matchup.name if matchup is not None else " v ".join(self.tallies[id].players)
+            name, even, sprt = matchup.name, matchup.even, self._sprt_report(matchup)
+        return matchup_data(tally, id=id, name=name, even=even, sprt=sprt)

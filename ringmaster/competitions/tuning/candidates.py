@@ -21,13 +21,11 @@ from ringmaster.competitions.competition import Competition, Played, PlayedValue
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
 from ringmaster.competitions.result_lines import (
+    GameCounts,
     VoidKinds,
-    count_void,
     expected_repeats,
-    repeats_line,
     result_line,
     result_reason,
-    void_line,
 )
 from ringmaster.competitions.tournaments.matchup_report import describe_settings
 from ringmaster.competitions.tuning.function_probes import (
@@ -176,21 +174,15 @@ class Failed(msgspec.Struct, frozen=True):
     at: float
 
 
-class CandidateState(msgspec.Struct, kw_only=True):
+class CandidateState(GameCounts, kw_only=True):
     """The state that both tuners have.
 
     codes     of the parameters
     opponent  name that the opponent's engine reports
-    repeats   games that repeat an earlier one of the same candidate
-    void_excess  of void games over counted ones lately (`result_lines.void_excess`)
     """
 
     codes: list[str]
     opponent: str = ""
-    void: int = 0
-    void_excess: int = 0
-    void_kinds: VoidKinds = {}
-    repeats: int = 0
 
 
 class CandidateTuner(Competition):
@@ -501,14 +493,20 @@ class CandidateTuner(Competition):
     def void_kinds(self) -> VoidKinds:
         return self._state.void_kinds
 
-    def count_void(self, result: GameResult, seat: int, candidate: str) -> str:
-        """Count a void game, and return its line for the display and the history."""
-        self._state.void += 1
+    def count_void(
+        self, result: GameResult, seat: int, candidate: str, *, first: bool
+    ) -> tuple[str, str]:
+        """Count a void game.
+
+        first  whether no game has counted yet
+        Return its line for the display and the history, and the reason why it ends the run.
+        """
         opponent = self.opponent.code
         # all candidates are one engine
         codes = ("candidate", opponent) if seat == 0 else (opponent, "candidate")
-        count_void(self._state.void_kinds, result, codes)
-        return result_line(result, (candidate, opponent) if seat == 0 else (opponent, candidate))
+        halt = self._state.count_void(result, codes, first=first)
+        players = (candidate, opponent) if seat == 0 else (opponent, candidate)
+        return result_line(result, players), halt
 
     def count_game(self, result: GameResult, seat: int) -> None:
         """Count a repeated game, and store the name that the opponent reports."""
@@ -529,11 +527,7 @@ class CandidateTuner(Competition):
         state = self._state
         name = f" ({state.opponent})" if state.opponent else ""
         lines = [describe_settings(self.settings), f"opponent: {self.opponent.code}{name}"]
-        if state.void:
-            lines.append(void_line(state.void_kinds, state.void))
-        if state.repeats:
-            lines.append(repeats_line(state.repeats, games))
-        return Text(tuple(filter(None, lines)))
+        return Text(tuple(filter(None, [*lines, *state.lines(games)])))
 
 
 def as_data(value: Any) -> Any:

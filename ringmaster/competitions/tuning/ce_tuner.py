@@ -13,13 +13,14 @@ from typing import Any, ClassVar, cast
 import msgspec
 
 from ringmaster.competitions.competition import Played, Reaction, TunedOptions
-from ringmaster.competitions.result_lines import REMEDY, void_excess, void_rule
+from ringmaster.competitions.result_lines import void_excess
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
     CandidateState,
     CandidateTuner,
 )
+from ringmaster.competitions.tuning.parameter_settings import check_unchanged
 from ringmaster.errors import SettingError, StateRefused, counted
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import Player
@@ -64,12 +65,12 @@ class CeParameter(msgspec.Struct, frozen=True):
 
     @property
     def function(self) -> Callable[[float], Any]:
-        """See `CandidateParameter`."""
+        """The transform, or the identity."""
         return self.transform or _identity
 
     @property
     def function_name(self) -> str:
-        """See `CandidateParameter`."""
+        """The argument of Parameter(…) with the function."""
         return "transform"
 
 
@@ -225,7 +226,7 @@ class CeTuner(CandidateTuner):
         return self.candidate_checks([self.engine_values(self._distribution.means), first])
 
     def tuned_options(self) -> TunedOptions | None:
-        """See `Competition.tuned_options`: two standard deviations to either side."""
+        # two standard deviations to either side
         now = self._distribution
         spreads = [2 * math.sqrt(variance) for variance in now.variances]
         means = list(zip(now.means, spreads, strict=True))
@@ -239,7 +240,7 @@ class CeTuner(CandidateTuner):
     # issuing
 
     def may_run_ahead(self, parallel: int) -> bool:
-        """See `Competition.may_run_ahead`: the candidates of a generation are drawn at once."""
+        # the candidates of a generation are drawn at once
         return True
 
     def next_job(self) -> GameJob | None:
@@ -301,10 +302,9 @@ class CeTuner(CandidateTuner):
             state.issued[candidate] = max(state.issued[candidate], ticket["r"] + 1)
         state.void_excess = void_excess(state.void_excess, result)
         if result.outcome == "void":
-            line = self.count_void(result, seat, self._code(ticket["g"], candidate))
-            first = not state.completed
-            halt = void_rule(state.void_excess, result, first=first, what="this tune")
-            return Reaction(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
+            code = self._code(ticket["g"], candidate)
+            line, halt = self.count_void(result, seat, code, first=not state.completed)
+            return Reaction(line, replay=True, halt=halt)
         state.completed += 1
         self.count_game(result, seat)
         shown = f"{self._code(ticket['g'], candidate)} {self._shown(ticket['p'])}"
@@ -352,12 +352,7 @@ class CeTuner(CandidateTuner):
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, State)
         present = self._state
-        if restored.codes != present.codes:
-            raise StateRefused(
-                f"the tune is of {', '.join(restored.codes)}, the control file has "
-                f"{', '.join(present.codes)} now; put the parameters back, or use reset",
-                ("parameters",),
-            )
+        check_unchanged(restored.codes, present.codes)
         if restored.samples != present.samples:
             raise StateRefused(
                 f"generations have {restored.samples} candidates, not {present.samples}; "

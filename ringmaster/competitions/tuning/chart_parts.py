@@ -4,7 +4,7 @@ parameters on an axis, and the closing match."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.errors import counted
-from ringmaster.model.report import Chart, ChartGroup, Level, Whiskers
+from ringmaster.model.report import Bars, BarSeries, Chart, ChartGroup, Level, Whiskers
 from ringmaster.stats.elo import wilson
 
 #: Most windows of games, and fewest games of one.
@@ -131,6 +131,21 @@ def cells_of(values: Sequence[Any]) -> Cells:
         names.append(low if low == high else f"{low} to {high}")
         cells += [len(names) - 1] * sum(len(same) for same in part)
     return Cells(tuple(names), tuple(cells))
+
+
+def importance_chart(
+    title: str, values: Mapping[str, float | None], label: str, unknown: str, text: str
+) -> ChartGroup:
+    """Return bars of the parameters' importance, in the order of the values.
+
+    values   by code, None where it is unknown
+    unknown  the reason, for the note
+    """
+    missing = [code for code, value in values.items() if value is None]
+    note = f"unknown, {unknown}: {', '.join(missing)}" if missing else ""
+    bars = BarSeries(title.lower(), tuple(values.values()))
+    chart = Bars(title, tuple(values), (bars,), "parameter", label, note)
+    return ChartGroup("Importance", (chart,), text, "importance")
 
 
 def closing_charts(matches: MatchupCourses) -> list[ChartGroup]:

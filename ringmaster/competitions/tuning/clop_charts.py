@@ -14,13 +14,12 @@ from ringmaster.competitions.tuning.chart_parts import (
     FEWEST_OF_RATE,
     Measured,
     Windows,
+    importance_chart,
     measured,
     number,
 )
 from ringmaster.model.report import (
     Band,
-    Bars,
-    BarSeries,
     Chart,
     ChartGroup,
     HeatMap,
@@ -208,14 +207,14 @@ def _surface(codes: Sequence[str], tuner: Clop, at: Array, effects: Array) -> Ch
 
 def _importance(codes: Sequence[str], findings: Sequence[Finding], effects: Array) -> ChartGroup:
     order = np.argsort(-effects, kind="stable").tolist()
-    values = tuple(100 * float(effects[i]) if findings[i].signal else None for i in order)
-    unknown = [codes[i] for i in order if not findings[i].signal]
-    note = f"unknown, no signal yet: {', '.join(unknown)}" if unknown else ""
-    bars = BarSeries("effect", values)
-    label = "win rate, percentage points"
-    chart = Bars("Effect", tuple(codes[i] for i in order), (bars,), "parameter", label, note)
     text = (
         "How much the win rate changes over a parameter's range, the others at their estimates, "
         "by a fit to all games."
     )
-    return ChartGroup("Importance", (chart,), text, "importance")
+    return importance_chart(
+        "Effect",
+        {codes[i]: 100 * float(effects[i]) if findings[i].signal else None for i in order},
+        "win rate, percentage points",
+        "no signal yet",
+        text,
+    )

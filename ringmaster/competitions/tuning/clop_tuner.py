@@ -8,35 +8,30 @@ may be the tuned player itself with its own values.  A closing match may follow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
-from ringmaster.competitions.competition import Played, PlayedValue, Reaction, TunedOptions
+from ringmaster.competitions.competition import Played, PlayedValue, Reaction
 from ringmaster.competitions.ending import endless_warning, is_endless, limit_of
 from ringmaster.competitions.game_settings import make_game_settings
-from ringmaster.competitions.result_lines import (
-    VoidKinds,
-    repeats_line,
-    result_line,
-    void_excess,
-    void_line,
-)
-from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
-from ringmaster.competitions.tournaments.matchup_report import describe_settings
+from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.tuning.candidates import candidate_seat
-from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.clop_settings import CLOP_SETTINGS, DEFAULT_VERIFY
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.closing_match_settings import VerifySettings
-from ringmaster.competitions.tuning.game_tune import GameTune
+from ringmaster.competitions.tuning.game_tune import COLUMN, GameTune, GameTuneState
 from ringmaster.competitions.tuning.opponents import make_opponents, opponent_weights
-from ringmaster.competitions.tuning.parameter_binding import tuned_options
-from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
+from ringmaster.competitions.tuning.parameter_settings import (
+    ValuesByCode,
+    check_codes,
+    check_unchanged,
+    value_text,
+)
 from ringmaster.competitions.verdicts import games_of
-from ringmaster.errors import SettingError, SettingErrors, StateRefused, StoreError, counted
+from ringmaster.errors import SettingError, SettingErrors, StoreError, counted
 from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import ClopParameter
 from ringmaster.model.players import Player
@@ -47,13 +42,11 @@ from ringmaster.tuners.clop import Axis, Clop, Finding
 
 #: Code of a player that make_candidate returns.
 CANDIDATE = "candidate"
-#: Column of wins, draws and losses by points.
-_COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
 #: Equal results against an opponent that show that it is too weak or too strong.
 _ONE_SIDED = 20
 
 
-class State(msgspec.Struct, kw_only=True):
+class State(GameTuneState, kw_only=True):
     """The state of the tuner.
 
     codes     of the tuned parameters
@@ -61,20 +54,13 @@ class State(msgspec.Struct, kw_only=True):
     next      number of the next game
     sample    number of the last sample issued, and its places
     results   wins, draws and losses of the candidates by opponent
-    repeats   games that repeat an earlier one
-    verify    the closing matches
     """
 
     codes: list[str]
-    tuner: dict[str, Any] = {}
+    tuner: dict[str, Any] = msgspec.field(default_factory=dict)
     next: int = 0
     sample: tuple[int, list[int]] = (-1, [])
-    results: dict[str, list[int]] = {}
-    void: int = 0
-    void_excess: int = 0
-    void_kinds: VoidKinds = {}
-    repeats: int = 0
-    verify: list[dict[str, Any]] = []
+    results: dict[str, list[int]] = msgspec.field(default_factory=dict)
 
 
 class ClopTuner(GameTune):
@@ -241,18 +227,6 @@ class ClopTuner(GameTune):
             ),
         ]
 
-    def tuned_options(self) -> TunedOptions | None:
-        if self._verifying:
-            return None
-
-        def maker(parameter: ClopParameter, end: float) -> Callable[[], Player]:
-            changed = {**self.start_values, parameter.code: parameter.played_value(end)}
-            return lambda: self._binding.player(":end", changed)
-
-        ends = {p.code: [maker(p, end) for end in (p.minimum, p.maximum)] for p in self.tuned}
-        base = self._binding.player("", self.start_values)
-        return tuned_options(self._check_id("start"), base, ends)
-
     # issuing games
 
     def next_job(self) -> Task | None:
@@ -305,10 +279,9 @@ class ClopTuner(GameTune):
             round=opening + 1,
         )
 
-    def _codes(self, ticket: Ticket, candidate: str) -> tuple[str, str]:
-        """Return the codes of a game's players, first mover first."""
+    def _codes(self, ticket: Ticket, own: str) -> tuple[str, str]:
         opponent: str = ticket["r"]
-        return (candidate, opponent) if ticket["s"] == 0 else (opponent, candidate)
+        return (own, opponent) if ticket["s"] == 0 else (opponent, own)
 
     def played_values(self, ticket: Ticket) -> Sequence[PlayedValue]:
         if is_of_closing_match(ticket):
@@ -325,22 +298,15 @@ class ClopTuner(GameTune):
 
     # learning
 
-    def _record_of_tune(self, ticket: Ticket, result: GameResult) -> Reaction:
-        state = self._state
-        self._register_of_tune(ticket)
-        codes = self._codes(ticket, self._candidate_code)
+    def _line(self, ticket: Ticket, result: GameResult) -> str:
         values = ", ".join(
             f"{p.code}={v}" for p, v in zip(self.tuned, self.tuner.played(ticket["p"]), strict=True)
         )
-        line = f"{result_line(result, codes)}; {values}"
-        state.void_excess = void_excess(state.void_excess, result)
-        if result.outcome == "void":
-            return self._record_void(
-                line, result, self._codes(ticket, self.values["player"]), first=not len(self.tuner)
-            )
+        return f"{result_line(result, self._codes(ticket, self._candidate_code))}; {values}"
+
+    def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         points = result.points(ticket["s"])
-        state.results.setdefault(ticket["r"], [0, 0, 0])[_COLUMN[points]] += 1
-        state.repeats += result.repeats
+        self._state.results.setdefault(ticket["r"], [0, 0, 0])[COLUMN[points]] += 1
         self.tuner.tell(ticket["p"], points)
         # a closing match that begins now is of these values
         return Reaction(line, save=self.is_tuned)
@@ -349,53 +315,36 @@ class ClopTuner(GameTune):
 
     def state(self) -> dict[str, Any]:
         self._state.tuner = self.tuner.state()
-        self._state.verify = self.closing.state()
+        self._state.matches = self.closing.state()
         return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
 
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, State)
-        if restored.codes != self._state.codes:
-            raise StateRefused(
-                f"the tune is of {', '.join(restored.codes)}, the control file has "
-                f"{', '.join(self._state.codes)} now; put the parameters back, or use reset",
-                ("parameters",),
-            )
+        check_unchanged(restored.codes, self._state.codes)
         try:
             self.tuner.restore(restored.tuner)
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(f"the tune in the status file cannot be read: {error}") from error
         self._state = restored
-        self.closing.restore(restored.verify)
+        self.closing.restore(restored.matches)
 
     # reports
 
+    @property
+    def _games(self) -> int:
+        return len(self.tuner)
+
     def progress(self) -> Progress:
-        standing = self._standing()
-        played, games = self.closing.progress(standing)
-        done, limit = len(self.tuner), self.values["number_of_games"]
-        total = (
-            None if limit is None else max(limit, done) + games + self.closing.completed - played
-        )
-        return Progress(
-            done + self.closing.completed,
-            total,
-            phase="closing match" if standing.due else "tuning",
-        )
+        limit = self.values["number_of_games"]
+        return self._progress(None if limit is None else max(limit, len(self.tuner)))
 
     def _work_done(self) -> str:
         games = games_of(len(self.tuner), self.values["number_of_games"])
         return f"{games}, {counted(self._samples, 'sample')}"
 
     def report(self) -> Report:
-        state, standing = self._state, self._standing()
-        blocks: list[Table | Text] = [self._table(), *self._remarks()]
-        blocks += self.closing.blocks(standing)
-        lines = [describe_settings(self.settings)]
-        if state.void:
-            lines.append(void_line(state.void_kinds, state.void))
-        if state.repeats:
-            lines.append(repeats_line(state.repeats, len(self.tuner)))
-        return Report((*blocks, Text(tuple(filter(None, lines)))))
+        closing = self.closing.blocks(self._standing())
+        return Report((self._table(), *self._remarks(), *closing, *self._conditions()))
 
     def live_report(self) -> Report:
         # regions and signals take a while
@@ -469,8 +418,7 @@ class ClopTuner(GameTune):
         )
 
     def _shown(self, index: int, value: float) -> str:
-        delivered = self._delivered_value(index, value)
-        return f"{delivered:.6g}" if isinstance(delivered, float) else str(delivered)
+        return value_text(self._delivered_value(index, value))
 
     def _remarks(self) -> list[Text]:
         """Return remarks on opponents that tell nothing."""
@@ -485,7 +433,7 @@ class ClopTuner(GameTune):
                 )
         return [Text(tuple(lines))] if lines else []
 
-    def summary(self) -> dict[str, Any]:
+    def _summary_of_tune(self) -> dict[str, Any]:
         findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))
         summary: dict[str, Any] = {
             "samples": self._samples,
@@ -501,8 +449,6 @@ class ClopTuner(GameTune):
         if findings:
             weight, share = self.tuner.local()
             summary["local"] = {"games": weight, "share": share}
-        if self.closing.matches:
-            summary["matchups"] = self.closing.summaries(self._standing())
         return summary
 
     def _data(self, index: int, p: ClopParameter, finding: Finding | None) -> dict[str, Any]:
@@ -518,16 +464,11 @@ class ClopTuner(GameTune):
             "frozen": p.frozen,
         }
 
-    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+    def _charts_of_tune(self) -> list[ChartGroup]:
         # imports numpy, which takes 0.1 s
         from ringmaster.competitions.tuning.clop_charts import clop_charts
 
-        matches = MatchupCourses(self.matchup_infos())
-        for ticket, result in history:
-            if is_of_closing_match(ticket):
-                matches.record_result(self.closing.describe(ticket), result)
-        charts = clop_charts(self._state.codes, self.tuner, " and ".join(self.opponents))
-        return [*charts, *closing_charts(matches)]
+        return clop_charts(self._state.codes, self.tuner, " and ".join(self.opponents))
 
 
 def _estimate(value: float) -> str:

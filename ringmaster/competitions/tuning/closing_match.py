@@ -17,16 +17,19 @@ import msgspec
 from ringmaster.competitions.competition import MatchupInfo, Played, Reaction
 from ringmaster.competitions.opening_settings import OpeningBook, check_openings
 from ringmaster.competitions.result_lines import (
-    REMEDY,
     VoidKinds,
     expected_repeats,
     result_line,
     sum_void_kinds,
-    void_rule,
+    void_halt,
 )
-from ringmaster.competitions.tournaments.live_tables import LiveMatchup, live_table
 from ringmaster.competitions.tournaments.matchup import GameSeries, Tally
-from ringmaster.competitions.tournaments.matchup_report import matchup_data, matchup_table
+from ringmaster.competitions.tournaments.matchup_report import (
+    LiveMatchup,
+    live_table,
+    matchup_data,
+    matchup_table,
+)
 from ringmaster.competitions.tuning.closing_match_settings import (
     DEFAULT,
     START,
@@ -36,7 +39,7 @@ from ringmaster.competitions.tuning.closing_match_settings import (
     Sides,
     VerifySettings,
 )
-from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.competitions.verdicts import MatchResult
 from ringmaster.errors import SettingError, UsageError
 from ringmaster.model.jobs import CLOSING, CheckJob, Opening, Ticket
@@ -181,7 +184,7 @@ class ClosingMatches:
         return int(ticket["g"]) // 2 + 1
 
     def describe(self, ticket: Ticket) -> Played:
-        """See `Competition.describe`."""
+        """Describe a game of a match."""
         match, swapped = self._match(ticket), ticket["g"] % 2
         order = (1, 0) if swapped else (0, 1)
         codes = match.tally.players
@@ -287,7 +290,10 @@ class ClosingMatches:
         self._open[ticket["v"]].add(ticket["g"])
 
     def resume(self, ticket: Ticket, standing: Standing) -> bool:
-        """See `Competition.resume`: a match ends when the tune continues."""
+        """Register an outstanding game, and return whether to play it.
+
+        A match ends when the tune continues.
+        """
         self.count(ticket, standing)
         match = self._match(ticket)
         if not standing.due or match is not self.current(standing):
@@ -295,7 +301,7 @@ class ClosingMatches:
         return self._series(match, now=True).wants(ticket["g"])
 
     def record_result(self, ticket: Ticket, result: GameResult, standing: Standing) -> Reaction:
-        """See `Competition.record_result`."""
+        """Record the result of a game."""
         self.count(ticket, standing)
         match = self._match(ticket)
         tally = match.tally
@@ -304,10 +310,9 @@ class ClosingMatches:
         codes = tally.players[::-1] if first_mover else tally.players
         line = result_line(result, (codes[0], codes[1]))
         if result.outcome == "void":
-            halt = void_rule(
-                tally.void_excess, result, first=not tally.completed, what="the closing match"
-            )
-            return Reaction(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
+            first = not tally.completed
+            halt = void_halt(tally.void_excess, result, first=first, what="the closing match")
+            return Reaction(line, replay=True, halt=halt)
         self._open[ticket["v"]].discard(ticket["g"])
         series = self._series_now(match, standing)
         notes: list[str] = []
@@ -403,7 +408,7 @@ class ClosingMatches:
         return sum(match.tally.completed for match in self.matches)
 
     def infos(self, standing: Standing) -> list[MatchupInfo]:
-        """See `Competition.matchup_infos`."""
+        """Return the matches as matchups."""
         infos = []
         for number, match in enumerate(self.matches, 1):
             series = self._series_now(match, standing)
@@ -460,7 +465,7 @@ class ClosingMatches:
     def _table(self, match: Match, standing: Standing) -> Table:
         series = self._series_now(match, standing)
         tuned = self._shown(match.tuned)
-        values = ", ".join(f"{code}={_text(value)}" for code, value in tuned.items())
+        values = ", ".join(f"{code}={value_text(value)}" for code, value in tuned.items())
         details = textwrap.wrap(
             f"tuned: {values}", 100, subsequent_indent="    ", break_on_hyphens=False
         )
@@ -507,7 +512,3 @@ def _same(values: ValuesByCode, others: ValuesByCode) -> bool:
 def match_id(number: int) -> str:
     """Return the id of a match, counted from 1."""
     return f"verify{number}"
-
-
-def _text(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from ringmaster.competitions.competition import Reaction
+import msgspec
+
+from ringmaster.competitions.competition import Reaction, TunedOptions
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
 from ringmaster.competitions.result_lines import (
-    REMEDY,
+    GameCounts,
     VoidKinds,
-    count_void,
     sum_void_kinds,
-    void_rule,
+    void_excess,
 )
+from ringmaster.competitions.tournaments.matchup_report import describe_settings
+from ringmaster.competitions.tuning.parameter_binding import tuned_options
 from ringmaster.competitions.tuning.player_tune import PlayerTune
-from ringmaster.model.jobs import CheckJob
+from ringmaster.model.jobs import CheckJob, Ticket
+from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
+from ringmaster.model.report import Progress, Text
 from ringmaster.model.results import GameResult
 
+#: Column of wins, draws and losses by points.
+COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
 
-class VoidCounts(Protocol):
-    """The part of a tune's state that counts void games."""
 
-    void: int
-    void_excess: int
-    void_kinds: VoidKinds
+class GameTuneState(GameCounts, kw_only=True):
+    """The part of the state that all these types have.
+
+    matches  closing matches, as `ClosingMatches` stores them
+    """
+
+    matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
 
 
 class GameTune(PlayerTune):
@@ -37,7 +47,12 @@ class GameTune(PlayerTune):
     charts_read_usage = False
 
     opponents: dict[str, Player]
-    _state: VoidCounts
+    _state: GameTuneState
+
+    @property
+    @abstractmethod
+    def _games(self) -> int:
+        """Number of games of the tune that count."""
 
     def prepare(self) -> None:
         self.book.load()
@@ -61,6 +76,28 @@ class GameTune(PlayerTune):
             for code, player in self.opponents.items()
         ]
 
+    def _optional(self) -> Iterable[TunedParameter]:
+        """Return the parameters whose options the startup test may change alone."""
+        return [p for p in self.parameters if not p.frozen]
+
+    def tuned_options(self) -> TunedOptions | None:
+        if self._verifying:
+            return None
+        start = self.start_values
+
+        def maker(parameter: TunedParameter, end: float) -> Callable[[], Player]:
+            changed = {**start, parameter.code: parameter.played_value(end)}
+            return lambda: self._binding.player(":end", changed)
+
+        ends = {
+            p.code: [
+                maker(p, end)
+                for end in sorted((p.minimum, p.maximum), key=lambda end: -abs(end - p.start))
+            ]
+            for p in self._optional()
+        }
+        return tuned_options(self._check_id("start"), self._binding.player("", start), ends)
+
     def may_run_ahead(self, parallel: int) -> bool:
         """Return whether games may be issued before earlier results arrive.
 
@@ -72,16 +109,59 @@ class GameTune(PlayerTune):
     def void_kinds(self) -> VoidKinds:
         return sum_void_kinds([self._state.void_kinds, self.closing.void_kinds()])
 
-    def _record_void(
-        self, line: str, result: GameResult, codes: Sequence[str], *, first: bool
-    ) -> Reaction:
-        """Count a void game of the tune.
+    # results
 
-        codes  its players, in the order of the result
-        first  whether no game has counted yet
-        """
+    def _record_of_tune(self, ticket: Ticket, result: GameResult) -> Reaction:
         state = self._state
-        state.void += 1
-        count_void(state.void_kinds, result, codes)
-        halt = void_rule(state.void_excess, result, first=first, what="this tune")
-        return Reaction(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
+        self._register_of_tune(ticket)
+        line = self._line(ticket, result)
+        state.void_excess = void_excess(state.void_excess, result)
+        if result.outcome == "void":
+            codes = self._codes(ticket, self.values["player"])
+            halt = state.count_void(result, codes, first=not self._games)
+            return Reaction(line, replay=True, halt=halt)
+        state.repeats += result.repeats
+        return self._learn(ticket, result, line)
+
+    @abstractmethod
+    def _codes(self, ticket: Ticket, own: str) -> tuple[str, str]:
+        """Return the codes of a game's players, first mover first.
+
+        own  code of the tuned player
+        """
+
+    @abstractmethod
+    def _line(self, ticket: Ticket, result: GameResult) -> str:
+        """Return a result's line for the display and the history."""
+
+    @abstractmethod
+    def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
+        """Learn from a counted game."""
+
+    # reports
+
+    def _progress(self, total: int | None, phase: str = "tuning") -> Progress:
+        """Return the progress of the tune and its closing match.
+
+        total  games of the tune to its end, None without a limit
+        """
+        standing = self._standing()
+        played, wanted = self.closing.progress(standing)
+        if self._verifying:
+            return Progress(played, wanted, phase="closing match")
+        before = self.closing.completed - played
+        if not standing.due:
+            # a match of the present values belongs to the earlier ones
+            before, played = self.closing.completed, 0
+            wanted = 0 if self.closing.settings is None else self.closing.settings.games
+        return Progress(
+            self._games + before + played,
+            None if total is None else total + before + wanted,
+            phase="closing match" if standing.due else phase,
+        )
+
+    def _conditions(self) -> list[Text]:
+        """Return a report's lines on the settings and on void and repeated games."""
+        lines = [describe_settings(self.settings), *self._state.lines(self._games)]
+        shown = tuple(filter(None, lines))
+        return [Text(shown)] if shown else []

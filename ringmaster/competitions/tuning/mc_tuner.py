@@ -20,11 +20,7 @@ from ringmaster.competitions.ending import (
     is_endless,
     limit_of,
 )
-from ringmaster.competitions.result_lines import (
-    REMEDY,
-    void_excess,
-    void_rule,
-)
+from ringmaster.competitions.result_lines import void_excess
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
@@ -33,9 +29,9 @@ from ringmaster.competitions.tuning.candidates import (
     Values,
 )
 from ringmaster.competitions.tuning.function_probes import spread
-from ringmaster.competitions.tuning.parameter_settings import SCALE
+from ringmaster.competitions.tuning.parameter_settings import SCALE, check_unchanged
 from ringmaster.competitions.verdicts import games_of
-from ringmaster.errors import SettingError, StateRefused, StoreError, counted
+from ringmaster.errors import SettingError, StoreError, counted
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.parameters import Explicit
@@ -78,12 +74,12 @@ class McParameter(msgspec.Struct, frozen=True):
 
     @property
     def function(self) -> Callable[[float], Any]:
-        """See `CandidateParameter`."""
+        """The scale."""
         return self.scale
 
     @property
     def function_name(self) -> str:
-        """See `CandidateParameter`."""
+        """The argument of Parameter(…) with the function."""
         return "scale"
 
 
@@ -304,7 +300,6 @@ class McTuner(CandidateTuner):
         return self.candidate_checks(self._corners())
 
     def tuned_options(self) -> TunedOptions | None:
-        """See `Competition.tuned_options`."""
         return self.options_between(*self._corners())
 
     # issuing
@@ -361,11 +356,10 @@ class McTuner(CandidateTuner):
             self.tree.grow(path, _initial(ticket))
             if flying:
                 self.tree.withdraw(path)
-            line = self.count_void(result, seat, self._code(path))
             # its number is not played again (Gomill)
             first = not self.tree.games
-            halt = void_rule(state.void_excess, result, first=first, what="this tune")
-            return Reaction(line, halt=halt and f"{halt}; {REMEDY}")
+            line, halt = self.count_void(result, seat, self._code(path), first=first)
+            return Reaction(line, halt=halt)
         # a game of unknown result counts as a loss (Gomill)
         points = result.points(seat) if result.outcome != "unknown" else 0.0
         self.tree.tell(path, points, flying=flying, initial=_initial(ticket))
@@ -398,14 +392,11 @@ class McTuner(CandidateTuner):
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, State)
         present = self._state
-        if restored.codes != present.codes or restored.splits != present.splits:
-            was = [f"{c}/{s}" for c, s in zip(restored.codes, restored.splits, strict=True)]
-            now = [f"{c}/{s}" for c, s in zip(present.codes, present.splits, strict=True)]
-            raise StateRefused(
-                f"the tune is of {', '.join(was)} (parameter/split), the control file has "
-                f"{', '.join(now)} now; put the parameters back, or use reset",
-                ("parameters",),
-            )
+        was, now = (
+            [f"{code}/{split}" for code, split in zip(each.codes, each.splits, strict=True)]
+            for each in (restored, present)
+        )
+        check_unchanged(was, now)
         try:
             self.tree.restore(restored.tree)
         except (ValueError, KeyError, TypeError) as error:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ringmaster.errors import SettingError, shown
+from ringmaster.errors import SettingError, StateRefused, shown
 from ringmaster.model.parameters import Explicit, Linear, Log, TunedParameter
 from ringmaster.model.settings import (
     Boolean,
@@ -164,6 +164,25 @@ ROW: tuple[Setting, ...] = (
 )
 
 
+def value_text(value: Any) -> str:
+    """Return a value for people: numbers with six digits."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def changed_arguments(old: Any, new: Any, fields: Sequence[str]) -> list[str]:
+    """Return the changes of a parameter's settings: "max 100 → 50", "step not set → 2"."""
+    names = {"minimum": "min", "maximum": "max"}
+    changes = []
+    for field in fields:
+        before, after = (
+            "not set" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+            for value in (getattr(old, field), getattr(new, field))
+        )
+        if getattr(old, field) != getattr(new, field):
+            changes.append(f"{names.get(field, field)} {before} → {after}")
+    return changes
+
+
 def duplicates(codes: Sequence[str]) -> list[SettingError]:
     """Return an error for each repeated code of a parameter."""
     return [
@@ -171,6 +190,16 @@ def duplicates(codes: Sequence[str]) -> list[SettingError]:
         for i, code in enumerate(codes)
         if code in codes[:i]
     ]
+
+
+def check_unchanged(stored: Sequence[str], present: Sequence[str]) -> None:
+    """Raise StateRefused if a stored tune is of other parameters."""
+    if stored != present:
+        raise StateRefused(
+            f"the tune is of {', '.join(stored)}, the control file has {', '.join(present)} now; "
+            "put the parameters back, or use reset",
+            ("parameters",),
+        )
 
 
 def check_codes(parameters: Sequence[TunedParameter]) -> list[SettingError]:

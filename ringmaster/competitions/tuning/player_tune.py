@@ -9,6 +9,8 @@ from typing import Any
 from ringmaster.competitions.common_settings import PLAYER, PlayerDefinition
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Reaction
 from ringmaster.competitions.opening_settings import OpeningBook
+from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
+from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standing, match_id
 from ringmaster.competitions.tuning.closing_match_settings import Sides
 from ringmaster.competitions.tuning.parameter_binding import ParameterBinding
@@ -25,6 +27,8 @@ from ringmaster.model.jobs import (
 )
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
+from ringmaster.model.report import ChartGroup
+from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Function, Maybe, Setting, SettingPath
 
 #: Ends of the codes of the tuned player's sides, in the tune and the closing match.
@@ -235,6 +239,27 @@ class PlayerTune(Competition):
 
     def matchup_infos(self) -> list[MatchupInfo]:
         return self.closing.infos(self._standing())
+
+    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+        matches = MatchupCourses(self.matchup_infos())
+        for ticket, result in history:
+            if is_of_closing_match(ticket):
+                matches.record_result(self.closing.describe(ticket), result)
+        return [*self._charts_of_tune(), *closing_charts(matches)]
+
+    def _charts_of_tune(self) -> list[ChartGroup]:
+        """Return the charts of the tune's state, which need no recorded games."""
+        return []
+
+    def summary(self) -> dict[str, Any]:
+        summary = self._summary_of_tune()
+        if self.closing.matches:
+            summary["matchups"] = self.closing.summaries(self._standing())
+        return summary
+
+    @abstractmethod
+    def _summary_of_tune(self) -> dict[str, Any]:
+        """Return the summary without the closing match."""
 
     # issuing
 

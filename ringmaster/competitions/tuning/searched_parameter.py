@@ -74,11 +74,11 @@ class SearchedParameter(TunedParameter, frozen=True):
 
     @property
     def spacing(self) -> float:
-        """See `TunedParameter.spacing`."""
+        """Distance of neighbouring values."""
         return self.step or super().spacing
 
     def canonical(self) -> dict[str, Any]:
-        """See `TunedParameter.canonical`."""
+        """Return the arguments of Parameter(…) as JSON data."""
         data = super().canonical()
         if self.choices is not None:
             for name in _OF_NUMBERS:

@@ -40,13 +40,9 @@ class Drift(msgspec.Struct, frozen=True, eq=False):
 
 
 class Averages:
-    """Blocks of `length` iterates, each (Σθ, Σ step²) of shape (n,), or (…, n) for many tunes.
-
-    After `rearranged` the last half of a parameter may begin later than that of others.
-    """
+    """Blocks of `length` iterates, each (Σθ, Σ step²) of shape (n,), or (…, n) for many tunes."""
 
     def __init__(self, start: Array) -> None:
-        self._since = np.zeros(start.shape)
         self.length = 1
         self._blocks: list[tuple[Array, Array]] = []
         self._open = (np.zeros(start.shape), np.zeros(start.shape))
@@ -68,47 +64,35 @@ class Averages:
             self.length *= 2
 
     @property
-    def _total(self) -> int:
+    def count(self) -> int:
+        """Number of iterates."""
         return len(self._blocks) * self.length + self._in_open
 
-    def _half(self) -> tuple[Array, Array, Array]:
-        """Return Σθ, Σstep² and the number of iterates of the last half, (…, n) each."""
-        total = self._total
-        first_block = (self._since + (total - self._since) // 2) // self.length
-        blocks = [*self._blocks, self._open]
-        used = np.arange(len(blocks)).reshape(-1, *[1] * first_block.ndim) >= first_block
+    def _half(self) -> tuple[Array, Array, int]:
+        """Return Σθ and Σstep² of the last half, (…, n) each, and its number of iterates."""
+        first_block = self.count // 2 // self.length
+        blocks = [*self._blocks, self._open][first_block:]
         return (
-            np.sum([b[0] for b in blocks], axis=0, where=used),
-            np.sum([b[1] for b in blocks], axis=0, where=used),
-            total - first_block * self.length,
+            np.sum([b[0] for b in blocks], axis=0),
+            np.sum([b[1] for b in blocks], axis=0),
+            self.count - first_block * self.length,
         )
 
     def mean(self) -> Array:
         """Return the mean of the last half of the iterates, (n,), or the start without any."""
         theta, _, count = self._half()
-        return np.where(count > 0, theta / np.maximum(count, 1), self._last)
+        return theta / count if count else self._last
 
-    def rearranged(self, places: Sequence[int | None], theta: Array) -> Averages:
-        """Return the averages of a continued tune with other parameters.
+    def rearranged(self, columns: Sequence[int], theta: Array) -> Averages:
+        """Return the averages of some of the parameters, in another order.
 
-        places  index of each new parameter here, None to restart its averages
-        theta   the present values, (n,)
+        columns  index of each parameter here
+        theta    the present values, (n,)
         """
-        averages = Averages(np.array(theta, dtype=np.float64))
+        averages = Averages(theta.copy())
         averages.length, averages._in_open = self.length, self._in_open
-        continued = np.array([place is not None for place in places], dtype=np.bool_)
-        columns = [place or 0 for place in places]
-        averages._since = np.where(continued, self._since[columns], self._total)
-
-        def block(sums: tuple[Array, Array], length: int) -> tuple[Array, Array]:
-            # a new parameter stood at its first value before
-            return (
-                np.where(continued, sums[0][columns], length * averages._last),
-                np.where(continued, sums[1][columns], 0.0),
-            )
-
-        averages._blocks = [block(sums, self.length) for sums in self._blocks]
-        averages._open = block(self._open, self._in_open)
+        averages._blocks = [(sums[columns], squares[columns]) for sums, squares in self._blocks]
+        averages._open = self._open[0][columns], self._open[1][columns]
         return averages
 
     def drift(self) -> Drift:
@@ -118,11 +102,11 @@ class Averages:
         by a variance of v·M/3; by less near an optimum, by more on the way to one.
         """
         theta, squares, count = self._half()
-        if not np.any(count >= 2):
+        if count < 2:
             return Drift(np.zeros(theta.shape), False)
         variance = squares / 3
-        moved = (variance > 0) & (count >= 2)
-        z = (self._last - theta / np.maximum(count, 1)) / np.sqrt(np.where(moved, variance, 1.0))
+        moved = variance > 0
+        z = (self._last - theta / count) / np.sqrt(np.where(moved, variance, 1.0))
         z = np.where(moved, z, 0.0)
         most = SETTLED * np.count_nonzero(moved, axis=-1)
         settled: Flags = np.asarray(np.sum(np.square(z), axis=-1) <= most)
@@ -136,7 +120,6 @@ class Averages:
             "open": [a.tolist() for a in self._open],
             "in_open": self._in_open,
             "last": self._last.tolist(),
-            **({"since": self._since.tolist()} if self._since.any() else {}),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -147,7 +130,6 @@ class Averages:
         self._open = np.array(first), np.array(second)
         self._in_open = state["in_open"]
         self._last = np.array(state["last"])
-        self._since = np.array(state.get("since", [0.0] * len(self._last)))
 
 
 #: Completed iterations, and θ.
@@ -186,29 +168,19 @@ class ThinnedTrajectory:
         """Return the points in order."""
         return self._points + ([] if self._last is None else [_point(*self._last)])
 
-    def column(self, i: int) -> list[tuple[int, float]]:
-        """Return the course of one parameter."""
-        return [(iteration, theta[i]) for iteration, theta in self.points()]
-
-    def rearranged(
-        self, places: Sequence[int | None], courses: Sequence[Sequence[tuple[int, float]]]
-    ) -> ThinnedTrajectory:
+    def rearranged(self, places: Sequence[int | None], theta: Array) -> ThinnedTrajectory:
         """Return the trajectory of a continued tune with other parameters.
 
-        places   index of each new parameter here, or None
-        courses  earlier points of each new parameter, in order; it keeps its first value
-                 before them, and its last value after them
+        places  index of each new parameter here; without one, it stood at its present value
+        theta   the present values, (n,)
         """
+        present = list(zip(places, theta.tolist(), strict=True))
+        points = [
+            (iteration, [now if place is None else values[place] for place, now in present])
+            for iteration, values in self.points()
+        ]
         trajectory = ThinnedTrajectory()
         trajectory.stride = self.stride
-        points = []
-        by_iteration = [dict(course) for course in courses]
-        values = [course[0][1] if course else 0.0 for course in courses]
-        for iteration, theta in self.points():
-            values = [by_iteration[i].get(iteration, value) for i, value in enumerate(values)]
-            points.append(
-                (iteration, [values[i] if p is None else theta[p] for i, p in enumerate(places)])
-            )
         if self._last is not None:
             iteration, values = points.pop()
             trajectory._last = iteration, np.array(values)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-import msgspec
 import numpy as np
 
 from ringmaster.tuners.space import Array, Space
@@ -173,64 +172,32 @@ class Spsa:
         self.averages.restore(state["averages"])
         self.trajectory.restore(state["trajectory"])
 
+    def resume(self, earlier: Spsa, places: Sequence[int | None], *, same_method: bool) -> None:
+        """Continue from the θ of an earlier tune; this one has no results yet.
 
-class FormerParameter(msgspec.Struct, frozen=True):
-    """A parameter that is no longer tuned.
+        places       index of each parameter in `earlier`; a parameter without one begins at
+                     its start
+        same_method  whether the method and all arguments of the parameters are unchanged
 
-    value   its last value
-    sums    `Regression.column`
-    course  its part of the trajectory: (completed iterations, θ)
-    """
-
-    value: float
-    sums: list[float]
-    course: list[tuple[int, float]]
-
-    @classmethod
-    def of(cls, tuner: Spsa, i: int, value: float) -> FormerParameter:
-        """Return parameter i of a tuner, fixed at a value."""
-        course = [*tuner.trajectory.column(i)[:-1], (tuner.iterations, value)]
-        return cls(value, tuner.regression.column(i), course)
-
-
-def warm_start(
-    tuner: Spsa,
-    earlier: Spsa,
-    places: Sequence[int | None],
-    formers: Sequence[FormerParameter | None],
-    *,
-    same_method: bool,
-) -> None:
-    """Let a tuner without results continue an earlier one.
-
-    places       index of each parameter in `earlier`, or None
-    formers      records of parameters that were tuned before; a parameter without place
-                 and record begins at its start
-    same_method  whether the method and all arguments of the parameters are unchanged
-
-    The averages of a parameter restart if it is clipped or was not tuned before.
-    """
-    tuner.iterations = earlier.iterations
-    before = earlier.theta
-    theta = tuner.space.start.copy()
-    for i, (place, former) in enumerate(zip(places, formers, strict=True)):
-        if place is not None:
-            theta[i] = before[place]
-            tuner.regression.set_column(i, earlier.regression.column(place))
-        elif former is not None:
-            theta[i] = former.value
-            tuner.regression.set_column(i, former.sums)
-    inside = tuner.space.clip(theta)
-    tuner.regression.games = earlier.regression.games
-    tuner.regression.squares = earlier.regression.squares
-    if same_method:
-        tuner.memory = {name: array.copy() for name, array in earlier.memory.items()}
-    else:
-        tuner.memory = tuner.method.resume(inside, tuner.regression, tuner.iterations)
-    unmoved = [p if a == b else None for p, a, b in zip(places, theta, inside, strict=True)]
-    tuner.averages = earlier.averages.rearranged(unmoved, tuner.theta)
-    courses = [
-        former.course if former is not None else [(0, float(value))]
-        for former, value in zip(formers, tuner.theta, strict=True)
-    ]
-    tuner.trajectory = earlier.trajectory.rearranged(places, courses)
+        Keeps the regression's sums of every parameter with a place.  The averages restart
+        if a parameter is new, or if θ is outside of the new bounds.
+        """
+        self.iterations = earlier.iterations
+        self.regression.games = earlier.regression.games
+        self.regression.squares = earlier.regression.squares
+        theta = self.space.start.copy()
+        for i, place in enumerate(places):
+            if place is not None:
+                theta[i] = earlier.theta[place]
+                self.regression.set_column(i, earlier.regression.column(place))
+        inside = self.space.clip(theta)
+        if same_method:
+            self.memory = {name: array.copy() for name, array in earlier.memory.items()}
+        else:
+            self.memory = self.method.resume(inside, self.regression, self.iterations)
+        columns = [place for place in places if place is not None]
+        if len(columns) == len(places) and np.array_equal(theta, inside):
+            self.averages = earlier.averages.rearranged(columns, self.theta)
+        else:
+            self.averages = Averages(self.theta)
+        self.trajectory = earlier.trajectory.rearranged(places, self.theta)

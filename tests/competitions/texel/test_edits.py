@@ -183,13 +183,6 @@ def test_engine_with_a_failed_probe_may_be_changed(folder: Path) -> None:
     assert runs.event.finished()
 
 
-def test_engine_with_constant_scores_ends_the_run(folder: Path) -> None:
-    event = Edited(folder)
-    event.runs.answer = lambda job: probed(job, moved=[False] * 3)
-    event.runs.step()
-    assert "do not change with any parameter (A, B, C)" in event.runs.halted
-
-
 def test_outdated_probe_is_repeated(folder: Path) -> None:
     # the program was ended while the engine was being probed
     event = Edited(folder)

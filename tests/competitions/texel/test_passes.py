@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ringmaster.errors import SettingError
 from ringmaster.positions import PositionFile
-from tests.competitions.settings_of import call
+from tests.competitions.settings_of import call, uci
 from tests.competitions.texel.simulated import (
     CODES,
     TRUE,
@@ -72,6 +72,7 @@ def test_order_of_results_makes_no_difference(folder: Path, optimiser: Any) -> N
 @pytest.mark.slow
 @settings(
     deadline=None,
+    max_examples=10,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -89,6 +90,8 @@ def test_fifty_interruptions_change_nothing(
             optimiser=optimiser,
             most_passes=12,
             positions=call("Positions", "set.epd", quiet=100),
+            players={"e": uci(), "ref": uci(options=TRUE)},
+            reference="ref",
         )
 
     whole = Runs(fresh, workers=1)

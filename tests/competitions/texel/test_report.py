@@ -15,7 +15,7 @@ from ringmaster.model.results import EvaluationResult
 from ringmaster.positions import PositionFile
 from ringmaster.reporting.tables import render_report
 from ringmaster.stats.elo import wilson
-from tests.competitions.settings_of import Refused, call, uci
+from tests.competitions.settings_of import call, uci
 from tests.competitions.texel.simulated import (
     CODES,
     TRUE,
@@ -46,25 +46,6 @@ def test_report_needs_no_positions_and_no_complete_pass(folder: Path) -> None:
     reader.apply_edits([issue.ticket for issue in runs.store.issues()])
     assert report(reader) == report(runs.event)
     assert reader.summary() == runs.event.summary()
-
-
-def test_plan_is_shown_before_the_first_pass(folder: Path) -> None:
-    runs = Runs(lambda: texel(folder))
-    text = report(runs.event)
-    assert "360 positions of training in 2 shards, 120 of validation in 1" in text
-    assert "a step takes about 4 passes (3 parameters)" in text
-    runs.step()
-    assert "at 20,000 positions/s a pass takes about 1 s of one engine" in report(runs.event)
-    assert runs.event.progress().phase == "pass 0: 0/3"
-
-
-def test_finished_tune_reports_errors_scales_and_confidence(folder: Path) -> None:
-    runs = Runs(lambda: texel(folder, regularisation=call("Ridge")))
-    runs.run()
-    text = report(runs.event)
-    for words in ("ridge", "win-rate scale: C", "(fitted)", "resampled", "Formula 1"):
-        assert words in text
-    assert sum(line.startswith("pass ") for line in runs.history) == runs.event.summary()["passes"]
 
 
 @pytest.mark.parametrize(
@@ -142,48 +123,6 @@ def test_calibration_shows_results_by_score_with_intervals_of_games(folder: Path
         assert points == pytest.approx(100 / (1 + np.exp(-score / scale)))
 
 
-def test_games_are_counted_apart_from_shards(folder: Path) -> None:
-    runs = Runs(lambda: texel(folder, verify=call("Verify", games=2)))
-    runs.run()
-    counts = runs.store.counts()
-    assert counts[0] > 10
-    assert runs.event.count_games(*counts) == (2, 0)
-
-
-def test_report_begins_with_the_results(folder: Path) -> None:
-    runs = Runs(lambda: texel(folder, verify=call("Verify", games=2)))
-    runs.run()
-    text = report(runs.event)
-    order = ["parameter ", "resampled", "closing match", "errors (mean", "positions: "]
-    places = [text.index(words) for words in order]
-    assert places == sorted(places)
-
-
-def test_cross_entropies_have_their_lower_limits_beside_them(folder: Path) -> None:
-    runs = Runs(lambda: texel(folder))
-    runs.run()
-    entropies = runs.event.summary()["entropies"]
-    text = report(runs.event)
-    row = next(line.split() for line in text.splitlines() if line.startswith("result "))
-    expected = [
-        entropies["start"]["cross entropy, result"],
-        entropies["best"]["cross entropy, result"],
-        entropies["start"]["entropy, result"],
-    ]
-    assert row[1:] == [f"{value:.8f}" for value in expected]
-
-
-def test_ridge_path_is_drawn_by_the_strengths(folder: Path) -> None:
-    runs = Runs(lambda: texel(folder, regularisation=call("Ridge")))
-    runs.run()
-    group = next(group for group in runs.event.charts([]) if group.title == "Ridge")
-    chart = group.charts[0]
-    places = [x for x, _ in chart.pieces[0].points]
-    assert chart.x_label == "log10 of the strength"
-    assert places[0] == places[1] - 1
-    assert "at the left: no ridge" in chart.note
-
-
 def test_too_small_book_for_the_closing_match_is_a_warning(folder: Path) -> None:
     (folder / "book.epd").write_text("4k3/8/8/8/8/8/4P3/4K3 w - -\n")
     openings = call("Openings", str(folder / "book.epd"))
@@ -210,16 +149,6 @@ def test_reference_engine_is_scored_once_and_compared_with_start_and_best(folder
     assert actual["start"]["train"] == pytest.approx(summary["errors"]["start"]["training"])
     assert actual["best"]["train"] == pytest.approx(summary["errors"]["best"]["training"])
     assert sum(job.player.code == "ref" for job in jobs) == 3
-    text = report(runs.event)
-    assert "errors and the reference ref (mean squared error)" in text
-    assert f"{actual['reference']['validation']:.8f}" in text
-
-
-def test_reference_equal_to_the_start_values_has_their_error(folder: Path) -> None:
-    runs = Runs(lambda: with_reference(folder, options=dict.fromkeys(CODES, 100)))
-    runs.run()
-    actual = runs.event.summary()["reference"]
-    assert actual["reference"] == pytest.approx(actual["start"])
 
 
 def test_positions_without_a_reference_score_are_left_out_of_the_comparison(
@@ -241,7 +170,6 @@ def test_positions_without_a_reference_score_are_left_out_of_the_comparison(
     actual = runs.event.summary()["reference"]
     assert actual["missing"] == 48
     assert actual["reference"] == pytest.approx(actual["start"])
-    assert "48 positions without a score of ref are left out" in report(runs.event)
 
 
 def test_reference_added_to_a_finished_tune_or_replaced_costs_its_own_pass_only(
@@ -263,26 +191,6 @@ def test_reference_added_to_a_finished_tune_or_replaced_costs_its_own_pass_only(
         errors.append(runs.event.summary()["reference"]["reference"]["train"])
     assert errors[0] < errors[1]
     assert runs.event.summary()["passes"] == passes
-
-
-def test_reference_survives_interruptions(folder: Path) -> None:
-    def fresh() -> Any:
-        return with_reference(folder, options=dict(TRUE))
-
-    whole, broken = Runs(fresh), Runs(fresh, workers=3, seed=5)
-    whole.run()
-    for steps in (1, 2, 1, 3, 4, 2, 9):
-        for _ in range(steps):
-            if broken.running:
-                broken.step()
-        broken.begin()
-    broken.run()
-    assert broken.event.summary()["reference"] == whole.event.summary()["reference"]
-
-
-def test_unknown_reference_player_is_an_error_with_its_place(folder: Path) -> None:
-    with pytest.raises(Refused, match=r"reference\.player: there is no player 'nobody'"):
-        texel(folder, reference="nobody")
 
 
 def with_reference(folder: Path, options: dict[str, int], **overrides: Any) -> Any:

@@ -10,7 +10,6 @@ import pytest
 
 from ringmaster.model.jobs import EvaluationJob
 from ringmaster.model.results import EvaluationResult
-from ringmaster.reporting.tables import render_report
 from tests.competitions.settings_of import Refused, call
 from tests.competitions.texel.simulated import (
     CODES,
@@ -20,7 +19,6 @@ from tests.competitions.texel.simulated import (
     folder_fixture,  # noqa: F401 - a fixture
     texel,
 )
-from tests.recorded import scored_passes
 
 LAMBDAS, SIGMAS = (0.0, 0.5, 1.0), (100.0, 1000.0)
 PAIRS = [(share, sigma) for share in LAMBDAS for sigma in SIGMAS]
@@ -63,8 +61,6 @@ def test_sweep_gives_values_and_errors_for_each_pair(folder: Path) -> None:
     assert errors[1.0, 1000.0] < errors[0.5, 1000.0] < errors[0.0, 1000.0]
     # lambda 0 is the result alone, whatever the width
     assert rows_of(runs)[0]["theta"] == rows_of(runs)[1]["theta"]
-    text = render_report(runs.event.report(), heading="texel: event", description=None)
-    assert "Sweep of targets: errors of validation against own target, result, teacher" in text
 
 
 def test_errors_of_a_pair_are_those_of_the_engine_with_its_values(folder: Path) -> None:
@@ -137,36 +133,6 @@ def test_pairs_added_to_a_finished_sweep_keep_the_other_rows(folder: Path) -> No
     assert pairs_of(runs) == [(0.2, 300.0), (0.5, 300.0)]
     assert rows_of(runs)[1] == first
     assert runs.event.summary()["passes"] <= passes + len(CODES) + 1
-
-
-def test_sweep_may_be_added_after_the_tune_and_removed_amid_its_passes(folder: Path) -> None:
-    sweep: list[Any] = [None]
-    runs = Runs(lambda: swept(folder, sweep=sweep[0]), workers=2)
-    runs.run()
-    tuned = runs.event.summary()["parameters"]
-    for steps in (1, 3, 8, 12):
-        sweep[0] = call("Sweep", list(LAMBDAS), list(SIGMAS))
-        assert runs.begin() == []
-        assert not runs.event.finished()
-        for _ in range(steps):
-            if runs.running:
-                runs.step()
-        sweep[0] = None
-        assert runs.begin() == []
-        assert runs.event.finished()
-        assert not runs.running
-    sweep[0] = call("Sweep", list(LAMBDAS), list(SIGMAS))
-    runs.begin()
-    runs.run()
-    assert pairs_of(runs) == PAIRS
-    assert runs.event.summary()["parameters"] == tuned
-
-
-def test_scores_of_a_sweep_are_dropped_at_its_end(folder: Path) -> None:
-    runs = Runs(lambda: swept(folder))
-    runs.run()
-    kept = scored_passes(runs.store)
-    assert kept == {0, runs.event.tuning.optimiser.best_pass}
 
 
 def test_sweep_without_a_teacher_is_refused(folder: Path) -> None:

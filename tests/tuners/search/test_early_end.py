@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from ringmaster.tuners.search.early_end import is_hopeless, log_capital
+from ringmaster.tuners.search.early_end import is_hopeless
 
 
 def play_pairs(rng: random.Random, score: float, draws: float) -> list[int]:
@@ -48,7 +48,3 @@ def test_smaller_error_needs_more_results() -> None:
         for error in (0.2, 0.05, 0.001)
     ]
     assert needed == sorted(set(needed))
-
-
-def test_capital_is_even_before_the_first_result() -> None:
-    assert log_capital([0, 0, 0, 0, 0], 0.6) == pytest.approx(0)

@@ -125,19 +125,6 @@ def test_first_values_of_cmaes_surround_the_start() -> None:
     assert sum(row[1] or 0 for row in rows) / len(rows) > 65
 
 
-def test_seed_changes_the_proposals() -> None:
-    start = Asked(0, SPACE.start(), None)
-    one, other = (Study(SPACE, seed, [start]).ask(1, "tpe", anything) for seed in (1, 2))
-    assert one.values != other.values
-
-
-def test_refused_candidates_are_replaced() -> None:
-    study = Study(SPACE, 5, [Asked(0, SPACE.start(), None)])
-    asked = study.ask(1, "random", lambda values: (values[0] or 0) >= 80)
-    assert (asked.values[0] or 0) >= 80
-    assert asked.refused > 0
-
-
 @pytest.mark.slow
 def test_constraint_that_refuses_everything_ends_the_search() -> None:
     seen: list[Values] = []

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import random
 
-import numpy as np
 import pytest
 
 from ringmaster.tuners.search import surrogate as module
@@ -79,34 +77,6 @@ def test_importance_is_unknown_while_candidates_may_be_equal() -> None:
         observation([rng.randint(0, 100), 50], rng.choice([0.4, 0.5, 0.6])) for _ in range(20)
     ]
     assert Surrogate(Space((X, IDLE)), trials).importance() == {}
-
-
-def test_gradient_equals_differences_of_the_loss() -> None:
-    space = Space((X, STYLE, RISK))
-    rng = random.Random(2)
-    values = [space.settle([rng.randint(0, 100), rng.randint(0, 1), 3]) for _ in range(12)]
-    points = module._points(space, values)
-    squares = module._squares(space, points, points)
-    noise, scores = np.full(12, 0.01), np.array([rng.gauss(0, 0.1) for _ in values])
-    prior, at = np.zeros(4), np.array([0.1, -0.3, 0.2, -2.0])
-    _, gradient = module._loss(at, squares, noise, scores, prior)
-    for i in range(4):
-        step = np.zeros(4)
-        step[i] = 1e-5
-        above, below = (
-            module._loss(at + sign * step, squares, noise, scores, prior)[0] for sign in (1, -1)
-        )
-        assert gradient[i] == pytest.approx((above - below) / 2e-5, abs=1e-4)
-
-
-def test_distance_to_a_trial_without_the_parameter_is_that_of_two_choices() -> None:
-    space = Space((X, STYLE, RISK))
-    rows = [space.settle(values) for values in ([50, 0, 3], [50, 1, 3], [50, 1, 9])]
-    points = module._points(space, rows)
-    squares = module._squares(space, points, points)
-    assert squares[1, 0].tolist() == [0, 1, 1]
-    assert squares[2, 0].tolist() == [0, 1, 1]
-    assert squares[2, 1].tolist() == pytest.approx([1, 0, (math.log(3) / math.log(9)) ** 2])
 
 
 def test_posterior_that_continues_an_earlier_one_equals_a_new_one() -> None:

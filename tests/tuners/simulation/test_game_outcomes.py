@@ -17,7 +17,6 @@ from ringmaster.tuners.simulation import (
     Clop,
     FixedDraws,
     Shaped,
-    spsa_tuner,
 )
 from ringmaster.tuners.simulation.game_outcomes import GameOutcomes
 from ringmaster.tuners.spsa import Space
@@ -77,16 +76,6 @@ def test_random_numbers_of_a_replicate_do_not_depend_on_other_replicates() -> No
             np.testing.assert_array_equal(ours, getattr(part, name))
 
 
-def test_replicates_differ_from_each_other() -> None:
-    drawn = outcomes(0, 2 * GROUP).draw(1)
-    assert len(np.unique(drawn.won[0, :, 0])) == 2 * GROUP
-
-
-def test_replicates_begin_with_a_whole_group() -> None:
-    with pytest.raises(ValueError, match="not the first of a group"):
-        outcomes(GROUP + 1, 3)
-
-
 def test_an_opening_favours_one_side_in_one_game_of_a_pair_and_the_other_in_the_other() -> None:
     with_bias, without = outcomes(0, GROUP, bias=80.0).draw(50), outcomes(0, GROUP).draw(50)
     # the same generators: δ and games are drawn before the openings of the first chunk
@@ -138,13 +127,6 @@ def test_optima_may_differ_from_replicate_to_replicate() -> None:
     assert model.loss(x).tolist() == [[0.0, 2.0]] * 7
 
 
-def test_model_of_the_spsa_tuner_is_its_formula() -> None:
-    x = np.array([[100.0, -30.0]])
-    assert spsa_tuner(np.array([1.0, 3.0])).loss(x)[0] == pytest.approx(
-        0.0001 * 1 * 100**2 + 0.0001 * 3 * 30**2
-    )
-
-
 @pytest.mark.parametrize("name", CLOP_FUNCTIONS)
 def test_no_value_is_better_than_the_optimum_of_a_clop_function(name: str) -> None:
     n = CLOP_FUNCTIONS[name].count or 1
@@ -156,9 +138,3 @@ def test_no_value_is_better_than_the_optimum_of_a_clop_function(name: str) -> No
     assert loss.min() >= -1e-9
     assert model.loss(model.optimum) == pytest.approx(0)
     assert np.abs(grid[loss.argmin()] - model.optimum).max() < 0.01
-
-
-def test_clop_function_of_two_is_refused_for_three_parameters() -> None:
-    space = Space(np.zeros(3), -np.ones(3), np.ones(3), np.zeros(3, dtype=bool))
-    with pytest.raises(ValueError, match="function of 2, not 3"):
-        Clop.of("rosenbrock", space)

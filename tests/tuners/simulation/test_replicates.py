@@ -104,27 +104,6 @@ def test_replicates_are_the_same_in_one_part_or_in_two() -> None:
         np.testing.assert_allclose(getattr(whole, name), getattr(both, name), rtol=1e-12)
 
 
-def test_random_optima_lie_within_the_bounds_and_differ() -> None:
-    tune = SimulatedTune(classic(space()), 10, Counting())
-    course = simulate(tune, players(random_optimum=True), 3 * GROUP)
-    assert course.optimum is not None
-    assert ((course.optimum >= 0) & (course.optimum <= 200)).all()
-    assert len(np.unique(course.optimum)) == 6 * GROUP
-
-
-def test_course_has_the_requested_points() -> None:
-    tune = SimulatedTune(classic(space()), 50, Counting())
-    course = simulate(tune, players(), 3, points=(0.1, 0.5, 1.0))
-    assert course.iterations == (5, 25, 50)
-    assert course.last.shape == course.mean.shape == course.estimate.shape == (3, 3)
-
-
-def test_tune_of_fewer_iterations_than_points_has_all_points() -> None:
-    tune = SimulatedTune(classic(space()), 3, Counting())
-    course = simulate(tune, players(), 2, points=tuple(i / 10 for i in range(1, 11)))
-    assert course.iterations == (1, 1, 1, 1, 2, 2, 2, 2, 3, 3)
-
-
 def test_tune_with_all_iterations_in_progress_learns_at_the_end_only() -> None:
     ranges = space()
     tune = SimulatedTune(classic(ranges), 20, Counting(), in_flight=1000)
@@ -148,10 +127,3 @@ def test_estimate_rule_selects_the_estimate() -> None:
         tune = SimulatedTune(classic(ranges), N, Counting(), estimate_rule=rule)  # type: ignore[arg-type]
         course = simulate(tune, players(), 3)
         np.testing.assert_allclose(course.estimate, getattr(course, name))
-
-
-def test_progress_counts_up() -> None:
-    seen: list[int] = []
-    simulate(SimulatedTune(classic(space()), 5000, Counting()), players(), 2, progress=seen.append)
-    assert seen == sorted(seen)
-    assert len(seen) > 2

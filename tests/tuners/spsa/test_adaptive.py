@@ -147,9 +147,9 @@ def test_fixed_perturbation_is_kept_and_the_others_are_chosen() -> None:
 def test_parameters_without_effect_do_not_wander_far_and_show_no_signal() -> None:
     space = space_of(*[(70, 0, 200)] * 4)
     method = Adaptive(space)
-    memory = simulated(method, np.zeros(4), np.full(4, 100.0), 100, 2000, seed=5)
+    memory = simulated(method, np.zeros(4), np.full(4, 100.0), 60, 2000, seed=5)
     signals = [i.signal for one in of_each(memory) for i in method.intervals(one)]
-    # 400 parameters at 1 %: standard error 0.5 %
+    # 240 parameters at 1 %: standard error 0.64 %
     assert np.mean(signals) <= 0.025
     assert np.mean(np.abs(method.estimate(memory) - 70)) < 40
     assert np.mean([i.high - i.low for i in method.intervals(of_each(memory)[0])]) > 100
@@ -180,7 +180,7 @@ def test_steep_parameter_among_many_without_effect_is_found() -> None:
 def test_intervals_hold_the_optimum_in_about_95_of_100_tunes() -> None:
     space = space_of(*[(70, 0, 200)] * 3)
     method, optimum = Adaptive(space), np.array([100.0, 60.0, 120.0])
-    memory = simulated(method, np.array([20.0, 20.0, 60.0]), optimum, 80, 4000, seed=6)
+    memory = simulated(method, np.array([20.0, 20.0, 60.0]), optimum, 50, 4000, seed=6)
     intervals = [method.intervals(one) for one in of_each(memory)]
     held = [
         i.low <= best <= i.high for row in intervals for i, best in zip(row, optimum, strict=True)
@@ -306,11 +306,6 @@ def test_integers_take_no_part_in_probes_below_half_a_step() -> None:
     assert np.all(high[d[:, 0] == 0, 0] == low[d[:, 0] == 0, 0])
 
 
-def test_parameters_that_cannot_be_narrowed_are_not_probed() -> None:
-    space = space_of((40, 0, 100), (60, 0, 100))
-    assert not any(map(Adaptive(space, np.array([3.0, 4.0])).is_probe, range(1, 100)))
-
-
 def test_theta_remains_at_the_start_until_the_results_differ_from_chance() -> None:
     method = Adaptive(space_of((40, 0, 100)))
     memory = method.start()
@@ -324,15 +319,6 @@ def test_theta_remains_at_the_start_until_the_results_differ_from_chance() -> No
     assert min(course[left:]) > 40
     (interval,) = method.intervals(method.start())
     assert interval.elo_at_stake == 0
-
-
-def test_remarks_name_results_like_chance_and_ranges_too_wide() -> None:
-    method = Adaptive(space_of((52, 0, 100), (49, 0, 100)))
-    assert method.remarks(method.start()) == [
-        "the estimate is the start until the results differ from chance"
-    ]
-    (line,) = method.remarks(probed(method, narrow_basin, 400))
-    assert line.startswith("perturbations are at most 2.1 % of the ranges: farther from θ, players")
 
 
 def test_parameters_that_cannot_be_narrowed_learn_in_a_narrow_basin_too() -> None:

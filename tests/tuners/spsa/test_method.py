@@ -6,17 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ringmaster.tuners.spsa import (
     Annealing,
-    Blog,
     C,
     Classic,
     Counting,
     GainMethod,
-    WeatherFactory,
     autoselect,
 )
 from tests.contracts.tuner_contract import Make, TunerContract
@@ -44,25 +40,6 @@ def test_schedule_ends_at_c_end_and_r_end() -> None:
     assert classic_gains().R(1000)[0] == pytest.approx(0.002, rel=1e-15)
 
 
-@given(
-    k=st.integers(1, 5000),
-    c_end=st.floats(0.01, 100),
-    r_end=st.floats(1e-5, 1),
-    alpha=st.floats(0, 1),
-    gamma=st.floats(0, 1),
-    A=st.floats(0, 1000),
-)
-def test_schedule_is_the_published_one(
-    k: int, c_end: float, r_end: float, alpha: float, gamma: float, A: float
-) -> None:
-    n = 5000
-    gains = classic_gains(n, c=c_end, r=r_end, alpha=alpha, gamma=gamma, A=A)
-    c = c_end * n**gamma / k**gamma
-    a = r_end * c_end**2 * (A + n) ** alpha / (A + k) ** alpha
-    assert gains.c(k)[0] == pytest.approx(c, rel=1e-12)
-    assert gains.R(k)[0] == pytest.approx(a / c**2, rel=1e-12)
-
-
 def test_perturbation_at_its_floor_lowers_r() -> None:
     gains = classic_gains(100, c=0.1, A=10, least=0.5)
     assert gains.c(100)[0] == 0.5
@@ -85,19 +62,6 @@ def test_annealing_is_exponential_and_then_constant() -> None:
         [16, 8, 4, 1, 1]
     )
     assert Annealing().at(0) == 1
-
-
-def test_blog_steps_by_half_of_epsilon() -> None:
-    gains = Blog(ONE * 5, ONE * 0.0002, Annealing(), Annealing(), ONE * 0)
-    assert gains.c(7)[0] == 5
-    assert gains.R(7)[0] == pytest.approx(0.0001)
-
-
-def test_weather_factory_steps_by_a_over_c() -> None:
-    gains = WeatherFactory(ONE * 8, 2.0, 3.0, 1000.0, 0.6, 0.1, ONE * 0)
-    a, c = 2.0 / 1100**0.6, 3.0 / 100**0.1
-    assert gains.c(100)[0] == pytest.approx(8 * c)
-    assert gains.R(100)[0] * gains.c(100)[0] == pytest.approx(8 * a / c)
 
 
 def test_autoselect_equals_fishtest() -> None:
@@ -154,10 +118,6 @@ def test_step_is_r_times_the_difference_times_the_result(method: GainMethod) -> 
         assert step_of(method, k, delta, result) == pytest.approx(expected, rel=1e-12)
 
 
-def test_draw_moves_nothing(method: GainMethod) -> None:
-    assert step_of(method, 3, np.array([1.0, -1.0]), 0.0).tolist() == [0, 0]
-
-
 def test_result_is_a_sum_and_is_not_divided_by_the_games(method: GainMethod) -> None:
     delta = np.array([1.0, 1.0])
     one, eight = step_of(method, 5, delta, 1.0), step_of(method, 5, delta, 8.0)
@@ -184,12 +144,3 @@ def test_step_beyond_a_bound_ends_at_it() -> None:
     space = space_of((99, 0, 100))
     method = classic(space, r=1000.0)
     assert step_of(method, 1, np.ones(1), 2.0) == pytest.approx([1.0])
-
-
-def test_gain_methods_have_no_estimates_of_their_own(method: GainMethod) -> None:
-    memory = method.start()
-    assert method.estimate(memory) is None
-    assert method.intervals(memory) is None
-    assert not method.shifted
-    assert not method.is_probe(2)
-    assert method.steady(memory) == 1

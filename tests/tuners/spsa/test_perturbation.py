@@ -35,24 +35,12 @@ def test_signs_of_midpoints_are_balanced_and_independent_of_delta() -> None:
     assert np.abs(signs.T @ deltas).max() < 4 * math.sqrt(2000)
 
 
-def test_seeds_and_iterations_draw_differently() -> None:
-    drawn = {tuple(draw(seed, i, 32)[0]) for seed in range(5) for i in range(1, 6)}
-    assert len(drawn) == 25
-
-
 def test_deltas_are_plus_or_minus_one_about_equally_often_and_independent() -> None:
     deltas = np.array([draw(1, k, 4)[0] for k in range(1, 2001)])
     assert set(deltas.flat) == {1, -1}
     assert np.all(np.abs(deltas.sum(axis=0)) < 4 * math.sqrt(2000))
     products = deltas.T @ deltas - 2000 * np.eye(4)
     assert np.abs(products).max() < 4 * math.sqrt(2000)
-
-
-def test_drawn_arrays_are_read_only() -> None:
-    delta, u = draw(1, 1, 3)
-    for array in (delta, u):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 5
 
 
 @given(
@@ -90,12 +78,6 @@ def test_nearest_rounds_halves_upwards_below_zero_too() -> None:
     assert (plus[0], minus[0]) == (-4, -5)
     plus, minus = sides(INTEGER, np.array([-5.3]), one * 1.0, one, one * 0.9, "nearest")
     assert (plus[0], minus[0]) == (-4, -6)
-
-
-def test_nearest_may_make_both_sides_equal() -> None:
-    one = np.array([1.0])
-    plus, minus = sides(INTEGER, np.array([5.2]), one * 0.2, one, one * 0.5, "nearest")
-    assert plus[0] == minus[0] == 5
 
 
 @given(

@@ -5,19 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import uniform, words
 from ringmaster.tuners.spsa import Adaptive, Array, C, Classic, Counting, GainMethod, Space, Spsa
 from tests.tuners.spsa.spaces import MIXED, classic, space_of
-
-
-def test_space_is_that_of_the_parameters() -> None:
-    space = Space.of([TunedParameter("a", 1.5, -1, 2), TunedParameter("b", 4, 0, 9, integer=True)])
-    assert space.start.tolist() == [1.5, 4]
-    assert space.width.tolist() == [3, 9]
-    assert space.integer.tolist() == [False, True]
-    assert space.least_c.tolist() == [0, 0.5]
-    assert space.clip(np.array([-3.0, 3.5])).tolist() == [-1, 3.5]
 
 
 @pytest.mark.parametrize("make", [classic, Adaptive])
@@ -37,13 +27,6 @@ def test_asking_changes_nothing() -> None:
     for k in range(1, 50):
         tuner.ask(k)
     assert tuner.state() == before
-
-
-def test_played_difference_is_c() -> None:
-    perturbation = Spsa(classic(space_of((50, 0, 100)))).ask(3)
-    assert (perturbation.plus - perturbation.minus) / 2 * perturbation.delta == pytest.approx(
-        classic(space_of((50, 0, 100))).c(3)
-    )
 
 
 def test_midpoints_of_the_adaptive_method_lie_on_both_sides_of_theta() -> None:
@@ -107,26 +90,6 @@ def test_results_against_a_reference_give_the_same_optimum(
     for one, other in zip(together.fits(), apart.fits(), strict=True):
         assert one.slope == pytest.approx(other.slope, rel=1e-9)
     assert apart.estimate() == pytest.approx(together.estimate(), rel=1e-6)
-
-
-def test_games_to_halve_use_the_next_perturbations() -> None:
-    """With gamma ½ they are narrower than the mean so far."""
-    space = space_of((45, 0, 100))
-    tuner = Spsa(classic(space, N=4000, gamma=0.5, c=0.01, r=1.0))
-    for k in range(1, 2001):
-        perturbation = tuner.ask(k)
-        # scores without luck: a line is soon seen
-        tuner.tell(
-            k,
-            perturbation.plus,
-            perturbation.minus,
-            2 * expected(space, perturbation.plus, perturbation.minus),
-        )
-    (fit,), (average,) = tuner.fits(), tuner.regression.fits()
-    assert fit.games_to_halve is not None
-    assert average.games_to_halve is not None
-    assert fit.optimum == pytest.approx(60, abs=1)
-    assert fit.games_to_halve > 1.5 * average.games_to_halve
 
 
 def test_tune_of_a_quadratic_finds_its_optimum() -> None:

@@ -13,10 +13,6 @@ from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.genetic import (
     Coding,
     Genetic,
-    bits_of,
-    convergence,
-    entropy,
-    text_of,
 )
 from tests.tuners.texel.worlds import MemoryData, parameters_of, run, world_of
 
@@ -50,15 +46,6 @@ def test_bits_of_a_level_decode_to_it(coding: Coding, data: st.DataObject) -> No
     assert coding.level(coding.bits(level)).tolist() == level.tolist()
 
 
-@given(codings(), st.data())
-def test_any_bits_decode_to_a_value_within_the_bounds(coding: Coding, data: st.DataObject) -> None:
-    bits = np.array([data.draw(st.integers(0, 1)) for _ in range(coding.count)], dtype=np.uint8)
-    values = coding.values(bits)
-    assert np.all(values >= coding.space.minimum)
-    assert np.all(values <= coding.space.maximum)
-    assert bits_of(text_of(bits), coding.count).tolist() == bits.tolist()
-
-
 @given(codings())
 def test_start_and_bounds_are_levels(coding: Coding) -> None:
     space = coding.space
@@ -73,20 +60,6 @@ def test_neighbouring_levels_differ_by_one_bit() -> None:
     coding = Coding(space, np.array([1.0]))
     bits = coding.bits(np.arange(64)[:, np.newaxis])
     assert np.abs(np.diff(bits.astype(int), axis=0)).sum(axis=1).tolist() == [1] * 63
-
-
-def test_entropy_counts_open_bits() -> None:
-    assert entropy(np.array([0.5, 0.5, 0.0, 1.0])) == pytest.approx(2)
-    assert convergence(np.array([0.5, 0.5, 0.0, 1.0])) == 0.5
-
-
-def test_first_population_has_the_start_and_its_neighbourhood() -> None:
-    optimiser = Genetic(parameters_of(START), population=20, batch=1)
-    first = optimiser._distinct()
-    values = np.array(list(first.values()))
-    assert tuple(START) in first.values()
-    near = np.all(np.abs(values - START) <= 200 / 8 + 1, axis=1)
-    assert 9 <= near.sum() < len(values)
 
 
 def test_each_generation_has_a_batch_of_its_own() -> None:

@@ -187,27 +187,6 @@ def test_absent_feature_is_flagged_and_keeps_its_weight() -> None:
     assert optimiser.flags()[1] == ("no signal",)
 
 
-def test_path_of_strengths_is_reported_with_the_errors_of_each() -> None:
-    world = world_of((80.0, 20.0, 120.0, 50.0), games=200, seed=4)
-    optimiser = linear(world)
-    run(optimiser, MemoryData(world))
-    path, agreement = optimiser.report()
-    strengths = [row[0] for row in path[2]]
-    assert strengths == sorted(strengths)
-    assert [row[4] for row in path[2]].count("used") == 1
-    training = [row[1] for row in path[2]]
-    assert training == sorted(training)
-    used = next(row for row in path[2] if row[4])
-    assert used[2] == min(row[2] for row in path[2])
-    assert [row[0] for row in agreement[2]] == [
-        "start values, offset not added",
-        "change at random values",
-        "change at the fitted values",
-    ]
-    # the two differ by rounding to whole centipawns
-    assert all(row[1] > 0.999 and row[3] <= 1.01 for row in agreement[2])
-
-
 def test_features_of_other_positions_are_refused() -> None:
     world = world_of((80.0, 20.0), games=100)
     optimiser = Linear(parameters_of((60, 60)))

@@ -97,15 +97,6 @@ def test_second_derivatives_equal_those_of_the_dense_matrix(world: Dense, loss: 
     assert actual.matrix == pytest.approx(expected, rel=1e-4, abs=1e-12)
 
 
-def test_sums_do_not_depend_on_the_number_of_threads() -> None:
-    world = Dense(3, True, n=3000)
-    loss, theta = Loss("squared", 150), np.arange(6) * 10.0
-    one, three = world.model(threads=1), world.model(threads=3)
-    values = [model.gradient(theta, loss, block=64) for model in (one, three)]
-    assert values[0][0] == values[1][0]
-    assert values[0][1].tolist() == values[1][1].tolist()
-
-
 def test_parameter_without_an_ending_is_both_weights_of_a_tapered_feature() -> None:
     world = Dense(1, True)
     matrix = Counts.of(world.counts, NAMES, world.phase)

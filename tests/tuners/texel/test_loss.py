@@ -21,7 +21,6 @@ from ringmaster.tuners.texel.loss import (
     ScoreHistogram,
     Sum,
     entropy,
-    k_of,
     mean,
 )
 
@@ -103,10 +102,6 @@ def test_cross_entropy_is_least_at_the_entropy_of_its_target(
     )
 
 
-def test_entropy_is_0_for_certain_results_and_ln_2_at_even_odds() -> None:
-    assert entropy(np.array([0.0, 1.0, 0.5])).tolist() == [0, 0, pytest.approx(math.log(2))]
-
-
 def test_positions_of_no_weight_may_have_no_score() -> None:
     scores = np.array([10.0, np.nan, -30.0], dtype=np.float32)
     target = np.array([1.0, np.nan, 0.5], dtype=np.float32)
@@ -129,11 +124,6 @@ def test_mean_does_not_depend_on_the_order_of_shards(
     shuffled = sums[:]
     rng.shuffle(shuffled)
     assert mean(sums) == mean(shuffled)
-
-
-def test_mean_of_nothing_is_none() -> None:
-    assert mean([]) is None
-    assert mean([Sum(), Sum()]) is None
 
 
 def fit_scale(scores: Array, labels: Array, weights: Array, kind: LossKind = "squared") -> Fit:
@@ -229,13 +219,3 @@ def test_scores_without_correlation_are_an_error() -> None:
         fit_scale(rng.normal(0, 100, 2000), results, np.ones(2000))
     with pytest.raises(ValueError, match="do not correlate with the results"):
         fit_scale(np.zeros(2000), results, np.ones(2000))
-
-
-def test_fit_without_positions_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no position has teacher's scores and a result"):
-        ScoreHistogram().fit(name="teacher's scores")
-
-
-def test_k_of_oesterlund_and_the_scale_convert_into_each_other() -> None:
-    assert k_of(173.7178) == pytest.approx(1.0)
-    assert k_of(k_of(150.0)) == pytest.approx(150.0)

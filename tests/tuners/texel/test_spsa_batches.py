@@ -53,15 +53,6 @@ def test_all_parameters_are_perturbed_at_once_and_integers_by_one_at_least() -> 
         assert plus.theta[1] != minus.theta[1]
 
 
-def test_units_give_parameters_equal_curvature() -> None:
-    """One curves the error 64 times as much."""
-    parameters = [TunedParameter(c, 0, -100, 100, step=2) for c in "ab"]
-    optimiser = SpsaBatches(parameters, shards=4, most_passes=50)
-    follow(optimiser, lambda t: 64 * t[0] ** 2 + t[1] ** 2, 8)
-    first, second = optimiser._units
-    assert second / first == pytest.approx(8)
-
-
 def test_parabola_is_followed_to_its_optimum() -> None:
     parameters = [TunedParameter(c, s, -100, 100) for c, s in zip("abc", START, strict=True)]
     optimiser = SpsaBatches(parameters, shards=8, most_passes=200, patience=None)
@@ -127,14 +118,6 @@ def test_parameter_on_its_bound_is_measured_to_one_side(start: float) -> None:
     passes = follow(optimiser, lambda theta: (theta[0] - 50) ** 2 / 1e4)
     assert len({p.theta for p in passes[1:4]}) == 3
     assert optimiser.best == pytest.approx((50,), abs=2)
-
-
-def test_parameter_with_two_values_can_be_tuned() -> None:
-    parameters = [TunedParameter("a", 0, 0, 1, integer=True), TunedParameter("b", 9, 0, 10)]
-    optimiser = SpsaBatches(parameters, shards=4)
-    follow(optimiser, lambda theta: 0.1 - 0.05 * theta[0] + (theta[1] - 3) ** 2 / 100)
-    assert optimiser.best[0] == 1
-    assert optimiser.best[1] == pytest.approx(3, abs=0.5)
 
 
 def test_tune_without_any_signal_ends_with_the_reason() -> None:

@@ -41,11 +41,6 @@ def p_of(score: float, scale: float = 600.0) -> float:
     return 1 / (1 + math.exp(-score / scale))
 
 
-def test_texel_target_is_the_result_and_needs_no_teacher() -> None:
-    assert mixed(Target(), 0.5, NAN) == (0.5, True, 0)
-    assert mixed(Target(), 1.0, -2000) == (1.0, True, 0)
-
-
 @given(st.floats(0, 1), st.sampled_from([0.0, 0.5, 1.0]), st.floats(-3000, 3000))
 def test_blend_is_between_result_and_teacher(share: float, result: float, score: float) -> None:
     m, kept, _ = mixed(Target("elmo", share), result, score)
@@ -84,22 +79,11 @@ def test_second_lambda_applies_from_the_limit() -> None:
     ]
 
 
-def test_limit_is_at_a_win_probability_of_60_percent_unless_given() -> None:
-    target = Target("elmo", 0.7, lambda2=0.2)
-    # 243.3 centipawns of a scale of 600
-    assert [mixed(target, 1, score)[2] for score in (243, 244)] == [0.7, 0.2]
-
-
 def test_gaussian_falls_from_lambda_as_the_bell_curve_does() -> None:
     target = Target("gaussian", 0.5, sigma=1000)
     assert mixed(target, 1, 0)[2] == 0.5
     assert mixed(target, 1, 1000)[2] == pytest.approx(0.5 * math.exp(-0.5))
     assert mixed(target, 1, -2000)[2] == pytest.approx(0.5 * math.exp(-2))
-
-
-def test_gaussian_applies_to_the_second_lambda_too() -> None:
-    target = Target("gaussian", 0.6, lambda2=0.3, lambda_limit=140, sigma=600)
-    assert mixed(target, 1, 300)[2] == pytest.approx(0.3 * math.exp(-0.125))
 
 
 @pytest.mark.parametrize(("scale", "sigma"), [(600, 1001), (360, 600.6), (300, 500.5)])

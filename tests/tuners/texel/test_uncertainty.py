@@ -12,13 +12,10 @@ from hypothesis import strategies as st
 from ringmaster.tuners.texel import uncertainty
 from ringmaster.tuners.texel.optimiser import Pass
 from ringmaster.tuners.texel.uncertainty import (
-    _TIMES,
-    RESAMPLES,
     BootstrapResult,
     ClusterSums,
     bootstrap,
     standard_errors,
-    unpenalised_optimum,
 )
 from tests.tuners.texel.worlds import MemoryData, World, world_of
 
@@ -57,12 +54,6 @@ def test_more_games_than_places_give_unbiased_sums(monkeypatch: pytest.MonkeyPat
     clusters.add(slopes, games)
     # without the signs the common slope would make it ten times as much
     assert clusters.meat() == pytest.approx(slopes.T @ slopes, abs=5000)
-
-
-def test_step_leads_to_the_least_point_of_a_quadratic() -> None:
-    A = np.array([[2.0, 0.5], [0.5, 1.0]])
-    actual = unpenalised_optimum(A, A @ np.array([-3.0, 4.0]), np.eye(2), 10.0)
-    assert actual.step == pytest.approx([3.0, -4.0])
 
 
 def test_indistinguishable_parameters_have_infinite_errors() -> None:
@@ -158,16 +149,3 @@ def test_bootstrap_without_positions_is_none() -> None:
     data = compared(world_of(TRUE, games=20, validation=0), TRUE, TRUE)
     assert bootstrap(data, 0, 1) is None
     assert bootstrap(data, 0, 1, "train") is not None
-
-
-def test_one_game_has_no_spread() -> None:
-    data = compared(world_of(TRUE, games=2, validation=0.5), (60, 60), TRUE)
-    actual = measured(data)
-    assert actual.low == pytest.approx(actual.high)
-    assert actual.games == 1
-
-
-def test_counts_of_the_bootstrap_are_poisson_distributed() -> None:
-    assert _TIMES.mean() == pytest.approx(1, abs=1e-3)
-    assert _TIMES.var() == pytest.approx(1, abs=2e-3)
-    assert RESAMPLES >= 1000

@@ -6,15 +6,12 @@ import json
 import random
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.tuners.spsa import Adaptive, Classic, Counting, GainMethod, Method, Space, Spsa
-from ringmaster.tuners.spsa.course import Averages
-from ringmaster.tuners.spsa.tuner import FormerParameter, warm_start
 
 
 def space(*bounds: tuple[float, float, float]) -> Space:
@@ -61,44 +58,20 @@ def test_unchanged_tune_continues_exactly(method: Any) -> None:
     play(whole, 1, 200)
     play(tune, 1, 90)
     later = Spsa(method(space(A, B)))
-    warm_start(later, tune, [0, 1], [None, None], same_method=True)
+    later.resume(tune, [0, 1], same_method=True)
     assert state(later) == state(tune)
     play(later, 91, 200)
     assert state(later) == state(whole)
 
 
-def test_warm_start_does_not_change_the_earlier_tune() -> None:
+def test_continuing_does_not_change_the_earlier_tune() -> None:
     tune = Spsa(Adaptive(space(A, B)))
     play(tune, 1, 90)
     before = state(tune)
     later = Spsa(Adaptive(space(A, B)))
-    warm_start(later, tune, [0, 1], [None, None], same_method=True)
+    later.resume(tune, [0, 1], same_method=True)
     play(later, 91, 200)
     assert state(tune) == before
-
-
-def test_parameters_in_another_order_continue_with_their_own_results() -> None:
-    tune = Spsa(classic(space(A, B, C)))
-    play(tune, 1, 90)
-    reordered = Spsa(classic(space(C, A, B)), random_index=[2, 0, 1])
-    warm_start(reordered, tune, [2, 0, 1], [None] * 3, same_method=False)
-    play(tune, 91, 200)
-    play(reordered, 91, 200)
-    assert reordered.theta[[1, 2, 0]].tolist() == tune.theta.tolist()
-    assert reordered.averages.mean()[[1, 2, 0]].tolist() == tune.averages.mean().tolist()
-    second, first = reordered.regression.fits()[1], tune.regression.fits()[0]
-    assert msgspec.structs.asdict(second) == pytest.approx(msgspec.structs.asdict(first))
-
-
-def test_clipped_parameter_restarts_its_averages() -> None:
-    tune = Spsa(classic(space(A, B)))
-    play(tune, 1, 301)
-    mean = tune.averages.mean()
-    assert tune.theta[0] > 60
-    later = Spsa(classic(space((0, 50, 60), B)))
-    warm_start(later, tune, [0, 1], [None, None], same_method=False)
-    assert later.theta.tolist() == [60, tune.theta[1]]
-    assert later.averages.mean().tolist() == [60, mean[1]]
 
 
 def test_perturbation_of_a_parameter_does_not_depend_on_the_others() -> None:
@@ -106,44 +79,6 @@ def test_perturbation_of_a_parameter_does_not_depend_on_the_others() -> None:
     two = Spsa(classic(space(C, A)), random_index=[2, 0])
     for iteration in range(1, 40):
         assert three.ask(iteration).delta[[2, 0]].tolist() == two.ask(iteration).delta.tolist()
-
-
-def test_bounds_beyond_theta_change_no_results() -> None:
-    tune = Spsa(classic(space(A, B)))
-    play(tune, 1, 90)
-    later = Spsa(classic(space((-500, 50, 700), B)))
-    warm_start(later, tune, [0, 1], [None, None], same_method=False)
-    before, now = state(tune), state(later)
-    assert now == before
-
-
-@pytest.mark.parametrize("method", [classic, Adaptive])
-def test_new_parameter_begins_at_its_start_without_results(method: Any) -> None:
-    tune = Spsa(method(space(A, B)))
-    play(tune, 1, 90)
-    later = Spsa(method(space(A, B, C)))
-    warm_start(later, tune, [0, 1, None], [None] * 3, same_method=False)
-    assert later.theta[2] == pytest.approx(1500)
-    assert later.theta[:2] == pytest.approx(tune.theta, abs=20)
-    assert later.averages.mean()[2] == pytest.approx(1500)
-    assert not later.regression.fits()[2].signal
-    assert later.regression.column(2)[1:] == [0] * 5
-
-
-def test_returning_parameter_has_its_results() -> None:
-    tune = Spsa(classic(space(A, B)))
-    play(tune, 1, 90)
-    left = FormerParameter.of(tune, 1, 12.5)
-    alone = Spsa(classic(space(A)), random_index=[0])
-    warm_start(alone, tune, [0], [None], same_method=False)
-    play(alone, 91, 120)
-    again = Spsa(classic(space(A, B)))
-    warm_start(again, alone, [0, None], [None, left], same_method=False)
-    assert again.theta[1] == 12.5
-    assert again.regression.column(1) == tune.regression.column(1)
-    course = dict(again.trajectory.points())
-    assert course[40] == pytest.approx(dict(tune.trajectory.points())[40])
-    assert course[100][1] == 12.5
 
 
 def test_iteration_without_a_parameter_teaches_it_nothing() -> None:
@@ -205,32 +140,6 @@ def test_results_counted_from_another_start_give_the_same_fit(method: Any) -> No
     )
 
 
-@settings(deadline=None)
-@given(before=st.integers(0, 300), after=st.integers(1, 300))
-def test_mean_of_restarted_averages_covers_their_own_last_half(before: int, after: int) -> None:
-    averages = Averages(np.zeros(2))
-    iterates = np.arange(before + after + 1, dtype=np.float64)
-    for value in iterates[1 : before + 1]:
-        averages.add(np.array([value, value]), np.ones(2))
-    averages = averages.rearranged([0, None], np.array([iterates[before], 1e6]))
-    own = []
-    for value in iterates[before + 1 :]:
-        own.append(1e6 + value)
-        averages.add(np.array([value, own[-1]]), np.ones(2))
-    mean = averages.mean()
-    # to within a block at the beginning of the half
-    known = [1e6] * before + own
-    half = after - after // 2
-    assert any(
-        mean[1] == pytest.approx(np.mean(known[-count:]))
-        for count in range(half, half + averages.length + 1)
-    )
-    later = Averages(np.zeros(2))
-    later.restore(json.loads(json.dumps(averages.state())))
-    assert later.mean().tolist() == mean.tolist()
-    assert later.drift().z.tolist() == averages.drift().z.tolist()
-
-
 EARLIER = st.lists(
     st.tuples(st.integers(1, 30), st.integers(1, 4).map(lambda n: 2 * n)), max_size=4
 ).map(tuple)
@@ -257,5 +166,5 @@ def test_methods_that_resume_stay_within_the_bounds() -> None:
     methods: list[Method] = [Adaptive(space((0, 1, 2), B)), classic(space((0, 1, 2), B))]
     for method in methods:
         later = Spsa(method)
-        warm_start(later, tune, [0, 1], [None, None], same_method=False)
+        later.resume(tune, [0, 1], same_method=False)
         assert 0 <= later.theta[0] <= 2

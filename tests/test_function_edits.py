@@ -20,6 +20,7 @@ from ringmaster.ringmaster import Ringmaster
 from ringmaster.run_control import RunOptions
 from ringmaster.storage.store import Store
 from tests.execution.inline import InlineExecutor
+from tests.requirements import package
 
 HEAD = """
 from math import sqrt
@@ -114,6 +115,8 @@ class Players:
 
 
 def write(folder: Path, source: str, expression: str) -> Path:
+    if source == OPTUNA_TUNER:
+        package("optuna")
     control = folder / "tune.ctl"
     control.write_text(source.replace("VALUE", expression))
     return control

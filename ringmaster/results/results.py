@@ -341,7 +341,7 @@ class Results:
             if not keys:
                 raise RingmasterError(f"there is nothing to draw of {self.code} yet")
             raise RingmasterError(f"no chart {shown(name)}; choose from {', '.join(keys)}")
-        from ringmaster.reporting.plots_sheet import make_figure  # exports draw nothing
+        from ringmaster.reporting.plots import make_figure  # exports draw nothing
 
         return make_figure(groups, f"{self.competition_type}: {self.code}")
 

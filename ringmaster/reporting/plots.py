@@ -69,7 +69,6 @@ _STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.grid": True,
     "axes.formatter.useoffset": False,
-    "axes.titlelocation": "left",
     "grid.color": _PALETTE["outside"],
     "svg.fonttype": "none",
     "svg.hashsalt": "ringmaster",
@@ -86,10 +85,10 @@ FORMATS = tuple(_BARE)
 #: Inches: the width of a sheet, the height of a page of a PDF (letter format, nearly A4), and
 #: the margin at the sides.
 _WIDE, _HIGH, _MARGIN = 11.0, 8.5, 0.3
-#: Dots an inch of a PNG, and the most dots of its height.
-_DOTS, _MOST_DOTS = 120, 30_000
-#: The most columns of letters of a name.
-_NAME = 28
+#: The most dots of a PNG's height.
+_MOST_DOTS = 30_000
+#: Inches of a column of letters, and the most columns of a name.
+_COLUMN, _NAME = 0.068, 28
 #: The place of the interval at the right edge, as a part of the axes.
 _EDGE = 0.975
 
@@ -166,9 +165,14 @@ class _Row:
     legend: bool
 
     @property
+    def text(self) -> list[str]:
+        """Lines of the group's text."""
+        return textwrap.wrap(_shortened(self.group.text, 600), 150)
+
+    @property
     def head_height(self) -> float:
         """Inches of the group's title and text."""
-        return 0.4 + 0.16 * len(_wrapped(self.group)) if self.head else 0.0
+        return 0.4 + 0.16 * len(self.text) if self.head else 0.0
 
     @property
     def chart_height(self) -> float:
@@ -185,7 +189,7 @@ def _rows(group: ChartGroup) -> Iterator[_Row]:
     """Yield the rows of a group, of one chart each if a chart needs the whole width."""
     charts = group.charts
     is_wide = any(isinstance(chart, Comparison | Tree) for chart in charts)
-    columns = 1 if is_wide else min(3, len(charts))
+    columns = 1 if is_wide else 2 if len(charts) == 4 else min(3, len(charts))
     for i in range(0, len(charts), columns):
         yield _Row(group, charts[i : i + columns], columns, i == 0, i + columns >= len(charts))
 
@@ -200,7 +204,8 @@ def _inches(chart: AnyChart, wide: float) -> float:
         case HeatMap(x_names=columns, y_names=names):
             return 1.0 + min(max(1.0, 0.3 * len(names)), 5.6) + _turned(columns)
         case Bars(names=names, series=series, stacked=stacked):
-            return 0.9 + (0.2 + 0.11 * (not stacked) * (len(series) - 1)) * len(names)
+            bars = 1 if stacked else len(series)
+            return 0.9 + max(1.2, (0.1 + 0.11 * bars) * len(names))
         case Chart(x_names=columns):
             return 0.9 + 0.32 * min(wide, 6) + _turned(columns)
 
@@ -221,7 +226,7 @@ def _pages(rows: Sequence[_Row]) -> list[list[_Row]]:
 def _sheet(rows: Sequence[_Row], title: str, least_height: float = 0.0) -> Figure:
     """Draw rows from the top down, on a sheet of their height."""
     high = max(least_height, 0.6 + sum(row.height for row in rows))
-    figure = _ShownFigure(figsize=(_WIDE, high), dpi=min(_DOTS, _MOST_DOTS / high))
+    figure = _ShownFigure(figsize=(_WIDE, high), dpi=min(120, _MOST_DOTS / high))
 
     def write(text: str, top: float, size: str) -> None:
         figure.text(_MARGIN / _WIDE, 1 - top / high, text, fontsize=size, va="top")
@@ -232,7 +237,7 @@ def _sheet(rows: Sequence[_Row], title: str, least_height: float = 0.0) -> Figur
     for row in rows:
         if row.head:
             write(_shortened(row.group.title, 90), top + 0.1, "x-large")
-            write("\n".join(_wrapped(row.group)), top + 0.31, "medium")
+            write("\n".join(row.text), top + 0.31, "medium")
         wide = (_WIDE - 2 * _MARGIN) / row.columns
         for i, chart in enumerate(row.charts):
             left, upper = _MARGIN + i * wide, high - top - row.head_height
@@ -249,9 +254,8 @@ def _place(figure: Figure, chart: AnyChart, box: _Box) -> Axes:
     """Draw a chart into a box in inches, so that its labels end at the edges of the box."""
     size = figure.get_size_inches()
     x0, y0, x1, y1 = box
-    columns = int((x1 - x0) / 0.085)
-    lines = [_shortened(text, columns) for text in (chart.title, chart.note) if text]
-    y1 -= 0.11 + 0.17 * len(lines)
+    texts = [text for text in (chart.title, chart.note) if text]
+    y1 -= 0.11 + 0.17 * len(texts)
     left, bottom = x0 + 0.6, y0 + 0.4
     axes = figure.add_axes(_part(size, (left, bottom, x1, y1)))
     match chart:
@@ -271,19 +275,17 @@ def _place(figure: Figure, chart: AnyChart, box: _Box) -> Axes:
     tight = dots.transformed(figure.dpi_scale_trans.inverted())
     inner = (left + x0 - tight.x0, bottom + y0 - tight.y0, x1 + x1 - tight.x1, y1)
     axes.set_position(_part(size, inner))
-    axes.set_title("\n".join(lines))
+    for axis, room in ((axes.xaxis, inner[2] - inner[0]), (axes.yaxis, inner[3] - inner[1])):
+        axis.set_label_text(_shortened(axis.get_label_text(), int(room / _COLUMN)))
+    title = "\n".join(_shortened(text, int((x1 - x0) / _COLUMN)) for text in texts)
+    figure.text(x0 / size[0], (y1 + 0.07) / size[1], title, va="bottom")
     return axes
 
 
-def _part(size: Any, extents: _Box) -> _Box:
+def _part(size: Any, box: _Box) -> _Box:
     """Return left, bottom, width and height as parts of a figure of some size in inches."""
-    x0, y0, x1, y1 = extents
-    wide, high = size
+    (x0, y0, x1, y1), (wide, high) = box, size
     return x0 / wide, y0 / high, max(x1 - x0, 0.5) / wide, max(y1 - y0, 0.3) / high
-
-
-def _wrapped(group: ChartGroup) -> list[str]:
-    return textwrap.wrap(_shortened(group.text, 600), 150)
 
 
 def _add_legend(figure: Figure, drawn: Sequence[Axes], top: float) -> None:
@@ -454,8 +456,7 @@ def _draw_heat_map(axes: Axes, chart: HeatMap) -> None:
 def _draw_tree(axes: Axes, chart: Tree) -> None:
     """Draw a bar of each node's share of all visits, and its name indented by its depth."""
     nodes = list(_nodes(chart.root))
-    shares = [100 * share for *_, share in nodes]
-    axes.barh(range(len(nodes)), shares, 0.7, color=_PALETTE["main"])
+    axes.barh(range(len(nodes)), [100 * share for *_, share in nodes], 0.7, color=_PALETTE["main"])
     texts = [f"{'– ' * depth}{_short_name(node.name)}  {node.text}" for depth, node, _ in nodes]
     _name_rows(axes, [""] * len(nodes), texts)
     axes.set_xlim(0, 100)
@@ -501,8 +502,7 @@ def _coordinates(points: Sequence[tuple[float, ...]], count: int) -> list[list[f
 
 
 def _label(axes: Axes, x_label: str, y_label: str) -> None:
-    axes.set_xlabel(_shortened(x_label, 80))
-    axes.set_ylabel(_shortened(y_label, 40))
+    axes.set(xlabel=_shortened(x_label, 80), ylabel=_shortened(y_label, 40))
 
 
 def _name_ticks(axes: Axes, along: Literal["x", "y"], names: Sequence[str]) -> None:
@@ -516,7 +516,7 @@ def _name_ticks(axes: Axes, along: Literal["x", "y"], names: Sequence[str]) -> N
 def _turned(names: Sequence[str]) -> float:
     """Return the inches of names that are turned because they lack room below an axis."""
     longest = max(map(len, names), default=0)
-    return 0.065 * min(longest, _NAME) if longest * len(names) > 30 else 0.0
+    return _COLUMN * min(longest, _NAME) if longest * len(names) > 30 else 0.0
 
 
 def _name_rows(axes: Axes, names: Sequence[str], texts: Sequence[str]) -> None:

@@ -17,12 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ringmaster.competitions.common_settings import find_player
 from ringmaster.competitions.competition import MatchupInfo, Played, Trajectory
 from ringmaster.control.changes import canonical_settings
-from ringmaster.errors import (
-    RingmasterError,
-    StoreError,
-    counted,
-    shown,
-)
+from ringmaster.errors import RingmasterError, StoreError, counted, shown
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.players import GameName
 from ringmaster.model.report import ChartGroup

@@ -11,10 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from ringmaster.datasets.position_set import _merge, _split
 from ringmaster.datasets.source import Record, batches_of
 from ringmaster.errors import DatasetError, StoreCorrupt
 from ringmaster.positions import PositionFile
@@ -89,13 +86,6 @@ def test_names_of_games_keep_shuffled_positions_together(tmp_path: Path) -> None
     assert len(set(read.group.tolist())) == len(set(games))
 
 
-def test_unique_names_do_not_make_games(tmp_path: Path) -> None:
-    text = "".join(line("epd", r).replace("c9", f'id "{i}"; c9') for i, r in enumerate(MANY))
-    read = make(tmp_path, text, "set.epd", duplicates="keep")
-    games = games_of(read, MANY)
-    assert len(set(read.group.tolist())) > len(set(games)) * 2
-
-
 def test_progress_is_ply_divided_by_length(tmp_path: Path) -> None:
     read = make(tmp_path, bars(rows(6)), duplicates="keep", in_check=True)
     by_fen = {row.fen: row for row in rows(6)}
@@ -123,72 +113,10 @@ def test_equal_positions_become_one_with_averaged_labels(tmp_path: Path) -> None
     assert any(note.startswith("left out: ") and "merged" in note for note in read.notes)
 
 
-def test_note_on_one_merged_position_is_in_the_singular(tmp_path: Path) -> None:
-    row = next(r for r in rows(3) if r.ply == 20)
-    read = make(tmp_path, bars([*rows(3), row]))
-    assert "left out: 1 position, merged with an equal one" in read.notes
-
-
 def test_duplicates_in_training_and_validation_are_reported(tmp_path: Path) -> None:
     read = make(tmp_path, bars(MANY + MANY), duplicates="keep", validation=0.5)
     assert any("of validation also occur in training" in note for note in read.notes)
     assert len(make(tmp_path, bars(MANY + MANY), "b.bar")) < len(read) / 1.9
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.integers(0, 5),
-            st.booleans(),
-            st.sampled_from([0.0, 0.5, 1.0, float("nan")]),
-            st.sampled_from([float("nan"), -30.0, 80.0]),
-        ),
-        max_size=30,
-    )
-)
-def test_merging_keeps_sums_of_weights_and_means_of_labels(
-    given_rows: list[tuple[int, bool, float, float]],
-) -> None:
-    keys = np.array([r[0] for r in given_rows], dtype=np.uint64)
-    keep = np.array([r[1] for r in given_rows], dtype=np.bool_)
-    result = np.array([r[2] for r in given_rows], dtype=np.float32)
-    teacher = np.array([r[3] for r in given_rows], dtype=np.float32)
-    weight = np.ones(len(given_rows), dtype=np.float32)
-    before = {"result": result.copy(), "teacher": teacher.copy()}
-    merged = _merge(keys, keep, result, teacher, weight)
-    left = np.flatnonzero(keep & ~merged)
-    assert sorted(keys[left].tolist()) == sorted(set(keys[keep].tolist()))
-    for i in left:
-        same = np.flatnonzero((keys == keys[i]) & keep)
-        assert i == same[0]
-        assert weight[i] == len(same)
-        for name, column in (("result", result), ("teacher", teacher)):
-            known = [x for x in before[name][same].tolist() if x == x]
-            expected = sum(known) / len(known) if known else float("nan")
-            assert column[i] == pytest.approx(expected, nan_ok=True)
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_size=60),
-    st.floats(0, 0.99),
-    st.integers(0, 9),
-)
-def test_no_game_is_on_both_sides_of_a_split(
-    given_rows: list[tuple[int, bool]], validation: float, seed: int
-) -> None:
-    group = np.array([r[0] for r in given_rows], dtype=np.uint32)
-    keep = np.array([r[1] for r in given_rows], dtype=np.bool_)
-    numbers, held, games = _split(group, keep, validation, seed)
-    present = set(group[keep].tolist())
-    assert games == len(present)
-    assert sorted(set(numbers[keep].tolist())) == list(range(games))
-    for game in present:
-        mine = keep & (group == game)
-        assert len(set(held[mine].tolist())) == len(set(numbers[mine].tolist())) == 1
-    out = len({g for g, h, k in zip(group, held, keep, strict=True) if h and k})
-    assert out == (min(max(round(validation * games), 1), games - 1) if validation else 0) or (
-        games < 2 and out == 0
-    )
 
 
 def test_filters_count_dropped_positions(tmp_path: Path) -> None:
@@ -204,10 +132,6 @@ def test_filters_count_dropped_positions(tmp_path: Path) -> None:
         next(n for n in read.notes if "drawn" in n and "of" in n).split()[2].replace(",", "")
     )
     assert len(MANY) - sum(counted) == drawn
-
-
-def test_positions_in_check_are_kept_on_request(tmp_path: Path) -> None:
-    assert len(make(tmp_path, bars(MANY), in_check=True, duplicates="keep")) == len(MANY)
 
 
 def test_an_error_lists_the_filters_that_dropped_all_positions(tmp_path: Path) -> None:
@@ -395,19 +319,6 @@ def test_records_with_names_and_lengths_make_batches() -> None:
     assert first.texts + second.texts == [b"x", b"y", b"z"]
     assert first.game[0] == second.game[0] != first.game[1] == 0
     assert (first.ply.tolist(), first.length.tolist()) == ([7, -1], [80, 0])
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.binary(max_size=300), st.sampled_from(["x.epd", "x.plain", "x.hcpe", "x.psv", "x.txt"]))
-def test_any_file_is_read_or_refused(tmp_path: Path, data: bytes, name: str) -> None:
-    game = "shogi" if name in ("x.hcpe", "x.psv") else "chess"
-    try:
-        make(tmp_path, data, name, game=game)
-    except DatasetError as error:
-        named = str(error)
-    else:
-        return
-    assert name in named
 
 
 MEMORY = """

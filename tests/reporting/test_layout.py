@@ -82,14 +82,6 @@ def test_a_wide_screen_has_results_and_games_in_progress_beside_the_report() -> 
     assert all(width(line) <= 200 for line in lines)
 
 
-def test_a_long_verdict_takes_two_lines_at_most() -> None:
-    view = dataclasses.replace(VIEW, verdict=" ".join(["verdict"] * 40))
-    lines = texts(view)
-    assert [line.startswith("verdict") for line in lines[:3]] == [True, True, False]
-    assert lines[1].endswith("…")
-    assert all(width(line) <= 80 for line in lines)
-
-
 def test_without_a_verdict_the_progress_is_first() -> None:
     assert "1000/4000 games" in texts(dataclasses.replace(VIEW, verdict=""))[0]
 
@@ -113,18 +105,6 @@ def test_columns_of_a_table_that_is_too_wide_move_to_a_second_line_with_their_he
     assert lines[start + 2] == "    LL-LD-DD-WD-WW 0-1-3-2-1   points 5-2"
     assert lines[start + 4] == "    LL-LD-DD-WD-WW 0-0-0-0-0   points 0-0"
     assert "…" not in "".join(lines[start : start + 5])
-
-
-def test_a_table_that_fits_keeps_one_line_a_row() -> None:
-    view = dataclasses.replace(VIEW, report=Report((MATCHUPS,)))
-    lines = texts(view, 100, 24)
-    assert any(line.split()[0] == "matchup" and line.endswith("points") for line in lines if line)
-
-
-def test_a_wide_cross_table_is_cut() -> None:
-    grid = Table(tuple("ABCDEFGHIJ"), (tuple("x" * 10 for _ in range(10)),))
-    lines = texts(dataclasses.replace(VIEW, report=Report((grid,))), 60, 30)
-    assert any(line.startswith("x" * 10) and line.endswith("…") for line in lines)
 
 
 def test_a_long_report_counts_its_hidden_rows_by_an_ellipsis() -> None:
@@ -242,22 +222,6 @@ def test_the_bar_is_full_only_when_all_is_done(completed: int, filled: int) -> N
 def test_a_competition_without_limit_has_no_bar_and_no_time_left() -> None:
     view = dataclasses.replace(VIEW, progress=Progress(17, None))
     assert texts(view)[1] == "17 games  12.3 games/s"
-
-
-def test_more_games_than_wanted_are_no_more_than_100_percent() -> None:
-    # number_of_games was lowered between runs
-    view = dataclasses.replace(VIEW, progress=Progress(50, 40))
-    assert "50/40 games  100%" in texts(view)[1]
-
-
-def test_a_total_of_zero_is_no_error() -> None:
-    view = dataclasses.replace(VIEW, progress=Progress(0, 0))
-    assert texts(view)[1].startswith("0/0 games")
-
-
-def test_unknown_rates_are_dashes() -> None:
-    line = compose(VIEW, RateEstimate(), 165.0, 80, 40)[1]
-    assert "–  – left" in line.text
 
 
 def test_hostile_lines_are_harmless() -> None:

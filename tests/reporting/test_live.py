@@ -108,26 +108,6 @@ def test_plain_display_reports_the_beginning_of_a_closing_match() -> None:
     assert line.endswith("closing match")
 
 
-def test_progress_line_does_not_name_a_phase_twice() -> None:
-    clock, stream = Clock(), io.StringIO()
-    display = PlainDisplay(stream, io.StringIO(), clock=clock)
-    clock.now += 60.0
-    verdict = "Tuning: iteration 3 of 9"
-    progress = Progress(6, 18, phase="tuning")
-    display.update(lambda: DisplayView("tune", progress, 1000.0, 6, verdict=verdict))
-    (line,) = stream.getvalue().splitlines()
-    assert line.endswith(f" left  {verdict}")
-
-
-def test_plain_display_prints_no_unchanged_progress() -> None:
-    clock, stream = Clock(), io.StringIO()
-    display = PlainDisplay(stream, io.StringIO(), clock=clock)
-    for _ in range(5):
-        clock.now += 60.0
-        display.update(lambda: view(60, None))
-    assert len(stream.getvalue().splitlines()) == 1
-
-
 def test_plain_output_never_has_control_codes() -> None:
     stream, errors = io.StringIO(), io.StringIO()
     display = PlainDisplay(stream, errors, log_games=True, clock=Clock())
@@ -135,22 +115,6 @@ def test_plain_output_never_has_control_codes() -> None:
     display.warning("first\nsecond\x1b]0;title\x07")
     assert stream.getvalue() == "evil \ufffd\ufffd name\n"
     assert errors.getvalue() == "first\nsecond\ufffd\n"
-
-
-def test_engine_cannot_begin_a_line_of_its_own() -> None:
-    errors = io.StringIO()
-    PlainDisplay(io.StringIO(), errors).engine_errors(["0_0 a stderr: x\u2028\x85game 0_1: a won"])
-    assert errors.getvalue() == "0_0 a stderr: x game 0_1: a won\n"
-
-
-def test_engines_standard_error_goes_to_standard_error_made_harmless() -> None:
-    for quiet in (True, False):
-        stream, errors = io.StringIO(), io.StringIO()
-        display = make_display(stream, quiet, errors=errors)
-        display.engine_errors([])
-        display.engine_errors(["0_0 a stderr: one\x1b[2J", "0_1 b stderr: two"])
-        assert stream.getvalue() == ""
-        assert errors.getvalue() == "0_0 a stderr: one\ufffd\n0_1 b stderr: two\n"
 
 
 def test_quiet_display_prints_warnings_only() -> None:
@@ -202,13 +166,6 @@ def test_the_display_suits_the_stream(
 ) -> None:
     display = make_display(stream, quiet, errors=io.StringIO(), environ={"TERM": term})
     assert type(display) is kind
-
-
-def test_a_closed_stream_is_no_terminal() -> None:
-    stream = io.StringIO()
-    stream.close()
-    display = make_display(stream, False, errors=io.StringIO(), environ={"TERM": "xterm"})
-    assert isinstance(display, PlainDisplay)
 
 
 def test_a_display_imports_no_tables() -> None:

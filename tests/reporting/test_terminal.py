@@ -125,15 +125,6 @@ def test_next_update_is_soon_when_a_message_waits(stage: Stage) -> None:
     assert stage.display.next_update() == pytest.approx(0.125)
 
 
-def test_messages_before_the_first_drawing_are_printed_at_once(stage: Stage) -> None:
-    stage.display.start()
-    stage.display.warning("player 'b': its check has taken 10 s so far")
-    assert stage.screen.lines() == ["player 'b': its check has taken 10 s so far"]
-    stage.draw()
-    stage.display.close()
-    assert stage.screen.lines() == ["player 'b': its check has taken 10 s so far"]
-
-
 def test_messages_are_shown_for_a_minute_and_printed_on_the_normal_screen(stage: Stage) -> None:
     stage.draw()
     stage.display.message("first\nsecond \x1b[2J")
@@ -261,10 +252,6 @@ def test_nothing_is_drawn_in_the_background(stage: Stage, monkeypatch: pytest.Mo
     assert stage.screen.writes == []
     monkeypatch.setattr(os, "tcgetpgrp", lambda fd: os.getpgrp())
     assert "while away" in stage.draw()
-
-
-def test_a_terminal_without_a_size_is_80_by_24() -> None:
-    assert Screen(cast(TextIO, FakeScreen(10, 10))).size() == (80, 24)
 
 
 def test_an_ascii_terminal_gets_an_ascii_bar() -> None:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import textwrap
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ringmaster.datasets.source import Record, batches_of
 from ringmaster.errors import DatasetError, StoreCorrupt
 from ringmaster.positions import PositionFile
 from tests.datasets.sets import Row, bars, build_set, line, make, refusal, rows
@@ -134,13 +130,6 @@ def test_filters_count_dropped_positions(tmp_path: Path) -> None:
     assert len(MANY) - sum(counted) == drawn
 
 
-def test_an_error_lists_the_filters_that_dropped_all_positions(tmp_path: Path) -> None:
-    error_text = refusal(tmp_path, bars(rows(3)), score_cap=-1)
-    assert "no position is left" in error_text
-    assert "score beyond the cap" in error_text
-    assert "merged" not in error_text
-
-
 def mover(row: Row, *, score: bool = False, result: bool = False) -> Row:
     """Return a row with the mover's label."""
     if row.white:
@@ -181,12 +170,6 @@ def test_scores_of_the_other_side_are_detected(tmp_path: Path) -> None:
     assert "the scores of positions contradict the men on the board; look at how" in error_text
 
 
-def test_an_explicit_point_of_view_turns_the_error_into_a_warning(tmp_path: Path) -> None:
-    text = bars([mover(row, score=True) for row in MANY])
-    read = make(tmp_path, text, score_pov="first")
-    assert any(note.startswith("set.bar: read as White's") for note in read.notes)
-
-
 def test_right_and_random_labels_raise_no_error(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     noise = [replace(r, score=int(rng.normal(0, 200)), result=rng.integers(3) / 2) for r in MANY]
@@ -216,11 +199,6 @@ def test_a_moved_folder_does_not_change_the_set(tmp_path: Path) -> None:
 def test_equal_results_hold_no_information(tmp_path: Path) -> None:
     text = "".join(f"{row.fen} [1-0]\n" for row in rows(3))
     assert "all results are 1: they hold no information" in refusal(tmp_path, text, "a.fen")
-
-
-def test_equal_results_beside_scores_are_a_warning(tmp_path: Path) -> None:
-    text = bars([replace(row, result=0.5) for row in rows(3)])
-    assert "all results are 0.5: only the scores hold information" in make(tmp_path, text).notes
 
 
 def test_second_start_reuses_the_position_file(tmp_path: Path) -> None:
@@ -307,45 +285,3 @@ def test_chess960_keeps_its_castling_rights(tmp_path: Path) -> None:
     text = f"{fen} [1-0]\n{fen.replace(' w ', ' b ')} [0-1]\n"
     assert make(tmp_path, text, "set.fen", variant="chess960").text(0).decode().split()[2] == "GEge"
     assert "castling rights" in refusal_of(tmp_path, text, "standard")
-
-
-def test_records_with_names_and_lengths_make_batches() -> None:
-    records = [
-        Record(b"x", 1.0, 20.0, 7, "game 1", 3, 80),
-        Record(b"y"),
-        Record(b"z", game="game 1"),
-    ]
-    first, second = batches_of(records, 2)
-    assert first.texts + second.texts == [b"x", b"y", b"z"]
-    assert first.game[0] == second.game[0] != first.game[1] == 0
-    assert (first.ply.tolist(), first.length.tolist()) == ([7, -1], [80, 0])
-
-
-MEMORY = """
-    import resource, sys
-    from pathlib import Path
-    from ringmaster.datasets.position_set import build_positions
-    from ringmaster.datasets.position_settings import PositionSettings
-    source = Path(sys.argv[1])
-    settings = PositionSettings((str(source),), duplicates="merge")
-    warm = PositionSettings((str(source.with_name("little.bar")),))
-    build_positions("chess", "standard", warm, 0.2, 1, source.with_name("little.positions"), len)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    target = source.with_suffix(".positions")
-    made = build_positions("chess", "standard", settings, 0.2, 1, target, len)
-    print(len(made), (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
-"""
-
-
-@pytest.mark.slow
-def test_memory_grows_by_about_100_bytes_a_position(tmp_path: Path) -> None:
-    """A line of text has about 80 bytes, and its Python objects have 500."""
-    text = bars(MANY)
-    little, much = 6, 24
-    (tmp_path / "little.bar").write_text(text * little)
-    (tmp_path / "much.bar").write_text(text * much)
-    command = [sys.executable, "-c", textwrap.dedent(MEMORY), str(tmp_path / "much.bar")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    survivors, grown = map(int, done.stdout.split())
-    assert survivors <= len(MANY)
-    assert grown / ((much - little) * len(MANY)) < 250

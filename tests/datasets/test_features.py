@@ -123,13 +123,6 @@ def test_rows_of_other_positions_are_ignored(make: Builder, tmp_path: Path) -> N
     assert make.messages == ["1 of 5 rows of features are of positions that are not in the set"]
 
 
-def test_equal_positions_have_the_same_row(tmp_path: Path) -> None:
-    make = Builder(position_file(tmp_path / "twice", (*TEXTS, ENDING, START)), tmp_path)
-    path = tmp_path / "features.csv"
-    path.write_text(csv_text())
-    assert dense(make(path)) == [*EXPECTED, EXPECTED[2], EXPECTED[0]]
-
-
 def npz(path: Path, **arrays: Any) -> Path:
     given: dict[str, Any] = {
         "fen": np.array([ROOK, E4, START, ENDING]),

@@ -5,20 +5,16 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ringmaster.datasets import source
 from ringmaster.datasets.formats import format_of
 from ringmaster.datasets.ingest import checked_batches
 from ringmaster.datasets.position_settings import PositionSettings
-from tests.datasets.sets import Row, bars, build_set, line, make, refusal, rows
+from tests.datasets.sets import Row, bars, line, make, refusal, rows
 
 FORMATS = ("epd", "fen", "bar", "comma", "plain")
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR"
@@ -71,18 +67,15 @@ def test_pieces_of_a_file_may_end_anywhere(tmp_path: Path, monkeypatch: pytest.M
     [
         ("0 1 [0.5]", 0.5, None),
         ("0 1 [1/2-1/2]", 0.5, None),
-        ("0 1 1-0", 1.0, None),
         ('0 1 "1/2-1/2";', 0.5, None),
         ("0 1 [0.25] 31", 0.25, 31.0),
         ("0 1 [1.0], -12.5", 1.0, -12.5),
-        ('c9 "0-1";', 0.0, None),
         ('id "a"; c9 "1/2-1/2"; bm e4', 0.5, None),
         ('c0 "a;b"; result "1-0"; ce 20;', 1.0, -20.0),
         ("c9 0.5;", 0.5, None),
         ("ce -35;", None, 35.0),
         ("0 1  |  20 | 0.5", 0.5, 20.0),
         ("0 1 |#-3|0-1", 0.0, -10_000.0),
-        ("0 1,15,2", 0.0, -15.0),
     ],
 )
 def test_notations_of_labels(
@@ -185,13 +178,6 @@ def test_bad_lines_of_any_kind_are_listed_at_once(tmp_path: Path) -> None:
     assert [line.partition(": ")[0] for line in error_text] == [f"set.bar:{n}" for n in numbers]
 
 
-def test_list_of_bad_lines_ends_with_the_twentieth(tmp_path: Path) -> None:
-    text, _ = with_bad_lines(60)
-    *error_text, end, _ = refusal(tmp_path, text).split("\n")
-    assert len(error_text) == 20
-    assert end == "these are the first 20; the rest of the file was not read"
-
-
 def test_bad_lines_are_skipped_and_counted_on_request(tmp_path: Path) -> None:
     text, numbers = with_bad_lines(60)
     actual = make(tmp_path, text, skip_bad=True, duplicates="keep")
@@ -201,28 +187,6 @@ def test_bad_lines_are_skipped_and_counted_on_request(tmp_path: Path) -> None:
     assert any(
         f"the first bad position: {tmp_path}/set.bar:{numbers[0]}: " in n for n in actual.notes
     )
-
-
-@pytest.mark.slow
-@given(
-    garbage=st.lists(
-        st.tuples(
-            st.integers(0, 100),
-            st.text(st.characters(codec="ascii", exclude_categories=("Cc",)), min_size=1),
-        ),
-        max_size=30,
-    )
-)
-def test_garbage_lines_never_change_the_good_lines(
-    tmp_path_factory: pytest.TempPathFactory, garbage: list[tuple[int, str]]
-) -> None:
-    folder = tmp_path_factory.mktemp("garbage")
-    lines = bars(rows(3)).splitlines()
-    for place, text in garbage:
-        lines.insert(min(place, len(lines)), text)
-    actual = make(folder, "\n".join(lines), format="bar", skip_bad=True, duplicates="keep")
-    good = make(folder, bars(rows(3)), "good.bar", duplicates="keep")
-    assert actual.texts(0, len(actual)) == good.texts(0, len(good))
 
 
 ILLEGAL = {
@@ -269,7 +233,6 @@ REFUSED: dict[str, tuple[str, str | bytes, str, str]] = {
     "unlabelled": ("set.epd", f"{START} w KQkq - 0 1\n", "chess", "neither results nor scores"),
     "another game": ("set.txt", f"{SFEN} b - 1 [1-0]\n", "chess", "a position of shogi"),
     "prose": ("set.txt", "to be or not to be\n", "chess", 'Positions(…, format="…")'),
-    "packed for chess": ("set.bin", bytes(range(256)) * 5, "chess", "for shogi only"),
     "bytes": ("set.bin", bytes(range(256)) * 5, "shogi", 'Positions(…, format="…")'),
     "cut off": ("set.epd.gz", gzip.compress(b"x" * 100)[:-9], "chess", "cannot be unpacked"),
     "a format of another game": ("set.psv", b"x" * 40, "chess", "is for shogi"),
@@ -285,25 +248,3 @@ def test_an_invalid_file_is_refused(tmp_path: Path, case: str) -> None:
     error_text = refusal(tmp_path, text, name, game=game, format=format)
     assert error_text.startswith(name)
     assert message in error_text
-
-
-def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path: Path) -> None:
-    error_text = refusal(tmp_path, bars(rows(1)), format="epds")
-    assert (
-        "there is no format 'epds'; there are 'epd', 'fen', 'bar', 'comma', 'plain'" in error_text
-    )
-
-
-def test_a_missing_file_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(Exception, match=r"gone\.epd: cannot read the positions: no such file"):
-        build_set((tmp_path / "gone.epd",))
-
-
-@pytest.mark.slow
-def test_position_settings_import_no_reader() -> None:
-    code = (
-        "import sys, ringmaster.competitions.texel.competition; "
-        "print([m for m in sys.modules if m.startswith('ringmaster.datasets.')])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['ringmaster.datasets.position_settings']"

@@ -126,11 +126,6 @@ def test_exchange_gains_agree_with_a_search(seed: int, plies: int) -> None:
     assert is_quiet(board.fen(), "chess") == (not gains)
 
 
-def test_an_invalid_position_is_refused() -> None:
-    with pytest.raises(ValueError, match="is not a position"):
-        is_quiet("hello", "chess")
-
-
 def test_each_games_sample_depends_on_its_own_random_words() -> None:
     first, second = pick(GAME), pick(GAME)
     assert first == second

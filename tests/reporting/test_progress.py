@@ -72,13 +72,9 @@ def test_nothing_left_takes_no_time() -> None:
     ("rate", "text"),
     [
         (None, "–"),
-        (1000.0, "1000 games/s"),
         (12.34, "12.3 games/s"),
-        (1.0, "1.0 games/s"),
         (0.5, "30.0 games/min"),
-        (1 / 60, "1.0 games/min"),
         (1 / 3600, "1.0 games/h"),
-        (1 / 36000, "0.1 games/h"),
     ],
 )
 def test_rates_have_a_suitable_unit(rate: float | None, text: str) -> None:
@@ -90,10 +86,8 @@ def test_rates_have_a_suitable_unit(rate: float | None, text: str) -> None:
     [
         (None, "–"),
         (-1.0, "0 s"),
-        (0.4, "0 s"),
         (59.4, "59 s"),
         (59.6, "1 min 00 s"),
-        (3599.0, "59 min 59 s"),
         (7620.0, "2 h 07 min"),
         (3 * 86400 + 4 * 3600, "3 d 04 h"),
         (1e300, "365000 d 00 h"),

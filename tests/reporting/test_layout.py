@@ -82,10 +82,6 @@ def test_a_wide_screen_has_results_and_games_in_progress_beside_the_report() -> 
     assert all(width(line) <= 200 for line in lines)
 
 
-def test_without_a_verdict_the_progress_is_first() -> None:
-    assert "1000/4000 games" in texts(dataclasses.replace(VIEW, verdict=""))[0]
-
-
 MATCHUPS = Table(
     headers=("matchup", "Elo (95 %)", "LOS", "LLR", "LL-LD-DD-WD-WW", "points"),
     rows=(
@@ -123,15 +119,6 @@ def test_help_takes_the_place_of_report_and_games() -> None:
     assert lines[2:5] == ["", "p   pause", "q   stop"]
     assert not any(line.startswith(("result", "p5")) for line in lines)
     assert lines[-1].endswith("p pause")
-
-
-def test_recent_messages_are_shown_under_the_warnings() -> None:
-    lines = [
-        line.whole
-        for line in compose(VIEW, ESTIMATE, 165.0, 80, 40, ["3 games at a time\nsecond line"])
-    ]
-    start = lines.index("a warning")
-    assert lines[start + 1 : start + 3] == ["3 games at a time", "second line"]
 
 
 @pytest.mark.parametrize(
@@ -215,11 +202,6 @@ def test_the_bar_is_full_only_when_all_is_done(completed: int, filled: int) -> N
     assert line.filled == filled
 
 
-def test_a_competition_without_limit_has_no_bar_and_no_time_left() -> None:
-    view = dataclasses.replace(VIEW, progress=Progress(17, None))
-    assert texts(view)[1] == "17 games  12.3 games/s"
-
-
 def test_hostile_lines_are_harmless() -> None:
     evil = "\x1b[2Jx\ny\u202e"
     view = DisplayView(
@@ -239,11 +221,3 @@ def test_hostile_lines_are_harmless() -> None:
         for line in compose(view, RateEstimate(), 1.0, columns, 40, [evil]):
             assert isinstance(line, Line)
             assert line.whole.isprintable()
-
-
-def test_jobs_have_the_name_of_the_progress_unit() -> None:
-    view = dataclasses.replace(VIEW, progress=Progress(3, None, "shards"), parallel=2)
-    lines = texts(view, 120, 39)
-    assert "2 shards at a time" in lines[-1]
-    assert "shards in progress" in lines
-    assert "1 shard at a time" in texts(dataclasses.replace(view, parallel=1), 120, 39)[-1]

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import TextIO
 
@@ -19,7 +16,6 @@ from ringmaster.reporting.live import (
     QuietDisplay,
 )
 from ringmaster.reporting.terminal import TerminalDisplay, make_display
-from ringmaster.reporting.text import ENCODING_ERRORS
 
 ROOT = Path(__file__).parents[2]
 
@@ -142,15 +138,6 @@ def test_a_closed_pipe_is_no_error(closed: bool) -> None:
     display.close()
 
 
-def test_an_ascii_stream_gets_ascii() -> None:
-    raw = io.BytesIO()
-    stream = io.TextIOWrapper(raw, encoding="ascii", errors=ENCODING_ERRORS)
-    display = PlainDisplay(stream, stream, log_games=True, clock=Clock())
-    display.results(["θ+ beat θ- by ±3 …"])
-    assert raw.getvalue() == b"theta+ beat theta- by +/-3 ...\n"
-    stream.close()
-
-
 @pytest.mark.parametrize(
     ("stream", "quiet", "term", "kind"),
     [
@@ -166,21 +153,3 @@ def test_the_display_suits_the_stream(
 ) -> None:
     display = make_display(stream, quiet, errors=io.StringIO(), environ={"TERM": term})
     assert type(display) is kind
-
-
-def test_a_display_imports_no_tables() -> None:
-    program = (
-        "import io, sys\n"
-        "from ringmaster.reporting import keys, tables, terminal\n"
-        "terminal.make_display(io.StringIO(), False, errors=io.StringIO()).close()\n"
-        "print([name for name in sys.modules if name == 'tabulate'])\n"
-    )
-    answer = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=30,
-    )
-    assert answer.stdout.strip() == b"[]"

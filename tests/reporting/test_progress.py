@@ -62,12 +62,6 @@ def test_games_longer_than_the_window_still_have_a_rate() -> None:
     assert estimate.rate == pytest.approx(1 / 3600, rel=0.1)
 
 
-def test_nothing_left_takes_no_time() -> None:
-    meter = RateMeter()
-    assert measure(meter, 10.0, 0, 0).left == 0.0
-    assert measure(meter, 10.0, 5).left is None
-
-
 @pytest.mark.parametrize(
     ("rate", "text"),
     [
@@ -115,14 +109,6 @@ def test_limit_beyond_the_end_of_the_competition_changes_nothing() -> None:
     text = describe_progress(VIEW, estimate)
     assert text == "137/4000 games  3%  1.0 games/s  1 h 04 min left"
     assert describe_progress(dataclasses.replace(VIEW, limit=3900), estimate) == text
-
-
-def test_limit_of_a_competition_without_an_end_is_its_end() -> None:
-    view = dataclasses.replace(VIEW, progress=Progress(137, None), limit=50)
-    assert RateMeter().measure(view, 37.0).left == pytest.approx(13.0)
-    assert describe_progress(view, RateEstimate()) == (
-        "37 of 50 games of this run  74%  –  – left  (137 in all)"
-    )
 
 
 def test_state_of_a_run_that_starts_no_games_replaces_rate_and_time_left() -> None:

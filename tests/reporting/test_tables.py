@@ -115,38 +115,6 @@ def test_a_hostile_name_stays_in_its_cell() -> None:
 
 
 @pytest.mark.parametrize(
-    "table",
-    [
-        Table((), ()),
-        Table(("a", "b"), ()),
-        Table((), (("a", 1),)),
-        Table(("a",), (("x", 1, 2.5), ())),
-        Table(("a", "b"), ((None, None),)),
-        Table(("", ""), (("x", "y"),), title="t", align=("left",)),
-    ],
-)
-def test_incomplete_tables_are_filled_up(table: Table) -> None:
-    text = render_table(table)
-    assert all(line == line.rstrip() for line in text.splitlines())
-    for row in table.rows:
-        assert all(str(cell) in text for cell in row if cell is not None)
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.text(max_size=8),
-            st.one_of(st.none(), st.integers(), st.floats(), st.text(max_size=8)),
-        ),
-        max_size=5,
-    )
-)
-def test_any_table_has_one_line_a_row(rows: list[tuple[Cell, ...]]) -> None:
-    table = Table(("name", "value"), tuple(rows))
-    assert len(render_table(table).split("\n")) == 1 + len(rows)
-
-
-@pytest.mark.parametrize(
     ("value", "text"),
     [
         (0.0, "0"),
@@ -160,15 +128,6 @@ def test_any_table_has_one_line_a_row(rows: list[tuple[Cell, ...]]) -> None:
 )
 def test_floats_keep_six_digits_and_no_needless_exponent(value: float, text: str) -> None:
     assert format_float(value) == text
-
-
-def test_a_report_has_empty_lines_between_its_blocks() -> None:
-    report = Report((MATCHUP, Text(("first", "  indented"))))
-    text = render_report(report, "What it is.\n\n\tMore of it.\n", "playoff: test")
-    parts = text.split("\n\n")
-    assert parts[:3] == ["playoff: test", "What it is.", "        More of it."]
-    assert parts[3] == render_table(MATCHUP)
-    assert parts[4] == "first\n  indented\n"
 
 
 def test_a_report_begins_and_ends_with_its_verdict() -> None:

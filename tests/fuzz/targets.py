@@ -445,14 +445,6 @@ def _journal(data: bytes, folder: Path) -> None:
     assert hist.read_bytes() == text
 
 
-def _commands(data: bytes, folder: Path) -> None:
-    from ringmaster.storage.paths import COMMANDS, OutputPaths
-
-    paths = OutputPaths(folder / "fuzz.ctl")
-    paths.cmd.write_bytes(data)
-    assert set(paths.take_commands()) <= set(COMMANDS)
-
-
 def _worker(data: bytes, folder: Path) -> None:
     """Receive a worker's messages."""
     import os
@@ -514,7 +506,6 @@ TARGETS: dict[str, Target] = {
     "status": Target(_status, (StoreError,), _status_seeds),
     "competition": Target(_competition, (RingmasterError,), _status_seeds),
     "journal": Target(_journal, (StoreError,), lambda: [b"game 0_1: a beat b\ntwo\n", b"tw"]),
-    "commands": Target(_commands, (), lambda: [b"stop\n", b"pause\nresume\n"]),
     "worker": Target(_worker, (EOFError,), lambda: [b"\0\0\0\5hello\0\0\0\0"]),
 }
 

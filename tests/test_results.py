@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -91,12 +90,6 @@ def histories(draw: st.DrawFn) -> list[tuple[dict[str, Any], GameResult]]:
     return history
 
 
-def test_import_loads_no_unused_package() -> None:
-    code = "import sys, ringmaster; print([m for m in sys.modules if m.startswith('ringmaster.')])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
-
-
 def test_competition_without_a_run_has_no_results_and_gets_no_files(tmp_path: Path) -> None:
     results = ringmaster.load(write(tmp_path))
     assert (results.completed, results.void, results.total) == (0, 0, None)
@@ -127,7 +120,6 @@ def test_results_describe_the_competition(tmp_path: Path) -> None:
     assert run.started == datetime.fromtimestamp(NOW - 100, UTC)
     assert run.ended == datetime.fromtimestamp(NOW + 1.5, UTC)
     assert (run.number, run.reason, run.version) == (1, "competition complete", "0.1")
-    assert repr(results) == f"<Results of {control}: playoff, 0 games>"
 
 
 @pytest.mark.slow
@@ -217,56 +209,59 @@ def check_matchups(results: Results) -> None:
 
 
 @pytest.mark.process
-def test_points_and_elo_are_those_of_the_report_where_results_are_unknown(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unknown", [0, 4])
+def test_points_and_elo_are_those_of_the_report(tmp_path: Path, unknown: int) -> None:
+    # seven pairs, three of them won twice by one side; all alike in colour for the other matchup
+    winners = [0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1]
     history = [
         (
             ticket("0", n, pair=n // 2),
-            won(f"0_{n}", int(n % 3 == 0))
-            if n % 4
+            won(f"0_{n}", winner)
+            if n >= unknown
             else GameResult(f"0_{n}", 0, "unknown", reason="move limit"),
         )
-        for n in range(16)
+        for n, winner in enumerate(winners)
     ]
     control = recorded(write(tmp_path), history)
-    matchup = ringmaster.load(control).matchups["0"]
-    assert (matchup.total, matchup.unknown, matchup.known) == (16, 4, 12)
-    assert sum(matchup.points.values()) == 12
-    assert f"a over b: {matchup.elo}" in run_ringmaster(control, "show").stdout
-    told = json.loads(run_ringmaster(control, "show", "--json").stdout)["matchups"][0]
+    matchups = ringmaster.load(control).matchups
+    matchup = matchups["0"]
+    assert (matchup.total, matchup.unknown, matchup.known) == (14, unknown, 14 - unknown)
+    assert sum(matchup.points.values()) == 14 - unknown
+    shown = json.loads(run_ringmaster(control, "show", "--json").stdout)["matchups"][0]
     assert matchup.elo is not None
     assert matchup.nelo is not None
-    assert (told["elo"], told["nelo"]) == (matchup.elo.elo, matchup.nelo.nelo)
-    assert told["pentanomial"] == matchup.pentanomial
-
-
-@pytest.mark.process
-def test_elo_is_the_one_of_the_report(tmp_path: Path) -> None:
-    # seven pairs, three of them won twice by one side
-    winners = [0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1]
-    history = [
-        (ticket("0", n, pair=n // 2), won(f"0_{n}", winner)) for n, winner in enumerate(winners)
-    ]
-    control = recorded(write(tmp_path), history)
-    results = ringmaster.load(control)
-    report = run_ringmaster(control, "show").stdout
-    assert f"a over b: {results.matchups['0'].elo}" in report
+    assert (shown["elo"], shown["nelo"]) == (matchup.elo.elo, matchup.nelo.nelo)
+    assert shown["pentanomial"] == matchup.pentanomial
     # Black always for one side: that says nothing of the players
-    assert results.matchups["ca"].alternating is False
-    assert results.matchups["ca"].elo is None
+    assert matchups["ca"].alternating is False
+    assert matchups["ca"].elo is None
 
 
 def test_matchup_of_the_control_file_has_its_settings(tmp_path: Path) -> None:
     chess = ringmaster.load(write(tmp_path)).matchups
     assert list(chess) == ["0", "ca"]
     assert (chess["0"].name, chess["0"].number_of_games) == ("a v b", 10)
-    assert chess["0"].alternating is True
-    assert (chess["ca"].name, chess["ca"].number_of_games) == ("the old and the new", None)
-    assert chess["ca"].players == ("c", "a")
-    assert "komi" not in chess["0"].settings
+    assert (chess["ca"].name, chess["ca"].players) == ("the old and the new", ("c", "a"))
     assert (chess["0"].settings["move_limit"], chess["0"].describe_details()) == (1000, "")
     (go,) = ringmaster.load(write(tmp_path, GO)).matchups.values()
     assert go.describe_details() == "board size: 9, komi: 6.5, handicap: 2 (fixed)"
-    assert go.settings["scorer"] == "players"
+
+
+@pytest.mark.parametrize(
+    ("source", "changes", "line"),
+    [
+        (CHESS, {"reason": "time", "forfeit": True}, "a beat b (1-0, time)"),
+        (CHESS, {"outcome": "void", "winner": None, "reason": "crash"}, "a v b void (crash)"),
+        (GO, {"score": "B+R", "reason": "resignation"}, "a beat b (B+R)"),
+        (GO, {"outcome": "draw", "winner": None, "score": "0"}, "a v b jigo (0, mate)"),
+    ],
+)
+def test_game_describes_itself(
+    tmp_path: Path, source: str, changes: dict[str, Any], line: str
+) -> None:
+    control = recorded(write(tmp_path, source), [(ticket(), won("0_0", **changes))])
+    (game,) = ringmaster.load(control).iter_games(void=True)
+    assert game.describe() == line
 
 
 def test_matchup_that_was_deleted_keeps_its_results(tmp_path: Path) -> None:
@@ -282,16 +277,6 @@ def test_matchup_that_was_deleted_keeps_its_results(tmp_path: Path) -> None:
     assert (matchup.settings, matchup.number_of_games, matchup.alternating) == ({}, None, None)
 
 
-def test_matchup_knows_who_played_which_colour(tmp_path: Path) -> None:
-    one = [(ticket("0", 0, pair=0), won("0_0"))]
-    matchup = ringmaster.load(recorded(write(tmp_path), one)).matchups["0"]
-    assert matchup["a"].by_colour["white"].wins == 1
-    assert matchup["b"].by_colour["black"].losses == 1
-    assert not matchup.alternated
-    with pytest.raises(KeyError, match="does not play in matchup 0"):
-        matchup["c"]
-
-
 def test_go_players_have_the_colours_of_go(tmp_path: Path) -> None:
     result = won("0_0", 1, score="W+2.5", reason="score")
     control = recorded(write(tmp_path, GO), [(ticket(), result)])
@@ -299,54 +284,6 @@ def test_go_players_have_the_colours_of_go(tmp_path: Path) -> None:
     assert (game.black, game.white) == game.players == ("a", "b")
     assert (game.winner, game.winning_colour, game.losing_colour) == ("b", "white", "black")
     assert game.describe() == "b beat a (W+2.5)"
-
-
-@pytest.mark.parametrize(
-    ("source", "changes", "told"),
-    [
-        (CHESS, {}, "a beat b (1-0, mate)"),
-        (CHESS, {"reason": "time", "forfeit": True}, "a beat b (1-0, time)"),
-        (
-            CHESS,
-            {"outcome": "draw", "winner": None, "score": "1/2-1/2", "reason": "repetition"},
-            "a v b draw (1/2-1/2, repetition)",
-        ),
-        (
-            CHESS,
-            {"outcome": "void", "winner": None, "score": "*", "reason": "crash"},
-            "a v b void (crash)",
-        ),
-        (GO, {"score": "B+R", "reason": "resignation"}, "a beat b (B+R)"),
-        (GO, {"score": "B+F", "reason": "illegal move"}, "a beat b (B+F, illegal move)"),
-        (
-            GO,
-            {"outcome": "draw", "winner": None, "score": "0", "reason": "score"},
-            "a v b jigo (0)",
-        ),
-        (
-            GO,
-            {"outcome": "unknown", "winner": None, "score": "?", "reason": "move limit"},
-            "a v b unknown result (?, move limit)",
-        ),
-    ],
-)
-def test_game_describes_itself(
-    tmp_path: Path, source: str, changes: dict[str, Any], told: str
-) -> None:
-    control = recorded(write(tmp_path, source), [(ticket(), won("0_0", **changes))])
-    (game,) = ringmaster.load(control).iter_games(void=True)
-    assert game.describe() == told
-
-
-def test_void_games_are_separate_and_counted_as_attempts(tmp_path: Path) -> None:
-    void = won("0_0", outcome="void", winner=None, reason="crash", faulty=1)
-    control = recorded(write(tmp_path), [(ticket(), void), (ticket(), won("0_0", attempt=1))])
-    results = ringmaster.load(control)
-    assert [(g.id, g.attempt, g.number) for g in results.games] == [("0_0", 1, 2)]
-    (failed,) = results.void_games
-    assert (failed.faulty, failed.winner, failed.is_void) == ("b", None, True)
-    assert len(results.rows()) == 1
-    assert [row["outcome"] for row in results.rows(void=True)] == ["void", "win"]
 
 
 def test_record_is_found_where_there_is_one(tmp_path: Path) -> None:
@@ -371,9 +308,8 @@ def test_results_do_not_change_during_a_run(tmp_path: Path) -> None:
     results = ringmaster.load(control)
     add(store, [(ticket("0", 1), won("0_1")), (ticket("new", 0), won("new_0"))])
     assert [game.id for game in results.games] == ["0_0"]
-    assert results.matchups["0"].total == 1
+    assert results.matchups["0"].total == len(results.rows()) == 1
     assert [run.ended for run in results.runs] == [None]
-    assert len(results.rows()) == 1
     store.close()
     assert [game.id for game in results.iter_games()] == ["0_0"]
 
@@ -433,7 +369,6 @@ def test_tune_has_parameters_in_games_and_rows(tmp_path: Path) -> None:
     for row in results.iter_rows():
         assert list(row) == names + parameters
     assert [results.rows()[1][name] for name in parameters] == [0.5, 1, 1.5, 2]
-    assert results.rows()[1]["opening"] == "b.epd:7"
 
 
 def test_columns_have_the_kinds_of_their_parameters() -> None:
@@ -441,34 +376,23 @@ def test_columns_have_the_kinds_of_their_parameters() -> None:
 
     columns = survey(
         [
-            ({"a": 1, "b": True, "c": [1, (2.5, None)], "d": 2**60, "e": None}, {}),
-            ({"a": 2.5, "b": False, "c": "x", "d": 0.5, "e": None, "f": 2**60}, {"z": 2**80}),
+            ({"a": 1, "b": True, "c": [1, (2.5, None)], "d": 2**60}, {}),
+            ({"a": 2.5, "b": False, "c": "x", "d": 0.5, "f": 2**60}, {"z": 2**80}),
         ]
     )
-    assert columns.parameters == (("a", "b", "c", "d", "e", "f"), ("z",))
+    assert columns.parameters == (("a", "b", "c", "d", "f"), ("z",))
     assert columns.kinds == {
         "param_1.a": "number",
         "param_1.b": "boolean",
         "param_1.c": "text",
         # a float would change it
         "param_1.d": "text",
-        "param_1.e": "text",
         "param_1.f": "integer",
         "param_2.z": "text",
     }
     assert flat([1, (2.5, None)]) == "[1, [2.5, null]]"
-    assert (flat(numpy.float64(0.5)), type(flat(numpy.float64(0.5)))) == (0.5, float)
-    assert (flat(numpy.int32(3)), type(flat(numpy.int32(3)))) == (3, int)
+    assert [flat(value) for value in (numpy.float64(0.5), numpy.int32(3))] == [0.5, 3]
     assert flat({"k": Path("x")}) == '{"k": "x"}'
-
-
-def test_data_frame_needs_pandas_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    results = ringmaster.load(write(tmp_path))
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(RingmasterError, match="pip install pandas"):
-        results.to_dataframe()
 
 
 @pytest.mark.optional
@@ -482,12 +406,8 @@ def test_data_frame_of_games_has_the_columns_of_the_rows_with_types(tmp_path: Pa
     assert frame["cpu_time_1"][0] == USAGE[0].cpu_time
     types = {name: str(dtype) for name, dtype in frame.dtypes.items()}
     assert "object" not in types.values()
-    assert {name: types[name] for name in ("game_id", "plies", "seconds", "forfeit")} == {
-        "game_id": "string",
-        "plies": "Int64",
-        "seconds": "float64",
-        "forfeit": "boolean",
-    }
+    names = ("game_id", "plies", "seconds", "forfeit")
+    assert [types[name] for name in names] == ["string", "Int64", "float64", "boolean"]
     assert types["finished"] == "datetime64[ns, UTC]"
     assert types["player_1"] == types["outcome"] == "category"
     assert frame["peak_memory_1"].isna().tolist() == [False, True]
@@ -495,6 +415,8 @@ def test_data_frame_of_games_has_the_columns_of_the_rows_with_types(tmp_path: Pa
     empty = ringmaster.load(tmp_path / "event.ctl").to_dataframe()
     assert (len(empty), list(empty.columns)) == (0, list(frame.columns))
     assert {name: str(dtype) for name, dtype in empty.dtypes.items()} == types
+    with pytest.raises(RingmasterError, match=r"no table 'moves'; choose from games, matchups"):
+        results.to_dataframe("moves")
 
 
 @pytest.mark.optional
@@ -508,32 +430,16 @@ def test_data_frames_of_matchups_and_players_have_their_counts(tmp_path: Path) -
     assert (row["wins_1"], row["draws"], row["pairs_2"]) == (8, 0, 4)
     assert match.elo is not None
     assert row["elo"] == match.elo.elo
-    assert str(matchups["elo"].dtype) == "float64"
-    assert str(matchups["number_of_games"].dtype) == "Int64"
     players = results.to_dataframe("players").set_index("player")
     assert players["points"].to_dict() == {"a": 8, "b": 0, "c": 0}
     assert players.loc["a", "average_thinking"] == match["a"].average_thinking
     assert "object" not in set(map(str, [*matchups.dtypes, *players.dtypes]))
 
 
-@pytest.mark.optional
-def test_data_frame_of_parameters_has_types_by_value(tmp_path: Path) -> None:
-    package("pandas")
-    results = ringmaster.load(write(tmp_path, TUNE))
-    frame = results.to_dataframe("parameters")
-    assert frame["code"].tolist() == ["x", "n"]
-    assert str(frame["code"].dtype) == "string"
-    assert frame["optimum"].isna().all()
-    assert str(frame["optimum"].dtype) == "float64"
-    assert "object" not in set(map(str, frame.dtypes))
-    assert len(results.to_dataframe("trajectory")) == 0
-    with pytest.raises(RingmasterError, match=r"no table 'moves'; choose from games, matchups"):
-        results.to_dataframe("moves")
-
-
 # notebooks
 
 
+@pytest.mark.slow
 def test_plot_returns_one_group_of_charts_or_all(tmp_path: Path) -> None:
     played = [(ticket(number=i, pair=i // 2), won(f"0_{i}", i % 3 % 2)) for i in range(10)]
     results = ringmaster.load(recorded(write(tmp_path), played))
@@ -543,18 +449,11 @@ def test_plot_returns_one_group_of_charts_or_all(tmp_path: Path) -> None:
         "score of the first player, %",
     ]
     assert len(results.plot().axes) > 5
+    with pytest.raises(RingmasterError, match="no chart 'Elo'; choose from elo, "):
+        results.plot("Elo")
     png = figure._repr_png_()  # type: ignore[attr-defined]
     assert png.startswith(b"\x89PNG")
     assert "matplotlib.pyplot" not in sys.modules
-
-
-def test_plot_names_the_charts_that_there_are(tmp_path: Path) -> None:
-    control = write(tmp_path)
-    with pytest.raises(RingmasterError, match="there is nothing to draw of event yet"):
-        ringmaster.load(control).plot("elo")
-    results = ringmaster.load(recorded(control, [(ticket(), won("0_0"))]))
-    with pytest.raises(RingmasterError, match="no chart 'Elo'; choose from elo, colours, lengths,"):
-        results.plot("Elo")
 
 
 def test_notebook_shows_results_with_hostile_names_as_text(tmp_path: Path) -> None:
@@ -563,12 +462,10 @@ def test_notebook_shows_results_with_hostile_names_as_text(tmp_path: Path) -> No
     results = ringmaster.load(recorded(control, [(ticket("ca"), won("ca_0"))]))
     markup = results._repr_html_()
     assert "playoff: event, 1 game" in markup
-    assert "a v b" in markup
     match = results.matchups["ca"]
     for text in (markup, match._repr_html_(), match["a"]._repr_html_()):
         assert "<img" not in text
         assert "<table>" in text
-    assert "&lt;img" in match._repr_html_()
 
 
 @pytest.mark.process
@@ -582,32 +479,7 @@ def test_results_of_a_played_tune(tmp_path: Path) -> None:
     (match,) = results.matchups.values()
     assert (match.id, match.players) == ("verify1", ("duel:tuned", "duel:start"))
     assert (match.total, match.number_of_games, match.alternated) == (20, 20, True)
-    draws = f"{match.draws} draw{'' if match.draws == 1 else 's'}"
-    assert f"duel:tuned: {match['duel:tuned'].wins} wins, {draws}" in (
-        run_ringmaster(control, "show").stdout
-    )
     assert str(match.elo) in run_ringmaster(control, "show").stdout
     for game in results.games:
         assert game.record_path is not None
         assert set(game.sides[0].parameters) == {"Strength", "Width"}
-        assert game.sides[0].name == "Instant"
-        assert game.opening.startswith("book.epd:")
-
-
-def test_candidates_of_a_tune_have_their_parameters(tmp_path: Path) -> None:
-    source = """competition_type = "mc_tuner"
-board_size = 9
-komi = 7.5
-players = {"o": Player("engine")}
-opponent = "o"
-candidate_colour = "w"
-parameters = [Parameter("x", scale=LINEAR(0, 1), split=4)]
-def make_candidate(x):
-    return Player(["engine", str(x)])
-exploration_coefficient = 0.45
-initial_visits = 10
-initial_wins = 5
-"""
-    results = ringmaster.load(write(tmp_path, source))
-    assert [c["parameters"]["x"] for c in results.candidates] == [0.125, 0.375, 0.625, 0.875]
-    assert results.matchups == {}

@@ -11,8 +11,8 @@ from ringmaster.errors import RingmasterError, UsageError
 from ringmaster.export.output import open_output
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.page_data import write_page
-from ringmaster.reporting.plots_sheet import FORMATS as PICTURES
-from ringmaster.reporting.plots_sheet import write_sheets
+from ringmaster.reporting.plots import FORMATS as PICTURES
+from ringmaster.reporting.plots import write_sheets
 from ringmaster.storage.store import Store
 
 #: Suffixes of the output file.

@@ -51,11 +51,6 @@ def damaged(path: Path, how: str = "") -> StoreCorrupt:
     return StoreCorrupt(f"{path} is damaged{how}; delete it; the next run makes a new one")
 
 
-def cut_off(path: Path) -> StoreCorrupt:
-    """Return the error for a file that ends too early."""
-    return StoreCorrupt(f"{path} is cut off; delete it; the next run makes a new one")
-
-
 def start_of(magic: bytes, header: msgspec.Struct) -> bytes:
     """Return the bytes of a file before its first column."""
     text = msgspec.json.encode(header)

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from ringmaster.positions.columns import (
     aligned,
-    cut_off,
     damaged,
     read_header,
     replacing,
@@ -66,7 +65,7 @@ class FeatureFile:
         if any(
             min(at, length) < 0 or at + length > size for at, length, _ in header.columns.values()
         ):
-            raise cut_off(path)
+            raise damaged(path, " (cut off)")
         data = np.memmap(path, dtype=np.uint8, mode="r")
 
         def column(name: str) -> Any:

@@ -19,7 +19,6 @@ from ringmaster.errors import StoreUnwritable
 from ringmaster.model.players import GameName
 from ringmaster.positions.columns import (
     aligned,
-    cut_off,
     damaged,
     read_header,
     replacing,
@@ -91,7 +90,7 @@ class PositionFile:
         if missing := {"offsets", "text", *COLUMNS} - header.columns.keys():
             raise damaged(path, f" (no {min(missing)})")
         if any(min(at, length) < 0 or at + length > size for at, length in header.columns.values()):
-            raise cut_off(path)
+            raise damaged(path, " (cut off)")
         self._data = np.memmap(path, dtype=np.uint8, mode="r", offset=0)
         self._begin, self._columns = begin, header.columns
         count = len(self)

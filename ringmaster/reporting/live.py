@@ -124,8 +124,8 @@ class QuietDisplay(Display):
             self._errors.write("\n".join(lines))
 
 
-class PlainDisplay(Display):
-    """Print a progress line now and then, without control codes.
+class PlainDisplay(QuietDisplay):
+    """Print warnings, and a progress line now and then, without control codes.
 
     A line comes once an interval, at each of MILESTONES, and when a closing match begins.
 
@@ -141,8 +141,8 @@ class PlainDisplay(Display):
         interval: float = PROGRESS_INTERVAL,
         clock: Clock = time.monotonic,
     ) -> None:
+        super().__init__(errors)
         self._output = LineWriter(stream)
-        self._errors = LineWriter(errors)
         self._log_games = log_games
         self._interval = interval
         self._clock = clock
@@ -185,10 +185,3 @@ class PlainDisplay(Display):
 
     def message(self, line: str) -> None:
         self._output.write(line)
-
-    def warning(self, line: str) -> None:
-        self._errors.write(line)
-
-    def engine_errors(self, lines: Sequence[str]) -> None:
-        if lines:
-            self._errors.write("\n".join(lines))

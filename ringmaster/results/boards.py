@@ -8,7 +8,7 @@ at a move that its rules do not know.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -110,11 +110,13 @@ def _read(game: GameName, text: str) -> dict[str, Any]:
     return {}
 
 
-def _facts(
-    plies: Iterable[tuple[str, int | None, int | None, int | None, int | None, str]],
-    **others: Any,
-) -> dict[str, Any]:
-    """Return fields of a `BoardGame` from (move, ms, clock, score, depth, comment) of each ply.
+#: Milliseconds, clock, score, depth and the rest of a move's comment.
+_Comment = tuple[int | None, int | None, int | None, int | None, str]
+_Ply = tuple[str, int | None, int | None, int | None, int | None, str]
+
+
+def _facts(plies: Iterable[_Ply], **others: Any) -> dict[str, Any]:
+    """Return fields of a `BoardGame` from the moves and comments of all plies.
 
     The comment of a move of the opening is "book".
     """
@@ -142,19 +144,14 @@ def _known(column: tuple[int | None, ...]) -> tuple[int | None, ...]:
     return () if column.count(None) == len(column) else column
 
 
-def _score(sign: str, mate: str, pawns: str, cents: str, other_side: bool) -> int | None:
-    """Return the score of a summary; `other_side` changes its side."""
-    if mate:
-        value = MATE - int(mate)
-    elif pawns:
-        value = int(pawns + cents)
-    else:
-        return None
-    return -value if (sign == "-") != other_side else value
-
-
-def _milliseconds(seconds: str, thousandths: str) -> int | None:
-    return int(seconds + thousandths) if seconds else None
+def _search(summary: Sequence[str], other_side: bool) -> tuple[int | None, int | None, int | None]:
+    """Return milliseconds, score and depth of a summary; `other_side` negates the score."""
+    sign, mate, pawns, cents, depth, seconds, thousandths = summary[:7]
+    score = None
+    if mate or pawns:
+        score = MATE - int(mate) if mate else int(pawns + cents)
+        score = -score if (sign == "-") != other_side else score
+    return int(seconds + thousandths) if seconds else None, score, int(depth) if depth else None
 
 
 def _read_pgn(text: str) -> dict[str, Any]:
@@ -165,8 +162,8 @@ def _read_pgn(text: str) -> dict[str, Any]:
     fen = tags.get("FEN", "")
     first = 1 if fen.split()[1:2] == ["b"] else 0
     clocked = "[%clk" in body
-    plies: list[tuple[str, int | None, int | None, int | None, int | None, str]] = []
-    for move, sign, mate, pawns, cents, depth, seconds, thousandths, more in _PLY.findall(body):
+    plies: list[_Ply] = []
+    for move, *summary, more in _PLY.findall(body):
         if not move:
             continue
         clock = None
@@ -174,22 +171,14 @@ def _read_pgn(text: str) -> dict[str, Any]:
             if clocked and (match := _CLOCK.search(more)):
                 clock = _clock(match)
             more = _rest(more)
-        plies.append(
-            (
-                move,
-                int(seconds + thousandths) if seconds else None,
-                clock,
-                _score(sign, mate, pawns, cents, (len(plies) + first) % 2 == 1),
-                int(depth) if depth else None,
-                more,
-            )
-        )
+        ms, score, depth = _search(summary, (len(plies) + first) % 2 == 1)
+        plies.append((move, ms, clock, score, depth, more))
     return _facts(
         plies,
         variant=one_line(tags.get("Variant", "standard"), 40).lower().replace(" ", ""),
         start=one_line(fen, 200),
         first=first,
-        opening=_opening(tags),
+        opening=one_line(f"{tags.get('ECO', '')} {tags.get('Opening', '')}"),
         date=tags.get("Date", "").replace(".", "-").strip("?-"),
         time_control=_pgn_time_control(tags),
     )
@@ -205,10 +194,6 @@ def _rest(text: str) -> str:
     if _ONLY_DETAILS.fullmatch(text):
         return ""
     return one_line(_COMMA.sub("", _DETAILS.sub("", text)).replace(",,", ","), _COMMENT)
-
-
-def _opening(tags: dict[str, str]) -> str:
-    return one_line(f"{tags.get('ECO', '')} {tags.get('Opening', '')}")
 
 
 def _pgn_time_control(tags: dict[str, str]) -> tuple[str, ...]:
@@ -241,21 +226,18 @@ def _read_sgf(text: str) -> dict[str, Any]:
     check_size(size)
     stones = _STONES.search(root)
     setup = [] if stones is None else stones[1].strip("[]").split("][")
-    plies: list[tuple[str, int | None, int | None, int | None, int | None, str]] = []
+    plies: list[_Ply] = []
     first = 0
     for colour, point, left, comment in _NODE.findall(text, max(start, 0)):
         if not plies:
             first = "BW".index(colour)
         *words, last = lines(_unescaped(comment)).split("\n")
         summary = _SUMMARY_LINE.fullmatch(last)
-        score = depth = ms = None
+        ms = score = depth = None
         if summary is None:
             words.append(last)
         else:
-            sign, mate, pawns, cents, deep, seconds, thousandths, _ = summary.groups("")
-            score = _score(sign, mate, pawns, cents, colour == "W")
-            depth = int(deep) if deep else None
-            ms = _milliseconds(seconds, thousandths)
+            ms, score, depth = _search(summary.groups(""), colour == "W")
         clock = round(float(left) * 1000) if left else None
         vertex = _vertex(point, size)
         plies.append((vertex, ms, clock, score, depth, one_line(" ".join(words), _COMMENT)))
@@ -309,23 +291,13 @@ def _read_shogi(text: str) -> dict[str, Any]:
     )
 
 
-_Comment = tuple[int | None, int | None, int | None, int | None, str]
-
-
 def _csa_comment(text: str, of_white: bool) -> _Comment:
-    """Return ms, clock, score, depth and the rest of a move's comment."""
     head, _, rest = text.partition("\n")
     summary = _SUMMARY_LINE.fullmatch(head)
     if summary is None:
         return None, None, None, None, one_line(text, _COMMENT)
-    sign, mate, pawns, cents, depth, seconds, thousandths, more = summary.groups("")
-    return (
-        _milliseconds(seconds, thousandths),
-        _left(more),
-        _score(sign, mate, pawns, cents, of_white),
-        int(depth) if depth else None,
-        one_line(rest, _COMMENT),
-    )
+    ms, score, depth = _search(summary.groups(""), of_white)
+    return ms, _left(summary[8] or ""), score, depth, one_line(rest, _COMMENT)
 
 
 def _left(text: str) -> int | None:
@@ -334,7 +306,6 @@ def _left(text: str) -> int | None:
 
 
 def _kif_comment(text: str, of_white: bool) -> _Comment:
-    """Return ms, clock, score, depth and the rest of a move's comment."""
     time, depth, score = _KIF_TIME.search(text), _KIF_DEPTH.search(text), _KIF_SCORE.search(text)
     value = None
     if score is not None:

@@ -99,14 +99,8 @@ class PlayerResults:
         return self._thinking / self.games if self.games else None
 
     def _row(self, name: str, results: PlayerResults | ColourResults) -> tuple[Cell, ...]:
-        return (
-            name,
-            results.games,
-            results.wins,
-            results.draws,
-            results.losses,
-            f"{results.points:g}",
-        )
+        counts = results.games, results.wins, results.draws, results.losses
+        return (name, *counts, f"{results.points:g}")
 
     def _repr_html_(self) -> str:
         """Return the results by colour for a notebook."""
@@ -255,12 +249,8 @@ class MatchupResults:
 
     def _repr_html_(self) -> str:
         """Return the results of both players for a notebook."""
-        elo = (
-            ""
-            if self.elo is None
-            else f"{self.sides[0].code} over {self.sides[1].code}: {self.elo}"
-        )
-        return _fragment(self.name, [side._row(side.code, side) for side in self.sides], elo)
+        note = "" if self.elo is None else f"{' over '.join(self.players)}: {self.elo}"
+        return _fragment(self.name, [side._row(side.code, side) for side in self.sides], note)
 
     def describe_details(self) -> str:
         """Return settings such as "board size: 9, komi: 7.5"; "" outside Go."""

@@ -17,12 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ringmaster.competitions.common_settings import find_player
 from ringmaster.competitions.competition import MatchupInfo, Played, Trajectory
 from ringmaster.control.changes import canonical_settings
-from ringmaster.errors import (
-    RingmasterError,
-    StoreError,
-    counted,
-    shown,
-)
+from ringmaster.errors import RingmasterError, StoreError, counted, shown
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.canonical import canonical
 from ringmaster.model.players import GameName
@@ -341,7 +336,7 @@ class Results:
             if not keys:
                 raise RingmasterError(f"there is nothing to draw of {self.code} yet")
             raise RingmasterError(f"no chart {shown(name)}; choose from {', '.join(keys)}")
-        from ringmaster.reporting.plots_sheet import make_figure  # exports draw nothing
+        from ringmaster.reporting.plots import make_figure  # exports draw nothing
 
         return make_figure(groups, f"{self.competition_type}: {self.code}")
 

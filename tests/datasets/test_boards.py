@@ -18,6 +18,7 @@ from ringmaster.games.chess960 import new_chess960_game
 from ringmaster.games.game import Game
 from ringmaster.games.sfen import normalise_sfen
 from ringmaster.games.shogi import new_shogi_game
+from tests.datasets.sets import material
 
 SEEDS = st.integers(0, 2**32)
 
@@ -179,12 +180,8 @@ def test_equal_positions_of_shogi_have_equal_keys(seeds: list[int]) -> None:
 
 @given(SEEDS)
 def test_material_is_the_lead_of_the_first_player(seed: int) -> None:
-    values = {1: 1, 2: 3, 3: 3, 4: 5, 5: 9, 6: 0}
     games = chess_positions(seed, 80)
-    expected = [
-        sum(v * (len(b.pieces(p, True)) - len(b.pieces(p, False))) for p, v in values.items())
-        for b in games
-    ]
+    expected = [material(board) for board in games]
     assert of_chess([board.fen() for board in games]).material().tolist() == expected
 
 

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import textwrap
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from ringmaster.datasets.position_set import _merge, _split
-from ringmaster.datasets.source import Record, batches_of
 from ringmaster.errors import DatasetError, StoreCorrupt
 from ringmaster.positions import PositionFile
 from tests.datasets.sets import Row, bars, build_set, line, make, refusal, rows
@@ -89,13 +82,6 @@ def test_names_of_games_keep_shuffled_positions_together(tmp_path: Path) -> None
     assert len(set(read.group.tolist())) == len(set(games))
 
 
-def test_unique_names_do_not_make_games(tmp_path: Path) -> None:
-    text = "".join(line("epd", r).replace("c9", f'id "{i}"; c9') for i, r in enumerate(MANY))
-    read = make(tmp_path, text, "set.epd", duplicates="keep")
-    games = games_of(read, MANY)
-    assert len(set(read.group.tolist())) > len(set(games)) * 2
-
-
 def test_progress_is_ply_divided_by_length(tmp_path: Path) -> None:
     read = make(tmp_path, bars(rows(6)), duplicates="keep", in_check=True)
     by_fen = {row.fen: row for row in rows(6)}
@@ -123,72 +109,10 @@ def test_equal_positions_become_one_with_averaged_labels(tmp_path: Path) -> None
     assert any(note.startswith("left out: ") and "merged" in note for note in read.notes)
 
 
-def test_note_on_one_merged_position_is_in_the_singular(tmp_path: Path) -> None:
-    row = next(r for r in rows(3) if r.ply == 20)
-    read = make(tmp_path, bars([*rows(3), row]))
-    assert "left out: 1 position, merged with an equal one" in read.notes
-
-
 def test_duplicates_in_training_and_validation_are_reported(tmp_path: Path) -> None:
     read = make(tmp_path, bars(MANY + MANY), duplicates="keep", validation=0.5)
     assert any("of validation also occur in training" in note for note in read.notes)
     assert len(make(tmp_path, bars(MANY + MANY), "b.bar")) < len(read) / 1.9
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.integers(0, 5),
-            st.booleans(),
-            st.sampled_from([0.0, 0.5, 1.0, float("nan")]),
-            st.sampled_from([float("nan"), -30.0, 80.0]),
-        ),
-        max_size=30,
-    )
-)
-def test_merging_keeps_sums_of_weights_and_means_of_labels(
-    given_rows: list[tuple[int, bool, float, float]],
-) -> None:
-    keys = np.array([r[0] for r in given_rows], dtype=np.uint64)
-    keep = np.array([r[1] for r in given_rows], dtype=np.bool_)
-    result = np.array([r[2] for r in given_rows], dtype=np.float32)
-    teacher = np.array([r[3] for r in given_rows], dtype=np.float32)
-    weight = np.ones(len(given_rows), dtype=np.float32)
-    before = {"result": result.copy(), "teacher": teacher.copy()}
-    merged = _merge(keys, keep, result, teacher, weight)
-    left = np.flatnonzero(keep & ~merged)
-    assert sorted(keys[left].tolist()) == sorted(set(keys[keep].tolist()))
-    for i in left:
-        same = np.flatnonzero((keys == keys[i]) & keep)
-        assert i == same[0]
-        assert weight[i] == len(same)
-        for name, column in (("result", result), ("teacher", teacher)):
-            known = [x for x in before[name][same].tolist() if x == x]
-            expected = sum(known) / len(known) if known else float("nan")
-            assert column[i] == pytest.approx(expected, nan_ok=True)
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_size=60),
-    st.floats(0, 0.99),
-    st.integers(0, 9),
-)
-def test_no_game_is_on_both_sides_of_a_split(
-    given_rows: list[tuple[int, bool]], validation: float, seed: int
-) -> None:
-    group = np.array([r[0] for r in given_rows], dtype=np.uint32)
-    keep = np.array([r[1] for r in given_rows], dtype=np.bool_)
-    numbers, held, games = _split(group, keep, validation, seed)
-    present = set(group[keep].tolist())
-    assert games == len(present)
-    assert sorted(set(numbers[keep].tolist())) == list(range(games))
-    for game in present:
-        mine = keep & (group == game)
-        assert len(set(held[mine].tolist())) == len(set(numbers[mine].tolist())) == 1
-    out = len({g for g, h, k in zip(group, held, keep, strict=True) if h and k})
-    assert out == (min(max(round(validation * games), 1), games - 1) if validation else 0) or (
-        games < 2 and out == 0
-    )
 
 
 def test_filters_count_dropped_positions(tmp_path: Path) -> None:
@@ -204,17 +128,6 @@ def test_filters_count_dropped_positions(tmp_path: Path) -> None:
         next(n for n in read.notes if "drawn" in n and "of" in n).split()[2].replace(",", "")
     )
     assert len(MANY) - sum(counted) == drawn
-
-
-def test_positions_in_check_are_kept_on_request(tmp_path: Path) -> None:
-    assert len(make(tmp_path, bars(MANY), in_check=True, duplicates="keep")) == len(MANY)
-
-
-def test_an_error_lists_the_filters_that_dropped_all_positions(tmp_path: Path) -> None:
-    error_text = refusal(tmp_path, bars(rows(3)), score_cap=-1)
-    assert "no position is left" in error_text
-    assert "score beyond the cap" in error_text
-    assert "merged" not in error_text
 
 
 def mover(row: Row, *, score: bool = False, result: bool = False) -> Row:
@@ -257,12 +170,6 @@ def test_scores_of_the_other_side_are_detected(tmp_path: Path) -> None:
     assert "the scores of positions contradict the men on the board; look at how" in error_text
 
 
-def test_an_explicit_point_of_view_turns_the_error_into_a_warning(tmp_path: Path) -> None:
-    text = bars([mover(row, score=True) for row in MANY])
-    read = make(tmp_path, text, score_pov="first")
-    assert any(note.startswith("set.bar: read as White's") for note in read.notes)
-
-
 def test_right_and_random_labels_raise_no_error(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     noise = [replace(r, score=int(rng.normal(0, 200)), result=rng.integers(3) / 2) for r in MANY]
@@ -292,11 +199,6 @@ def test_a_moved_folder_does_not_change_the_set(tmp_path: Path) -> None:
 def test_equal_results_hold_no_information(tmp_path: Path) -> None:
     text = "".join(f"{row.fen} [1-0]\n" for row in rows(3))
     assert "all results are 1: they hold no information" in refusal(tmp_path, text, "a.fen")
-
-
-def test_equal_results_beside_scores_are_a_warning(tmp_path: Path) -> None:
-    text = bars([replace(row, result=0.5) for row in rows(3)])
-    assert "all results are 0.5: only the scores hold information" in make(tmp_path, text).notes
 
 
 def test_second_start_reuses_the_position_file(tmp_path: Path) -> None:
@@ -383,58 +285,3 @@ def test_chess960_keeps_its_castling_rights(tmp_path: Path) -> None:
     text = f"{fen} [1-0]\n{fen.replace(' w ', ' b ')} [0-1]\n"
     assert make(tmp_path, text, "set.fen", variant="chess960").text(0).decode().split()[2] == "GEge"
     assert "castling rights" in refusal_of(tmp_path, text, "standard")
-
-
-def test_records_with_names_and_lengths_make_batches() -> None:
-    records = [
-        Record(b"x", 1.0, 20.0, 7, "game 1", 3, 80),
-        Record(b"y"),
-        Record(b"z", game="game 1"),
-    ]
-    first, second = batches_of(records, 2)
-    assert first.texts + second.texts == [b"x", b"y", b"z"]
-    assert first.game[0] == second.game[0] != first.game[1] == 0
-    assert (first.ply.tolist(), first.length.tolist()) == ([7, -1], [80, 0])
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.binary(max_size=300), st.sampled_from(["x.epd", "x.plain", "x.hcpe", "x.psv", "x.txt"]))
-def test_any_file_is_read_or_refused(tmp_path: Path, data: bytes, name: str) -> None:
-    game = "shogi" if name in ("x.hcpe", "x.psv") else "chess"
-    try:
-        make(tmp_path, data, name, game=game)
-    except DatasetError as error:
-        named = str(error)
-    else:
-        return
-    assert name in named
-
-
-MEMORY = """
-    import resource, sys
-    from pathlib import Path
-    from ringmaster.datasets.position_set import build_positions
-    from ringmaster.datasets.position_settings import PositionSettings
-    source = Path(sys.argv[1])
-    settings = PositionSettings((str(source),), duplicates="merge")
-    warm = PositionSettings((str(source.with_name("little.bar")),))
-    build_positions("chess", "standard", warm, 0.2, 1, source.with_name("little.positions"), len)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    target = source.with_suffix(".positions")
-    made = build_positions("chess", "standard", settings, 0.2, 1, target, len)
-    print(len(made), (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
-"""
-
-
-@pytest.mark.slow
-def test_memory_grows_by_about_100_bytes_a_position(tmp_path: Path) -> None:
-    """A line of text has about 80 bytes, and its Python objects have 500."""
-    text = bars(MANY)
-    little, much = 6, 24
-    (tmp_path / "little.bar").write_text(text * little)
-    (tmp_path / "much.bar").write_text(text * much)
-    command = [sys.executable, "-c", textwrap.dedent(MEMORY), str(tmp_path / "much.bar")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    survivors, grown = map(int, done.stdout.split())
-    assert survivors <= len(MANY)
-    assert grown / ((much - little) * len(MANY)) < 250

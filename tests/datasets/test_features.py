@@ -123,13 +123,6 @@ def test_rows_of_other_positions_are_ignored(make: Builder, tmp_path: Path) -> N
     assert make.messages == ["1 of 5 rows of features are of positions that are not in the set"]
 
 
-def test_equal_positions_have_the_same_row(tmp_path: Path) -> None:
-    make = Builder(position_file(tmp_path / "twice", (*TEXTS, ENDING, START)), tmp_path)
-    path = tmp_path / "features.csv"
-    path.write_text(csv_text())
-    assert dense(make(path)) == [*EXPECTED, EXPECTED[2], EXPECTED[0]]
-
-
 def npz(path: Path, **arrays: Any) -> Path:
     given: dict[str, Any] = {
         "fen": np.array([ROOK, E4, START, ENDING]),
@@ -175,16 +168,11 @@ def test_features_are_rebuilt_only_after_a_change(make: Builder, tmp_path: Path)
 
 CSV_FAULTS = {
     "no position": ("pawn,rook,phase\n", r"csv:1: no column with the position"),
-    "no phase": ("fen,pawn,rook\n", r'csv:1: a tapered evaluation needs a column "phase"'),
     "no feature": ("fen,phase,pawn\n", r"csv:1: there is no column for the parameters' 'rook'"),
-    "unnamed": ("fen,phase,pawn,rook,x\n", r"csv:1: no parameter is the weight of 'x'; add"),
     "twice": ("fen,phase,pawn,rook,pawn\n", r"csv:1: there are two columns called 'pawn'"),
-    "fields": (csv_text() + "1,2\n", r"csv:6: there are 2 fields, but 4 columns"),
     "number": (csv_text() + f"1,{START},1,two\n", r"csv:6: 'two' is not a number"),
-    "nan": (csv_text() + f"1,{START},1,nan\n", r"csv:6: a count is not a finite number"),
     "phase": (csv_text() + f"1,{START},24,1\n", r"csv:6: the phase must be from 0 .* not 24"),
     "missing": (csv_text((START, ROOK)), r"2 of 4 positions have no row: .* b KQkq e3"),
-    "empty": ("", r"csv:1: no column with the position"),
 }
 
 
@@ -202,9 +190,7 @@ def test_a_fault_of_a_csv_is_reported_with_its_line(
 
 NPZ_FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "no text": ({"fen": None}, 'an array "fen"'),
-    "no names": ({"names": None}, 'an array "names"'),
     "shape": ({"features": np.zeros((4, 3))}, r'"features" of the shape \(4, 2\) is needed'),
-    "phase": ({"phase": np.zeros(3)}, r'"phase" has the shape \(3,\), not \(4,\)'),
     "infinite": ({"features": np.full((4, 2), np.inf)}, "not a finite number"),
     "objects": ({"features": np.array([[{}, 1]] * 4)}, "cannot read the features"),
     "sparse": (
@@ -251,7 +237,6 @@ def exits(position: str) -> Any:
         (lambda text: 7, "a mapping from features to counts is expected, or 3 numbers, not 7"),
         (lambda text: {"pawn": 1}, 'there is no "phase"'),
         (lambda text: as_mapping(text) | {"tempo": 1}, "no parameter is the weight of 'tempo'"),
-        (lambda text: as_mapping(text) | {"pawn": "x"}, "not every count is a number"),
         (lambda text: (0, float("inf"), 1), "a count is not a finite number"),
         (lambda text: (0, 0, 1 if text != ROOK else 2), r"not 2; .* \(position 8/8/4k3/8/8/4K3/4R"),
     ],
@@ -313,11 +298,3 @@ def test_positions_of_a_variant_are_compared_by_their_text() -> None:
     keys = position_keys([START.encode(), pocket, pocket.replace(b"0 1", b"9 9")], "chess")
     assert keys[0] == position_keys([START.encode()], "chess")[0]
     assert keys[1] == keys[2] != keys[0]
-
-
-def test_shogi_positions_are_compared_by_board_side_and_hands() -> None:
-    start = b"lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"
-    texts = [start + rest for rest in (b" b - 1", b" b - 33", b" w - 1", b" b P 1")]
-    keys = position_keys(texts, "shogi").tolist()
-    assert keys[0] == keys[1]
-    assert len(set(keys)) == 3

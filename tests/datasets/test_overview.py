@@ -98,16 +98,6 @@ def test_scores_of_the_wrong_side_give_a_warning() -> None:
     assert "scores" in told_from({W: -1, B: -1}).partition("WARNING: ")[2]
 
 
-def test_equal_results_give_a_warning() -> None:
-    assert overview([(W, 1, 3, 1), (B, 1, 3, 2)]).warnings() == [
-        "all results are equal: they hold no information"
-    ]
-
-
-def test_an_empty_set_has_a_report() -> None:
-    assert render_report(Overview("chess").report()) == "no positions\n"
-
-
 def test_a_survey_guesses_game_and_format(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ringmaster.datasets.packed import HCPE, PSV, fits, read_hcpe, read_psv
+from ringmaster.datasets.packed import HCPE, PSV, read_hcpe, read_psv
 from ringmaster.datasets.source import Source
 from tests.datasets.sets import make, refusal
 from tests.requirements import package
@@ -127,8 +127,3 @@ def test_a_wrong_result_is_refused_by_record_number(tmp_path: Path, format: str)
     records["result"][41] = 3
     message = refusal(tmp_path, records.tobytes(), f"set.{format}", game="shogi")
     assert message.startswith(f"set.{format}, record 42: the result is neither")
-
-
-def test_random_bytes_are_not_records() -> None:
-    data = np.random.default_rng(1).integers(0, 256, 4000, dtype=np.uint8).tobytes()
-    assert not any(fits(format, data) for format in DTYPES)

@@ -147,13 +147,6 @@ def test_positions_have_ply_length_result_and_the_movers_score(tmp_path: Path) -
     assert source.counts == {"unfinished games": 1, "games lost by a fault or on time": 1}
 
 
-def test_a_file_with_a_nul_is_not_text(tmp_path: Path) -> None:
-    path = tmp_path / "a.pgn"
-    path.write_bytes(b"1. e4 \0 1-0")
-    with pytest.raises(DatasetError, match="not a text file"):
-        list(read_pgn(Source(str(path), "chess")))
-
-
 def random_moves(seed: int, board: chess.Board) -> list[str]:
     rng = random.Random(seed)
     recorded = []
@@ -208,19 +201,3 @@ def test_our_own_records_are_read_back(seed: int, hostile: str) -> None:
         for i, move in enumerate(played)
     ]
     assert known_scores(game.scores) == expected
-
-
-WORDS = ["[", "]", "{", "}", "(", ")", ";", "%", "$1", "1.", "e4", "e5", "Nf3", "O-O", "1-0", "*"]
-WORDS += ['[FEN "x"]', '[Event "?"]', "{+0.3/1 2s}", "{[%eval #-]}", "{wv=M}", "\n", "--", "e.p."]
-WORDS += ['[Variant "Chess960"]', '[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]', "\0", "1...", "e8=Q"]
-
-
-@settings(deadline=None)
-@given(st.lists(st.sampled_from(WORDS) | st.text(max_size=6), max_size=14))
-def test_any_text_gives_games_or_an_error(words: list[str]) -> None:
-    for between in (" ", "\n"):
-        try:
-            recorded = games(between.join(words))
-        except DatasetError:
-            continue
-        assert all(len(game.moves) == len(game.scores) for game in recorded)

@@ -50,15 +50,13 @@ def check(target: Target, data: bytes, folder: Path) -> None:
 # openings and recorded games
 
 
-def _openings(
-    game: GameName, name: str, variant: str = "standard"
-) -> Callable[[bytes, Path], None]:
+def _openings(game: GameName, name: str) -> Callable[[bytes, Path], None]:
     def read(data: bytes, folder: Path) -> None:
         from ringmaster.games.openings import load_openings
 
         path = folder / name
         path.write_bytes(data)
-        load_openings(str(path), game, variant=variant)
+        load_openings(str(path), game)
 
     return read
 
@@ -136,21 +134,17 @@ def _labelled(format: str) -> list[bytes]:
 
 @cache
 def _shogi(format: str) -> list[bytes]:
-    """Return positions of shogi in a format of ringmaster's writers."""
+    """Return positions or games of shogi in a format of ringmaster's writers."""
     from ringmaster.datasets.writers import FORMS
-    from tests.datasets.test_writers import shogi_positions
-
-    return [b"".join(FORMS[format].write(each) for each in shogi_positions(1, 4))]
-
-
-@cache
-def _shogi_records(format: str) -> list[bytes]:
     from ringmaster.games.csa import write_csa
     from ringmaster.games.kif import write_kif
+    from tests.datasets.test_writers import shogi_positions
     from tests.games.shogi_records import random_record
 
-    write = write_csa if format == "csa" else write_kif
-    return [write(random_record(seed)).encode() for seed in range(3)]
+    if format not in FORMS:
+        write = write_csa if format == "csa" else write_kif
+        return [write(random_record(seed)).encode() for seed in range(3)]
+    return [b"".join(FORMS[format].write(each) for each in shogi_positions(1, 4))]
 
 
 def _features(suffix: str) -> Callable[[bytes, Path], None]:
@@ -283,18 +277,6 @@ _GTP_SEEDS = [b"= D4\n\n", b"=1 name\nmore\n\n", b"? unknown command\n\n", b"\n\
 
 
 # control files and parameters
-
-
-def _control_file(data: bytes, folder: Path) -> None:
-    """Read a control file up to its evaluation, which only safe mode may do."""
-    from ringmaster.control.loader import _competition_type, _compile
-    from ringmaster.control.source import Source
-
-    path = folder / "fuzz.ctl"
-    path.write_bytes(data)
-    source = Source.read(path)
-    tree, _, _ = _compile(source)
-    _competition_type(tree, source)
 
 
 def _safe_mode(data: bytes, folder: Path) -> None:
@@ -464,14 +446,6 @@ def _journal(data: bytes, folder: Path) -> None:
     assert hist.read_bytes() == text
 
 
-def _commands(data: bytes, folder: Path) -> None:
-    from ringmaster.storage.paths import COMMANDS, OutputPaths
-
-    paths = OutputPaths(folder / "fuzz.ctl")
-    paths.cmd.write_bytes(data)
-    assert set(paths.take_commands()) <= set(COMMANDS)
-
-
 def _worker(data: bytes, folder: Path) -> None:
     """Receive a worker's messages."""
     import os
@@ -491,9 +465,6 @@ def _worker(data: bytes, folder: Path) -> None:
 
 TARGETS: dict[str, Target] = {
     "openings-epd": Target(_openings("chess", "book.epd"), (OpeningsError,), _epd_seeds),
-    "openings-960": Target(
-        _openings("chess", "book.epd", "chess960"), (OpeningsError,), _epd_seeds
-    ),
     "openings-pgn": Target(_openings("chess", "book.pgn"), (OpeningsError,), lambda: [_PGN]),
     "openings-sfen": Target(_openings("shogi", "book.sfen"), (OpeningsError,), _sfen_seeds),
     "polyglot": Target(_polyglot, (OpeningsError,), _polyglot_seeds),
@@ -510,15 +481,7 @@ TARGETS: dict[str, Target] = {
             (DatasetError,),
             lambda f=format: _shogi(f),
         )
-        for format in ("psv", "hcpe", "sfen")
-    },
-    **{
-        f"positions-{format}": Target(
-            _positions("shogi", f"set.{format}", format),
-            (DatasetError,),
-            lambda f=format: _shogi_records(f),
-        )
-        for format in ("csa", "kif")
+        for format in ("psv", "hcpe", "sfen", "csa", "kif")
     },
     "features-csv": Target(
         _features(".csv"),
@@ -530,11 +493,6 @@ TARGETS: dict[str, Target] = {
     "feature-file": Target(_own_file("features"), (StoreError,), lambda: _own_seeds("features")),
     "uci": Target(_uci, (EngineProtocolError,), lambda: _UCI_SEEDS),
     "gtp": Target(_gtp, (EngineProtocolError,), lambda: _GTP_SEEDS),
-    "control-file": Target(
-        _control_file,
-        (RingmasterError,),
-        lambda: [path.read_bytes() for path in sorted(CONTROL_FILES.glob("*.ctl"))],
-    ),
     "safe-mode": Target(_safe_mode, (ControlFileError,), _safe_seeds),
     "parameters": Target(_parameters, (ParameterFileError,), _parameter_seeds),
     "import": Target(_import, (UsageError, ParameterFileError), lambda: _IMPORT_SEEDS),
@@ -549,7 +507,6 @@ TARGETS: dict[str, Target] = {
     "status": Target(_status, (StoreError,), _status_seeds),
     "competition": Target(_competition, (RingmasterError,), _status_seeds),
     "journal": Target(_journal, (StoreError,), lambda: [b"game 0_1: a beat b\ntwo\n", b"tw"]),
-    "commands": Target(_commands, (), lambda: [b"stop\n", b"pause\nresume\n"]),
     "worker": Target(_worker, (EOFError,), lambda: [b"\0\0\0\5hello\0\0\0\0"]),
 }
 
@@ -559,28 +516,17 @@ def mutated(seeds: Sequence[bytes], rng: random.Random) -> bytes:
     data = bytearray(rng.choice(seeds))
     for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
         at = rng.randrange(len(data) + 1)
-        kind = rng.randrange(8)
-        if kind == 0 and at < len(data):
-            data[at] ^= 1 << rng.randrange(8)
-        elif kind == 1 and at < len(data):
-            data[at] = rng.choice(
-                (0, 9, 10, 32, 34, 45, 0x7F, 0x80, 0xC3, 0xFF, rng.randrange(256))
-            )
-        elif kind == 2:
-            data[at:at] = rng.randbytes(rng.randrange(1, 5))
-        elif kind == 3:
-            del data[at : at + rng.randrange(1, 30)]
-        elif kind == 4:
-            # a part of another seed
-            other = rng.choice(seeds)
-            start = rng.randrange(len(other) + 1)
-            data[at:at] = other[start : start + rng.randrange(1, 60)]
-        elif kind == 5:
-            piece = bytes(data[at : at + rng.randrange(1, 20)])
-            data[at:at] = piece * rng.choice((1, 2, 50))
-        elif kind == 6:
-            numbers = b"0 -1 99999999999999999999 1e999 nan 2147483648 18446744073709551616".split()
-            data[at:at] = rng.choice(numbers)
-        else:
-            del data[at:]
+        other = rng.choice(seeds)
+        start = rng.randrange(len(other) + 1)
+        length = rng.randrange(1, 30)
+        inserted = (
+            rng.randbytes(rng.randrange(1, 5)),
+            rng.choice((b"\0", b"\t", b"\n", b'"', b"-", b"\x7f", b"\x80", b"\xc3", b"\xff")),
+            rng.choice(b"0 -1 99999999999999999999 1e999 nan 18446744073709551616".split()),
+            other[start : start + length],
+            bytes(data[at : at + length]) * rng.choice((1, 2, 50)),
+            b"",
+        )
+        removed = rng.choice((0, 0, 1, length, len(data)))
+        data[at : at + removed] = rng.choice(inserted)
     return bytes(data)

@@ -6,14 +6,10 @@
 from __future__ import annotations
 
 import random
-import re
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from ringmaster.errors import StoreCorrupt
 from tests.fuzz.targets import TARGETS, check, mutated
 
 #: Changed inputs of each reader.
@@ -29,34 +25,6 @@ def of_seed(name: str, old: bytes, new: bytes) -> bytes:
     return seed.replace(old, new)
 
 
-def encrypted(archive: bytes) -> bytes:
-    """Return a ZIP file whose members claim to be encrypted: bit 0 of their flags."""
-    data = bytearray(archive)
-    for sign, place in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
-        for match in re.finditer(re.escape(sign), archive):
-            data[match.start() + place] |= 1
-    return bytes(data)
-
-
-def without_counts(folder: Path) -> bytes:
-    """Return a status file whose counts are NULL."""
-    path = folder / "seed.status"
-    path.write_bytes(TARGETS["competition"].seeds()[0])
-    for statements in (
-        (
-            "PRAGMA writable_schema = ON",
-            "UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '') WHERE name = 'counts'",
-        ),
-        ("UPDATE counts SET completed = NULL",),
-    ):
-        with closing(sqlite3.connect(path)) as connection:
-            for statement in statements:
-                connection.execute(statement)
-            connection.commit()
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return path.read_bytes()
-
-
 #: Inputs that once raised another error, by target.
 FINDS = {
     "a move number beyond all integers": (
@@ -69,7 +37,6 @@ FINDS = {
     ),
     "dollars behind an unclosed quote": ("import", lambda: b'#!/bin/sh\nk""' + b'"' + b"$" * 60),
     "no UTF-8 in the first line": ("features-csv", lambda: b"fen,\xc9,rook,phase\n"),
-    "encrypted arrays": ("features-npz", lambda: encrypted(TARGETS["features-npz"].seeds()[0])),
     "no UTF-8 in the header of positions": (
         "position-file",
         lambda: of_seed("position-file", b'"key"', b'"\xff\xfe"'),
@@ -99,12 +66,6 @@ def test_reader_of_changed_inputs_raises_only_documented_errors(name: str, tmp_p
     rng = random.Random(name)
     for data in (b"", *seeds, *(mutated(seeds, rng) for _ in range(INPUTS))):
         check(target, data, tmp_path)
-
-
-def test_status_file_without_counts_is_damaged(tmp_path: Path) -> None:
-    data = without_counts(tmp_path)
-    with pytest.raises(StoreCorrupt):
-        TARGETS["competition"].read(data, tmp_path)
 
 
 @pytest.mark.parametrize("find", list(FINDS))

@@ -298,7 +298,7 @@ def test_missing_or_truncated_positions_are_a_message(worker: Worker, tmp_path: 
     path.write_bytes(path.read_bytes()[:-200])
     result = run(worker, job(path))
     assert (result.outcome, result.reason) == ("void", "setup")
-    assert result.detail.endswith("is cut off; delete it; the next run makes a new one")
+    assert result.detail.endswith("; delete it; the next run makes a new one")
     path.unlink()
     result = run(worker, job(path))
     assert (result.outcome, result.reason) == ("void", "setup")

@@ -105,7 +105,7 @@ def test_wrong_header_is_damage(tmp_path: Path, damage: str) -> None:
         header["columns"]["ply"][0] = -64
     text = json.dumps(header).encode()
     path.write_bytes(MAGIC + len(text).to_bytes(8, "little") + text + b"\0" * 4096)
-    with pytest.raises(StoreCorrupt, match=r"damaged|cut off"):
+    with pytest.raises(StoreCorrupt, match="damaged"):
         PositionFile(path)
 
 

@@ -180,45 +180,6 @@ def test_automatic_play_runs_to_the_end_and_a_key_stops_it(page: Any) -> None:
     assert page.get_by_role("button", name="Play").count() == 1
 
 
-def test_a_game_in_progress_follows_its_last_move(page: Any) -> None:
-    show(page, BoardGame(**{**COMMON, "game": "chess", "moves": "e2e4", "in_progress": True}))
-    assert "In progress" in page.locator(".rb-outcome").inner_text()
-    update = "(moves) => board.update({ ...game, moves, in_progress: true })"
-    page.evaluate(update, "e2e4 e7e5 g1f3")
-    assert page.get_by_role("slider").input_value() == "3"
-    page.keyboard.press("ArrowLeft")
-    page.evaluate(update, "e2e4 e7e5 g1f3 b8c6")
-    assert page.get_by_role("slider").input_value() == "2"
-    assert page.locator(".rb-move").count() == 4
-
-
-def test_keys_work_anywhere_in_a_dialog_but_not_in_its_fields(page: Any) -> None:
-    show(page, GO)
-    page.evaluate("""() => {
-      const dialog = document.createElement("dialog");
-      const place = document.createElement("div");
-      const close = document.createElement("button");
-      close.textContent = "Close";
-      dialog.append(close, document.createElement("textarea"), place);
-      board.destroy();
-      document.body.append(dialog);
-      dialog.showModal();
-      ringmasterBoards.mount(place, game);
-    }""")
-    page.get_by_role("button", name="Close").focus()
-    page.keyboard.press("ArrowRight")
-    assert page.get_by_role("slider").input_value() == "1"
-    page.locator("textarea").focus()
-    page.keyboard.press("ArrowRight")
-    assert page.get_by_role("slider").input_value() == "1"
-
-
-def test_a_variant_without_a_board_shows_its_moves(page: Any) -> None:
-    show(page, BoardGame(**{**COMMON, "game": "chess", "variant": "xiangqi", "moves": "C2=5 H8+7"}))
-    assert "no board for the variant xiangqi" in page.locator(".rb-outcome").inner_text()
-    assert page.locator(".rb-moves").inner_text() == "C2=5 H8+7"
-
-
 def test_all_boards_together_weigh_at_most_450_kilobytes() -> None:
     files = [path for path in BOARDS.iterdir() if path.suffix in (".js", ".css")]
     assert sum(path.stat().st_size for path in files) <= 450_000

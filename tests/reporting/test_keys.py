@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -208,20 +207,6 @@ def test_nothing_is_watched_without_a_terminal() -> None:
         timeout=DEADLINE,
     )
     assert answer.stdout.split(b"\n")[:2] == [b"ready blind", b"after nothing"]
-
-
-def test_another_thread_watches_nothing() -> None:
-    seen: list[int | None] = []
-
-    def watch() -> None:
-        with KeyReader() as keys:
-            seen.append(keys.fileno())
-            assert keys.read() == ""
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    thread.join()
-    assert seen == [None]
 
 
 def test_signal_handlers_are_restored() -> None:

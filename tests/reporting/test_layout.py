@@ -82,18 +82,6 @@ def test_a_wide_screen_has_results_and_games_in_progress_beside_the_report() -> 
     assert all(width(line) <= 200 for line in lines)
 
 
-def test_a_long_verdict_takes_two_lines_at_most() -> None:
-    view = dataclasses.replace(VIEW, verdict=" ".join(["verdict"] * 40))
-    lines = texts(view)
-    assert [line.startswith("verdict") for line in lines[:3]] == [True, True, False]
-    assert lines[1].endswith("…")
-    assert all(width(line) <= 80 for line in lines)
-
-
-def test_without_a_verdict_the_progress_is_first() -> None:
-    assert "1000/4000 games" in texts(dataclasses.replace(VIEW, verdict=""))[0]
-
-
 MATCHUPS = Table(
     headers=("matchup", "Elo (95 %)", "LOS", "LLR", "LL-LD-DD-WD-WW", "points"),
     rows=(
@@ -115,18 +103,6 @@ def test_columns_of_a_table_that_is_too_wide_move_to_a_second_line_with_their_he
     assert "…" not in "".join(lines[start : start + 5])
 
 
-def test_a_table_that_fits_keeps_one_line_a_row() -> None:
-    view = dataclasses.replace(VIEW, report=Report((MATCHUPS,)))
-    lines = texts(view, 100, 24)
-    assert any(line.split()[0] == "matchup" and line.endswith("points") for line in lines if line)
-
-
-def test_a_wide_cross_table_is_cut() -> None:
-    grid = Table(tuple("ABCDEFGHIJ"), (tuple("x" * 10 for _ in range(10)),))
-    lines = texts(dataclasses.replace(VIEW, report=Report((grid,))), 60, 30)
-    assert any(line.startswith("x" * 10) and line.endswith("…") for line in lines)
-
-
 def test_a_long_report_counts_its_hidden_rows_by_an_ellipsis() -> None:
     view = dataclasses.replace(VIEW, report=Report((Text(tuple(map(str, range(100)))),)))
     lines = texts(view, rows=24)
@@ -145,25 +121,12 @@ def test_help_takes_the_place_of_report_and_games() -> None:
     assert lines[-1].endswith("p pause")
 
 
-def test_recent_messages_are_shown_under_the_warnings() -> None:
-    lines = [
-        line.whole
-        for line in compose(VIEW, ESTIMATE, 165.0, 80, 40, ["3 games at a time\nsecond line"])
-    ]
-    start = lines.index("a warning")
-    assert lines[start + 1 : start + 3] == ["3 games at a time", "second line"]
-
-
 @pytest.mark.parametrize(
     ("columns", "status"),
     [
         (70, "tune: spsa, 4 games at a time, 1 min 05 s      ? keys  q stop  p pause"),
-        (55, "tune: spsa, 4 games at a time   ? keys  q stop  p pause"),
         (40, "tune: spsa       ? keys  q stop  p pause"),
-        (33, "tune: s…  ? keys  q stop  p pause"),
         (25, "? keys  q stop  p pause"),
-        (20, "? keys  q stop"),
-        (4, "? k…"),
     ],
 )
 def test_the_last_line_keeps_the_keys(columns: int, status: str) -> None:
@@ -239,27 +202,6 @@ def test_the_bar_is_full_only_when_all_is_done(completed: int, filled: int) -> N
     assert line.filled == filled
 
 
-def test_a_competition_without_limit_has_no_bar_and_no_time_left() -> None:
-    view = dataclasses.replace(VIEW, progress=Progress(17, None))
-    assert texts(view)[1] == "17 games  12.3 games/s"
-
-
-def test_more_games_than_wanted_are_no_more_than_100_percent() -> None:
-    # number_of_games was lowered between runs
-    view = dataclasses.replace(VIEW, progress=Progress(50, 40))
-    assert "50/40 games  100%" in texts(view)[1]
-
-
-def test_a_total_of_zero_is_no_error() -> None:
-    view = dataclasses.replace(VIEW, progress=Progress(0, 0))
-    assert texts(view)[1].startswith("0/0 games")
-
-
-def test_unknown_rates_are_dashes() -> None:
-    line = compose(VIEW, RateEstimate(), 165.0, 80, 40)[1]
-    assert "–  – left" in line.text
-
-
 def test_hostile_lines_are_harmless() -> None:
     evil = "\x1b[2Jx\ny\u202e"
     view = DisplayView(
@@ -279,11 +221,3 @@ def test_hostile_lines_are_harmless() -> None:
         for line in compose(view, RateEstimate(), 1.0, columns, 40, [evil]):
             assert isinstance(line, Line)
             assert line.whole.isprintable()
-
-
-def test_jobs_have_the_name_of_the_progress_unit() -> None:
-    view = dataclasses.replace(VIEW, progress=Progress(3, None, "shards"), parallel=2)
-    lines = texts(view, 120, 39)
-    assert "2 shards at a time" in lines[-1]
-    assert "shards in progress" in lines
-    assert "1 shard at a time" in texts(dataclasses.replace(view, parallel=1), 120, 39)[-1]

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import TextIO
 
@@ -19,7 +16,6 @@ from ringmaster.reporting.live import (
     QuietDisplay,
 )
 from ringmaster.reporting.terminal import TerminalDisplay, make_display
-from ringmaster.reporting.text import ENCODING_ERRORS
 
 ROOT = Path(__file__).parents[2]
 
@@ -108,26 +104,6 @@ def test_plain_display_reports_the_beginning_of_a_closing_match() -> None:
     assert line.endswith("closing match")
 
 
-def test_progress_line_does_not_name_a_phase_twice() -> None:
-    clock, stream = Clock(), io.StringIO()
-    display = PlainDisplay(stream, io.StringIO(), clock=clock)
-    clock.now += 60.0
-    verdict = "Tuning: iteration 3 of 9"
-    progress = Progress(6, 18, phase="tuning")
-    display.update(lambda: DisplayView("tune", progress, 1000.0, 6, verdict=verdict))
-    (line,) = stream.getvalue().splitlines()
-    assert line.endswith(f" left  {verdict}")
-
-
-def test_plain_display_prints_no_unchanged_progress() -> None:
-    clock, stream = Clock(), io.StringIO()
-    display = PlainDisplay(stream, io.StringIO(), clock=clock)
-    for _ in range(5):
-        clock.now += 60.0
-        display.update(lambda: view(60, None))
-    assert len(stream.getvalue().splitlines()) == 1
-
-
 def test_plain_output_never_has_control_codes() -> None:
     stream, errors = io.StringIO(), io.StringIO()
     display = PlainDisplay(stream, errors, log_games=True, clock=Clock())
@@ -135,22 +111,6 @@ def test_plain_output_never_has_control_codes() -> None:
     display.warning("first\nsecond\x1b]0;title\x07")
     assert stream.getvalue() == "evil \ufffd\ufffd name\n"
     assert errors.getvalue() == "first\nsecond\ufffd\n"
-
-
-def test_engine_cannot_begin_a_line_of_its_own() -> None:
-    errors = io.StringIO()
-    PlainDisplay(io.StringIO(), errors).engine_errors(["0_0 a stderr: x\u2028\x85game 0_1: a won"])
-    assert errors.getvalue() == "0_0 a stderr: x game 0_1: a won\n"
-
-
-def test_engines_standard_error_goes_to_standard_error_made_harmless() -> None:
-    for quiet in (True, False):
-        stream, errors = io.StringIO(), io.StringIO()
-        display = make_display(stream, quiet, errors=errors)
-        display.engine_errors([])
-        display.engine_errors(["0_0 a stderr: one\x1b[2J", "0_1 b stderr: two"])
-        assert stream.getvalue() == ""
-        assert errors.getvalue() == "0_0 a stderr: one\ufffd\n0_1 b stderr: two\n"
 
 
 def test_quiet_display_prints_warnings_only() -> None:
@@ -178,15 +138,6 @@ def test_a_closed_pipe_is_no_error(closed: bool) -> None:
     display.close()
 
 
-def test_an_ascii_stream_gets_ascii() -> None:
-    raw = io.BytesIO()
-    stream = io.TextIOWrapper(raw, encoding="ascii", errors=ENCODING_ERRORS)
-    display = PlainDisplay(stream, stream, log_games=True, clock=Clock())
-    display.results(["θ+ beat θ- by ±3 …"])
-    assert raw.getvalue() == b"theta+ beat theta- by +/-3 ...\n"
-    stream.close()
-
-
 @pytest.mark.parametrize(
     ("stream", "quiet", "term", "kind"),
     [
@@ -202,28 +153,3 @@ def test_the_display_suits_the_stream(
 ) -> None:
     display = make_display(stream, quiet, errors=io.StringIO(), environ={"TERM": term})
     assert type(display) is kind
-
-
-def test_a_closed_stream_is_no_terminal() -> None:
-    stream = io.StringIO()
-    stream.close()
-    display = make_display(stream, False, errors=io.StringIO(), environ={"TERM": "xterm"})
-    assert isinstance(display, PlainDisplay)
-
-
-def test_a_display_imports_no_tables() -> None:
-    program = (
-        "import io, sys\n"
-        "from ringmaster.reporting import keys, tables, terminal\n"
-        "terminal.make_display(io.StringIO(), False, errors=io.StringIO()).close()\n"
-        "print([name for name in sys.modules if name == 'tabulate'])\n"
-    )
-    answer = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=30,
-    )
-    assert answer.stdout.strip() == b"[]"

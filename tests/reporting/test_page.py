@@ -39,8 +39,6 @@ from ringmaster.reporting.page import (
     LiveOptions,
     Page,
     render_page,
-    render_parts,
-    script_json,
 )
 from ringmaster.reporting.page.chart_data import groups_data
 
@@ -172,11 +170,6 @@ def test_texts_and_tables_are_there_without_scripts() -> None:
     assert "1.5" in document.text
 
 
-def test_page_without_verdict_is_headed_by_its_title() -> None:
-    document = Document(render_page(Page("playoff: x")))
-    assert document.text.count("playoff: x") == 3
-
-
 def test_hostile_text_stays_text() -> None:
     text = render_page(page(HOSTILE))
     plain = Document(render_page(page()))
@@ -203,20 +196,6 @@ def test_page_with_any_name_is_well_formed(name: str) -> None:
     assert len(document.data["parts"]["charts"]) == 5
 
 
-def test_json_cannot_end_its_element() -> None:
-    text = script_json(["</script>", "<!--", "&", "\u2028\u2029"])
-    assert not re.search("[<>&\u2028\u2029]", text)
-    assert json.loads(text) == ["</script>", "<!--", "&", "\u2028\u2029"]
-
-
-def test_parts_are_json_data_of_what_changes() -> None:
-    parts = render_parts(page())
-    assert json.loads(script_json(parts)) == parts
-    assert {"verdict", "state", "main", "charts", "games", "games_total"} <= parts.keys()
-    assert parts["games"][0]["players"] == ["x", "x"]
-    assert parts["main"].count("<table>") == 1
-
-
 def test_infinite_and_unknown_numbers_are_null() -> None:
     chart, comparison, heat, *_ = (group["charts"][0] for group in groups_data(charts()))
     series, whiskers, interval = chart["pieces"][2:]
@@ -225,16 +204,6 @@ def test_infinite_and_unknown_numbers_are_null() -> None:
     assert (interval["low"], interval["high"]) == (None, 3)
     assert comparison["rows"][0]["low"] is None
     assert heat["values"] == [[None]]
-
-
-def test_numbers_have_six_digits() -> None:
-    chart = Chart("", (Series("", ((1234567.5, 0.123456789),)),))
-    (piece,) = groups_data([ChartGroup("", (chart,))])[0]["charts"][0]["pieces"]
-    assert piece["columns"] == [[1234570], [0.123457]]
-
-
-def test_group_without_key_has_an_anchor() -> None:
-    assert [group["key"] for group in groups_data(charts())][3:] == ["group-4", "tree"]
 
 
 def test_page_of_fifty_long_charts_keeps_its_budget() -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import io
-import logging
 import re
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ringmaster.model.report import (
+    AnyChart,
     Band,
     Bars,
     BarSeries,
@@ -30,51 +29,30 @@ from ringmaster.model.report import (
     TreeNode,
     Whiskers,
 )
-from ringmaster.reporting import plots_sheet
-from ringmaster.reporting.plots import frame, inches
-from ringmaster.reporting.plots_lines import x_limits, y_limits
-from ringmaster.reporting.plots_shapes import _cell_texts
-from ringmaster.reporting.plots_sheet import HIGH, make_figure, write_sheets
-from ringmaster.reporting.plots_style import (
-    MISSING_LETTERS,
-    drawing,
-    new_figure,
-    short_name,
-    tick_texts,
-)
-from ringmaster.reporting.text import width
+from ringmaster.reporting.plots import MISSING_LETTERS, make_figure, write_sheets
 
 ROLES: tuple[Role, ...] = ("main", "aside", "average", "estimate", "good", "bad", "neutral")
 HOSTILE = (
     "</text></svg><script>alert(1)</script><img src=x onerror=alert(2)> $a_{b$ & \"q' \x1b[31m"
 )
+LONG = "an engine with a very long name of version 17.1-dev (64 bit)"
 
 
 def course(title: str = "Value", low: float | None = 20, high: float | None = 90) -> Chart:
-    return Chart(
-        title,
-        (
-            Band("perturbation", tuple((float(x), x - 5.0, x + 5.0) for x in range(60))),
-            Level("start", 10),
-            Series("θ", tuple((float(x), float(x)) for x in range(60))),
-            Level("mean", 45, "average", 30, 60),
-            Interval("estimate", 60, low, high),
-        ),
-        "games",
-        "",
-        "10 → 60",
-        (0, 100),
+    pieces = (
+        Band("perturbation", tuple((float(x), x - 5.0, x + 5.0) for x in range(60))),
+        Level("start", 10),
+        Series("θ", tuple((float(x), float(x)) for x in range(60))),
+        Level("mean", 45, "average", 30, 60),
+        Interval("estimate", 60, low, high),
     )
+    return Chart(title, pieces, "games", "", "10 → 60", (0, 100))
 
 
 def gains(title: str = "Gain") -> Chart:
     points = tuple((float(x), 3.0 - x, 2.0 - x, 4.0 - x) for x in range(6))
-    pieces = (
-        Level("no gain", 0),
-        Whiskers("results", points),
-        Interval("optimum", 3, 2, None, along="x"),
-    )
-    return Chart(title, pieces, "value", "Elo a unit")
+    optimum = Interval("optimum", 3, 2, None, along="x")
+    return Chart(title, (Level("no gain", 0), Whiskers("results", points), optimum), "value", "Elo")
 
 
 def comparison(rows: int = 3, name: str = "player") -> Comparison:
@@ -86,33 +64,26 @@ def comparison(rows: int = 3, name: str = "player") -> Comparison:
 
 
 def shapes(names: int = 5, name: str = "a name") -> list[ChartGroup]:
-    """Return groups of heat maps, bars and trees."""
+    """Return groups of heat maps, bars, trees and charts of categories."""
     all_names = tuple(f"{name} {i}" for i in range(names))
     cells = tuple(tuple(None if x == y else x - y for x in range(names)) for y in range(names))
     values = tuple(float(i % 3) for i in range(names))
-    series = tuple(BarSeries(f"{name} {r}", values, r) for r in ROLES)
+    series = tuple(BarSeries(f"{name} {role}", values, role) for role in ROLES)
     node = TreeNode(name, "1 visit", 1 / names)
     root = TreeNode("root", name, 1.0, (node,) * (names - 1) + (TreeNode(name, "", 0.1, (node,)),))
-    return [
-        ChartGroup(
-            "Visits",
-            (
-                HeatMap(name, all_names, all_names, cells, name, name, name, name),
-                Bars("Stacked", all_names, series, "of", "games", stacked=True),
-                Bars("Beside", all_names, series[:2], "of", "games", "noted"),
-                Bars("Standing", tuple(map(str, range(names))), series[:1], "moves", "games"),
-            ),
-            key="visits",
+    charts: list[tuple[AnyChart, ...]] = [
+        (
+            HeatMap(name, all_names, all_names, cells, name, name, name, name),
+            Bars("Stacked", all_names, series, name, "games", stacked=True),
+            Bars("Beside", all_names, series[:2], "of", name, "noted"),
         ),
-        ChartGroup("Tree", (Tree(name, root, "noted"),), key="tree"),
-        ChartGroup(
-            "Categories",
-            (
-                Chart("by x", (Whiskers("score", ((0, 1, 0, 2),)),), x_names=all_names),
-                Chart("by y", (Series("value", ((0, 1), (1, 2))),), y_names=all_names),
-            ),
+        (Tree(name, root, "noted"),),
+        (
+            Chart("by x", (Whiskers("score", ((0, 1, 0, 2),)),), name, name, x_names=all_names),
+            Chart("by y", (Series("value", ((0, 1), (1, 2))),), y_names=all_names),
         ),
     ]
+    return [ChartGroup(name, group) for group in charts]
 
 
 def groups(count: int = 5) -> list[ChartGroup]:
@@ -129,45 +100,46 @@ def sheet(chart_groups: list[ChartGroup], format: str) -> bytes:
     return stream.getvalue()
 
 
-# pictures
+def alone(chart: AnyChart) -> Any:
+    """Return the axes of a single chart."""
+    return make_figure([ChartGroup("G", (chart,))], "title").axes[0]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("format", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF-")]
 )
-def test_picture_is_of_its_format_and_the_same_each_time(format: str, start: bytes) -> None:
-    first = sheet(groups(), format)
-    assert first.startswith(start)
-    assert first == sheet(groups(), format)
-    assert str(matplotlib.__version__).encode() not in first
-
-
-@pytest.mark.slow
-def test_drawing_does_not_change_the_users_matplotlib() -> None:
+def test_picture_is_of_its_format_and_the_same_for_every_user(format: str, start: bytes) -> None:
+    chart_groups = [*groups(2), *shapes(2)]
     with matplotlib.rc_context({"font.size": 31, "axes.grid": False}):
-        plain = sheet(groups(), "svg")
+        first = sheet(chart_groups, format)
         assert matplotlib.rcParams["font.size"] == 31
-    assert plain == sheet(groups(), "svg")
+    assert first.startswith(start)
+    assert first == sheet(chart_groups, format)
+    assert str(matplotlib.__version__).encode() not in first
     assert "matplotlib.pyplot" not in sys.modules
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [1, 2, 4, 7])
-def test_frames_are_on_the_sheet_and_do_not_overlap(count: int) -> None:
-    with drawing():
-        rows = [row for group in groups(count) for row in plots_sheet._rows(group)]
-        figure = plots_sheet._sheet(rows, "title", None)
-        boxes = [axes.get_tightbbox() for axes in figure.axes]
-        wide, high = figure.bbox.size
-    assert len(boxes) == 2 * count + 1
-    check_boxes(boxes, wide, high)
-
-
-def check_boxes(boxes: list[Any], wide: float, high: float) -> None:
+@pytest.mark.parametrize(
+    "chart_groups",
+    [
+        *[groups(count) for count in (1, 4, 7)],
+        *[shapes(names, name) for names in (1, 5, 30) for name in ("a", LONG)],
+    ],
+)
+def test_charts_titles_and_legends_are_on_the_sheet_and_do_not_overlap(
+    chart_groups: Sequence[ChartGroup],
+) -> None:
+    figure = make_figure(chart_groups, "title")
+    assert len(figure.axes) == sum(len(group.charts) for group in chart_groups)
+    boxes = [axes.get_tightbbox() for axes in figure.axes]
+    boxes += [text.get_window_extent() for text in figure.texts if text.get_text()]
+    boxes += [legend.get_window_extent() for legend in figure.legends]
+    wide, high = figure.bbox.size
     for i, box in enumerate(boxes):
-        assert box.x0 >= 0, f"{i}: {box}"
-        assert box.y0 >= 0, f"{i}: {box}"
+        assert box is not None
+        assert min(box.x0, box.y0) >= 0, f"{i}: {box}"
         assert box.x1 <= wide, f"{i}: {box}"
         assert box.y1 <= high, f"{i}: {box}"
         for other in boxes[:i]:
@@ -175,52 +147,12 @@ def check_boxes(boxes: list[Any], wide: float, high: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("names", [1, 2, 5, 30])
-@pytest.mark.parametrize(
-    "name", ["a", "an engine with a very long name of version 17.1-dev (64 bit)"]
-)
-def test_shapes_and_their_legends_are_on_the_sheet_and_do_not_overlap(
-    names: int, name: str
-) -> None:
-    with drawing():
-        rows = [row for group in shapes(names, name) for row in plots_sheet._rows(group)]
-        figure = plots_sheet._sheet(rows, "title", None)
-        figure.draw_without_rendering()
-        boxes = [axes.get_tightbbox() for axes in figure.axes]
-        legends = [legend.get_window_extent() for legend in figure.legends]
-        wide, high = figure.bbox.size
-    assert len(boxes) == 7
-    check_boxes(boxes, wide, high)
-    check_boxes(legends, wide, high)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [1, 6, 40])
-def test_pages_have_room_for_their_rows_and_every_chart_is_on_one(count: int) -> None:
-    chart_groups = [*groups(count), ChartGroup("Many", (comparison(100),)), *shapes(count)]
-    with drawing():
-        pages = plots_sheet._pages(chart_groups)
-        for rows in pages:
-            used = sum(row.height + (plots_sheet.GAP if row.head is None else 0) for row in rows)
-            assert used <= HIGH - 2 * plots_sheet.MARGIN - 0.3
-            assert rows[0].head is not None
-            assert rows[-1].head is None
-    shown = [chart for rows in pages for row in rows for chart in row.charts]
-    titles = [c.title for c in shown if isinstance(c, Chart)]
-    assert titles == [*[f"p{i}" for i in range(count)] * 2, "by x", "by y"]
-    bars = [len(c.names) for c in shown if isinstance(c, Bars)]
-    assert sum(bars) == 3 * count
-    compared = [row.name for c in shown if isinstance(c, Comparison) for row in c.rows]
-    assert compared == [f"player {i}" for n in (3, 100) for i in range(n)]
-    if count == 1:
-        assert len(re.findall(rb"/Type /Page\b", sheet(chart_groups, "pdf"))) == len(pages)
-
-
-def test_cell_shows_its_text_else_its_value_else_nothing() -> None:
-    texts = (("61.2 % of 80 games",),)
-    chart = HeatMap("t", ("x",), ("y",), ((61.25,),), "% of the points", texts=texts)
-    shown = [_cell_texts(chart, inches) for inches in (3.0, 0.5, 0.1)]
-    assert shown == [[["61.2 % of 80 games"]], [["61.2"]], []]
+def test_pdf_has_all_charts_on_pages_of_one_size_unless_a_chart_is_higher() -> None:
+    pdf = sheet([*groups(7), ChartGroup("Many", (comparison(50),))], "pdf")
+    heights = re.findall(rb"/MediaBox \[ 0 0 792 (\S+) \]", pdf)
+    assert len(heights) == len(re.findall(rb"/Type /Page\b", pdf)) > 3
+    assert set(heights[:-1]) == {b"612"}
+    assert float(heights[-1]) > 50 * 15
 
 
 def test_letters_missing_from_all_fonts_are_reported() -> None:
@@ -230,105 +162,61 @@ def test_letters_missing_from_all_fonts_are_reported() -> None:
     assert write_sheets(chart_groups, "t", "png", stream) == [MISSING_LETTERS]
 
 
-# a machine may have no font for the name
-@pytest.mark.filterwarnings("ignore:Glyph")
-def test_matplotlib_does_not_report_its_fonts(caplog: pytest.LogCaptureFixture) -> None:
-    # a font that is installed has no bold face, or a name is in no font
-    figure = make_figure([ChartGroup("P", (course("価値"),))], "spsa: tune")
-    figure.texts[0].set_family("Nobody's Font")
-    figure.savefig(io.BytesIO())
-    assert caplog.messages == []
-    logging.getLogger("matplotlib").warning("restored")
-    assert caplog.messages == ["restored"]
-
-
-@pytest.mark.parametrize("name", ["一" * 100, "e" * 100 + ".epd:17", "a v b"])
-def test_long_name_keeps_its_start_and_its_end(name: str) -> None:
-    short = short_name(name, 20)
-    assert width(short) <= 20
-    if name != short:
-        assert short[:3] == name[:3]
-        assert short[-3:] == name[-3:]
-
-
-def test_svg_keeps_letters_as_text() -> None:
+def test_svg_keeps_letters_as_text_and_both_ends_of_a_long_name() -> None:
+    chart = Comparison("飛車の価値", (Compared(LONG, 1, 0, 2), Compared("一" * 40 + "7", 1, 0, 2)))
     stream = io.BytesIO()
-    write_sheets([ChartGroup("P", (course("飛車の価値"),))], "t", "svg", stream)
-    assert "飛車の価値" in stream.getvalue().decode()
-
-
-def test_very_high_sheet_has_fewer_dots() -> None:
-    assert plots_sheet.dots_an_inch(100) == plots_sheet.DOTS
-    assert plots_sheet.dots_an_inch(1000) * 1000 <= plots_sheet.MOST_DOTS
-
-
-# ranges and numbers
-
-
-def test_range_holds_all_values() -> None:
-    low, high = y_limits(course())
-    assert low < -5
-    assert high > 90
-    assert x_limits(course())[0] == 0
-    assert x_limits(course())[1] > 59
-
-
-def test_infinite_interval_does_not_dwarf_the_course() -> None:
-    low, high = y_limits(course(low=-1e6, high=1e6))
-    assert high - low < 250
-    assert y_limits(course(low=None, high=None)) == pytest.approx((-9.1, 68.1), abs=1)
-
-
-def test_constant_course_has_a_range() -> None:
-    chart = Chart("p", (Level("start", 5), Series("θ", ((0, 5.0),))), bounds=(0, 10))
-    assert y_limits(chart) == pytest.approx((4.44, 5.56))
-    free = Chart("p", (Series("θ", ((0, 0.0),)),))
-    low, high = y_limits(free)
-    assert low < 0 < high
-    assert x_limits(free) == (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("values", "texts"),
-    [
-        ([0, 5, 10], ["0", "5", "10"]),
-        ([-5, -2.5, 0, 2.5], ["−5", "−2.5", "0", "2.5"]),
-        ([0, 10_000, 20_000], ["0", "10k", "20k"]),
-        ([0, 2500, 5000, 7500, 10_000], ["0", "2.5k", "5k", "7.5k", "10k"]),
-        ([0, 250_000, 500_000, 1_000_000], ["0", "0.25M", "0.5M", "1M"]),
-        ([100_000.5, 100_001, 100_001.5], ["100000.5", "100001", "100001.5"]),
-        ([0, 0.00005, 0.0001], ["0", "5e−5", "1e−4"]),
-        ([0, 2e9], ["0", "2e9"]),
-        ([0.1, 0.2, 0.30000000000000004], ["0.1", "0.2", "0.3"]),
-        ([], []),
-    ],
-)
-def test_ticks_are_short(values: list[float], texts: list[str]) -> None:
-    assert tick_texts(values) == texts
-
-
-@given(st.integers(-50, 50), st.sampled_from([1, 2, 2.5, 5]), st.integers(-6, 9), st.integers(2, 8))
-def test_ticks_are_all_different(first: int, step: float, power: int, count: int) -> None:
-    texts = tick_texts([(first + i) * step * 10.0**power for i in range(count)])
-    assert len(set(texts)) == count
+    write_sheets([ChartGroup("P", (chart,))], "t", "svg", stream)
+    text = stream.getvalue().decode()
+    assert "飛車の価値" in text
+    assert re.search(r">an engine[^<]*…[^<]*\(64 bit\)<", text)
+    assert re.search(">一+…一+7<", text)
 
 
 @pytest.mark.slow
-def test_hostile_text_in_pictures_is_drawn_as_text() -> None:
+def test_very_high_sheet_has_fewer_dots() -> None:
+    # its dots are counted, not drawn
+    dots = make_figure([ChartGroup("", (comparison(930),))], "title").bbox
+    assert dots.height <= 30_000
+    assert dots.width < 1320
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["png", "svg", "pdf"])
+def test_hostile_text_is_drawn_as_text(format: str) -> None:
     chart = Chart(HOSTILE, (Series(HOSTILE, ((0, 1), (1, 2))),), HOSTILE, HOSTILE, HOSTILE)
-    hostile = [
-        ChartGroup(HOSTILE, (chart,), HOSTILE),
-        ChartGroup(HOSTILE, (comparison(name=HOSTILE),)),
-        *shapes(name=HOSTILE),
-    ]
-    for format in ("png", "svg", "pdf"):
-        sheet(hostile, format)
+    pages = [ChartGroup(HOSTILE, (chart,), HOSTILE), ChartGroup(HOSTILE, (comparison(2, HOSTILE),))]
+    picture = sheet([*pages, *shapes(2, HOSTILE)], format)
+    assert b"<script" not in picture
+    assert b"\x1b[31m" not in picture or format == "png"
 
 
-def test_clipped_interval_ends_in_an_arrow() -> None:
-    with drawing():
-        figure = new_figure(4, inches(course(), 4))
-        axes = frame(figure, course(low=None, high=1e6), (0, 0, 4))
-        markers = [line.get_marker() for line in axes.lines]
-    assert "v" in markers
-    assert "^" in markers
+# ranges
+
+
+def test_range_holds_all_values_and_the_ends_of_short_intervals() -> None:
+    axes = alone(course())
+    low, high = axes.get_ylim()
+    assert low < -5
+    assert high > 90
+    first, last = axes.get_xlim()
+    assert first < 0
+    assert last > 60
+    constant = alone(Chart("p", (Series("θ", ((0, 0.0),)),)))
+    low, high = constant.get_ylim()
+    assert low < 0 < high
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1e6, 1e6), (None, 1e6), (-1e6, None)])
+def test_interval_beyond_the_picture_ends_in_arrows_and_does_not_dwarf_the_course(
+    low: float | None, high: float | None
+) -> None:
+    axes = alone(course(low=low, high=high))
+    bottom, top = axes.get_ylim()
+    assert top - bottom < 250
+    markers = [line.get_marker() for line in axes.lines]
+    assert markers.count("v") == markers.count("^") == 1
+
+
+def test_interval_inside_the_picture_and_an_unknown_interval_have_no_arrows() -> None:
+    for axes in (alone(course()), alone(course(low=None, high=None)), alone(comparison(1))):
+        assert not {"v", "^", "<", ">"} & {line.get_marker() for line in axes.lines}

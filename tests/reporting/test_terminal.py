@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import signal
 import termios
 from typing import TextIO, cast
@@ -15,7 +14,6 @@ from ringmaster.model.report import Progress, Report, Text
 from ringmaster.reporting.outlet import Outlet, through
 from ringmaster.reporting.progress import DisplayView
 from ringmaster.reporting.terminal import Screen, TerminalDisplay
-from ringmaster.reporting.text import ENCODING_ERRORS
 from tests.reporting.screen import FakeScreen
 
 
@@ -87,53 +85,6 @@ def test_updates_in_quick_succession_draw_nothing(stage: Stage) -> None:
     assert stage.built == 2
 
 
-def test_slow_drawings_are_rare(stage: Stage) -> None:
-    stage.draw()
-    size = stage.display._size
-
-    def slow() -> tuple[int, int]:
-        stage.now += 0.05
-        return size()
-
-    stage.display._size = slow
-    stage.draw()
-    assert stage.display.next_update() == pytest.approx(1.0 - 0.05)
-    stage.draw(0.9)
-    stage.display.update(stage.view)
-    assert stage.built == 2
-    assert stage.display.next_update() == pytest.approx(0.125 + 20 * 0.05 - 0.05 - 0.9)
-
-
-def test_each_drawing_is_one_synchronised_write(stage: Stage) -> None:
-    stage.draw()
-    stage.screen.writes.clear()
-    stage.display.message("a message")
-    stage.draw()
-    (write,) = stage.screen.writes
-    assert write.startswith("\x1b[?2026h")
-    assert write.endswith("\x1b[?2026l")
-
-
-def test_next_update_is_soon_when_a_message_waits(stage: Stage) -> None:
-    stage.draw()
-    assert stage.display.next_update() == pytest.approx(1.0)
-    stage.now += 0.01
-    stage.display.update(stage.view)
-    assert stage.display.next_update() == pytest.approx(0.115)
-    stage.draw()
-    stage.display.message("beware")
-    assert stage.display.next_update() == pytest.approx(0.125)
-
-
-def test_messages_before_the_first_drawing_are_printed_at_once(stage: Stage) -> None:
-    stage.display.start()
-    stage.display.warning("player 'b': its check has taken 10 s so far")
-    assert stage.screen.lines() == ["player 'b': its check has taken 10 s so far"]
-    stage.draw()
-    stage.display.close()
-    assert stage.screen.lines() == ["player 'b': its check has taken 10 s so far"]
-
-
 def test_messages_are_shown_for_a_minute_and_printed_on_the_normal_screen(stage: Stage) -> None:
     stage.draw()
     stage.display.message("first\nsecond \x1b[2J")
@@ -166,17 +117,6 @@ def test_engines_standard_error_goes_where_standard_error_was_redirected(stage: 
     display.close()
     assert errors.getvalue() == "0_0 a stderr: one\n"
     assert "one" not in "".join(stage.screen.lines())
-
-
-def test_messages_stay_in_order_however_many(stage: Stage) -> None:
-    stage.draw()
-    for number in range(40):
-        stage.display.message(f"message {number}")
-    stage.draw()
-    stage.display.close()
-    stage.display.close()
-    everything = stage.screen.history + stage.screen.lines()
-    assert everything == [f"message {number}" for number in range(40)]
 
 
 @pytest.mark.parametrize(
@@ -261,26 +201,6 @@ def test_nothing_is_drawn_in_the_background(stage: Stage, monkeypatch: pytest.Mo
     assert stage.screen.writes == []
     monkeypatch.setattr(os, "tcgetpgrp", lambda fd: os.getpgrp())
     assert "while away" in stage.draw()
-
-
-def test_a_terminal_without_a_size_is_80_by_24() -> None:
-    assert Screen(cast(TextIO, FakeScreen(10, 10))).size() == (80, 24)
-
-
-def test_an_ascii_terminal_gets_an_ascii_bar() -> None:
-    stage = Stage(100)
-    stage.completed = 50
-    assert stage.draw()[1].encode("ascii", ENCODING_ERRORS).startswith(b"####")
-
-
-def test_without_colours_only_bold_and_dim_are_used() -> None:
-    stage = Stage(100, colours=False)
-    stage.completed = 50
-    stage.display.warning("beware")
-    stage.draw()
-    codes = set(re.findall(r"\x1b\[([0-9;]*)m", "".join(stage.screen.writes)))
-    assert codes == {"1", "2", "0"}
-    assert stage.screen.lines()[1].startswith("━" * 20 + "─" * 20)
 
 
 def test_a_terminal_that_nobody_reads_misses_drawings_and_stops_nothing() -> None:

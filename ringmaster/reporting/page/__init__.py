@@ -130,7 +130,8 @@ def render_page(page: Page, live: LiveOptions | None = None) -> str:
     options = live or LiveOptions()
     scripts = [*_files(_SCRIPTS), *options.scripts]
     styles = [*_files(_STYLES), *options.styles]
-    data = {"parts": render_parts(page), "events": options.events}
+    parts = render_parts(page)
+    data = {"parts": parts, "events": options.events}
     # the text of an element must equal the hashed one: no line ends are changed
     return (
         environment()
@@ -143,8 +144,8 @@ def render_page(page: Page, live: LiveOptions | None = None) -> str:
             data=Markup(script_json(data)),
             live=Markup(options.html),
             is_live=bool(options.events),
-            main=Markup(_main(page)),
-            conditions=Markup(_conditions(page)),
+            main=Markup(parts["main"]),
+            conditions=Markup(parts["conditions"]),
         )
     )
 
@@ -156,8 +157,8 @@ def render_parts(page: Page) -> dict[str, Any]:
         "state": _line(page.state),
         "generated": page.generated,
         "facts": [[_line(name), _line(value)] for name, value in page.facts],
-        "main": _main(page),
-        "conditions": _conditions(page),
+        "main": _blocks(page.report, "t"),
+        "conditions": _blocks(page.conditions, "c"),
         "charts": groups_data(page.groups),
         "games": [_game_data(row) for row in page.games],
         "games_total": page.games_total,
@@ -244,14 +245,6 @@ def environment() -> Environment:
     environment.filters["rows"] = _cells
     environment.tests["table"] = lambda block: isinstance(block, Table)
     return environment
-
-
-def _main(page: Page) -> str:
-    return _blocks(page.report, "t")
-
-
-def _conditions(page: Page) -> str:
-    return _blocks(page.conditions, "c")
 
 
 def _blocks(report: Report, prefix: str) -> str:

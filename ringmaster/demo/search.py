@@ -17,7 +17,7 @@ _MAX_PLY = 64
 #: Nodes between two checks of the clock and the input.
 _CHECK_EVERY = 256
 #: Plies of the quiescence search with all captures; further plies have recaptures only.
-_CAPTURE_PLIES = 4
+_CAPTURE_PLIES = 2
 
 
 class Stopped(Exception):
@@ -40,11 +40,11 @@ class Position(ABC):
         """Return the legal moves, the most promising first."""
 
     @abstractmethod
-    def captures(self, wanted: int, recaptures: bool) -> list[int]:
+    def captures(self, wanted: int, last: int | None) -> list[int]:
         """Return promising captures, the best first.
 
-        wanted      least useful gain, centipawns
-        recaptures  return captures on the target square of the last move only
+        wanted  least useful gain, centipawns
+        last    the last move, to return captures on its target square only
         """
 
     @abstractmethod
@@ -97,12 +97,13 @@ class Search:
 
         Ends at `max_depth`, or early when stopped, at the node limit, and after a forced mate.
         """
+        self.best = next(iter(self._position.moves()), None)
+        if self.best is None:
+            return
         for depth in range(1, max_depth + 1):
             try:
                 score, line = self._node(depth, -INFINITY, INFINITY, 0)
             except Stopped:
-                return
-            if not line:
                 return
             yield depth, score, line
             if MATE - abs(score) <= depth:
@@ -119,14 +120,16 @@ class Search:
         moves = position.moves()
         if not moves:
             return (ply - MATE if position.in_check() else 0), []
-        if ply == 0:
-            # the best move of the last iteration comes first
-            moves.sort(key=lambda move: move != self.best)
-            self.best = moves[0]
-        self._count()
         self._seen.add(key)
+        ordered = self._ordered(moves)
+        if ply == 0 and depth > 1:
+            # the best move of the last iteration comes first
+            ordered.sort(key=lambda entry: entry[1] != self.best)
         best, best_line = -INFINITY, list[int]()
-        for move in moves:
+        for bound, move in ordered:
+            if depth == 1 and -bound <= alpha:
+                best = max(best, -bound)
+                continue
             position.play(move)
             reply, line = self._node(depth - 1, -beta, -alpha, ply + 1)
             position.undo()
@@ -141,12 +144,31 @@ class Search:
         self._seen.discard(key)
         return best, best_line
 
+    def _ordered(self, moves: list[int]) -> list[tuple[int, int]]:
+        """Return (least score for the opponent, move), the best first by static evaluation.
+
+        Raises Stopped.
+        """
+        position = self._position
+        ordered = []
+        for move in moves:
+            self._count()
+            position.play(move)
+            score = position.evaluate()
+            # a side in check has to move, and may lose more
+            stands = not (position.in_check() or position.key() in self._seen)
+            position.undo()
+            ordered.append((score, stands, move))
+        ordered.sort()
+        return [(score if stands else -INFINITY, move) for score, stands, move in ordered]
+
     def quiesce(
-        self, alpha: int = -INFINITY, beta: int = INFINITY, ply: int = 0, depth: int = 0
+        self, alpha: int, beta: int, ply: int = 0, depth: int = 0, last: int | None = None
     ) -> int:
         """Return the score for the mover after captures, and after evasions at the first ply.
 
         depth  plies since the quiescence search began
+        last   the move before, None at the first ply
 
         Raises Stopped.
         """
@@ -161,10 +183,10 @@ class Search:
             if best >= beta or ply >= _MAX_PLY:
                 return best
             alpha = max(alpha, best)
-            moves = position.captures(alpha - best, depth >= _CAPTURE_PLIES)
+            moves = position.captures(alpha - best, last if depth >= _CAPTURE_PLIES else None)
         for move in moves:
             position.play(move)
-            score = -self.quiesce(-beta, -alpha, ply + 1, depth + 1)
+            score = -self.quiesce(-beta, -alpha, ply + 1, depth + 1, move)
             position.undo()
             best, alpha = max(best, score), max(alpha, score)
             if best >= beta:

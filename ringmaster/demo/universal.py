@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from ringmaster import __version__
 from ringmaster.demo.console import Console, Engine, Option
-from ringmaster.demo.search import MATE, MATE_BOUND, Position, Search, Stopped
+from ringmaster.demo.search import INFINITY, MATE, MATE_BOUND, Position, Search, Stopped
 from ringmaster.errors import IllegalMove
 from ringmaster.games.game import beginning
 from ringmaster.model.players import GameName
@@ -185,7 +185,7 @@ class UniversalEngine(Engine):
         """go depth 0: the score of the quiescence search, and any legal move"""
         best = [position.name(move) for move in position.moves()[:1]] or [self.no_move]
         search = Search(position)
-        score = _score_words(search.quiesce())
+        score = _score_words(search.quiesce(-INFINITY, INFINITY))
         return [f"info depth 0 score {score} nodes {search.nodes}", f"bestmove {best[0]}"]
 
     def _evaluated(self) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from operator import index, mul
 
-from ringmaster.demo.chess_rules import CASTLING, CozyRules, Node, PlainRules, move_name
+from ringmaster.demo.chess_rules import CASTLING, CozyRules, Node, PlainRules
 from ringmaster.demo.console import Console, Option, noise
 from ringmaster.demo.search import Position
 from ringmaster.demo.universal import UniversalEngine
@@ -37,6 +37,7 @@ WEIGHTS = (
     Option("KingShield", 10, -50, 80),
 )
 
+_NAMES = [file + rank for rank in "12345678" for file in "abcdefgh"]
 _NOT_A = 0xFEFEFEFEFEFEFEFE
 _NOT_H = 0x7F7F7F7F7F7F7F7F
 _FILE_A = 0x0101010101010101
@@ -73,14 +74,13 @@ class ChessPosition(Position):
     def __init__(self, fen: str, values: dict[str, int], rules: CozyRules | PlainRules) -> None:
         *fields, clock, _ = fen.split()
         # cozy_chess has a clock up to 100, and a move number of 16 bits
-        root = rules.read(f"{' '.join(fields)} {min(int(clock), 100)} 1")
+        self._nodes = [rules.read(f"{' '.join(fields)} {min(int(clock), 100)} 1")]
         self._rules = rules
         self._values = values
         self._weights = [values[option.name] for option in WEIGHTS]
         #: Values of the pieces from pawn to king; no king is ever captured.
         self._pieces = [*self._weights[:5], 0]
         self._white = fields[1] == "w"
-        self._nodes = [root]
 
     def key(self) -> int:
         return self._nodes[-1].key
@@ -96,7 +96,9 @@ class ChessPosition(Position):
         self._nodes.pop()
         self._white = not self._white
 
-    name = staticmethod(move_name)
+    @staticmethod
+    def name(move: int) -> str:
+        return _NAMES[move & 63] + _NAMES[move >> 6 & 63] + ("", *"nbrq", "")[move >> 12]
 
     def moves(self) -> list[int]:
         return [move for _, _, move in sorted(self._moves_to(-1), reverse=True)]
@@ -105,8 +107,8 @@ class ChessPosition(Position):
         enemy = self._nodes[-1].bitboards[1 if self._white else 0]
         least = max(wanted - _SURPRISE, 1)
         hits = self._moves_to(enemy if last is None else 1 << (last >> 6 & 63))
-        promising = [hit for hit in hits if hit[0] >= least]
-        return [move for _, _, move in sorted(promising, reverse=True)]
+        promising = sorted((hit for hit in hits if hit[0] >= least), reverse=True)
+        return [move for _, _, move in promising]
 
     def _moves_to(self, where: int) -> Iterator[tuple[int, int, int]]:
         """Yield promotions and the moves to a set of squares as (gain, minus piece, move).
@@ -256,7 +258,6 @@ class ChessEngine(UniversalEngine):
     game = "chess"
     protocol = "uci"
     notation = "fen"
-    sides = "wb"
     no_move = "(none)"
     evaluation_words = "Final evaluation"
 
@@ -264,5 +265,5 @@ class ChessEngine(UniversalEngine):
         self._rules = rules or (CozyRules() if HAVE_COZY else PlainRules())
         super().__init__(console, WEIGHTS)
 
-    def read(self, position: str) -> ChessPosition:
-        return ChessPosition(position, self.values, self._rules)
+    def _read(self) -> ChessPosition:
+        return ChessPosition(self._game.position(), self.values, self._rules)

@@ -7,28 +7,13 @@ knight, bishop, rook or queen, and CASTLING.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from ringmaster.games.chess import HAVE_COZY
 
 CASTLING = 5
-_SQUARES = [file + rank for rank in "12345678" for file in "abcdefgh"]
-_KINDS = ("", "n", "b", "r", "q", "")
-
-
-class Group(NamedTuple):
-    """The legal moves of a piece, as in cozy_chess; a king castles to the square of its rook.
-
-    piece        kind, from pawn = 0
-    from_square  the square
-    to           targets as a bitboard
-    """
-
-    piece: int
-    from_square: int
-    to: int
 
 
 class Node(NamedTuple):
@@ -36,7 +21,8 @@ class Node(NamedTuple):
 
     board      the library's board
     bitboards  white, black, pawns, knights, bishops, rooks, queens, kings; bit 0 is a1
-    groups     the legal moves by piece
+    groups     the legal moves by piece: `piece` (0 for a pawn), `from_square` and the
+               bitboard `to`; a king castles to the square of its rook
     mobility   legal moves of the side to move less the other side's, 0 in check
     key        a hash of the position without the en-passant square
     clock      plies since the last capture or pawn move
@@ -44,7 +30,7 @@ class Node(NamedTuple):
 
     board: Any
     bitboards: list[int]
-    groups: Sequence[Group]
+    groups: list[Any]
     checked: bool
     mobility: int
     key: int
@@ -125,7 +111,10 @@ class PlainRules:
         for move in board.legal_moves:
             targets[move.from_square] = targets.get(move.from_square, 0) | 1 << move.to_square
             moves += 1
-        groups = [Group(board.piece_type_at(s) - 1, s, to) for s, to in targets.items()]
+        groups = [
+            SimpleNamespace(piece=board.piece_type_at(source) - 1, from_square=source, to=to)
+            for source, to in targets.items()
+        ]
         if not checked:
             other = board.copy(stack=False)
             other.turn = not board.turn
@@ -136,8 +125,3 @@ class PlainRules:
         bitboards = [white, black, board.pawns, board.knights, *pieces]
         key = hash((*bitboards, board.turn, board.clean_castling_rights()))
         return Node(board, bitboards, groups, checked, mobility, key, board.halfmove_clock)
-
-
-def move_name(move: int) -> str:
-    """Return a move in UCI notation."""
-    return _SQUARES[move & 63] + _SQUARES[move >> 6 & 63] + _KINDS[move >> 12]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 from abc import ABC, abstractmethod
 from collections import deque
@@ -123,8 +124,7 @@ class Engine(ABC):
             known = ", ".join(known.name for known in self.options)
             raise ValueError(f"unknown option {name!r}; the options are {known}")
         # int() alone would accept "1_0", and refuse 5,000 digits with another message
-        digits = value[1:] if value[:1] in ("+", "-") else value
-        is_integer = digits.isascii() and digits.isdigit() and len(digits) <= 20
+        is_integer = re.fullmatch("[+-]?[0-9]{1,20}", value)
         if not (is_integer and option.min <= int(value) <= option.max):
             raise ValueError(
                 f"{option.name} must be an integer from {option.min} to {option.max}, not {value!r}"

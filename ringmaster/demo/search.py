@@ -13,7 +13,6 @@ MATE = 30_000
 MATE_BOUND = 29_000
 #: Larger than any score.
 INFINITY = 32_000
-_MAX_PLY = 64
 #: Nodes between two checks of the clock and the input.
 _CHECK_EVERY = 256
 #: Plies of the quiescence search with all captures; further plies have recaptures only.
@@ -80,9 +79,9 @@ class Search:
     def __init__(
         self,
         position: Position,
-        earlier: Collection[int] = (),
-        limit: int | None = None,
-        on_check: Callable[[], None] | None = None,
+        earlier: Collection[int],
+        limit: int | None,
+        on_check: Callable[[], None],
     ) -> None:
         self.nodes = 0
         #: The best move so far.
@@ -96,11 +95,12 @@ class Search:
         """Yield depth, score in centipawns and expected moves of every finished iteration.
 
         Ends at `max_depth`, or early when stopped, at the node limit, and after a forced mate.
+        The score at depth 0 is that of the quiescence search.
         """
         self.best = next(iter(self._position.moves()), None)
-        if self.best is None:
+        if self.best is None and max_depth:
             return
-        for depth in range(1, max_depth + 1):
+        for depth in range(min(max_depth, 1), max_depth + 1):
             try:
                 score, line = self._node(depth, -INFINITY, INFINITY, 0)
             except Stopped:
@@ -116,7 +116,7 @@ class Search:
         if ply and key in self._seen:
             return 0, []
         if depth == 0:
-            return self.quiesce(alpha, beta, ply), []
+            return self._quiesce(alpha, beta, ply), []
         moves = position.moves()
         if not moves:
             return (ply - MATE if position.in_check() else 0), []
@@ -145,7 +145,7 @@ class Search:
         return best, best_line
 
     def _ordered(self, moves: list[int]) -> list[tuple[int, int]]:
-        """Return (least score for the opponent, move), the best first by static evaluation.
+        """Return (least score for the opponent, move): checks, then the best by evaluation.
 
         Raises Stopped.
         """
@@ -154,16 +154,14 @@ class Search:
         for move in moves:
             self._count()
             position.play(move)
-            score = position.evaluate()
             # a side in check has to move, and may lose more
             stands = not (position.in_check() or position.key() in self._seen)
+            ordered.append((position.evaluate() if stands else -INFINITY, move))
             position.undo()
-            ordered.append((score, stands, move))
-        ordered.sort()
-        return [(score if stands else -INFINITY, move) for score, stands, move in ordered]
+        return sorted(ordered)
 
-    def quiesce(
-        self, alpha: int, beta: int, ply: int = 0, depth: int = 0, last: int | None = None
+    def _quiesce(
+        self, alpha: int, beta: int, ply: int, depth: int = 0, last: int | None = None
     ) -> int:
         """Return the score for the mover after captures, and after evasions at the first ply.
 
@@ -180,13 +178,13 @@ class Search:
                 return ply - MATE
         else:
             best = position.evaluate()
-            if best >= beta or ply >= _MAX_PLY:
+            if best >= beta:
                 return best
             alpha = max(alpha, best)
             moves = position.captures(alpha - best, last if depth >= _CAPTURE_PLIES else None)
         for move in moves:
             position.play(move)
-            score = -self.quiesce(-beta, -alpha, ply + 1, depth + 1, move)
+            score = -self._quiesce(-beta, -alpha, ply + 1, depth + 1, move)
             position.undo()
             best, alpha = max(best, score), max(alpha, score)
             if best >= beta:
@@ -198,5 +196,5 @@ class Search:
         self.nodes += 1
         if self.nodes == self._limit:
             raise Stopped
-        if self._on_check is not None and self.nodes % _CHECK_EVERY == 0:
+        if self.nodes % _CHECK_EVERY == 0:
             self._on_check()

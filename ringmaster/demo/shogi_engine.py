@@ -70,10 +70,9 @@ class ShogiPosition(Position):
         self._value_of = _row_values(self._weights)
         #: Value in hand as a part of the value on the board.
         self._hand = 1 + values["HandBonus"] / 100
-        worth = {PieceType.from_usi(piece): values[name] for piece, name in _VALUES.items()}
-        #: Values of captured pieces: the enemy's loss, and a piece in hand.
+        #: Gains of captures: the enemy's loss, and about as much in hand.
         self._gains = {
-            kind: round(value + self._hand * worth[kind.demote()]) for kind, value in worth.items()
+            PieceType.from_usi(piece): 2 * values[name] for piece, name in _VALUES.items()
         }
         self._moves: list[Move] = []
 
@@ -95,19 +94,15 @@ class ShogiPosition(Position):
         return Move(move).to_usi()
 
     def moves(self) -> list[int]:
-        return [move for _, move in self._by_gain(self._board.legal_moves())]
+        return [move.value for move in self._board.legal_moves()]
 
     def captures(self, wanted: int, last: int | None) -> list[int]:
         enemy = int(self._board.pieces_by_color(_SIDES[self._board.turn][1]))
         where = enemy if last is None else 1 << (last & _SQUARE)
         hits = [move for move in self._board.legal_moves() if where >> (move.value & _SQUARE) & 1]
-        return [move for gain, move in self._by_gain(hits) if gain >= wanted - _SURPRISE]
-
-    def _by_gain(self, moves: list[Move]) -> list[tuple[int, int]]:
-        """Return moves with the values of the captured pieces, the best first."""
         piece_on, gains = self._board.piece_on, self._gains
-        gained = [(gains.get(piece_on(m.to_sq).piece_type, 0), m.value) for m in moves]
-        return sorted(gained, reverse=True)
+        gained = [(gains[piece_on(move.to_sq).piece_type], move.value) for move in hits]
+        return [move for gain, move in sorted(gained, reverse=True) if gain >= wanted - _SURPRISE]
 
     def evaluate(self) -> int:
         on_board_and_in_hand = sum(map(self._value_of, range(10), self._rows()))
@@ -184,7 +179,6 @@ class ShogiEngine(UniversalEngine):
     game = "shogi"
     protocol = "usi"
     notation = "sfen"
-    sides = "bw"
     no_move = "resign"
     # of Fairy-Stockfish, which calls the first mover White
     evaluation_words = "Total evaluation"
@@ -192,5 +186,5 @@ class ShogiEngine(UniversalEngine):
     def __init__(self, console: Console) -> None:
         super().__init__(console, WEIGHTS)
 
-    def read(self, position: str) -> ShogiPosition:
-        return ShogiPosition(position, self.values)
+    def _read(self) -> ShogiPosition:
+        return ShogiPosition(self._game.position(), self.values)

@@ -21,8 +21,7 @@ class Node(NamedTuple):
 
     board      the library's board
     bitboards  white, black, pawns, knights, bishops, rooks, queens, kings; bit 0 is a1
-    groups     the legal moves by piece: `piece` (0 for a pawn), `from_square` and the
-               bitboard `to`; a king castles to the square of its rook
+    groups     legal moves: `piece` (0 for a pawn), `from_square`, `to`; kings take own rooks
     mobility   legal moves of the side to move less the other side's, 0 in check
     key        a hash of the position without the en-passant square
     clock      plies since the last capture or pawn move
@@ -106,11 +105,10 @@ class PlainRules:
         return self._node(after)
 
     def _node(self, board: Any) -> Node:
-        moves, checked, mobility = 0, board.is_check(), 0
+        moves, checked, mobility = list(board.legal_moves), board.is_check(), 0
         targets: dict[int, int] = {}
-        for move in board.legal_moves:
+        for move in moves:
             targets[move.from_square] = targets.get(move.from_square, 0) | 1 << move.to_square
-            moves += 1
         groups = [
             SimpleNamespace(piece=board.piece_type_at(source) - 1, from_square=source, to=to)
             for source, to in targets.items()
@@ -119,7 +117,7 @@ class PlainRules:
             other = board.copy(stack=False)
             other.turn = not board.turn
             other.ep_square = None
-            mobility = moves - other.legal_moves.count()
+            mobility = len(moves) - other.legal_moves.count()
         pieces = [board.bishops, board.rooks, board.queens, board.kings]
         white, black = board.occupied_co[True], board.occupied_co[False]
         bitboards = [white, black, board.pawns, board.knights, *pieces]

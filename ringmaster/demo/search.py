@@ -6,7 +6,8 @@ No table outlives a move, so a move depends on the game and the options only.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 MATE = 30_000
 #: Larger scores are mates in MATE - |score| plies.
@@ -68,28 +69,22 @@ class Position(ABC):
         """Return a move in the protocol's notation."""
 
 
+@dataclass(slots=True)
 class Search:
     """One search of one position, which the search leaves changed.
 
-    earlier   keys of earlier positions of the game
+    seen      keys of earlier positions of the game; the search adds its own
     limit     most nodes, None for no limit
     on_check  called every _CHECK_EVERY nodes; raises Stopped to end the search
+    best      the best move so far
     """
 
-    def __init__(
-        self,
-        position: Position,
-        earlier: Collection[int],
-        limit: int | None,
-        on_check: Callable[[], None],
-    ) -> None:
-        self.nodes = 0
-        #: The best move so far.
-        self.best: int | None = None
-        self._position = position
-        self._seen = set(earlier)
-        self._limit = limit
-        self._on_check = on_check
+    position: Position
+    seen: set[int]
+    limit: int | None
+    on_check: Callable[[], None]
+    nodes: int = 0
+    best: int | None = None
 
     def run(self, max_depth: int) -> Iterator[tuple[int, int, list[int]]]:
         """Yield depth, score in centipawns and expected moves of every finished iteration.
@@ -97,7 +92,7 @@ class Search:
         Ends at `max_depth`, or early when stopped, at the node limit, and after a forced mate.
         The score at depth 0 is that of the quiescence search.
         """
-        self.best = next(iter(self._position.moves()), None)
+        self.best = next(iter(self.position.moves()), None)
         if self.best is None and max_depth:
             return
         for depth in range(min(max_depth, 1), max_depth + 1):
@@ -111,16 +106,16 @@ class Search:
 
     def _node(self, depth: int, alpha: int, beta: int, ply: int) -> tuple[int, list[int]]:
         """Return the score for the mover and the expected line.  Raises Stopped."""
-        position = self._position
+        position = self.position
         key = position.key()
-        if ply and key in self._seen:
+        if ply and key in self.seen:
             return 0, []
         if depth == 0:
             return self._quiesce(alpha, beta, ply), []
         moves = position.moves()
         if not moves:
             return (ply - MATE if position.in_check() else 0), []
-        self._seen.add(key)
+        self.seen.add(key)
         ordered = self._ordered(moves)
         if ply == 0 and depth > 1:
             # the best move of the last iteration comes first
@@ -141,7 +136,7 @@ class Search:
                     self.best = move
                 if best >= beta:
                     break
-        self._seen.discard(key)
+        self.seen.discard(key)
         return best, best_line
 
     def _ordered(self, moves: list[int]) -> list[tuple[int, int]]:
@@ -149,13 +144,13 @@ class Search:
 
         Raises Stopped.
         """
-        position = self._position
+        position = self.position
         ordered = []
         for move in moves:
             self._count()
             position.play(move)
             # a side in check has to move, and may lose more
-            stands = not (position.in_check() or position.key() in self._seen)
+            stands = not (position.in_check() or position.key() in self.seen)
             ordered.append((position.evaluate() if stands else -INFINITY, move))
             position.undo()
         return sorted(ordered)
@@ -171,7 +166,7 @@ class Search:
         Raises Stopped.
         """
         self._count()
-        position = self._position
+        position = self.position
         if depth == 0 and position.in_check():
             best, moves = -INFINITY, position.moves()
             if not moves:
@@ -194,7 +189,7 @@ class Search:
     def _count(self) -> None:
         """Count a node.  Raises Stopped."""
         self.nodes += 1
-        if self.nodes == self._limit:
+        if self.nodes == self.limit:
             raise Stopped
         if self.nodes % _CHECK_EVERY == 0:
-            self._on_check()
+            self.on_check()

@@ -39,7 +39,6 @@ class UniversalEngine(Engine):
 
     def __init__(self, console: Console, weights: tuple[Option, ...]) -> None:
         super().__init__(console, weights)
-        self._begin_game = beginning(self.game)
         self._begin(None)
 
     @abstractmethod
@@ -80,7 +79,7 @@ class UniversalEngine(Engine):
 
     def _begin(self, position: str | None) -> None:
         """Set up a position, None for the usual one.  Raises ValueError."""
-        self._game = self._begin_game(position)
+        self._game = beginning(self.game)(position)
         self._start = position
         #: Keys of earlier positions.
         self._earlier: set[int] = set()
@@ -150,7 +149,7 @@ class UniversalEngine(Engine):
             if stop or (budget is not None and time.perf_counter() - started >= budget):
                 raise Stopped
 
-        search = Search(position, self._earlier, limits.get("nodes"), on_check)
+        search = Search(position, set(self._earlier), limits.get("nodes"), on_check)
         for depth, score, line in search.run(min(limits.get("depth", _MAX_DEPTH), _MAX_DEPTH)):
             elapsed = time.perf_counter() - started
             lines.append(

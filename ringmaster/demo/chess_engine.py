@@ -98,7 +98,7 @@ class ChessPosition(Position):
 
     @staticmethod
     def name(move: int) -> str:
-        return _NAMES[move & 63] + _NAMES[move >> 6 & 63] + ("", *"nbrq", "")[move >> 12]
+        return _NAMES[move & 63] + _NAMES[move >> 6 & 63] + " nbrq "[move >> 12].strip()
 
     def moves(self) -> list[int]:
         return [move for _, _, move in sorted(self._moves_to(-1), reverse=True)]

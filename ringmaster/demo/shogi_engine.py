@@ -143,7 +143,7 @@ def _row_values(weights: tuple[int, ...]) -> Callable[[int, str], float]:
     # a move changes two or three rows; some megabytes
     @lru_cache(50_000)
     def value(rank: int, row: str) -> float:
-        return sum(map(mul, weights, _counts(rank, row))) * (hand if rank == _HANDS else 1)
+        return float(sum(map(mul, weights, _counts(rank, row))) * (hand if rank == _HANDS else 1))
 
     return value
 

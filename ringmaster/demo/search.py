@@ -1,6 +1,6 @@
 """The search of the chess and shogi engines: iterative deepening, alpha-beta, quiescence.
 
-No table outlives a move, so a move depends on the game and the options only.
+No search uses the results of another, so a move depends on the game and the options only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ MATE = 30_000
 #: Larger scores are mates in MATE - |score| plies.
 MATE_BOUND = 29_000
 #: Larger than any score.
-INFINITY = 32_000
+_INFINITY = 32_000
 #: Nodes between two checks of the clock and the input.
 _CHECK_EVERY = 256
 #: Plies of the quiescence search with all captures; further plies have recaptures only.
@@ -37,7 +37,7 @@ class Position(ABC):
 
     @abstractmethod
     def moves(self) -> list[int]:
-        """Return the legal moves, the most promising first."""
+        """Return the legal moves."""
 
     @abstractmethod
     def captures(self, wanted: int, last: int | None) -> list[int]:
@@ -97,7 +97,7 @@ class Search:
             return
         for depth in range(min(max_depth, 1), max_depth + 1):
             try:
-                score, line = self._node(depth, -INFINITY, INFINITY, 0)
+                score, line = self._node(depth, -_INFINITY, _INFINITY, 0)
             except Stopped:
                 return
             yield depth, score, line
@@ -120,7 +120,7 @@ class Search:
         if ply == 0 and depth > 1:
             # the best move of the last iteration comes first
             ordered.sort(key=lambda entry: entry[1] != self.best)
-        best, best_line = -INFINITY, list[int]()
+        best, best_line = -_INFINITY, list[int]()
         for bound, move in ordered:
             if depth == 1 and -bound <= alpha:
                 best = max(best, -bound)
@@ -151,7 +151,7 @@ class Search:
             position.play(move)
             # a side in check has to move, and may lose more
             stands = not (position.in_check() or position.key() in self.seen)
-            ordered.append((position.evaluate() if stands else -INFINITY, move))
+            ordered.append((position.evaluate() if stands else -_INFINITY, move))
             position.undo()
         return sorted(ordered)
 
@@ -168,7 +168,7 @@ class Search:
         self._count()
         position = self.position
         if depth == 0 and position.in_check():
-            best, moves = -INFINITY, position.moves()
+            best, moves = -_INFINITY, position.moves()
             if not moves:
                 return ply - MATE
         else:

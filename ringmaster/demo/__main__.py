@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 from ringmaster.demo.console import Console, Engine
@@ -14,20 +15,18 @@ _ENGINES = {"chess": "ChessEngine", "shogi": "ShogiEngine", "go": "GoEngine"}
 
 def main(arguments: list[str]) -> int:
     """Run an engine on standard input and output; return the exit status."""
-    if len(arguments) != 1 or arguments[0] not in _ENGINES:
+    game = " ".join(arguments)
+    if game not in _ENGINES:
         print("usage: python -m ringmaster.demo chess | shogi | go", file=sys.stderr)
         return 2
-    (game,) = arguments
     if not os.isatty(0):
         # Ctrl-C in a terminal is meant for ringmaster, which ends its engines
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     # import one engine only: engines are started often
     module = import_module(f"ringmaster.demo.{game}_engine")
     engine: Engine = getattr(module, _ENGINES[game])(Console())
-    try:
+    with suppress(KeyboardInterrupt, BrokenPipeError):
         engine.serve()
-    except (KeyboardInterrupt, BrokenPipeError):
-        pass
     return 0
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from operator import mul
+from operator import index, mul
 
-from ringmaster.demo.chess_rules import CASTLING, CozyRules, Node, PlainRules, move_name
+from ringmaster.demo.chess_rules import CASTLING, CozyRules, Node, PlainRules
 from ringmaster.demo.console import Console, Option, noise
 from ringmaster.demo.search import Position
 from ringmaster.demo.universal import UniversalEngine
@@ -37,6 +37,7 @@ WEIGHTS = (
     Option("KingShield", 10, -50, 80),
 )
 
+_NAMES = [file + rank for rank in "12345678" for file in "abcdefgh"]
 _NOT_A = 0xFEFEFEFEFEFEFEFE
 _NOT_H = 0x7F7F7F7F7F7F7F7F
 _FILE_A = 0x0101010101010101
@@ -61,7 +62,7 @@ _WHITE_SHIELD = [_FRONT[s] & 0xFFFF << (s & 56) + 8 for s in range(64)]
 _SHIELDS = (_WHITE_SHIELD, [_mirrored(_WHITE_SHIELD[s ^ 56]) for s in range(64)])
 
 #: Centipawns that a capture may gain besides material.
-_SURPRISE = 150
+_SURPRISE = 100
 
 
 class ChessPosition(Position):
@@ -73,15 +74,13 @@ class ChessPosition(Position):
     def __init__(self, fen: str, values: dict[str, int], rules: CozyRules | PlainRules) -> None:
         *fields, clock, _ = fen.split()
         # cozy_chess has a clock up to 100, and a move number of 16 bits
-        root = rules.read(f"{' '.join(fields)} {min(int(clock), 100)} 1")
+        self._nodes = [rules.read(f"{' '.join(fields)} {min(int(clock), 100)} 1")]
         self._rules = rules
         self._values = values
         self._weights = [values[option.name] for option in WEIGHTS]
         #: Values of the pieces from pawn to king; no king is ever captured.
         self._pieces = [*self._weights[:5], 0]
         self._white = fields[1] == "w"
-        self._nodes = [root]
-        self._targets = [0]
 
     def key(self) -> int:
         return self._nodes[-1].key
@@ -91,46 +90,53 @@ class ChessPosition(Position):
 
     def play(self, move: int) -> None:
         self._nodes.append(self._rules.play(self._nodes[-1].board, move))
-        self._targets.append(1 << (move >> 6 & 63))
         self._white = not self._white
 
     def undo(self) -> None:
         self._nodes.pop()
-        self._targets.pop()
         self._white = not self._white
 
-    name = staticmethod(move_name)
+    @staticmethod
+    def name(move: int) -> str:
+        return _NAMES[move & 63] + _NAMES[move >> 6 & 63] + " nbrq "[move >> 12].strip()
 
     def moves(self) -> list[int]:
         return [move for _, _, move in sorted(self._moves_to(-1), reverse=True)]
 
-    def captures(self, wanted: int, recaptures: bool) -> list[int]:
+    def captures(self, wanted: int, last: int | None) -> list[int]:
         enemy = self._nodes[-1].bitboards[1 if self._white else 0]
-        found = self._moves_to(self._targets[-1] if recaptures else enemy)
         least = max(wanted - _SURPRISE, 1)
-        return [move for gain, _, move in sorted(found, reverse=True) if gain >= least]
+        hits = self._moves_to(enemy if last is None else 1 << (last >> 6 & 63))
+        promising = sorted((hit for hit in hits if hit[0] >= least), reverse=True)
+        return [move for _, _, move in promising]
 
     def _moves_to(self, where: int) -> Iterator[tuple[int, int, int]]:
         """Yield promotions and the moves to a set of squares as (gain, minus piece, move).
 
         The gain is the captured or promoted piece, less the mover if a pawn can retake.
         """
-        white, black, *pieces = self._nodes[-1].bitboards
+        node = self._nodes[-1]
+        white, black, *pieces = node.bitboards
         own, enemy = (white, black) if self._white else (black, white)
         values = self._pieces
         near = (enemy & pieces[0]) >> 8 if self._white else (enemy & pieces[0]) << 8
         guarded = (near & _NOT_A) >> 1 | (near & _NOT_H) << 1
-        for piece, source, targets in self._rules.groups(self._nodes[-1].board):
-            targets &= where | _LAST_RANKS if piece == 0 else where
+        for group in node.groups:
+            targets = int(group.to) & (where | _LAST_RANKS)
             if not targets:
                 continue
+            piece, source = index(group.piece), index(group.from_square)
+            if piece:
+                targets &= where
             for target in _squares(targets):
                 bit = 1 << target
                 move = source | target << 6
                 gain = 0
                 if bit & enemy:
+                    victim = 0
+                    while not bit & pieces[victim]:
+                        victim += 1
                     # and a point, so that an even exchange is a gain
-                    victim = next(kind for kind, board in enumerate(pieces) if board & bit)
                     gain = values[victim] + 1
                 if bit & guarded:
                     gain -= values[piece]
@@ -145,11 +151,13 @@ class ChessPosition(Position):
 
     def evaluate(self) -> int:
         node = self._nodes[-1]
-        if not (node.moves or node.checked):
+        if not (node.groups or node.checked):
             return 0
         white, black, pawns, *_ = node.bitboards
         counts = self._counts()
-        score = sum(map(mul, self._weights, counts)) + _drive(node.bitboards, counts)
+        score = sum(map(mul, self._weights, counts))
+        if (white | black).bit_count() <= 12:
+            score += _drive(node.bitboards, counts)
         score += noise(self._values, hash((white, black, pawns)))
         return int((score if self._white else -score) * _remaining(node))
 
@@ -223,7 +231,7 @@ def _drive(bitboards: list[int], counts: list[float]) -> int:
     white, black, *_, kings = bitboards
     # in pawns
     ahead = sum(map(mul, (1, 3, 3, 5, 9), counts))
-    if abs(ahead) < 4 or (white | black).bit_count() > 12:
+    if abs(ahead) < 4:
         return 0
     leader, loser = white & kings, black & kings
     if ahead < 0:
@@ -250,7 +258,6 @@ class ChessEngine(UniversalEngine):
     game = "chess"
     protocol = "uci"
     notation = "fen"
-    sides = "wb"
     no_move = "(none)"
     evaluation_words = "Final evaluation"
 
@@ -258,5 +265,5 @@ class ChessEngine(UniversalEngine):
         self._rules = rules or (CozyRules() if HAVE_COZY else PlainRules())
         super().__init__(console, WEIGHTS)
 
-    def read(self, position: str) -> ChessPosition:
-        return ChessPosition(position, self.values, self._rules)
+    def _read(self) -> ChessPosition:
+        return ChessPosition(self._game.position(), self.values, self._rules)

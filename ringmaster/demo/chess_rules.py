@@ -8,14 +8,12 @@ knight, bishop, rook or queen, and CASTLING.
 from __future__ import annotations
 
 from functools import cache
-from operator import index
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from ringmaster.games.chess import HAVE_COZY
 
 CASTLING = 5
-_SQUARES = [file + rank for rank in "12345678" for file in "abcdefgh"]
-_KINDS = ("", "n", "b", "r", "q", "")
 
 
 class Node(NamedTuple):
@@ -23,7 +21,7 @@ class Node(NamedTuple):
 
     board      the library's board
     bitboards  white, black, pawns, knights, bishops, rooks, queens, kings; bit 0 is a1
-    moves      number of legal moves
+    groups     legal moves: `piece` (0 for a pawn), `from_square`, `to`; kings take own rooks
     mobility   legal moves of the side to move less the other side's, 0 in check
     key        a hash of the position without the en-passant square
     clock      plies since the last capture or pawn move
@@ -31,7 +29,7 @@ class Node(NamedTuple):
 
     board: Any
     bitboards: list[int]
-    moves: int
+    groups: list[Any]
     checked: bool
     mobility: int
     key: int
@@ -59,29 +57,21 @@ class CozyRules:
         after.play_unchecked(_cozy_move(move))
         return self._node(after)
 
-    def groups(self, board: Any) -> list[tuple[int, int, int]]:
-        """Return (kind from pawn = 0, square, targets as a bitboard) of the pieces that can move.
-
-        A king castles to the square of its rook.
-        """
-        return [
-            (index(group.piece), index(group.from_square), int(group.to))
-            for group in board.generate_piece_moves()
-        ]
-
     def _node(self, board: Any) -> Node:
         other = board.null_move()
-        moves = len(board.generate_moves())
+        groups = board.generate_piece_moves()
+        moves = sum(map(len, groups))
+        pieces = board.pieces
         return Node(
             board,
             [
                 int(board.colors(_WHITE)),
                 int(board.colors(_BLACK)),
-                *[int(board.pieces(piece)) for piece in _PIECES],
+                *[int(pieces(piece)) for piece in _PIECES],
             ],
-            moves,
+            groups,
             other is None,
-            moves - len(other.generate_moves()) if other else 0,
+            moves - sum(map(len, other.generate_piece_moves())) if other else 0,
             board.hash_without_ep(),
             board.halfmove_clock,
         )
@@ -114,26 +104,22 @@ class PlainRules:
         after.push(chess.Move(move & 63, move >> 6 & 63, promotion))
         return self._node(after)
 
-    def groups(self, board: Any) -> list[tuple[int, int, int]]:
-        groups: dict[int, int] = {}
-        for move in board.legal_moves:
-            groups[move.from_square] = groups.get(move.from_square, 0) | 1 << move.to_square
-        return [(board.piece_type_at(source) - 1, source, to) for source, to in groups.items()]
-
     def _node(self, board: Any) -> Node:
-        moves, checked, mobility = board.legal_moves.count(), board.is_check(), 0
+        moves, checked, mobility = list(board.legal_moves), board.is_check(), 0
+        targets: dict[int, int] = {}
+        for move in moves:
+            targets[move.from_square] = targets.get(move.from_square, 0) | 1 << move.to_square
+        groups = [
+            SimpleNamespace(piece=board.piece_type_at(source) - 1, from_square=source, to=to)
+            for source, to in targets.items()
+        ]
         if not checked:
             other = board.copy(stack=False)
             other.turn = not board.turn
             other.ep_square = None
-            mobility = moves - other.legal_moves.count()
+            mobility = len(moves) - other.legal_moves.count()
         pieces = [board.bishops, board.rooks, board.queens, board.kings]
         white, black = board.occupied_co[True], board.occupied_co[False]
         bitboards = [white, black, board.pawns, board.knights, *pieces]
         key = hash((*bitboards, board.turn, board.clean_castling_rights()))
-        return Node(board, bitboards, moves, checked, mobility, key, board.halfmove_clock)
-
-
-def move_name(move: int) -> str:
-    """Return a move in UCI notation."""
-    return _SQUARES[move & 63] + _SQUARES[move >> 6 & 63] + _KINDS[move >> 12]
+        return Node(board, bitboards, groups, checked, mobility, key, board.halfmove_clock)

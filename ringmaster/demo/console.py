@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 from abc import ABC, abstractmethod
 from collections import deque
@@ -82,8 +83,6 @@ _WORD = (1 << 64) - 1
 def noise(values: dict[str, int], key: int) -> int:
     """Return a random number from -Noise to Noise for the key of a position."""
     amount = values["Noise"]
-    if not amount:
-        return 0
     # the odd multipliers spread neighbouring numbers over the word (Steele et al. 2014)
     mixed = (key ^ values["Seed"] * 0xD1342543DE82EF95) * 0x9E3779B97F4A7C15 & _WORD
     mixed = (mixed ^ mixed >> 29) * 0xBF58476D1CE4E5B9 & _WORD
@@ -123,8 +122,7 @@ class Engine(ABC):
             known = ", ".join(known.name for known in self.options)
             raise ValueError(f"unknown option {name!r}; the options are {known}")
         # int() alone would accept "1_0", and refuse 5,000 digits with another message
-        digits = value[1:] if value[:1] in ("+", "-") else value
-        is_integer = digits.isascii() and digits.isdigit() and len(digits) <= 20
+        is_integer = re.fullmatch("[+-]?[0-9]{1,20}", value)
         if not (is_integer and option.min <= int(value) <= option.max):
             raise ValueError(
                 f"{option.name} must be an integer from {option.min} to {option.max}, not {value!r}"
@@ -133,8 +131,5 @@ class Engine(ABC):
 
     def serve(self) -> None:
         """Answer commands until "quit" or the end of input."""
-        while not self.quit:
-            line = self.console.read()
-            if line is None:
-                return
+        while not self.quit and (line := self.console.read()) is not None:
             self.console.write(self.handle(line))

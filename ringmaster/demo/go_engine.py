@@ -32,8 +32,6 @@ WEIGHTS = (
     Option("HighLine", 8, -100, 100),
 )
 
-_COLOURS = {"b": 0, "black": 0, "w": 1, "white": 1}
-
 
 class GoEngine(Engine):
     """The GTP engine."""
@@ -218,7 +216,7 @@ class GoEngine(Engine):
 
 
 def _colour(word: str) -> int:
-    colour = _COLOURS.get(word.lower())
+    colour = {"b": 0, "black": 0, "w": 1, "white": 1}.get(word.lower())
     if colour is None:
         raise ValueError("invalid color")
     return colour

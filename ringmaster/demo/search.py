@@ -1,23 +1,23 @@
 """The search of the chess and shogi engines: iterative deepening, alpha-beta, quiescence.
 
-No table outlives a move, so a move depends on the game and the options only.
+No search uses the results of another, so a move depends on the game and the options only.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 MATE = 30_000
 #: Larger scores are mates in MATE - |score| plies.
 MATE_BOUND = 29_000
 #: Larger than any score.
-INFINITY = 32_000
-_MAX_PLY = 64
+_INFINITY = 32_000
 #: Nodes between two checks of the clock and the input.
 _CHECK_EVERY = 256
 #: Plies of the quiescence search with all captures; further plies have recaptures only.
-_CAPTURE_PLIES = 4
+_CAPTURE_PLIES = 2
 
 
 class Stopped(Exception):
@@ -37,14 +37,14 @@ class Position(ABC):
 
     @abstractmethod
     def moves(self) -> list[int]:
-        """Return the legal moves, the most promising first."""
+        """Return the legal moves."""
 
     @abstractmethod
-    def captures(self, wanted: int, recaptures: bool) -> list[int]:
+    def captures(self, wanted: int, last: int | None) -> list[int]:
         """Return promising captures, the best first.
 
-        wanted      least useful gain, centipawns
-        recaptures  return captures on the target square of the last move only
+        wanted  least useful gain, centipawns
+        last    the last move, to return captures on its target square only
         """
 
     @abstractmethod
@@ -69,40 +69,36 @@ class Position(ABC):
         """Return a move in the protocol's notation."""
 
 
+@dataclass(slots=True)
 class Search:
     """One search of one position, which the search leaves changed.
 
-    earlier   keys of earlier positions of the game
+    seen      keys of earlier positions of the game; the search adds its own
     limit     most nodes, None for no limit
     on_check  called every _CHECK_EVERY nodes; raises Stopped to end the search
+    best      the best move so far
     """
 
-    def __init__(
-        self,
-        position: Position,
-        earlier: Collection[int] = (),
-        limit: int | None = None,
-        on_check: Callable[[], None] | None = None,
-    ) -> None:
-        self.nodes = 0
-        #: The best move so far.
-        self.best: int | None = None
-        self._position = position
-        self._seen = set(earlier)
-        self._limit = limit
-        self._on_check = on_check
+    position: Position
+    seen: set[int]
+    limit: int | None
+    on_check: Callable[[], None]
+    nodes: int = 0
+    best: int | None = None
 
     def run(self, max_depth: int) -> Iterator[tuple[int, int, list[int]]]:
         """Yield depth, score in centipawns and expected moves of every finished iteration.
 
         Ends at `max_depth`, or early when stopped, at the node limit, and after a forced mate.
+        The score at depth 0 is that of the quiescence search.
         """
-        for depth in range(1, max_depth + 1):
+        self.best = next(iter(self.position.moves()), None)
+        if self.best is None and max_depth:
+            return
+        for depth in range(min(max_depth, 1), max_depth + 1):
             try:
-                score, line = self._node(depth, -INFINITY, INFINITY, 0)
+                score, line = self._node(depth, -_INFINITY, _INFINITY, 0)
             except Stopped:
-                return
-            if not line:
                 return
             yield depth, score, line
             if MATE - abs(score) <= depth:
@@ -110,23 +106,25 @@ class Search:
 
     def _node(self, depth: int, alpha: int, beta: int, ply: int) -> tuple[int, list[int]]:
         """Return the score for the mover and the expected line.  Raises Stopped."""
-        position = self._position
+        position = self.position
         key = position.key()
-        if ply and key in self._seen:
+        if ply and key in self.seen:
             return 0, []
         if depth == 0:
-            return self.quiesce(alpha, beta, ply), []
+            return self._quiesce(alpha, beta, ply), []
         moves = position.moves()
         if not moves:
             return (ply - MATE if position.in_check() else 0), []
-        if ply == 0:
+        self.seen.add(key)
+        ordered = self._ordered(moves)
+        if ply == 0 and depth > 1:
             # the best move of the last iteration comes first
-            moves.sort(key=lambda move: move != self.best)
-            self.best = moves[0]
-        self._count()
-        self._seen.add(key)
-        best, best_line = -INFINITY, list[int]()
-        for move in moves:
+            ordered.sort(key=lambda entry: entry[1] != self.best)
+        best, best_line = -_INFINITY, list[int]()
+        for bound, move in ordered:
+            if depth == 1 and -bound <= alpha:
+                best = max(best, -bound)
+                continue
             position.play(move)
             reply, line = self._node(depth - 1, -beta, -alpha, ply + 1)
             position.undo()
@@ -138,33 +136,50 @@ class Search:
                     self.best = move
                 if best >= beta:
                     break
-        self._seen.discard(key)
+        self.seen.discard(key)
         return best, best_line
 
-    def quiesce(
-        self, alpha: int = -INFINITY, beta: int = INFINITY, ply: int = 0, depth: int = 0
+    def _ordered(self, moves: list[int]) -> list[tuple[int, int]]:
+        """Return (least score for the opponent, move): checks, then the best by evaluation.
+
+        Raises Stopped.
+        """
+        position = self.position
+        ordered = []
+        for move in moves:
+            self._count()
+            position.play(move)
+            # a side in check has to move, and may lose more
+            stands = not (position.in_check() or position.key() in self.seen)
+            ordered.append((position.evaluate() if stands else -_INFINITY, move))
+            position.undo()
+        return sorted(ordered)
+
+    def _quiesce(
+        self, alpha: int, beta: int, ply: int, depth: int = 0, last: int | None = None
     ) -> int:
         """Return the score for the mover after captures, and after evasions at the first ply.
 
         depth  plies since the quiescence search began
+        last   the move before, None at the first ply
 
         Raises Stopped.
         """
         self._count()
-        position = self._position
+        position = self.position
         if depth == 0 and position.in_check():
-            best, moves = -INFINITY, position.moves()
+            best, moves = -_INFINITY, position.moves()
             if not moves:
                 return ply - MATE
         else:
             best = position.evaluate()
-            if best >= beta or ply >= _MAX_PLY:
+            if best >= beta:
                 return best
             alpha = max(alpha, best)
-            moves = position.captures(alpha - best, depth >= _CAPTURE_PLIES)
+            moves = position.captures(alpha - best, last if depth >= _CAPTURE_PLIES else None)
         for move in moves:
             position.play(move)
-            score = -self.quiesce(-beta, -alpha, ply + 1, depth + 1)
+            score = -self._quiesce(-beta, -alpha, ply + 1, depth + 1, move)
             position.undo()
             best, alpha = max(best, score), max(alpha, score)
             if best >= beta:
@@ -174,7 +189,7 @@ class Search:
     def _count(self) -> None:
         """Count a node.  Raises Stopped."""
         self.nodes += 1
-        if self.nodes == self._limit:
+        if self.nodes == self.limit:
             raise Stopped
-        if self._on_check is not None and self.nodes % _CHECK_EVERY == 0:
-            self._on_check()
+        if self.nodes % _CHECK_EVERY == 0:
+            self.on_check()

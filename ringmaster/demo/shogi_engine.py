@@ -6,6 +6,9 @@ counts; HandBonus multiplies the values of pieces in hand.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from functools import lru_cache
 from operator import mul
 
 from rsshogi.core import Board, Move
@@ -40,19 +43,16 @@ WEIGHTS = (
     Option("KingDanger", 20, -60, 200),
 )
 _NAMES = tuple(option.name for option in WEIGHTS)
-_IN_HAND = "PLNSGBR"
-#: Single letters for promoted pieces.
-_LETTERS = {"+P": "A", "+L": "C", "+N": "D", "+S": "E", "+B": "F", "+R": "H"}
-_LETTERS |= {piece.lower(): letter.lower() for piece, letter in _LETTERS.items()}
-#: (name of the weight, USI, single letter) of all pieces.
-_PIECES = tuple(
-    (name, piece, _LETTERS.get(piece, piece))
-    for name, pieces in zip(_NAMES, (*_IN_HAND, "+P", "+L +N +S", "+B", "+R"), strict=False)
-    for piece in pieces.split()
-)
+#: Names of the values of all pieces but the king.
+_VALUES = dict(zip((*"PLNSGBR", "+P", "+L", "+B", "+R"), _NAMES, strict=False))
+_VALUES |= dict.fromkeys(("+N", "+S"), "PromotedMinorValue")
+#: The row of the pieces in hand, after those of the ranks.
+_HANDS = 9
 #: For each side: its sign in the counts, and the other side.
 _SIDES = {Color.BLACK: (1, Color.WHITE), Color.WHITE: (-1, Color.BLACK)}
 
+#: The bits of a move's target square.
+_SQUARE = 127
 #: Centipawns that a capture may gain besides material.
 _SURPRISE = 200
 
@@ -66,13 +66,13 @@ class ShogiPosition(Position):
     def __init__(self, sfen: str, values: dict[str, int]) -> None:
         self._board = Board(sfen)
         self._values = values
-        self._weights = [values[name] for name in _NAMES]
+        self._weights = tuple(values[name] for name in _NAMES)
+        self._value_of = _row_values(self._weights)
         #: Value in hand as a part of the value on the board.
         self._hand = 1 + values["HandBonus"] / 100
-        worth = {PieceType.from_usi(piece): values[name] for name, piece, _ in _PIECES}
-        #: Values of captured pieces: the enemy's loss, and a piece in hand.
+        #: Gains of captures: the enemy's loss, and about as much in hand.
         self._gains = {
-            kind: round(value + self._hand * worth[kind.demote()]) for kind, value in worth.items()
+            PieceType.from_usi(piece): 2 * values[name] for piece, name in _VALUES.items()
         }
         self._moves: list[Move] = []
 
@@ -94,63 +94,83 @@ class ShogiPosition(Position):
         return Move(move).to_usi()
 
     def moves(self) -> list[int]:
-        return [move for _, move in self._by_gain(self._board.legal_moves())]
+        return [move.value for move in self._board.legal_moves()]
 
-    def captures(self, wanted: int, recaptures: bool) -> list[int]:
-        enemies = self._board.pieces_by_color(_SIDES[self._board.turn][1])
-        hits = [move for move in self._board.legal_moves() if enemies.test(move.to_sq)]
-        if recaptures:
-            hits = [move for move in hits if move.to_sq == self._moves[-1].to_sq]
-        return [move for gain, move in self._by_gain(hits) if gain >= wanted - _SURPRISE]
-
-    def _by_gain(self, moves: list[Move]) -> list[tuple[int, int]]:
-        """Return moves with the values of the captured pieces, the best first."""
+    def captures(self, wanted: int, last: int | None) -> list[int]:
+        enemy = int(self._board.pieces_by_color(_SIDES[self._board.turn][1]))
+        where = enemy if last is None else 1 << (last & _SQUARE)
+        hits = [move for move in self._board.legal_moves() if where >> (move.value & _SQUARE) & 1]
         piece_on, gains = self._board.piece_on, self._gains
-        gained = [(gains.get(piece_on(m.to_sq).piece_type, 0), m.value) for m in moves]
-        return sorted(gained, reverse=True)
+        gained = [(gains[piece_on(move.to_sq).piece_type], move.value) for move in hits]
+        return [move for gain, move in sorted(gained, reverse=True) if gain >= wanted - _SURPRISE]
 
     def evaluate(self) -> int:
-        score = int(sum(map(mul, self._weights, self._counts())))
+        on_board_and_in_hand = sum(map(self._value_of, range(10), self._rows()))
+        score = int(on_board_and_in_hand + self._values["KingDanger"] * self._danger())
         mover = score if self._board.turn == Color.BLACK else -score
         return mover + noise(self._values, self.key())
 
     def coefficients(self) -> list[float]:
-        counts = self._counts()
+        *ranks, in_hand = map(_counts, range(10), self._rows())
+        on_board = map(sum, zip(*ranks, strict=True))
+        counts = [a + self._hand * b for a, b in zip(on_board, in_hand, strict=True)]
         # values in hand are not linear in the weights: the slope at the present ones
-        in_hand = sum(map(mul, self._weights, self._hand_counts()))
-        counts[_NAMES.index("HandBonus")] = in_hand / 100
+        counts[_NAMES.index("HandBonus")] = sum(map(mul, self._weights, in_hand)) / 100
+        counts[_NAMES.index("KingDanger")] = self._danger()
         return counts
 
-    def _hand_counts(self) -> list[int]:
-        """Return the pieces in Black's hand less those in White's."""
-        black, white = (self._board.hand_counts(colour) for colour in _SIDES)
-        return [black[letter] - white[letter] for letter in _IN_HAND]
+    def _rows(self) -> list[str]:
+        """Return the nine ranks and the hands as in SFEN."""
+        squares, _, hands, _ = self._board.to_sfen().split(" ")
+        return [*squares.split("/"), hands]
 
-    def _counts(self) -> list[float]:
-        """Return Black's counts less White's; HandBonus is in the counts of the pieces."""
+    def _danger(self) -> int:
+        """Return the attacked squares beside White's king less those beside Black's."""
         board = self._board
-        squares = board.to_sfen().partition(" ")[0]
-        for piece, letter in _LETTERS.items():
-            squares = squares.replace(piece, letter)
-        counts = dict.fromkeys(_NAMES, 0.0)
-        for name, count in zip(_NAMES, self._hand_counts(), strict=False):
-            counts[name] = self._hand * count
-        for name, _, letter in _PIECES:
-            counts[name] += squares.count(letter) - squares.count(letter.lower())
-        for rank, row in enumerate(squares.split("/")):
-            generals = row.count("S") + row.count("G")
-            others = row.count("s") + row.count("g")
-            counts["PawnAdvance"] += (6 - rank) * row.count("P") - (rank - 2) * row.count("p")
-            counts["GeneralAdvance"] += (8 - rank) * generals - rank * others
+        danger = 0
         for colour, (sign, enemy) in _SIDES.items():
-            king = board.king_square(colour).value
-            file, rank = divmod(king if colour == Color.BLACK else 80 - king, 9)
-            if rank >= 7:
-                counts["KingShelter"] += sign * abs(file - 4)
             beside = board.attacks_by(colour, PieceType.KING)
             while (square := beside.pop_lsb()) is not None:
-                counts["KingDanger"] -= sign * board.is_attacked_by(square, enemy)
-        return list(counts.values())
+                danger -= sign * board.is_attacked_by(square, enemy)
+        return danger
+
+
+@lru_cache(4)
+def _row_values(weights: tuple[int, ...]) -> Callable[[int, str], float]:
+    """Return a function that evaluates one of a position's rows for Black, without KingDanger."""
+    hand = 1 + weights[_NAMES.index("HandBonus")] / 100
+
+    # a move changes two or three rows; some megabytes
+    @lru_cache(50_000)
+    def value(rank: int, row: str) -> float:
+        return float(sum(map(mul, weights, _counts(rank, row))) * (hand if rank == _HANDS else 1))
+
+    return value
+
+
+def _counts(rank: int, row: str) -> list[int]:
+    """Return Black's counts less White's in a row of an SFEN, in the order of WEIGHTS.
+
+    rank  from 0 for White's first to 8, or _HANDS
+    """
+    counts = dict.fromkeys(_NAMES, 0)
+    file = -1
+    for number, letters in re.findall(r"([0-9]*)(\+?[a-zA-Z])", row):
+        piece = letters.upper()
+        sign, to_go = (1, rank) if piece == letters else (-1, 8 - rank)
+        file += 1 + int(number or 0)
+        if rank == _HANDS:
+            counts[_VALUES[piece]] += sign * int(number or 1)
+            continue
+        if piece != "K":
+            counts[_VALUES[piece]] += sign
+        elif to_go >= 7:
+            counts["KingShelter"] += sign * abs(file - 4)
+        if piece == "P":
+            counts["PawnAdvance"] += sign * (6 - to_go)
+        elif piece in ("S", "G"):
+            counts["GeneralAdvance"] += sign * (8 - to_go)
+    return list(counts.values())
 
 
 class ShogiEngine(UniversalEngine):
@@ -159,7 +179,6 @@ class ShogiEngine(UniversalEngine):
     game = "shogi"
     protocol = "usi"
     notation = "sfen"
-    sides = "bw"
     no_move = "resign"
     # of Fairy-Stockfish, which calls the first mover White
     evaluation_words = "Total evaluation"
@@ -167,5 +186,5 @@ class ShogiEngine(UniversalEngine):
     def __init__(self, console: Console) -> None:
         super().__init__(console, WEIGHTS)
 
-    def read(self, position: str) -> ShogiPosition:
-        return ShogiPosition(position, self.values)
+    def _read(self) -> ShogiPosition:
+        return ShogiPosition(self._game.position(), self.values)

@@ -32,8 +32,6 @@ class UniversalEngine(Engine):
     protocol: ClassVar[str]
     #: The protocol's word for the text of a position: "fen" or "sfen".
     notation: ClassVar[str]
-    #: The sides in `wtime` and `btime`, the first mover's first.
-    sides: ClassVar[str]
     #: The answer for a position without legal moves.
     no_move: ClassVar[str]
     #: Words of `eval` before the static evaluation.
@@ -41,39 +39,34 @@ class UniversalEngine(Engine):
 
     def __init__(self, console: Console, weights: tuple[Option, ...]) -> None:
         super().__init__(console, weights)
-        self._begin_game = beginning(self.game)
         self._begin(None)
 
     @abstractmethod
-    def read(self, position: str) -> Position:
-        """Return a valid position with its evaluation by the present options."""
+    def _read(self) -> Position:
+        """Return the position of the game, with its evaluation by the present options."""
 
     def handle(self, line: str) -> list[str]:
         command, *arguments = line.split() or [""]
         try:
-            return self._answer(command, arguments)
+            match command:
+                case self.protocol:
+                    return self._about()
+                case "isready":
+                    return ["readyok"]
+                case "setoption":
+                    self._set_option(arguments)
+                case "position":
+                    self._set_position(arguments)
+                case "go":
+                    return self._go(arguments)
+                case "eval":
+                    return [self._evaluated()]
+                case "features":
+                    return [self._features()]
+                case "quit":
+                    self.quit = True
         except (ValueError, IllegalMove) as error:
             return [f"info string {error}"]
-
-    def _answer(self, command: str, arguments: list[str]) -> list[str]:
-        """Return the answer to a command.  Raises ValueError or IllegalMove for wrong arguments."""
-        match command:
-            case self.protocol:
-                return self._about()
-            case "isready":
-                return ["readyok"]
-            case "setoption":
-                self._set_option(arguments)
-            case "position":
-                self._set_position(arguments)
-            case "go":
-                return self._go(arguments)
-            case "eval":
-                return [self._evaluated()]
-            case "features":
-                return [self._features()]
-            case "quit":
-                self.quit = True
         return []
 
     def _about(self) -> list[str]:
@@ -86,7 +79,7 @@ class UniversalEngine(Engine):
 
     def _begin(self, position: str | None) -> None:
         """Set up a position, None for the usual one.  Raises ValueError."""
-        self._game = self._begin_game(position)
+        self._game = beginning(self.game)(position)
         self._start = position
         #: Keys of earlier positions.
         self._earlier: set[int] = set()
@@ -112,9 +105,6 @@ class UniversalEngine(Engine):
             self._game.play(move)
             self._earlier.add(key)
 
-    def _read(self) -> Position:
-        return self.read(self._game.position())
-
     def _set_option(self, words: list[str]) -> None:
         """setoption name <words> [value <words>]"""
         if words[:1] != ["name"]:
@@ -127,8 +117,6 @@ class UniversalEngine(Engine):
         lines: list[str] = []
         limits = _limits(words)
         position = self._read()
-        if limits.get("depth") == 0:
-            return self._depth_0(position)
         budget = self._budget(limits)
         endless = "infinite" in words or "ponder" in words
         deferred: list[str] = []
@@ -161,7 +149,7 @@ class UniversalEngine(Engine):
             if stop or (budget is not None and time.perf_counter() - started >= budget):
                 raise Stopped
 
-        search = Search(position, self._earlier, limits.get("nodes"), on_check)
+        search = Search(position, set(self._earlier), limits.get("nodes"), on_check)
         for depth, score, line in search.run(min(limits.get("depth", _MAX_DEPTH), _MAX_DEPTH)):
             elapsed = time.perf_counter() - started
             lines.append(
@@ -180,13 +168,6 @@ class UniversalEngine(Engine):
         self.console.unread(deferred)
         best = self.no_move if search.best is None else position.name(search.best)
         return [*lines, f"bestmove {best}"]
-
-    def _depth_0(self, position: Position) -> list[str]:
-        """go depth 0: the score of the quiescence search, and any legal move"""
-        best = [position.name(move) for move in position.moves()[:1]] or [self.no_move]
-        search = Search(position)
-        score = _score_words(search.quiesce())
-        return [f"info depth 0 score {score} nodes {search.nodes}", f"bestmove {best[0]}"]
 
     def _evaluated(self) -> str:
         """eval: the static evaluation in pawns, in the format of Stockfish"""
@@ -215,7 +196,7 @@ class UniversalEngine(Engine):
         """Return the thinking time in seconds, None without a time limit."""
         if "movetime" in limits:
             return max(limits["movetime"] / 1000 - _OVERHEAD, 0.001)
-        side = self.sides[self._game.to_move]
+        side = self._game.colours[self._game.to_move][0]
         extra = limits.get("byoyomi", 0) / 1000
         if f"{side}time" not in limits:
             return max(extra - _OVERHEAD, 0.001) if extra else None

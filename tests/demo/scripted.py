@@ -1,4 +1,4 @@
-"""A console without a process, with scripted input and recorded output."""
+"""Engines without a process: scripted input, recorded output, and short commands."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from ringmaster.demo.console import Console
+from ringmaster.demo.universal import UniversalEngine
 
 
 class ScriptedConsole(Console):
@@ -44,3 +45,17 @@ class QuietConsole(ScriptedConsole):
     """A console on which nothing arrives and that never ends."""
 
     at_end = False
+
+
+def with_options(engine: UniversalEngine, options: dict[str, int]) -> UniversalEngine:
+    for name, value in options.items():
+        assert engine.handle(f"setoption name {name} value {value}") == []
+    return engine
+
+
+def best(engine: UniversalEngine, position: str, limit: str = "depth 1") -> str:
+    """Return the engine's move in a position."""
+    assert engine.handle(f"position {position}") == []
+    answer = engine.handle(f"go {limit}")
+    assert answer[-1].startswith("bestmove ")
+    return answer[-1].removeprefix("bestmove ")

@@ -2,56 +2,37 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
-
 import chess
 import pytest
-from rsshogi.core import Board
 
 from ringmaster.demo.chess_engine import ChessEngine
 from ringmaster.demo.shogi_engine import ShogiEngine
 from ringmaster.demo.universal import UniversalEngine
 from ringmaster.engines.score_streams import recognise
 from ringmaster.games.sfen import START_SFEN
-from tests.demo.scripted import QuietConsole
+from tests.demo.scripted import QuietConsole, with_options
 
-GAMES = 3
-
-
-def chess_positions() -> Iterator[str]:
-    rng = random.Random(4)
-    for _ in range(GAMES):
-        board = chess.Board()
-        for _ in range(60):
-            moves = list(board.legal_moves)
-            if not moves:
-                break
-            board.push(rng.choice(moves))
-            yield board.fen()
-
-
-def shogi_positions() -> Iterator[str]:
-    rng = random.Random(4)
-    for _ in range(GAMES):
-        board = Board()
-        board.set_sfen(START_SFEN)
-        for _ in range(60):
-            moves = sorted(board.legal_moves(), key=lambda move: move.to_usi())
-            if not moves:
-                break
-            board.apply_move(rng.choice(moves))
-            yield board.to_sfen()
-
-
-CASES = [("fen", ChessEngine, chess_positions), ("sfen", ShogiEngine, shogi_positions)]
+#: Positions with all that the evaluations count.
+FENS = (
+    chess.STARTING_FEN,
+    "r1bq1rk1/pp2ppbp/2np1np1/8/3NP3/2N1BP2/PPPQ2PP/R3KB1R w KQ - 3 9",
+    "2r3k1/1p3pp1/p3P2p/2P5/8/1B4P1/P4P1P/3R2K1 b - - 25 31",
+    "8/5k2/1p4p1/8/2P5/8/1BB3K1/8 w - - 0 50",
+    "6k1/8/8/8/8/8/8/KQ6 w - - 0 1",
+    "4k3/8/8/8/8/8/4q3/4K3 w - - 0 1",
+)
+SFENS = (
+    START_SFEN,
+    "ln1g3nl/1r2k1g2/p1pppp1pp/1p5P1/3P2p2/P1P6/1P2PPP1P/2+bS1K1R1/LN1G1G1NL b BS2s 1",
+    "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1",
+    "4+B1k2/4+R4/9/9/9/9/9/2+r1+n1+l2/4K4 b 2G2P 1",
+)
+CASES = [("fen", ChessEngine, FENS), ("sfen", ShogiEngine, SFENS)]
 
 
 def new_engine(kind: type[UniversalEngine], **options: int) -> UniversalEngine:
     engine = kind(QuietConsole())  # type: ignore[call-arg]  # both take just a console
-    for name, value in {"Noise": 0, **options}.items():
-        engine.handle(f"setoption name {name} value {value}")
-    return engine
+    return with_options(engine, {"Noise": 0, **options})
 
 
 def evaluation(engine: UniversalEngine) -> int | None:
@@ -70,14 +51,14 @@ def features(engine: UniversalEngine) -> dict[str, float]:
 
 @pytest.mark.parametrize(("notation", "kind", "positions"), CASES)
 def test_features_foretell_the_evaluation_with_other_weights(
-    notation: str, kind: type[UniversalEngine], positions: type[Iterator[str]]
+    notation: str, kind: type[UniversalEngine], positions: tuple[str, ...]
 ) -> None:
     step = 20
     engine = new_engine(kind)
-    pieces = [option for option in engine.weights if option.name.endswith("Value")]
-    changed = {option.name: option.default + step for option in (*pieces, engine.weights[-2])}
+    # HandBonus multiplies other weights
+    changed = {o.name: o.default + step for o in engine.weights if o.name != "HandBonus"}
     other = new_engine(kind, **changed)
-    for position in positions():
+    for position in positions:
         for each in (engine, other):
             assert each.handle(f"position {notation} {position}") == []
         before, after = evaluation(engine), evaluation(other)
@@ -89,23 +70,11 @@ def test_features_foretell_the_evaluation_with_other_weights(
 
 def test_chess_position_with_its_colours_swapped_has_the_opposite_evaluation() -> None:
     engine = new_engine(ChessEngine)
-    for fen in chess_positions():
+    for fen in FENS:
         engine.handle(f"position fen {fen}")
         score = evaluation(engine)
         engine.handle(f"position fen {chess.Board(fen).mirror().fen()}")
         assert evaluation(engine) == (None if score is None else -score)
-
-
-@pytest.mark.parametrize(("notation", "kind", "positions"), CASES)
-def test_depth_0_is_a_score_and_a_move(
-    notation: str, kind: type[UniversalEngine], positions: type[Iterator[str]]
-) -> None:
-    engine = new_engine(kind)
-    for position in positions():
-        engine.handle(f"position {notation} {position}")
-        info, move = engine.handle("go depth 0")
-        assert info.startswith("info depth 0 score ")
-        assert move.startswith("bestmove ")
 
 
 def test_quiescence_search_sees_that_a_queen_is_lost() -> None:

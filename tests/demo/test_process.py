@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -29,17 +27,10 @@ def run(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@contextmanager
-def pipe() -> Iterator[tuple[int, int]]:
-    ends = os.pipe()
-    try:
-        yield ends
-    finally:
-        for end in ends:
-            try:
-                os.close(end)
-            except OSError:
-                pass
+def start(game: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "ringmaster.demo", game]
+    ends = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen(command, text=True, cwd=ROOT, **ends)
 
 
 @pytest.mark.process
@@ -69,15 +60,7 @@ def test_usage_is_shown_for_arguments_not_understood(arguments: tuple[str, ...])
 
 @pytest.mark.process
 def test_interrupt_is_ignored_and_stop_is_not() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "ringmaster.demo", "chess"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    ) as engine:
-        assert engine.stdin is not None
-        assert engine.stdout is not None
+    with start("chess") as engine:
         print("position startpos\ngo infinite\nisready", file=engine.stdin, flush=True)
         while engine.stdout.readline() != "readyok\n":
             pass
@@ -91,17 +74,7 @@ def test_interrupt_is_ignored_and_stop_is_not() -> None:
 
 @pytest.mark.process
 def test_lost_reader_ends_the_engine_quietly() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "ringmaster.demo", "go"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    ) as engine:
-        assert engine.stdin is not None
-        assert engine.stdout is not None
-        assert engine.stderr is not None
+    with start("go") as engine:
         engine.stdout.close()
         print("name", file=engine.stdin, flush=True)
         assert engine.wait(timeout=20) == 0
@@ -109,23 +82,18 @@ def test_lost_reader_ends_the_engine_quietly() -> None:
 
 
 def test_console_joins_pieces_and_takes_a_last_line_without_newline() -> None:
-    with pipe() as (source, sink):
+    source, sink = os.pipe()
+    with open(source, "rb"), open(sink, "wb", buffering=0) as writer:
         console = Console(source, sink)
-        os.write(sink, b"one\r\ntw")
+        writer.write(b"one\r\ntw")
         assert console.read_nowait() == "one"
         assert console.read_nowait() is None
-        os.write(sink, b"o\nth\xffree")
-        assert console.read() == "two"
-        os.close(sink)
+        console.write(["o"])
+        console.unread(["zero"])
+        assert [console.read(), console.read()] == ["zero", "two"]
+        writer.write(b"th\xffree")
+        writer.close()
         assert console.read() == "th\ufffdree"
         assert console.read() is None
         assert console.at_end
         assert console.read_nowait() is None
-
-
-def test_console_hands_out_unread_lines_first() -> None:
-    with pipe() as (source, sink):
-        console = Console(source, sink)
-        console.write(["three"])
-        console.unread(["one", "two"])
-        assert [console.read() for _ in range(3)] == ["one", "two", "three"]

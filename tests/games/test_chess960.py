@@ -47,6 +47,10 @@ class TestFastChess960FulfilsTheContract(Chess960Contract):
     make = Chess960Game
 
 
+class TestReferenceChess960FulfilsTheContract(Chess960Contract):
+    make = ReferenceChess960Game
+
+
 def random_start(rng: random.Random) -> str:
     """Return a start position, perhaps with fewer pieces and rooks on the edge.
 

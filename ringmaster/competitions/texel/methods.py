@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import json
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.setting_types import Choice
+from ringmaster.competitions.texel.labels import Shards
+from ringmaster.competitions.texel.state import TexelState
 from ringmaster.competitions.tuning.function_probes import spread
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.errors import DatasetError, SettingError
@@ -37,7 +39,8 @@ from ringmaster.model.settings import (
 )
 from ringmaster.positions import FeatureFile, PositionFile
 from ringmaster.tuners.texel.linear_model import features_of
-from ringmaster.tuners.texel.optimiser import DEFAULT_STRENGTH, Optimiser
+from ringmaster.tuners.texel.optimiser import DEFAULT_STRENGTH, Optimiser, strengths_of
+from ringmaster.tuners.texel.sweep import Swept
 
 #: Modules and classes of the optimisers; each is imported on use.
 _CLASSES: dict[str, tuple[str, str]] = {
@@ -246,24 +249,19 @@ RIDGE = CallOf(
 
 
 def make_optimiser(
-    settings: OptimiserSettings,
+    values: Mapping[str, Any],
     parameters: Sequence[TunedParameter],
-    *,
-    seed: int,
-    ridge: RidgeSettings | None,
-    groups: Sequence[str] | None,
-    patience: int | None,
-    most_passes: float | None,
-    shards: int,
-    validated: bool,
+    state: TexelState,
+    shards: Shards,
 ) -> Optimiser:
-    """Return a new optimiser.
+    """Return a new optimiser that starts from the values of a state, with a sweep if wanted.
 
-    parameters  tuned ones, with the values at the start
-    shards      number of shards of training
-    validated   whether positions are held out
-    Raises SettingError for arguments that it does not accept.
+    values      settings
+    parameters  of the control file
+    Raises SettingError for arguments that the method does not accept.
     """
+    settings: OptimiserSettings = values["optimiser"]
+    ridge: RidgeSettings | None = values["regularisation"]
     module, name = _CLASSES[settings.name]
     if settings.name == "linear" and "features" not in settings.arguments:
         raise SettingError(
@@ -277,41 +275,47 @@ def make_optimiser(
         raise SettingError(
             ("optimiser",), f"optimiser {settings.name!r} cannot be loaded: {error}"
         ) from error
-    known = _arguments(cls)
-    offered: dict[str, Any] = {
-        "seed": seed,
-        "patience": patience,
-        "most_passes": most_passes,
-        "shards": shards,
-        "validated": validated,
-        "groups": groups,
-    }
-    common = {key: value for key, value in offered.items() if key in known}
-    if groups and "groups" not in known:
+    accepted = _arguments(cls)
+    if values["groups"] and "groups" not in accepted:
         raise SettingError(
             ("groups",), f"optimiser {settings.name!r} has no groups", "to leave it out"
         )
-    common |= _ridge(ridge, known)
+    by_code = {p.code: p for p in parameters}
+    tuned = [
+        msgspec.structs.replace(by_code[p.code], start=float(state.values[p.code]))
+        for p in state.learning.tuned
+    ]
+    validated = shards.validation > 0
+    offered: dict[str, Any] = {
+        **{key: values[key] for key in ("seed", "patience", "most_passes", "groups")},
+        "shards": shards.of_train,
+        "validated": validated,
+        "ridge": None if ridge is None else (ridge.strength,),
+        # of methods that try one strength only
+        "strength": 0.0 if ridge is None else ridge.strength,
+    }
+    if offered["strength"] is None:
+        offered["strength"] = DEFAULT_STRENGTH
+    arguments = {key: value for key, value in offered.items() if key in accepted}
     # `command` is for the engine
-    own = {key: value for key, value in settings.arguments.items() if key != "command"}
-    optimiser: Optimiser = cls(list(parameters), **common, **own)
-    return optimiser
+    arguments |= {key: value for key, value in settings.arguments.items() if key != "command"}
+    optimiser: Optimiser = cls(tuned, **arguments)
+    if values["sweep"] is None:
+        return optimiser
+    return Swept(
+        optimiser,
+        tuned,
+        targets=values["sweep"].targets(values["target"]),
+        strengths=strengths_of(offered["ridge"]),
+        validated=validated,
+        asked=state.asked,
+    )
 
 
 def _arguments(cls: type) -> set[str]:
     """Return the arguments of a class and its bases."""
     own = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
     return {name for function in own for name in inspect.signature(function).parameters}
-
-
-def _ridge(ridge: RidgeSettings | None, known: Collection[str]) -> dict[str, Any]:
-    """Return the ridge under the optimiser's name for it."""
-    strength = None if ridge is None else ridge.strength
-    if "ridge" in known:
-        return {"ridge": None if ridge is None else (strength,)}
-    if ridge is None:
-        return {}
-    return {"strength": DEFAULT_STRENGTH if strength is None else strength}
 
 
 def finite(value: float | None) -> float | None:

@@ -7,22 +7,22 @@ differently.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player
-from ringmaster.competitions.texel.labels import ShardedPositions, TrainingData
+from ringmaster.competitions.texel.labels import LabelledPositions
 from ringmaster.competitions.texel.score_setting import ScoreSetting, Scoring
-from ringmaster.competitions.texel.state import Labelling, Quality, plain, scoring_settings
+from ringmaster.competitions.texel.state import Comparison, Quality, plain, scoring_settings
 from ringmaster.errors import SettingError
 from ringmaster.model.canonical import canonical
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table
 from ringmaster.model.settings import CallOf, Identifier, Maybe, Setting
-from ringmaster.tuners.texel.loss import Floats, Loss, Sum, mean
+from ringmaster.tuners.texel.loss import Loss, Sum, mean
 
 
 class ReferenceSettings(msgspec.Struct, frozen=True):
@@ -86,58 +86,31 @@ class Reference(msgspec.Struct, frozen=True):
         return cls(player, scoring, own_settings)
 
 
-class Comparison(msgspec.Struct):
-    """The errors of a reference and of the tune over the same positions.
-
-    scale    win-rate scale of the reference, centipawns
-    missing  weight of positions without a score of the reference
-    best     errors of the best values, after the tune
-    """
-
-    player: str
-    scale: float
-    missing: float
-    reference: Quality
-    start: Quality
-    best: Quality | None = None
-
-
-def compare(
-    name: str,
-    positions: ShardedPositions,
-    data: TrainingData,
-    labelling: Labelling,
-    scores: Callable[[int, int], Floats],
-    number: int,
-    best: int | None,
-) -> Comparison:
+def compare(name: str, positions: LabelledPositions, number: int, best: int | None) -> Comparison:
     """Compare the errors of a reference with those of a tune.
 
-    scores  returns the scores of a pass and a shard
-    number  of the reference's pass
+    number  pass of the reference
     best    pass of the best values, None if unknown
     Raises SettingError if no scale fits the reference's scores.
     """
-    shards, teacher = positions.shards, labelling.teacher_scale
-    loss = Loss(data.loss.kind, labelling.scale)
-    if "win_rate_scale" in labelling.fitted:
+    own = loss = positions.loss
+    if positions.has_fitted_scale:
         try:
-            fit = positions.fit_scale(number, loss.kind, teacher, "reference's scores")
-            loss = Loss(loss.kind, fit.scale)
+            loss = Loss(own.kind, positions.fit_scale(number, "reference's scores").scale)
         except ValueError as error:
             raise SettingError(("reference",), str(error)) from None
+    passes = [(number, loss), (0, own), *([] if best is None else [(best, own)])]
     missing = []
     columns: list[list[float | None]] = []
     for part in ("train", "validation"):
         sums: list[list[Sum]] = [[], [], []]
-        for shard in shards.of(part):
-            labels, known = positions.labels(shard, teacher), np.isfinite(scores(number, shard))
+        for shard in positions.shards.of(part):
+            labels = positions.labels(shard)
+            known = np.isfinite(positions.scores(number, shard))
             weight = np.where(known, labels.weight, np.float32(0))
             missing.append(float((labels.weight - weight).sum()))
-            passes = [(number, loss), (0, data.loss)]
-            passes += [] if best is None else [(best, data.loss)]
             for into, (which, measure) in zip(sums, passes, strict=False):
-                into.append(measure.total(scores(which, shard), labels.target, weight))
+                into.append(measure.total(positions.scores(which, shard), labels.target, weight))
         columns.append([mean(each) for each in sums])
     reference, start, tuned = (Quality(*each) for each in zip(*columns, strict=True))
     return Comparison(

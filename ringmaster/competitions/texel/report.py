@@ -11,7 +11,7 @@ import msgspec
 from ringmaster.competitions.texel.evaluations import repeatability
 from ringmaster.competitions.texel.labels import Shards
 from ringmaster.competitions.texel.methods import finite
-from ringmaster.competitions.texel.reference import Comparison, comparison_table
+from ringmaster.competitions.texel.reference import comparison_table
 from ringmaster.competitions.texel.state import REFERENCE, Quality, TexelState
 from ringmaster.competitions.texel.tuning import improvement_line
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
@@ -70,8 +70,8 @@ class TuneReport(msgspec.Struct, frozen=True):
         if state.improvement is not None:
             blocks.append(Text((improvement_line(state.improvement),)))
         if state.comparison is not None:
-            comparison = msgspec.convert(state.comparison, Comparison)
-            blocks.append(comparison_table(comparison, kind_of_error(self.values["loss"])))
+            kind = kind_of_error(self.values["loss"])
+            blocks.append(comparison_table(state.comparison, kind))
         blocks += match
         if state.told:
             blocks.append(self._course(MOST_STEPS))
@@ -362,7 +362,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             "win_rate_scale": None if labelling is None else labelling.scale,
             "teacher_scale": None if labelling is None else labelling.teacher_scale,
             "errors": {"start": _quality(state.start), "best": _quality(state.best)},
-            "reference": state.comparison,
+            "reference": _struct(state.comparison),
             "sweep": self._sweep(),
             "improvement": _struct(state.improvement),
             "entropies": state.entropies,

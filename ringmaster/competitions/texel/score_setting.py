@@ -76,9 +76,20 @@ class Scoring(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self.kind, pov="mover" if self.pov == "mover" else "first")
 
 
-def moves_first(position: str, game: GameName) -> bool:
-    """Return whether the side to move in a position is the one that moves first in a game."""
-    return position.split(" ", 2)[1:2] == [_FIRST[game]]
+def result_of(function: Callable[..., Any], arguments: Sequence[Any], name: str) -> Any:
+    """Return the result of a function of the setting `name`.
+
+    Raises SettingError if the function fails.
+    """
+    try:
+        return function(*arguments)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also SystemExit
+        words = ", ".join(map(shown, arguments))
+        raise SettingError(
+            (name,), f"called with ({words}), it raised {type(error).__name__}: {error}"
+        ) from error
 
 
 def scores_of(
@@ -90,26 +101,17 @@ def scores_of(
     """
     scores = np.full(len(positions), np.nan, dtype="<f4")
     for i, (answer, position) in enumerate(zip(answers, positions, strict=True)):
-        try:
-            value = function(answer, position)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # also SystemExit
-            raise SettingError(
-                ("score",),
-                f"called with ({shown(answer)}, {position!r}), it raised "
-                f"{type(error).__name__}: {error}",
-            ) from error
+        value = result_of(function, (answer, position), "score")
         if value is None:
             continue
         number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
         if not number or not math.isfinite(value):
             raise SettingError(
                 ("score",),
-                f"called with ({shown(answer)}, {position!r}), it returned {shown(value)}",
+                f"called with ({shown(answer)}, {shown(position)}), it returned {shown(value)}",
                 "centipawns for the side to move, or None",
             )
-        sign = 1 if moves_first(position, game) else -1
+        sign = 1 if position.split(" ", 2)[1:2] == [_FIRST[game]] else -1
         scores[i] = sign * min(max(float(value), -MATE), MATE)
     return scores.tobytes()
 

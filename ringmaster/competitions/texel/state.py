@@ -183,6 +183,22 @@ class Labelling(msgspec.Struct):
     score_cap: float | None
 
 
+class Comparison(msgspec.Struct):
+    """The errors of a reference and of the tune over the same positions.
+
+    scale    win-rate scale of the reference, centipawns
+    missing  weight of positions without a score of the reference
+    best     errors of the best values, after the tune
+    """
+
+    player: str
+    scale: float
+    missing: float
+    reference: Quality
+    start: Quality
+    best: Quality | None = None
+
+
 class TexelState(msgspec.Struct):
     """The state of a tune.
 
@@ -240,7 +256,7 @@ class TexelState(msgspec.Struct):
     reference: dict[str, Any] | None = None
     reference_pass: int = REFERENCE
     sweep: list[dict[str, Any]] | None = None
-    comparison: dict[str, Any] | None = None
+    comparison: Comparison | None = None
     labelling: Labelling | None = None
     kept: list[int] = []
     stale: list[int] = []

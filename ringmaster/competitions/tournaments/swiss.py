@@ -300,7 +300,7 @@ class Swiss(RosterTournament):
             round.games - self.tallies[id].completed
             for round in self._rounds
             for id in round.pairs
-            if id in self.matchups and self._series(self.matchups[id]).wants(0)
+            if id in self.matchups and self.matchups[id].wants(0)
         )
         wanted: int = self.values["rounds"]
         if len(self._active()) >= 2:

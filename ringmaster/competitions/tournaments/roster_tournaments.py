@@ -71,26 +71,35 @@ EVEN_GAME_SETTINGS = tuple(s for s in GAME_SETTINGS if "handicap" not in s.name)
 class RosterTournament(Tournament):
     """A tournament with `rosters`, and with the same settings for all games."""
 
-    def _check_players(self, **rosters: Sequence[str]) -> None:
-        """Check the competitors of each roster.  Raises SettingErrors, also for duplicates."""
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        """Raises SettingErrors, also for a competitor that is listed twice."""
+        super().__init__(code, values)
         errors: list[SettingError] = []
         codes: list[str] = []
-        for name, roster_codes in rosters.items():
-            for i, code in enumerate(roster_codes):
+        for name in self.rosters:
+            for i, competitor in enumerate(values[name]):
                 with noting(errors):
-                    if code in codes:
+                    if competitor in codes:
                         raise SettingError(
-                            (name, i), f"competitor {code!r} is listed twice", "each player once"
+                            (name, i),
+                            f"competitor {competitor!r} is listed twice",
+                            "each player once",
                         )
-                    codes.append(code)
-                    self._player(code, (name, i))
+                    codes.append(competitor)
+                    self._player(competitor, (name, i))
         with noting(errors):
-            check_anchor(self.values["anchor"], codes)
+            check_anchor(values["anchor"], codes)
         with noting(errors):
-            self._limit = limit_of(self.values, "rounds")
-        errors += check_withdrawn(self.values["withdrawn"], codes)
+            self._limit = limit_of(values, "rounds")
+        errors += check_withdrawn(values["withdrawn"], codes)
         if errors:
             raise SettingErrors(errors)
+        self._pair_all()
+
+    @property
+    def competitors(self) -> tuple[str, ...]:
+        """All competitors of all runs; a player may have been on several lists."""
+        return tuple(dict.fromkeys(code for codes in self._entered.values() for code in codes))
 
     @cached_property
     def _even_settings(self) -> GameSettings:
@@ -149,22 +158,12 @@ class AllPlayAll(RosterTournament):
         ANCHOR_SETTING,
     )
 
-    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
-        super().__init__(code, values)
-        self._check_players(competitors=values["competitors"])
-        self._pair_all()
-
-    @property
-    def competitors(self) -> tuple[str, ...]:
-        """All competitors of all runs."""
-        return self._entered["competitors"]
-
     def _pair_all(self) -> None:
         for (i, first), (j, second) in combinations(enumerate(self.competitors), 2):
             self._add_even(f"{letters(i)}v{letters(j)}", first, second, self._limit)
 
     def _standings(self) -> Standings:
-        return Standings(self._entered["competitors"], self.tallies.values(), self.values["anchor"])
+        return Standings(self.competitors, self.tallies.values(), self.values["anchor"])
 
     def verdict(self) -> str:
         if len(self.matchups) == 1:
@@ -231,11 +230,6 @@ class Gauntlet(RosterTournament):
         ANCHOR_SETTING,
     )
 
-    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
-        super().__init__(code, values)
-        self._check_players(challengers=values["challengers"], opponents=values["opponents"])
-        self._pair_all()
-
     @property
     def challengers(self) -> tuple[str, ...]:
         """All challengers of all runs."""
@@ -258,10 +252,8 @@ class Gauntlet(RosterTournament):
                     self.matchups[id].closed = True
 
     def _standings(self) -> Standings:
-        # a player may have been in either list, in different runs
-        codes = tuple(dict.fromkeys((*self.challengers, *self.opponents)))
-        tallies = self.tallies.values()
-        return Standings(codes, tallies, self.values["anchor"], self.challengers)
+        anchor = self.values["anchor"]
+        return Standings(self.competitors, self.tallies.values(), anchor, self.challengers)
 
     def _against(self, i: int, j: int) -> Tally:
         """Return the results of challenger i against opponent j."""

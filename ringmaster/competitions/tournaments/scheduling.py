@@ -145,9 +145,6 @@ class Holds:
     def __contains__(self, id: str) -> bool:
         return id in self._reasons
 
-    def __bool__(self) -> bool:
-        return bool(self._reasons)
-
     def release(self) -> None:
         """Release all matchups, at the start of a run."""
         self._reasons.clear()

@@ -92,16 +92,10 @@ class Swiss(RosterTournament):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        self._check_players(competitors=values["competitors"])
         self._check_ratings()
         self._openings = self._book(values["openings"], values["variant"])
         self._rounds: list[Round] = []
         _ = self._even_settings  # checks them before the first round
-
-    @property
-    def competitors(self) -> tuple[str, ...]:
-        """All competitors of all runs."""
-        return self._entered["competitors"]
 
     def _check_ratings(self) -> None:
         """Raise SettingErrors for ratings of players that do not take part."""

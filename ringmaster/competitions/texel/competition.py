@@ -55,12 +55,11 @@ from ringmaster.competitions.texel.state import (
     LearningSettings,
     TexelState,
     digest_of,
+    edit_of,
     limits_of,
-    must_remeasure,
     plain,
     record_played,
     record_positions,
-    restart_reasons,
     restarted,
     score_key,
     scoring_settings,
@@ -352,8 +351,10 @@ class TexelCompetition(PlayerTune):
         self._adopt_reference("reference" in edited)
         positions = self.tuning.positions
         file = None if positions is None else positions.file
-        digest = (state.digest, "" if file is None else digest_of(file, state))
-        reasons = restart_reasons(state.learning, self._learning, digest, edited)
+        new_positions = file is not None and state.digest not in ("", digest_of(file, state))
+        reasons, remeasure = edit_of(
+            state.learning, self._learning, edited, new_positions=new_positions
+        )
         limits = limits_of(self.values)
         if not reasons and state.done and plain(limits) != plain(state.limits):
             reasons = [
@@ -365,7 +366,7 @@ class TexelCompetition(PlayerTune):
         state.sweep = swept
         lines: list[str] = []
         if reasons:
-            lines = self._restart(reasons, digest, edited)
+            lines = self._restart("; ".join(reasons), edited, remeasure=remeasure)
         elif plain(state.engine) != plain(self._engine):
             state.engine, state.facts, state.probe_due = self._engine, None, True
         elif state.in_flight != self.values["in_flight"] and state.facts is not None:
@@ -422,14 +423,12 @@ class TexelCompetition(PlayerTune):
         state.reference, state.comparison = settings, None
         state.reference_pass -= 1
 
-    def _restart(
-        self, reasons: list[str], digest: tuple[str, str], edited: Collection[str]
-    ) -> list[str]:
-        state, why = self.tuning.state, "; ".join(reasons)
+    def _restart(self, why: str, edited: Collection[str], *, remeasure: bool) -> list[str]:
+        """Restart the optimiser from the best values; return lines for the history."""
+        state = self.tuning.state
         where = (
             f"after {counted(state.passes, 'pass')}" if state.passes else "before the first pass"
         )
-        remeasure = must_remeasure(state.learning, self._learning, digest, edited)
         fresh = restarted(
             state,
             self._learning,

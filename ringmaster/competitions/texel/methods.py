@@ -50,8 +50,6 @@ _CLASSES: dict[str, tuple[str, str]] = {
     "spsa_batches": ("ringmaster.tuners.texel.spsa_batches", "SpsaBatches"),
     "linear": ("ringmaster.tuners.texel.linear", "Linear"),
 }
-#: Arguments that an edit may change without a restart.
-LIMITS = ("patience", "most_passes")
 
 
 class OptimiserSettings(msgspec.Struct, frozen=True):
@@ -359,30 +357,18 @@ class Features:
 
     def ready(self, file: PositionFile) -> FeatureFile | None:
         """Return the features of all positions; None if an engine must be asked."""
-        from ringmaster.datasets import feature_set
+        from ringmaster.datasets.feature_set import FeatureShards, build_features
 
+        needs_engine = from_answers(self._source)
+        if not needs_engine:
+            self.version = self._digest(file) if callable(self._source) else ""
+        common = {"phase": self._phase, "unnamed": self._unnamed, "version": self.version}
         try:
-            if not from_answers(self._source):
-                self.version = self._digest(file) if callable(self._source) else ""
-                return feature_set.build_features(
-                    self._source,
-                    file,
-                    self._names,
-                    self._target,
-                    self._say,
-                    phase=self._phase,
-                    unnamed=self._unnamed,
-                    version=self.version,
+            if not needs_engine:
+                return build_features(
+                    self._source, file, self._names, self._target, self._say, **common
                 )
-            self._pieces = feature_set.FeatureShards(
-                self._source,
-                file,
-                self._names,
-                self._target,
-                phase=self._phase,
-                unnamed=self._unnamed,
-                version=self.version,
-            )
+            self._pieces = FeatureShards(self._source, file, self._names, self._target, **common)
             kept: FeatureFile | None = self._pieces.existing()
             return kept
         except DatasetError as error:

@@ -10,7 +10,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -352,26 +352,32 @@ def record_played(state: TexelState, played: Mapping[str, list[Any]]) -> None:
             results.append(result)
 
 
-def _changed(
-    names: Sequence[str], was: LearningSettings, now: LearningSettings, edited: Collection[str]
-) -> list[str]:
-    return [
+class Edit(NamedTuple):
+    """An edit of the control file.
+
+    reasons    to restart the optimiser, a few words each
+    remeasure  whether scales and labels must be computed again
+    """
+
+    reasons: list[str]
+    remeasure: bool
+
+
+def edit_of(
+    was: LearningSettings, now: LearningSettings, edited: Collection[str], *, new_positions: bool
+) -> Edit:
+    """Return the difference of two settings.
+
+    edited         settings whose functions give other results
+    new_positions  whether the file has other positions or labels
+    """
+    changed = [
         name
-        for name in names
+        for name in LEARNING
         if name in edited or plain(was.settings.get(name)) != plain(now.settings.get(name))
     ]
-
-
-def restart_reasons(
-    was: LearningSettings, now: LearningSettings, digest: tuple[str, str], edited: Collection[str]
-) -> list[str]:
-    """Return reasons of an edit to restart the optimiser, a few words each.
-
-    digest  of the positions, before and now; "" if unknown
-    edited  settings whose functions give other results
-    """
-    reasons = [f"{name} changed" for name in _changed(LEARNING, was, now, edited)]
-    if not reasons and all(digest) and digest[0] != digest[1]:
+    reasons = [f"{name} changed" for name in changed]
+    if not reasons and new_positions:
         reasons.append("the positions changed")
     before, after = ({p.code: p for p in learning.parameters} for learning in (was, now))
     for code, old in before.items():
@@ -383,7 +389,7 @@ def restart_reasons(
     reasons += [f"{code} is new" for code in after if code not in before]
     if not reasons and was.parameters != now.parameters:
         reasons.append("the order of the parameters changed")
-    return reasons
+    return Edit(reasons, new_positions or any(name in MEASURING for name in changed))
 
 
 def _differences(old: ParameterSettings, new: ParameterSettings) -> str:
@@ -453,14 +459,6 @@ def restarted(
         },
         features=features,
     )
-
-
-def must_remeasure(
-    was: LearningSettings, now: LearningSettings, digest: tuple[str, str], edited: Collection[str]
-) -> bool:
-    """Whether scales must be fitted again."""
-    is_changed = bool(_changed(MEASURING, was, now, edited))
-    return is_changed or (all(digest) and digest[0] != digest[1])
 
 
 def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:

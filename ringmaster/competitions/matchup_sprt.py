@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.setting_types import optional
 from ringmaster.errors import SettingError, counted
-from ringmaster.model.settings import Boolean, CallOf, Context, Float, Maybe, OneOf, Setting
+from ringmaster.model.settings import Boolean, CallOf, Context, Float, OneOf, Setting
 from ringmaster.stats.sprt import FARTHEST, Accepted, Sprt
 
 _RATE = Float(above=0, maximum=0.45)
@@ -51,8 +52,8 @@ SPRT = CallOf(
     positional=("elo0", "elo1"),
 )
 
-SPRT_SETTING = Setting(
-    "sprt", Maybe(SPRT), "Sequential test that ends a matchup as soon as it is decided.", None
+SPRT_SETTING = optional(
+    "sprt", SPRT, "Sequential test that ends a matchup as soon as it is decided."
 )
 
 

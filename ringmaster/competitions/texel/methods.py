@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.setting_types import Choice
+from ringmaster.competitions.setting_types import Choice, optional
 from ringmaster.competitions.texel.labels import Shards
 from ringmaster.competitions.texel.state import TexelState
 from ringmaster.competitions.tuning.function_probes import spread
@@ -30,7 +30,6 @@ from ringmaster.model.settings import (
     Float,
     Function,
     Integer,
-    Maybe,
     OneOf,
     Setting,
     SettingPath,
@@ -109,21 +108,15 @@ _SHARE = Float(above=0, maximum=1)
 _EXPONENT = Float(minimum=0, maximum=1)
 
 
-def _given(name: str, type_: SettingType, help: str) -> Setting:
-    return Setting(name, Maybe(type_), help, None)
-
-
 _CALLS = (
     _call(
         "GaussNewton",
         "gauss_newton",
-        _given(
-            "central",
-            Boolean(),
-            "Whether differences are two-sided, with twice the passes.",
+        optional("central", Boolean(), "Whether differences are two-sided, with twice the passes."),
+        optional(
+            "most_steps", Integer(minimum=1, maximum=10_000), "Limit of steps; by default 20."
         ),
-        _given("most_steps", Integer(minimum=1, maximum=10_000), "Limit of steps; by default 20."),
-        _given(
+        optional(
             "tolerance",
             Float(minimum=1e-9, maximum=1),
             "Least decrease of the error that counts; by default 1e-7.",
@@ -132,18 +125,20 @@ _CALLS = (
     _call(
         "LocalSearch",
         "local_search",
-        _given(
+        optional(
             "order",
             OneOf("given", "random"),
             "Order of the parameters in a sweep; by default given.",
         ),
-        _given("grow", Float(minimum=1, maximum=100), "Factor of a successful step; by default 2."),
-        _given(
+        optional(
+            "grow", Float(minimum=1, maximum=100), "Factor of a successful step; by default 2."
+        ),
+        optional(
             "precision",
             Float(above=0, maximum=0.25),
             "Smallest step of fractional parameters as a share of the range.",
         ),
-        _given(
+        optional(
             "tolerance",
             Float(minimum=1e-7, maximum=1),
             "Least decrease of the error that counts; by default 1e-7.",
@@ -152,30 +147,30 @@ _CALLS = (
     _call(
         "Genetic",
         "genetic",
-        _given("population", Integer(minimum=4, maximum=100_000), "Individuals of a generation."),
-        _given(
+        optional("population", Integer(minimum=4, maximum=100_000), "Individuals of a generation."),
+        optional(
             "generations",
             Integer(minimum=1, maximum=10**6),
             "Limit of generations; by default 100.",
         ),
-        _given(
+        optional(
             "precision",
             Float(above=0, maximum=0.5),
             "Smallest change of a parameter, as a share of its range.",
         ),
-        _given("batch", _SHARE, "Share of the positions that scores a generation."),
-        _given(
+        optional("batch", _SHARE, "Share of the positions that scores a generation."),
+        optional(
             "crossover",
             Float(minimum=0, maximum=1),
             "Share of children with two parents; by default 0.8.",
         ),
-        _given(
+        optional(
             "tournament",
             Integer(minimum=2, maximum=1000),
             "Number of random individuals from which the best becomes a parent; by default 3.",
         ),
-        _given("mutation", Float(minimum=0, maximum=1), "Share of the bits that are flipped."),
-        _given(
+        optional("mutation", Float(minimum=0, maximum=1), "Share of the bits that are flipped."),
+        optional(
             "elite",
             Float(minimum=0, maximum=0.9),
             "Share of the individuals that remain unchanged; by default 0.1.",
@@ -184,42 +179,40 @@ _CALLS = (
     _call(
         "SpsaBatches",
         "spsa_batches",
-        _given("batch", _SHARE, "Share of the positions that measures a step."),
-        _given(
+        optional("batch", _SHARE, "Share of the positions that measures a step."),
+        optional(
             "scale_by",
             OneOf("curvature", "steps"),
             "Whether units of parameters come from the curvature of the error, or are their steps.",
         ),
-        _given("alpha", _EXPONENT, "Exponent of the step gain; by default 0.602."),
-        _given("gamma", _EXPONENT, "Exponent of the perturbation; by default 0.101."),
-        _given("A_ratio", _EXPONENT, "Stability constant as a part of the tune; by default 0.1."),
+        optional("alpha", _EXPONENT, "Exponent of the step gain; by default 0.602."),
+        optional("gamma", _EXPONENT, "Exponent of the perturbation; by default 0.101."),
+        optional("A_ratio", _EXPONENT, "Stability constant as a part of the tune; by default 0.1."),
     ),
     _call(
         "Linear",
         "linear",
-        _given(
+        optional(
             "features",
             FunctionOrFile(Function("a function that returns a position's coefficients by name")),
             "Coefficients of the parameters: a function of (answer, position) or of (position), or "
             "a CSV or NPZ file.",
         ),
-        _given("command", String(), "Command sent to the engine; by default features."),
-        _given(
+        optional("command", String(), "Command sent to the engine; by default features."),
+        optional(
             "unnamed",
             OneOf("refuse", "ignore"),
             "Treatment of features that belong to no parameter; by default features of a file are "
             "refused, features of a function ignored.",
         ),
-        _given(
-            "check",
-            Boolean(),
-            "Whether a pass checks that the scores change as the features say.",
+        optional(
+            "check", Boolean(), "Whether a pass checks that the scores change as the features say."
         ),
-        _given("method", OneOf("lbfgs", "adam"), "Method of minimisation."),
-        _given("epochs", Integer(minimum=1, maximum=10**6), "Of Adam: passes in process."),
-        _given("learning_rate", Float(above=0, maximum=1e6), "Of Adam."),
-        _given("batch", Integer(minimum=1, maximum=10**9), "Of Adam: positions of a step."),
-        _given(
+        optional("method", OneOf("lbfgs", "adam"), "Method of minimisation."),
+        optional("epochs", Integer(minimum=1, maximum=10**6), "Of Adam: passes in process."),
+        optional("learning_rate", Float(above=0, maximum=1e6), "Of Adam."),
+        optional("batch", Integer(minimum=1, maximum=10**9), "Of Adam: positions of a step."),
+        optional(
             "tapered",
             Boolean(),
             "Whether weights come in pairs, NAME_mg and NAME_eg, mixed by the phase.",
@@ -233,12 +226,11 @@ GAUSS_NEWTON = OptimiserSettings("gauss_newton")
 RIDGE = CallOf(
     "Ridge",
     (
-        Setting(
+        optional(
             "strength",
-            Maybe(Float(minimum=0, maximum=1e6)),
+            Float(minimum=0, maximum=1e6),
             "Penalty of a change by the full range of a parameter; by default a path of strengths "
             "is tried, and the one with the smallest error of validation used.",
-            None,
         ),
     ),
     lambda values, context: RidgeSettings(**values),

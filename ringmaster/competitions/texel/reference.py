@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player
+from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.texel.labels import LabelledPositions
 from ringmaster.competitions.texel.score_setting import ScoreSetting, Scoring
 from ringmaster.competitions.texel.state import Comparison, Quality, plain, scoring_settings
@@ -21,7 +22,7 @@ from ringmaster.errors import SettingError
 from ringmaster.model.canonical import canonical
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table
-from ringmaster.model.settings import CallOf, Identifier, Maybe, Setting
+from ringmaster.model.settings import CallOf, Identifier, Setting
 from ringmaster.tuners.texel.loss import Loss, Sum, mean
 
 
@@ -39,11 +40,10 @@ REFERENCE_CALL = CallOf(
     "Reference",
     (
         Setting("player", Identifier(), "Code of the engine."),
-        Setting(
+        optional(
             "score",
-            Maybe(ScoreSetting()),
+            ScoreSetting(),
             "How the engine scores a position; by default as the competition's ``score``.",
-            None,
         ),
     ),
     lambda values, context: ReferenceSettings(**values),

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ringmaster.competitions.setting_types import Choice
+from ringmaster.competitions.setting_types import Choice, optional
 from ringmaster.errors import SettingError, shown
 from ringmaster.model.jobs import ScoreKind
 from ringmaster.model.players import GameName
@@ -20,7 +20,6 @@ from ringmaster.model.settings import (
     Context,
     Float,
     Function,
-    Maybe,
     OneOf,
     Setting,
     SettingPath,
@@ -144,13 +143,12 @@ SCORE = CallOf(
     "Score",
     (
         Setting("command", String(), "Command sent to the engine.", "eval"),
-        Setting(
+        optional(
             "pattern",
-            Maybe(String()),
+            String(),
             "Regular expression, searched in each line of the answer; its first group is the "
             "score, and the last matching line counts.  By default the usual format of the "
             "engine's family.",
-            None,
         ),
         Setting(
             "unit",
@@ -165,11 +163,10 @@ SCORE = CallOf(
             "Black in shogi).",
             "mover",
         ),
-        Setting(
+        optional(
             "function",
-            Maybe(Function("a function of the engine's answer and of the position")),
+            Function("a function of the engine's answer and of the position"),
             "Replaces a pattern: returns centipawns for the side to move, or None.",
-            None,
         ),
     ),
     _build_score,

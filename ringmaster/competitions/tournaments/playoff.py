@@ -15,6 +15,7 @@ from ringmaster.competitions.common_settings import (
 from ringmaster.competitions.ending import ending_setting, is_endless, limit_of
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
+from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, check_withdrawn
 from ringmaster.competitions.tournaments.standings import ANCHOR_SETTING, Standings, check_anchor
@@ -30,7 +31,6 @@ from ringmaster.model.settings import (
     Identifier,
     Integer,
     ListOf,
-    Maybe,
     Setting,
     String,
 )
@@ -38,11 +38,8 @@ from ringmaster.model.settings import (
 #: Settings of one matchup or, at top level, of all.
 MATCHUP_SETTINGS: tuple[Setting, ...] = (
     *GAME_SETTINGS,
-    Setting(
-        "alternating",
-        Maybe(Boolean()),
-        "Swap colours from game to game (by default in chess, not in Go).",
-        None,
+    optional(
+        "alternating", Boolean(), "Swap colours from game to game (by default in chess, not in Go)."
     ),
     ending_setting(
         "number_of_games",
@@ -84,8 +81,8 @@ MATCHUP = CallOf(
     (
         Setting("p1", Identifier(), "Code of the first mover, unless colours alternate."),
         Setting("p2", Identifier(), "Code of the second player."),
-        Setting("id", Maybe(Identifier()), "Short name, used in game ids.", None),
-        Setting("name", Maybe(String()), "Name in reports.", None, change="report"),
+        optional("id", Identifier(), "Short name, used in game ids."),
+        optional("name", String(), "Name in reports.", change="report"),
         *(Setting(s.name, s.type, s.help, INHERITED, s.change) for s in MATCHUP_SETTINGS),
     ),
     _build_matchup,

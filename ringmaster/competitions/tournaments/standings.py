@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.errors import SettingError, nearest, shown
 from ringmaster.model.report import (
@@ -27,7 +28,6 @@ from ringmaster.model.settings import (
     Context,
     Float,
     Identifier,
-    Maybe,
     Setting,
     SettingPath,
 )
@@ -54,21 +54,18 @@ class _AnchorType(CallOf):
         return super().interpret(value, path, context)
 
 
-ANCHOR_SETTING = Setting(
+ANCHOR_SETTING = optional(
     "anchor",
-    Maybe(
-        _AnchorType(
-            "Anchor",
-            (
-                Setting("code", Identifier(), "Code of the player."),
-                Setting("elo", Float(minimum=-10_000, maximum=10_000), "Its Elo.", 0.0),
-            ),
-            lambda values, context: Anchor(**values),
-            positional=("code", "elo"),
-        )
+    _AnchorType(
+        "Anchor",
+        (
+            Setting("code", Identifier(), "Code of the player."),
+            Setting("elo", Float(minimum=-10_000, maximum=10_000), "Its Elo.", 0.0),
+        ),
+        lambda values, context: Anchor(**values),
+        positional=("code", "elo"),
     ),
     "Player with a known Elo, and this Elo; without it, ratings are relative to the average.",
-    None,
     change="report",
 )
 

@@ -16,6 +16,7 @@ from ringmaster.competitions.result_lines import (
     repeats_line,
     void_by_player,
 )
+from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.competitions.tournaments.roster_tournaments import (
     EVEN_GAME_SETTINGS,
@@ -35,7 +36,7 @@ from ringmaster.errors import SettingError, SettingErrors, counted
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import DictOf, Float, Identifier, Integer, Maybe, Setting
+from ringmaster.model.settings import DictOf, Float, Identifier, Integer, Setting
 
 
 class Round(msgspec.Struct):
@@ -79,12 +80,11 @@ class Swiss(RosterTournament):
             "equally often.  A change takes effect in the next round.",
             2,
         ),
-        Setting(
+        optional(
             "ratings",
-            Maybe(DictOf(Identifier(), Float())),
+            DictOf(Identifier(), Float()),
             "Elo of competitors before the tournament, by code, as the order of seeds.  "
             "Competitors without a rating come last.  A change takes effect in the next round.",
-            None,
         ),
         WITHDRAWN_SETTING,
         ANCHOR_SETTING,

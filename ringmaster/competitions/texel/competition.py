@@ -37,9 +37,8 @@ from ringmaster.competitions.texel.evaluations import (
 )
 from ringmaster.competitions.texel.labels import Shards
 from ringmaster.competitions.texel.methods import make_optimiser
-from ringmaster.competitions.texel.reference import Reference
 from ringmaster.competitions.texel.report import TuneReport, kind_of_error
-from ringmaster.competitions.texel.score_setting import Scoring
+from ringmaster.competitions.texel.score_setting import Reference, Scoring
 from ringmaster.competitions.texel.settings import (
     TEXEL_SETTINGS,
     SweepSettings,

@@ -16,9 +16,9 @@ from ringmaster.competitions.competition import PlayedValue, Reaction
 from ringmaster.competitions.result_lines import count_void, void_rule
 from ringmaster.competitions.texel.labels import decode_scores
 from ringmaster.competitions.texel.methods import feature_request, from_answers
-from ringmaster.competitions.texel.reference import Reference
 from ringmaster.competitions.texel.score_setting import (
     EVAL,
+    Reference,
     ScoreFunction,
     Scoring,
     result_of,

@@ -6,6 +6,7 @@ number of workers.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,7 +17,14 @@ import numpy.typing as npt
 
 from ringmaster.competitions.competition import ScoreSource
 from ringmaster.competitions.texel.score_setting import MATE
-from ringmaster.competitions.texel.state import COMPARED, STATIC, TexelState, score_key
+from ringmaster.competitions.texel.state import (
+    COMPARED,
+    STATIC,
+    Comparison,
+    Quality,
+    TexelState,
+    score_key,
+)
 from ringmaster.errors import SettingError, StoreCorrupt
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import (
@@ -26,6 +34,7 @@ from ringmaster.tuners.texel.loss import (
     Numbers,
     ScoreHistogram,
     Sum,
+    mean,
     sigmoid,
 )
 from ringmaster.tuners.texel.optimiser import Block, Split
@@ -152,12 +161,6 @@ class LabelledPositions:
         """The loss of scores against targets; known after labelling."""
         assert self._state.labelling is not None
         return Loss(self._values["loss"], self._state.labelling.scale)
-
-    @property
-    def has_fitted_scale(self) -> bool:
-        """Whether the win-rate scale was fitted to the scores of the start values."""
-        labelling = self._state.labelling
-        return labelling is not None and "win_rate_scale" in labelling.fitted
 
     def scores(self, number: int, shard: int) -> Floats:
         """Return scores of a kept pass.  Raises StoreCorrupt if they are missing."""
@@ -306,6 +309,39 @@ class LabelledPositions:
                 self.labels(shard).weight,
             )
             for shard in self.shards.of(part)
+        )
+
+    def compare(self, name: str, number: int, best: int | None) -> Comparison:
+        """Return the errors of a reference and of the tune over the same positions.
+
+        number  pass of the reference
+        best    pass of the best values, None if unknown
+        Raises SettingError if no scale fits the reference's scores.
+        """
+        labelling = self._state.labelling
+        assert labelling is not None
+        own = loss = self.loss
+        if "win_rate_scale" in labelling.fitted:
+            try:
+                loss = Loss(own.kind, self.fit_scale(number, "reference's scores").scale)
+            except ValueError as error:
+                raise SettingError(("reference",), str(error)) from None
+        passes = [(number, loss), (0, own), *([] if best is None else [(best, own)])]
+        missing = []
+        columns: list[list[float | None]] = []
+        for part in ("train", "validation"):
+            sums: list[list[Sum]] = [[], [], []]
+            for shard in self.shards.of(part):
+                labels = self.labels(shard)
+                known = np.isfinite(self.scores(number, shard))
+                weight = np.where(known, labels.weight, np.float32(0))
+                missing.append(float((labels.weight - weight).sum()))
+                for into, (which, measure) in zip(sums, passes, strict=False):
+                    into.append(measure.total(self.scores(which, shard), labels.target, weight))
+            columns.append([mean(each) for each in sums])
+        reference, start, tuned = (Quality(*each) for each in zip(*columns, strict=True))
+        return Comparison(
+            name, loss.scale, math.fsum(missing), reference, start, None if best is None else tuned
         )
 
     def calibration(self, number: int) -> list[list[float]]:

@@ -11,8 +11,7 @@ import msgspec
 from ringmaster.competitions.texel.evaluations import repeatability
 from ringmaster.competitions.texel.labels import Shards
 from ringmaster.competitions.texel.methods import finite
-from ringmaster.competitions.texel.reference import comparison_table
-from ringmaster.competitions.texel.state import REFERENCE, Quality, TexelState
+from ringmaster.competitions.texel.state import REFERENCE, Comparison, Quality, TexelState
 from ringmaster.competitions.texel.tuning import improvement_line
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.errors import counted
@@ -70,8 +69,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         if state.improvement is not None:
             blocks.append(Text((improvement_line(state.improvement),)))
         if state.comparison is not None:
-            kind = kind_of_error(self.values["loss"])
-            blocks.append(comparison_table(state.comparison, kind))
+            blocks.append(_comparison(state.comparison, kind_of_error(self.values["loss"])))
         blocks += match
         if state.told:
             blocks.append(self._course(MOST_STEPS))
@@ -434,3 +432,28 @@ def _duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _comparison(comparison: Comparison, kind: str) -> Table:
+    """Return the errors side by side.
+
+    kind  kind of the errors, in words
+    """
+    rows: list[tuple[Cell, ...]] = []
+    for name, field in (("training", "train"), ("validation", "validation")):
+        columns = (comparison.start, comparison.best, comparison.reference)
+        values = [None if each is None else getattr(each, field) for each in columns]
+        if values[0] is not None:
+            rows.append((name, *(None if v is None else f"{v:.8f}" for v in values)))
+    notes = [f"the win-rate scale of {comparison.player} is {comparison.scale:.5g} centipawns"]
+    if comparison.missing:
+        notes.append(
+            f"{comparison.missing:g} positions without a score of {comparison.player} are left out"
+        )
+    return Table(
+        ("", "start", "best", comparison.player),
+        tuple(rows),
+        f"errors and the reference {comparison.player} ({kind})",
+        tuple(notes),
+        (LEFT, RIGHT, RIGHT, RIGHT),
+    )

@@ -1,25 +1,33 @@
-"""The setting `score`."""
+"""The settings `score` and `reference`: how positions are scored, and by which other engine.
+
+The reference is scored once.  It has its own win-rate scale, since engines scale centipawns
+differently.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from ringmaster.competitions.common_settings import PlayerDefinition, find_player
 from ringmaster.competitions.setting_types import Choice, optional
+from ringmaster.competitions.texel.state import plain, scoring_settings
 from ringmaster.errors import SettingError, shown
+from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import ScoreKind
-from ringmaster.model.players import GameName
+from ringmaster.model.players import GameName, Player
 from ringmaster.model.settings import (
     Call,
     CallOf,
     Context,
     Float,
     Function,
+    Identifier,
     OneOf,
     Setting,
     SettingPath,
@@ -204,3 +212,63 @@ class ScoreSetting(Choice):
 
 EVAL = Scoring(ScoreKind("eval"))
 DEPTH_1 = Scoring(ScoreKind("depth", 1), text="depth 1")
+
+
+class ReferenceSettings(msgspec.Struct, frozen=True):
+    """Reference(…) of a control file.
+
+    score  how the reference scores a position, None: as the tuned player
+    """
+
+    player: str
+    score: Scoring | None
+
+
+REFERENCE_CALL = CallOf(
+    "Reference",
+    (
+        Setting("player", Identifier(), "Code of the engine."),
+        optional(
+            "score",
+            ScoreSetting(),
+            "How the engine scores a position; by default as the competition's ``score``.",
+        ),
+    ),
+    lambda values, context: ReferenceSettings(**values),
+    positional=("player",),
+    shorthand=True,
+)
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """A reference engine, ready for jobs.
+
+    scoring_settings  settings on which its scores depend, as JSON data
+    """
+
+    player: Player
+    scoring: Scoring
+    scoring_settings: dict[str, Any]
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Reference | None:
+        """Return the reference of a control file, None without one.  Raises SettingError."""
+        settings: ReferenceSettings | None = values["reference"]
+        if settings is None:
+            return None
+        game: GameName = values["game"]
+        definition = find_player(values, settings.player, ("reference", "player"))
+        if not definition.has_limits:
+            # a Player(…) must limit its moves; scores need no limit
+            definition = PlayerDefinition({**definition.values, "depth": 1})
+        scoring = settings.score or values["score"]
+        try:
+            scoring.for_game(game)
+            player = definition.make(settings.player, game)
+        except SettingError as error:
+            raise SettingError(("reference",), error.message, error.expected) from None
+        own_settings = {
+            "engine": scoring_settings(definition),
+            "score": plain(canonical(scoring)),
+        }
+        return cls(player, scoring, own_settings)

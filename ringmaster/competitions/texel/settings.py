@@ -11,8 +11,7 @@ import numpy as np
 from ringmaster.competitions.common_settings import COMMON_SETTINGS, LIMIT_NAMES, PlayerDefinition
 from ringmaster.competitions.setting_types import Choice, Word, optional
 from ringmaster.competitions.texel.methods import GAUSS_NEWTON, OPTIMISER, RIDGE
-from ringmaster.competitions.texel.reference import REFERENCE_CALL
-from ringmaster.competitions.texel.score_setting import DEPTH_1, EVAL, ScoreSetting
+from ringmaster.competitions.texel.score_setting import DEPTH_1, EVAL, REFERENCE_CALL, ScoreSetting
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
 from ringmaster.competitions.tuning.parameter_settings import (

@@ -21,7 +21,6 @@ from ringmaster.competitions.texel.methods import (
     make_optimiser,
     pass_features,
 )
-from ringmaster.competitions.texel.reference import compare
 from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
@@ -256,12 +255,8 @@ class Tuning:
             return []
         assert self.positions is not None
         assert self.optimiser is not None
-        comparison = compare(
-            self._reference,
-            self.positions,
-            self.state.reference_pass,
-            self.optimiser.best_pass if self.state.calibration else None,
-        )
+        best = self.optimiser.best_pass if self.state.calibration else None
+        comparison = self.positions.compare(self._reference, self.state.reference_pass, best)
         if self.state.calibration and comparison.best is None:
             # some optimisers drop the scores of their best values
             comparison.best = self.state.best

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -306,11 +305,6 @@ def _arguments(cls: type) -> set[str]:
     """Return the arguments of a class and its bases."""
     own = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
     return {name for function in own for name in inspect.signature(function).parameters}
-
-
-def finite(value: float | None) -> float | None:
-    """Return a number, None if it is not finite: JSON has no infinity."""
-    return value if value is not None and math.isfinite(value) else None
 
 
 _PLACE = ("optimiser", "features")

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.result_lines import finite
 from ringmaster.competitions.texel.evaluations import repeatability
 from ringmaster.competitions.texel.labels import Shards
-from ringmaster.competitions.texel.methods import finite
 from ringmaster.competitions.texel.state import REFERENCE, Comparison, Quality, TexelState
 from ringmaster.competitions.texel.tuning import improvement_line
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text

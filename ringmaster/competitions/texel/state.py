@@ -400,14 +400,6 @@ def _differences(old: ParameterSettings, new: ParameterSettings) -> str:
     return ", ".join(parts)
 
 
-#: Parts of the state that begin anew with the optimiser.  A probe belongs to its scores,
-#: parameters and positions.
-_COURSE = (
-    "probe_due probe_out facts filters open asked told optimiser kept start best best_values done "
-    "improvement entropies calibration comparison"
-).split()
-
-
 def restarted(
     state: TexelState,
     learning: LearningSettings,
@@ -433,21 +425,38 @@ def restarted(
     earlier = list(state.earlier)
     if state.told:
         earlier.append(Chapter(why, state.told, state.start, state.best, dict(state.best_values)))
-    initial = TexelState(learning, state.engine, values)
-    # features that stay are not computed again
-    kept = "optimiser" if features == state.features else ""
     return msgspec.structs.replace(
         state,
-        **{name: getattr(initial, name) for name in _COURSE},
         learning=learning,
         values=values,
         left={code: value for code, value in best.items() if code not in values},
         beginning=state.beginning + 1,
+        # the old probe belongs to other scores, parameters or positions
+        probe_due=True,
+        probe_out=None,
+        facts=None,
+        filters={},
+        open={},
+        asked=0,
+        told=0,
         told_before=state.told_before + state.asked,
+        optimiser=None,
         labelling=None if remeasure else state.labelling,
+        kept=[],
         stale=list(dict.fromkeys([*state.stale, *keys])),
+        start=Quality(),
+        best=Quality(),
+        best_values={},
+        done=False,
+        improvement=None,
+        entropies={},
+        calibration={},
+        comparison=None,
         earlier=earlier,
-        played={name: results for name, results in state.played.items() if name == kept},
+        # features that stay are not computed again
+        played={
+            k: v for k, v in state.played.items() if (k, features) == ("optimiser", state.features)
+        },
         features=features,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ringmaster.competitions.matchup_sprt import SprtReport
-from ringmaster.competitions.result_lines import repeats_line, void_line
+from ringmaster.competitions.result_lines import finite, repeats_line, void_line
 from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.errors import counted
 from ringmaster.model.jobs import GameSettings
@@ -167,9 +167,9 @@ def statistics(tally: Tally, *, even: bool = True) -> dict[str, Any]:
     is_known = tally.known > 0 and even
     has_error = is_known and math.isfinite(normalized.error)
     return {
-        "elo": _finite(estimate.elo) if is_known else None,
-        "elo_low": _finite(estimate.low) if is_known else None,
-        "elo_high": _finite(estimate.high) if is_known else None,
+        "elo": finite(estimate.elo) if is_known else None,
+        "elo_low": finite(estimate.low) if is_known else None,
+        "elo_high": finite(estimate.high) if is_known else None,
         "los": estimate.los if is_known else None,
         "nelo": normalized.nelo if has_error else None,
         "nelo_error": normalized.error if has_error else None,
@@ -177,10 +177,6 @@ def statistics(tally: Tally, *, even: bool = True) -> dict[str, Any]:
         "pentanomial": list(tally.pairs.counts) if sum(tally.pairs.counts) else None,
         "pairs_ratio": pairs_ratio(tally.pairs.counts),
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _kinds(kinds: Mapping[str, int], *, brackets: bool = True) -> str:

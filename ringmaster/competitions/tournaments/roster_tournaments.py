@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
@@ -12,6 +11,7 @@ from ringmaster.competitions.common_settings import COMMON_SETTINGS, noting
 from ringmaster.competitions.ending import ending_setting, is_endless, limit_of
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
+from ringmaster.competitions.result_lines import finite
 from ringmaster.competitions.tournaments.matchup import Pairs, Tally
 from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, check_withdrawn
 from ringmaster.competitions.tournaments.standings import (
@@ -338,14 +338,15 @@ class Gauntlet(RosterTournament):
         for i, code in enumerate(self.challengers):
             total = self._total(i)
             estimate = total.estimate()
-            elo = {"elo": estimate.elo, "low": estimate.low, "high": estimate.high}
             challengers.append(
                 {
                     "code": code,
                     "letters": letters(i),
                     "points": total.points(0),
                     "games": total.known,
-                    **{name: x if math.isfinite(x) else None for name, x in elo.items()},
+                    "elo": finite(estimate.elo),
+                    "low": finite(estimate.low),
+                    "high": finite(estimate.high),
                     "los": estimate.los,
                 }
             )

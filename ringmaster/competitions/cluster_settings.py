@@ -66,10 +66,7 @@ _GAMES = optional(
 _HOSTS = (
     _GAMES,
     Setting(
-        "pin",
-        Boolean(),
-        "Give each game its own CPUs (whole cores where there are enough).",
-        False,
+        "pin", Boolean(), "Give each game its own CPUs (whole cores where there are enough).", False
     ),
     optional(
         "game_memory",
@@ -95,10 +92,7 @@ _HOSTS = (
     optional("tls_cert", FileName(), "Own certificate (PEM)."),
     optional("tls_key", FileName(), "Own private key (PEM)."),
     Setting(
-        "reconnect",
-        Float(above=0),
-        "Seconds to wait for a scheduler that does not answer.",
-        60.0,
+        "reconnect", Float(above=0), "Seconds to wait for a scheduler that does not answer.", 60.0
     ),
 )
 
@@ -154,12 +148,7 @@ _PYTHON = optional(
 )
 
 CLUSTER = Choice(
-    _call(
-        "",
-        "address",
-        (Setting("address", Address(), "The scheduler's address."),),
-        "address",
-    ),
+    _call("", "address", (Setting("address", Address(), "The scheduler's address."),), "address"),
     _call(
         ".local",
         "local",

@@ -352,10 +352,7 @@ PLAYER = CallOf(
             "Seconds by which it may overstep its clock; by default the game's margin.",
         ),
         Setting(
-            "ponder",
-            Boolean(),
-            "Let it think during the opponent's time (not over GTP).",
-            False,
+            "ponder", Boolean(), "Let it think during the opponent's time (not over GTP).", False
         ),
         optional(
             "ready_timeout",
@@ -480,11 +477,7 @@ def find_player(values: Mapping[str, Any], code: Any, path: SettingPath) -> Play
 #: Settings of every competition type, without `competition_type` itself.
 COMMON_SETTINGS: tuple[Setting, ...] = (
     Setting(
-        "game",
-        OneOf("go", "chess", "shogi"),
-        "Game of the competition.",
-        "go",
-        change="refused",
+        "game", OneOf("go", "chess", "shogi"), "Game of the competition.", "go", change="refused"
     ),
     optional("description", String(), "Text for the report.", change="report"),
     Setting("record_games", Boolean(), "Write a record of each game.", True),
@@ -516,18 +509,8 @@ COMMON_SETTINGS: tuple[Setting, ...] = (
         "standard error at once, even in a quiet run.",
         True,
     ),
-    Setting(
-        "players",
-        DictOf(Identifier(), PLAYER),
-        "The engines, by player code.",
-    ),
-    Setting(
-        "seed",
-        Integer(),
-        "Seed of every random decision.",
-        0,
-        change="refused",
-    ),
+    Setting("players", DictOf(Identifier(), PLAYER), "The engines, by player code."),
+    Setting("seed", Integer(), "Seed of every random decision.", 0, change="refused"),
 )
 
 

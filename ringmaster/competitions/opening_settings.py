@@ -149,11 +149,7 @@ class OpeningBook:
             book = PolyglotBook(settings.path, settings.plies, self._seed)
             return lambda number: book.opening(settings.start - 1 + number)
         openings = load_openings(
-            settings.path,
-            self._game,
-            variant=self._variant,
-            format=format,
-            plies=settings.plies,
+            settings.path, self._game, variant=self._variant, format=format, plies=settings.plies
         )
         self.size = len(openings)
         order = OpeningOrder(len(openings), settings.order, seed=self._seed, start=settings.start)

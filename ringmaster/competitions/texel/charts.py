@@ -22,10 +22,7 @@ from ringmaster.tuners.texel.optimiser import Optimiser, Step
 
 
 def tune_charts(
-    parameters: Sequence[TunedParameter],
-    state: TexelState,
-    optimiser: Optimiser | None,
-    loss: str,
+    parameters: Sequence[TunedParameter], state: TexelState, optimiser: Optimiser | None, loss: str
 ) -> list[ChartGroup]:
     """Return the charts of a tune; none before its first pass.
 

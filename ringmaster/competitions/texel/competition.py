@@ -13,20 +13,10 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
-from ringmaster.competitions.competition import (
-    Played,
-    Reaction,
-    ScoreSource,
-    Trajectory,
-)
+from ringmaster.competitions.competition import Played, Reaction, ScoreSource, Trajectory
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
-from ringmaster.competitions.result_lines import (
-    VoidKinds,
-    sum_void_kinds,
-    void_excess,
-    void_line,
-)
+from ringmaster.competitions.result_lines import VoidKinds, sum_void_kinds, void_excess, void_line
 from ringmaster.competitions.texel.charts import tune_charts
 from ringmaster.competitions.texel.evaluations import (
     Evaluations,
@@ -107,11 +97,7 @@ class TexelCompetition(PlayerTune):
             self._reference = Reference.of(values)
         with noting(errors):
             values["positions"].quiet_score.for_game(self._game)
-        errors += [
-            *check_codes(self.parameters),
-            *check_anchor(values),
-            *check_groups(values),
-        ]
+        errors += [*check_codes(self.parameters), *check_anchor(values), *check_groups(values)]
         if errors:
             raise SettingErrors(errors)
         self._unlimited = not (definition.has_limits or dynamic)

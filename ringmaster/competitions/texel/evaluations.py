@@ -57,11 +57,7 @@ def repeatability(facts: dict[str, Any], score: ScoreKind) -> str:
 
 def probe_lines(facts: dict[str, Any], codes: Sequence[str], score: ScoreKind) -> list[str]:
     """Return the results of a probe, a line each."""
-    when = {
-        "live": "at once",
-        "newgame": "after a new game",
-        "restart": "in a new process only",
-    }
+    when = {"live": "at once", "newgame": "after a new game", "restart": "in a new process only"}
     parts = [str(facts["name"])] if facts.get("name") else []
     parts += [f"takes values {when.get(str(facts.get('apply')), 'unknown')}"]
     parts += [f"{facts.get('in_flight', 1)} in flight"]
@@ -268,10 +264,7 @@ class Evaluations:
             return feature_request(self._values["optimiser"])
         if is_reference(number) and self._reference is not None:
             return self._reference.scoring.for_game(self._game)
-        own: dict[int, Scoring] = {
-            COMPARED: self._values["positions"].quiet_score,
-            STATIC: EVAL,
-        }
+        own: dict[int, Scoring] = {COMPARED: self._values["positions"].quiet_score, STATIC: EVAL}
         return own[number].for_game(self._game) if number in own else self._kind
 
     def complete_result(self, task: EvaluationJob, result: EvaluationResult) -> EvaluationResult:

@@ -267,8 +267,5 @@ class Reference(msgspec.Struct, frozen=True):
             player = definition.make(settings.player, game)
         except SettingError as error:
             raise SettingError(("reference",), error.message, error.expected) from None
-        own_settings = {
-            "engine": scoring_settings(definition),
-            "score": plain(canonical(scoring)),
-        }
+        own_settings = {"engine": scoring_settings(definition), "score": plain(canonical(scoring))}
         return cls(player, scoring, own_settings)

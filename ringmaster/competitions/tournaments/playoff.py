@@ -7,11 +7,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import (
-    COMMON_SETTINGS,
-    noting,
-    settings_within,
-)
+from ringmaster.competitions.common_settings import COMMON_SETTINGS, noting, settings_within
 from ringmaster.competitions.ending import ending_setting, is_endless, limit_of
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING

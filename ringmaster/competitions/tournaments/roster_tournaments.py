@@ -59,9 +59,7 @@ def roster(name: str, text: str, *, minimum: int = 1, added: str = "") -> Settin
 
 
 ROUNDS_SETTING = ending_setting(
-    "rounds",
-    Integer(minimum=0),
-    "Games to play for each pairing unless an ``sprt`` ends them",
+    "rounds", Integer(minimum=0), "Games to play for each pairing unless an ``sprt`` ends them"
 )
 
 #: Settings of games that compare two players' strength: without handicaps.
@@ -350,11 +348,7 @@ class Gauntlet(RosterTournament):
                     "los": estimate.los,
                 }
             )
-        return {
-            **super().summary(),
-            "challengers": challengers,
-            "opponents": list(self.opponents),
-        }
+        return {**super().summary(), "challengers": challengers, "opponents": list(self.opponents)}
 
 
 def _score(tally: Tally) -> str:

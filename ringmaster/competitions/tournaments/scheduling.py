@@ -14,12 +14,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from ringmaster.competitions.result_lines import (
-    MOST_VOID,
-    void_excess,
-    void_reason,
-    void_rule,
-)
+from ringmaster.competitions.result_lines import MOST_VOID, void_excess, void_reason, void_rule
 from ringmaster.competitions.tournaments.matchup import Tally, base_code
 from ringmaster.errors import SettingError, counted, nearest, shown
 from ringmaster.model.jobs import Ticket

@@ -22,15 +22,7 @@ from ringmaster.model.report import (
     HeatMap,
     Table,
 )
-from ringmaster.model.settings import (
-    Call,
-    CallOf,
-    Context,
-    Float,
-    Identifier,
-    Setting,
-    SettingPath,
-)
+from ringmaster.model.settings import Call, CallOf, Context, Float, Identifier, Setting, SettingPath
 from ringmaster.stats.elo import EloEstimate, short_probability
 from ringmaster.stats.ratings import Rating, Ratings, bradley_terry
 

@@ -185,7 +185,9 @@ class Playoff(Tournament):
     def report(self) -> Report:
         report = super().report()
         standings = self._standings()
-        return report if standings is None else Report((*report.blocks, *standings.tables()))
+        if standings is None:
+            return report
+        return Report((*report.blocks, standings.grid(), *standings.rating_tables()))
 
     def _standings(self) -> Standings | None:
         """Return the standings of three or more players, if all games have the same

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
@@ -136,6 +137,21 @@ class RosterTournament(Tournament):
             prior=standings.has_prior,
         )
 
+    @abstractmethod
+    def _standings(self) -> Standings:
+        """Return the standings of all players."""
+
+    @abstractmethod
+    def _grid(self) -> Table:
+        """Return the table of the tournament, with notes."""
+
+    def live_report(self) -> Report:
+        return Report((self._grid(), *self._live_tables()))
+
+    def report(self) -> Report:
+        tables = (*self._tables(unplayed=False), *self._deleted_tables())
+        return Report((self._grid(), *self._standings().rating_tables(), *tables))
+
 
 class AllPlayAll(RosterTournament):
     """allplayall: every competitor meets every other.
@@ -171,17 +187,8 @@ class AllPlayAll(RosterTournament):
         leaders = [self.competitors[i] for rank, i in ranking if rank == 1]
         return self._leader_verdict(leaders, self.competitors[ranking[1][1]], standings)
 
-    def live_report(self) -> Report:
-        return Report((self._standings().grid(self._notes()), *self._live_tables()))
-
-    def report(self) -> Report:
-        return Report(
-            (
-                *self._standings().tables(self._notes()),
-                *self._tables(unplayed=False),
-                *self._deleted_tables(),
-            )
-        )
+    def _grid(self) -> Table:
+        return self._standings().grid(self._notes())
 
 
 #: Name of all opponents together, in a challenger's results.
@@ -317,19 +324,6 @@ class Gauntlet(RosterTournament):
             even=True, limit=limit, finished=self.finished(), sprt=None
         )
         return result.sentence(alone=False)
-
-    def live_report(self) -> Report:
-        return Report((self._grid(), *self._live_tables()))
-
-    def report(self) -> Report:
-        return Report(
-            (
-                self._grid(),
-                *self._standings().rating_tables(),
-                *self._tables(unplayed=False),
-                *self._deleted_tables(),
-            )
-        )
 
     def summary(self) -> dict[str, Any]:
         challengers = []

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.result_lines import finite
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.errors import SettingError, nearest, shown
@@ -155,10 +156,6 @@ class Standings:
             align=(RIGHT, LEFT, *[RIGHT] * (count + 3)),
             notes=tuple(notes),
         )
-
-    def tables(self, notes: Sequence[str] = ()) -> list[Table]:
-        """Return the grid with notes, and the ratings."""
-        return [self.grid(notes), *self.rating_tables()]
 
     def rating_tables(self) -> list[Table]:
         """Return the tables of ratings, as far as ratings exist."""
@@ -351,12 +348,8 @@ def ranked(scores: Sequence[tuple[float, int]]) -> list[tuple[int, int]]:
 
 
 def _rating_data(code: str, rating: Rating | None) -> dict[str, Any]:
-    known = rating is not None and math.isfinite(rating.error)
-    return {
-        "code": code,
-        "elo": None if rating is None else rating.elo,
-        "error": rating.error if rating is not None and known else None,
-    }
+    elo, error = (None, None) if rating is None else (rating.elo, finite(rating.error))
+    return {"code": code, "elo": elo, "error": error}
 
 
 def standing_charts(standings: Standings | None) -> list[ChartGroup]:

@@ -307,7 +307,7 @@ class Swiss(RosterTournament):
     def _ranking(self) -> list[Score]:
         return ranking(self._seeds, [self._round_scores(round) for round in self._rounds])
 
-    def _table(self) -> Table:
+    def _grid(self) -> Table:
         """Return the ranked competitors with opponents and points of each round."""
         by_round = [self._round_scores(round) for round in self._rounds]
         place = {code: letters(i) for i, code in enumerate(self.competitors)}
@@ -371,10 +371,10 @@ class Swiss(RosterTournament):
         return self._leader_verdict(leaders, ranking[1].code, self._standings())
 
     def live_report(self) -> Report:
-        return Report((self._table(),))
+        return Report((self._grid(),))
 
     def report(self) -> Report:
-        blocks = [self._table(), *self._standings().rating_tables()]
+        blocks = [self._grid(), *self._standings().rating_tables()]
         blocks += [self._round_table(number) for number in range(1, len(self._rounds) + 1)]
         return Report(tuple(blocks))
 

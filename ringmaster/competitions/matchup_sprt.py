@@ -228,9 +228,7 @@ class SprtReport(msgspec.Struct, frozen=True):
 
     def lines(self) -> list[str]:
         """Return lines for a report."""
-        return [*self._lines(), *(f"warning: {doubt}" for doubt in self.doubts)]
-
-    def _lines(self) -> list[str]:
+        doubts = [f"warning: {doubt}" for doubt in self.doubts]
         test, (low, high) = self.test, self.test.bounds
         head = f"SPRT {test.elo0:g} to {test.elo1:g} {test.unit}: "
         ratio = f"LLR {self.llr:.2f} ({low:.2f} to {high:.2f})"
@@ -238,11 +236,11 @@ class SprtReport(msgspec.Struct, frozen=True):
             at_decision = counted(self.games_at_decision or 0, "game")
             head += f"{self.accepted} accepted after {at_decision}, "
             if self.decision.counts == list(self.counts):
-                return [head + ratio, self.conclusion]
+                return [head + ratio, self.conclusion, *doubts]
             head += f"LLR {self.decision.llr:.2f} ({low:.2f} to {high:.2f})"
             now = counted(self.games, "game")
-            return [head, f"{self.conclusion} (LLR {self.llr:.2f} after {now})"]
-        return [f"{head}{ratio}, {self.status}"]
+            return [head, f"{self.conclusion} (LLR {self.llr:.2f} after {now})", *doubts]
+        return [f"{head}{ratio}, {self.status}", *doubts]
 
     def summary(self) -> dict[str, Any]:
         """Return the keys of `show --json`."""

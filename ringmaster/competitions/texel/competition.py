@@ -439,10 +439,9 @@ class TexelCompetition(PlayerTune):
 
     def _report(self) -> TuneReport:
         return TuneReport(
+            self.tuning,
             self.parameters,
             self.values,
-            self.tuning.state,
-            self.tuning.optimiser,
             self.estimated(),
             self.start_values,
             self._delivered_value,
@@ -490,8 +489,7 @@ class TexelCompetition(PlayerTune):
 
     def _optimised(self) -> list[TunedParameter]:
         """Return the parameters of the optimiser's arrays."""
-        tuned = {p.code for p in self.tuning.state.learning.tuned}
-        return [p for p in self.parameters if p.code in tuned]
+        return [p for p in self.parameters if p.code in self.tuning.codes]
 
     def trajectory(self, history: Iterable[tuple[Ticket, GameResult]]) -> Trajectory:
         optimiser = self.tuning.optimiser

@@ -15,7 +15,7 @@ import numpy as np
 from ringmaster.competitions.competition import PlayedValue, Reaction
 from ringmaster.competitions.result_lines import count_void, void_rule
 from ringmaster.competitions.texel.labels import decode_scores
-from ringmaster.competitions.texel.methods import feature_request, from_answers
+from ringmaster.competitions.texel.methods import from_answers
 from ringmaster.competitions.texel.score_setting import (
     EVAL,
     Reference,
@@ -261,7 +261,8 @@ class Evaluations:
     def _kind_of(self, number: int) -> ScoreKind:
         """Return how a pass scores positions."""
         if number == FEATURES:
-            return feature_request(self._values["optimiser"])
+            command = self._values["optimiser"].arguments.get("command", "features")
+            return ScoreKind("eval", command=command)
         if is_reference(number) and self._reference is not None:
             return self._reference.scoring.for_game(self._game)
         own: dict[int, Scoring] = {COMPARED: self._values["positions"].quiet_score, STATIC: EVAL}

@@ -16,10 +16,8 @@ from ringmaster.competitions.setting_types import Choice, optional
 from ringmaster.competitions.texel.labels import Shards
 from ringmaster.competitions.texel.state import TexelState
 from ringmaster.competitions.tuning.function_probes import spread
-from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.errors import DatasetError, SettingError
 from ringmaster.model.canonical import canonical
-from ringmaster.model.jobs import ScoreKind
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.settings import (
     Boolean,
@@ -307,9 +305,8 @@ def _arguments(cls: type) -> set[str]:
     return {name for function in own for name in inspect.signature(function).parameters}
 
 
-_PLACE = ("optimiser", "features")
-#: Default command for features.
-COMMAND = "features"
+#: Place of the features in the settings.
+PLACE = ("optimiser", "features")
 
 
 class Features:
@@ -358,7 +355,7 @@ class Features:
             kept: FeatureFile | None = self._pieces.existing()
             return kept
         except DatasetError as error:
-            raise SettingError(_PLACE, str(error)) from None
+            raise SettingError(PLACE, str(error)) from None
 
     def _digest(self, file: PositionFile) -> str:
         """Return a digest of the function's results for some positions.
@@ -379,7 +376,7 @@ class Features:
         try:
             self._pieces.put(shard, rows, answers)
         except DatasetError as error:
-            raise SettingError(_PLACE, str(error)) from None
+            raise SettingError(PLACE, str(error)) from None
 
     def finish(self, shards: int) -> FeatureFile:
         """Return the features after the last shard.  Raises StoreError."""
@@ -398,16 +395,3 @@ def from_answers(source: Any) -> bool:
         return False
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return len([p for p in positional if p.default is p.empty]) >= 2
-
-
-def feature_request(settings: OptimiserSettings) -> ScoreKind:
-    """Return the request for features."""
-    return ScoreKind("eval", command=settings.arguments.get("command", COMMAND))
-
-
-def pass_features(optimiser: Any, matrix: FeatureFile, fixed: ValuesByCode) -> None:
-    """Pass features to an optimiser.  Raises SettingError if they do not fit."""
-    try:
-        optimiser.set_features(matrix, {code: float(value) for code, value in fixed.items()})
-    except ValueError as error:
-        raise SettingError(_PLACE, str(error)) from None

@@ -46,10 +46,6 @@ class ParameterSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         fields = {name: getattr(parameter, name) for name in cls.__struct_fields__}
         return cls(**{**fields, "frozen": parameter.frozen or parameter.code == anchor})
 
-    def clip(self, value: float) -> float:
-        """Return the nearest value within the bounds."""
-        return min(max(value, self.minimum), self.maximum)
-
 
 class LearningSettings(msgspec.Struct, frozen=True):
     """Parameters and settings that determine the course of a tune.
@@ -416,10 +412,7 @@ def restarted(
     features   version of the function of the features
     """
     best: ValuesByCode = {**state.left, **state.values, **state.best_values}
-    known = {p.code: p for p in learning.parameters}
-    values = {
-        p.code: p.played_value(known[p.code].clip(best.get(p.code, p.start))) for p in parameters
-    }
+    values = {p.code: p.played_value(p.clip(best.get(p.code, p.start))) for p in parameters}
     keys = [score_key(state.beginning, n) for n in (*state.kept, 0)]
     keys += [score_key(state.beginning, int(n)) for n in (*state.open, *state.filters)]
     earlier = list(state.earlier)

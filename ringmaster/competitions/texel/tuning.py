@@ -15,12 +15,7 @@ import numpy as np
 
 from ringmaster.competitions.competition import Reaction, ScoreSource
 from ringmaster.competitions.texel.labels import LabelledPositions, Shards
-from ringmaster.competitions.texel.methods import (
-    Features,
-    from_answers,
-    make_optimiser,
-    pass_features,
-)
+from ringmaster.competitions.texel.methods import PLACE, Features, from_answers, make_optimiser
 from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
@@ -118,8 +113,13 @@ class Tuning:
                 self._set_features(matrix)
 
     def _set_features(self, matrix: FeatureFile) -> None:
-        fixed = {c: value for c, value in self.state.values.items() if c not in self.codes}
-        pass_features(self.optimiser, matrix, fixed)
+        """Pass features to the optimiser.  Raises SettingError if they do not fit."""
+        optimiser: Any = self.optimiser
+        fixed = {c: float(v) for c, v in self.state.values.items() if c not in self.codes}
+        try:
+            optimiser.set_features(matrix, fixed)
+        except ValueError as error:
+            raise SettingError(PLACE, str(error)) from None
         self.features_are_known = True
 
     def _named(self, theta: Sequence[float]) -> ValuesByCode:

@@ -219,10 +219,6 @@ def _usi_problems(player: Player) -> Iterator[_Problem]:
     )
 
 
-def _parse_time_control(values: dict[str, Any], context: Context) -> TimeControl:
-    return TimeControl.parse(values["text"])
-
-
 class _ControlText(String):
     """The text of a time control; warns of "10:0.1", which is ten minutes, as for fastchess."""
 
@@ -252,7 +248,7 @@ TIME_CONTROL = CallOf(
             'byo-yomi), "600+25/300" (Canadian).',
         ),
     ),
-    _parse_time_control,
+    lambda values, context: TimeControl.parse(values["text"]),
     positional=("text",),
     shorthand=True,
 )

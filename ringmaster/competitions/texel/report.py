@@ -144,6 +144,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             tuned = p.code in self.tuning.codes
             interval = ends.get(p.code)
             change = value - self.start[p.code]
+            still = "anchor" if p.code == self.values["anchor"] else "frozen"
             rows.append(
                 (
                     p.code,
@@ -152,7 +153,7 @@ class TuneReport(msgspec.Struct, frozen=True):
                     f"{change:+.6g}" if change else None,
                     None if interval is None else f"{interval[0]:.4g} to {interval[1]:.4g}",
                     value_text(self.engine_value(i, value)),
-                    ", ".join(flags.get(p.code, ())) if tuned else self._still(p),
+                    ", ".join(flags.get(p.code, ())) if tuned else still,
                 )
             )
         notes = []
@@ -168,9 +169,6 @@ class TuneReport(msgspec.Struct, frozen=True):
             tuple(notes),
             (*_ALIGNED, LEFT),
         )
-
-    def _still(self, parameter: TunedParameter) -> str:
-        return "anchor" if parameter.code == self.values["anchor"] else "frozen"
 
     def _intervals(self) -> dict[str, tuple[float, float]]:
         ends = None if self.tuning.optimiser is None else self.tuning.optimiser.intervals
@@ -207,7 +205,7 @@ class TuneReport(msgspec.Struct, frozen=True):
                 _error(step.train),
                 _error(step.validation),
                 "" if step.taken else "not taken",
-                *(_maybe(step.extra.get(name)) for name in extra),
+                *(f"{step.extra[name]:.4g}" if name in step.extra else None for name in extra),
             )
             for step in shown
         ]
@@ -407,10 +405,6 @@ def _quality(quality: Quality) -> dict[str, float | None]:
 
 def _error(value: float | None) -> str | None:
     return None if value is None else f"{value:.8f}"
-
-
-def _maybe(value: float | None) -> str | None:
-    return None if value is None else f"{value:.4g}"
 
 
 def _cell(value: Any) -> Cell:

@@ -121,16 +121,6 @@ class Tally(msgspec.Struct):
         return player in map(base_code, self.players)
 
     @property
-    def faulty_void(self) -> int:
-        """Void games by somebody's fault."""
-        return self.void - self.void_kinds.get("", {}).get(STANDSTILL, 0)
-
-    @property
-    def lost_kinds(self) -> VoidKinds:
-        """Games lost by a fault, by player and reason."""
-        return dict(zip(self.players, self.forfeit_kinds, strict=True))
-
-    @property
     def known(self) -> int:
         """Games with a result."""
         return self.completed - self.total(3)
@@ -320,8 +310,9 @@ class GameSeries(msgspec.Struct):
         tally = self.tally
         counts = tally.counts_for(progress)
         forfeits = dict(zip(tally.players, tally.forfeits, strict=True))
+        standstills = tally.void_kinds.get("", {}).get(STANDSTILL, 0)
         doubts = (
-            fault_warning(tally.completed, forfeits, tally.faulty_void),
+            fault_warning(tally.completed, forfeits, tally.void - standstills),
             repeats_warning(tally.repeats, tally.completed),
         )
         return SprtReport(

@@ -139,7 +139,13 @@ def _spread(tally: Tally) -> str:
 def matchup_data(
     tally: Tally, *, id: str, name: str, even: bool = True, sprt: SprtReport | None = None
 ) -> dict[str, Any]:
-    """Return a matchup for `show --json`; arguments as in `matchup_table`."""
+    """Return a matchup for `show --json`; arguments as in `matchup_table`.
+
+    The first player's strength is None where it is infinite or unknown.
+    """
+    estimate, normalized = tally.estimate(), tally.normalized()
+    is_known = tally.known > 0 and even
+    has_error = is_known and math.isfinite(normalized.error)
     return {
         "id": id,
         "name": name,
@@ -155,18 +161,6 @@ def matchup_data(
         "repeats": tally.repeats,
         "void_by_kind": tally.void_kinds,
         "endings": dict(tally.endings),
-        **statistics(tally, even=even),
-        "sprt": None if sprt is None else sprt.summary(),
-    }
-
-
-def statistics(tally: Tally, *, even: bool = True) -> dict[str, Any]:
-    """Return the first player's strength for `show --json`; None for infinite and unknown
-    values."""
-    estimate, normalized = tally.estimate(), tally.normalized()
-    is_known = tally.known > 0 and even
-    has_error = is_known and math.isfinite(normalized.error)
-    return {
         "elo": finite(estimate.elo) if is_known else None,
         "elo_low": finite(estimate.low) if is_known else None,
         "elo_high": finite(estimate.high) if is_known else None,
@@ -176,6 +170,7 @@ def statistics(tally: Tally, *, even: bool = True) -> dict[str, Any]:
         "draw_ratio": tally.total(2) / tally.known if tally.known else None,
         "pentanomial": list(tally.pairs.counts) if sum(tally.pairs.counts) else None,
         "pairs_ratio": pairs_ratio(tally.pairs.counts),
+        "sprt": None if sprt is None else sprt.summary(),
     }
 
 

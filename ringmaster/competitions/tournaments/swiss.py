@@ -408,8 +408,9 @@ class Swiss(RosterTournament):
                     ],
                     "bye": round.bye,
                 }
-                for round in self._rounds
-                for scores in [self._round_scores(round)]
+                for round, scores in zip(
+                    self._rounds, map(self._round_scores, self._rounds), strict=True
+                )
             ],
         }
 

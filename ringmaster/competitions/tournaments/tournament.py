@@ -224,30 +224,34 @@ class Tournament(Competition):
 
     def next_job(self) -> GameJob | None:
         if self._turns is None:
-            self._turns = self._begin_turns()
-        matchup = self._turns.first()
-        if matchup is None:
+            for matchup in self.matchups.values():
+                # not in `restore`: later results were judged by an earlier test
+                matchup.tally.trial = matchup.present_sprt_progress()
+            self._turns = Turns(
+                self.matchups.values(),
+                lambda matchup: matchup.tally.next,
+                lambda matchup: matchup.id not in self._holds and matchup.wants_more(),
+            )
+        following = self._turns.first()
+        if following is None:
             return None
-        tally = matchup.tally
+        tally = following.tally
         number = tally.next
         tally.next += 1
         # in the tally's order: pairs keep both colours after an exchange of places
-        first_mover = number % 2 if matchup.alternating else tally.players.index(matchup.codes[0])
-        # the pair is recorded, since `alternating` may change before the result
-        ticket: Ticket = {"m": matchup.id, "i": number, "b": first_mover, "p": matchup.pair(number)}
-        self._draw_opening(matchup, ticket)
-        matchup.open.add(number)
-        return self.make_job(matchup.game_id(number), 0, ticket)
-
-    def _begin_turns(self) -> Turns[Matchup]:
-        for matchup in self.matchups.values():
-            # not in `restore`: later results were judged by an earlier test
-            matchup.tally.trial = matchup.present_sprt_progress()
-        return Turns(
-            self.matchups.values(),
-            lambda matchup: matchup.tally.next,
-            lambda matchup: matchup.id not in self._holds and matchup.wants_more(),
+        first_mover = (
+            number % 2 if following.alternating else tally.players.index(following.codes[0])
         )
+        # the pair is recorded, since `alternating` may change before the result
+        ticket: Ticket = {
+            "m": following.id,
+            "i": number,
+            "b": first_mover,
+            "p": following.pair(number),
+        }
+        self._draw_opening(following, ticket)
+        following.open.add(number)
+        return self.make_job(following.game_id(number), 0, ticket)
 
     def _draw_opening(self, matchup: Matchup, ticket: Ticket) -> None:
         """Record a game's opening in its ticket, unless it has its pair's number."""
@@ -534,7 +538,9 @@ class Tournament(Competition):
         if void := sum(tally.void for tally in self.tallies.values()):
             lines.append(void_line(self.void_kinds(), void))
         if len(self.tallies) > 1:  # the table of a single matchup has them
-            lines += lost_line(sum_void_kinds([t.lost_kinds for t in self.tallies.values()]))
+            tallies = self.tallies.values()
+            kinds = [dict(zip(t.players, t.forfeit_kinds, strict=True)) for t in tallies]
+            lines += lost_line(sum_void_kinds(kinds))
         for code in self._stopped():
             choices = remedy([code], self.values["withdrawn"], may_lose=self._may_lose)
             lines.append(f"player {code}: too many void games; {choices}")

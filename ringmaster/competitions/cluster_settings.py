@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from ringmaster.competitions.setting_types import Choice, optional
@@ -58,13 +57,12 @@ class Address(SettingType):
         )
 
 
-_GAMES = optional(
-    "games",
-    Integer(minimum=1),
-    'Games at a time on each worker; by default its resource "games", else its threads.',
-)
 _HOSTS = (
-    _GAMES,
+    optional(
+        "games",
+        Integer(minimum=1),
+        'Games at a time on each worker; by default its resource "games", else its threads.',
+    ),
     Setting(
         "pin", Boolean(), "Give each game its own CPUs (whole cores where there are enough).", False
     ),
@@ -97,8 +95,8 @@ _HOSTS = (
 )
 
 
-def _builder(kind: Kind, own: Sequence[Setting]) -> Callable[[dict[str, Any], Context], Cluster]:
-    """Return a function that makes a cluster from interpreted arguments."""
+def _call(suffix: str, kind: Kind, own: tuple[Setting, ...], *positional: str) -> CallOf:
+    """Return the call that makes a cluster of a kind, with its own arguments first."""
     names = {setting.name for setting in own} - {"address"}
 
     def build(values: dict[str, Any], context: Context) -> Cluster:
@@ -136,11 +134,7 @@ def _builder(kind: Kind, own: Sequence[Setting]) -> Callable[[dict[str, Any], Co
             reconnect=values["reconnect"],
         )
 
-    return build
-
-
-def _call(suffix: str, kind: Kind, own: tuple[Setting, ...], *positional: str) -> CallOf:
-    return CallOf(f"Cluster{suffix}", (*own, *_HOSTS), _builder(kind, own), positional=positional)
+    return CallOf(f"Cluster{suffix}", (*own, *_HOSTS), build, positional=positional)
 
 
 _PYTHON = optional(

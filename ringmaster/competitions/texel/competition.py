@@ -337,6 +337,8 @@ class TexelCompetition(PlayerTune):
         positions = self.tuning.positions
         file = None if positions is None else positions.file
         new_positions = file is not None and state.digest not in ("", digest_of(file, state))
+        if file is not None:
+            record_positions(file, state)
         reasons, remeasure = edit_of(
             state.learning, self._learning, edited, new_positions=new_positions
         )
@@ -361,8 +363,6 @@ class TexelCompetition(PlayerTune):
         state.in_flight = self.values["in_flight"]
         if has_new_sweep and not reasons:
             self.tuning.change_sweep()
-        if file is not None:
-            record_positions(file, state)
         self._record_features()
         return lines
 
@@ -411,9 +411,8 @@ class TexelCompetition(PlayerTune):
     def _restart(self, why: str, edited: Collection[str], *, remeasure: bool) -> list[str]:
         """Restart the optimiser from the best values; return lines for the history."""
         state = self.tuning.state
-        where = (
-            f"after {counted(state.passes, 'pass')}" if state.passes else "before the first pass"
-        )
+        passes = counted(state.passes, "pass")
+        where = f"after {passes}" if state.passes else "before the first pass"
         fresh = restarted(
             state,
             self._learning,
@@ -423,13 +422,9 @@ class TexelCompetition(PlayerTune):
             features=str(state.beginning + 1) if "optimiser" in edited else state.features,
         )
         fresh.engine = self._engine
-        positions = self.tuning.positions
-        if positions is not None:
-            record_positions(positions.file, fresh)
         self.tuning.load(fresh)
         if fresh.train:
             self.tuning.begin()
-        self._record_features()
         values = ", ".join(f"{code} {value:.6g}" for code, value in fresh.values.items())
         kept = "" if remeasure or state.labelling is None else "; the win-rate scale stays"
         return [

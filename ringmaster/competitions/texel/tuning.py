@@ -227,7 +227,7 @@ class Tuning:
         if number <= 0:
             return self._labelled()
         del self.state.open[str(number)]
-        return self._tell(number, one, self._errors(one))
+        return self._tell(number, one)
 
     def _labelled(self) -> Reaction:
         """Fix scales and labels after the start values and extra passes."""
@@ -244,7 +244,7 @@ class Tuning:
             positions.sum(shard, positions.scores(0, shard)).loss for shard in first.shards
         ]
         del self.state.open["0"]
-        told = self._tell(0, first, self._errors(first))
+        told = self._tell(0, first)
         # an optimiser that ends at once has already compared
         lines += [] if self.state.calibration else self._compare()
         return msgspec.structs.replace(told, notes=(*lines, *told.notes))
@@ -333,21 +333,24 @@ class Tuning:
             means.append(loss / weight if weight > 0 else None)
         return Errors(*means)
 
-    def _tell(self, number: int, one: OpenPass, errors: Errors) -> Reaction:
+    def _tell(self, number: int, one: OpenPass) -> Reaction:
         """Tell the optimiser the errors of a pass, and adopt the consequences."""
-        state, optimiser = self.state, self.optimiser
+        state, optimiser, errors = self.state, self.optimiser, self._errors(one)
         assert optimiser is not None
         assert self.positions is not None
         if one.keep:
             state.kept.append(number)
         told: TellResult = optimiser.tell(number, errors, self.positions)
         state.told += 1
-        quality = Quality(errors.train, errors.validation)
         if number == 0:
-            state.start = state.best = quality
+            state.start = state.best = Quality(errors.train, errors.validation)
         forget = [n for n in told.forget if n and n in state.kept]
         notes = list(told.notes)
-        self._record_best()
+        best = optimiser.best
+        state.best_values = self._named(best)
+        for step in optimiser.course:
+            if tuple(step.theta) == tuple(best) and step.train is not None:
+                state.best = Quality(step.train, step.validation)
         if not state.open and not optimiser.finished():
             # some optimisers notice their end only when asked
             self._ask()
@@ -377,16 +380,6 @@ class Tuning:
         parts = [("training", errors.train), ("validation", errors.validation)]
         known = [f"{name} error {value:.8f}" for name, value in parts if value is not None]
         return ", ".join(known)
-
-    def _record_best(self) -> None:
-        """Adopt the best values and their errors."""
-        optimiser = self.optimiser
-        assert optimiser is not None
-        best = optimiser.best
-        self.state.best_values = self._named(best)
-        for step in optimiser.course:
-            if tuple(step.theta) == tuple(best) and step.train is not None:
-                self.state.best = Quality(step.train, step.validation)
 
     def change_sweep(self) -> None:
         """Continue after a sweep was added, removed or changed."""

@@ -59,8 +59,8 @@ def probe_lines(facts: dict[str, Any], codes: Sequence[str], score: ScoreKind) -
     """Return the results of a probe, a line each."""
     when = {"live": "at once", "newgame": "after a new game", "restart": "in a new process only"}
     parts = [str(facts["name"])] if facts.get("name") else []
-    parts += [f"takes values {when.get(str(facts.get('apply')), 'unknown')}"]
-    parts += [f"{facts.get('in_flight', 1)} in flight"]
+    parts.append(f"takes values {when.get(str(facts.get('apply')), 'unknown')}")
+    parts.append(f"{facts.get('in_flight', 1)} in flight")
     if facts.get("rate"):
         parts.append(f"{facts['rate']:,.0f} positions/s")
     lines = ["probe: " + ", ".join(parts)]

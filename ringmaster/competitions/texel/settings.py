@@ -501,8 +501,5 @@ def unused(parameters: Sequence[TunedParameter]) -> list[str]:
     given = [
         name for name in ("c_end", "r_end") if any(getattr(p, name) is not None for p in parameters)
     ]
-    return (
-        [f"{' and '.join(given)} of Parameter(…) have no effect in a texel competition"]
-        if given
-        else []
-    )
+    names = " and ".join(given)
+    return [f"{names} of Parameter(…) have no effect in a texel competition"] if given else []

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 from typing import Any
 
-from ringmaster.competitions.setting_types import Choice
+from ringmaster.competitions.setting_types import Choice, optional
 from ringmaster.errors import SettingError, shown
 from ringmaster.model.cluster import Calibration, Cluster, Kind, Tls, is_address, is_encrypted
 from ringmaster.model.settings import (
@@ -17,7 +16,6 @@ from ringmaster.model.settings import (
     Float,
     Integer,
     ListOf,
-    Maybe,
     Setting,
     SettingPath,
     SettingType,
@@ -59,26 +57,20 @@ class Address(SettingType):
         )
 
 
-_GAMES = Setting(
-    "games",
-    Maybe(Integer(minimum=1)),
-    'Games at a time on each worker; by default its resource "games", else its threads.',
-    None,
-)
 _HOSTS = (
-    _GAMES,
-    Setting(
-        "pin",
-        Boolean(),
-        "Give each game its own CPUs (whole cores where there are enough).",
-        False,
+    optional(
+        "games",
+        Integer(minimum=1),
+        'Games at a time on each worker; by default its resource "games", else its threads.',
     ),
     Setting(
+        "pin", Boolean(), "Give each game its own CPUs (whole cores where there are enough).", False
+    ),
+    optional(
         "game_memory",
-        Maybe(Bytes()),
+        Bytes(),
         "Memory that an engine may allocate; a host plays no more games at a time than it has "
         "such amounts.  Mapped files are not counted.",
-        None,
     ),
     Setting(
         "ship",
@@ -87,33 +79,24 @@ _HOSTS = (
         "paths in the control file.",
         (),
     ),
-    Setting(
+    optional(
         "calibrate",
-        Maybe(String()),
+        String(),
         "Code of a UCI or USI player whose engine is timed on each host; time controls are "
         "multiplied by `nps` over the host's nodes a second.",
-        None,
     ),
+    optional("nps", Float(above=0), "Nodes a second for which the time controls are meant."),
+    optional("tls_ca", FileName(), "Certificate of the authority (PEM)."),
+    optional("tls_cert", FileName(), "Own certificate (PEM)."),
+    optional("tls_key", FileName(), "Own private key (PEM)."),
     Setting(
-        "nps",
-        Maybe(Float(above=0)),
-        "Nodes a second for which the time controls are meant.",
-        None,
-    ),
-    Setting("tls_ca", Maybe(FileName()), "Certificate of the authority (PEM).", None),
-    Setting("tls_cert", Maybe(FileName()), "Own certificate (PEM).", None),
-    Setting("tls_key", Maybe(FileName()), "Own private key (PEM).", None),
-    Setting(
-        "reconnect",
-        Float(above=0),
-        "Seconds to wait for a scheduler that does not answer.",
-        60.0,
+        "reconnect", Float(above=0), "Seconds to wait for a scheduler that does not answer.", 60.0
     ),
 )
 
 
-def _builder(kind: Kind, own: Sequence[Setting]) -> Callable[[dict[str, Any], Context], Cluster]:
-    """Return a function that makes a cluster from interpreted arguments."""
+def _call(suffix: str, kind: Kind, own: tuple[Setting, ...], *positional: str) -> CallOf:
+    """Return the call that makes a cluster of a kind, with its own arguments first."""
     names = {setting.name for setting in own} - {"address"}
 
     def build(values: dict[str, Any], context: Context) -> Cluster:
@@ -151,24 +134,15 @@ def _builder(kind: Kind, own: Sequence[Setting]) -> Callable[[dict[str, Any], Co
             reconnect=values["reconnect"],
         )
 
-    return build
+    return CallOf(f"Cluster{suffix}", (*own, *_HOSTS), build, positional=positional)
 
 
-def _call(suffix: str, kind: Kind, own: tuple[Setting, ...], *positional: str) -> CallOf:
-    return CallOf(f"Cluster{suffix}", (*own, *_HOSTS), _builder(kind, own), positional=positional)
-
-
-_PYTHON = Setting(
-    "python", Maybe(String()), "The Python with ringmaster on the hosts; by default this one.", None
+_PYTHON = optional(
+    "python", String(), "The Python with ringmaster on the hosts; by default this one."
 )
 
 CLUSTER = Choice(
-    _call(
-        "",
-        "address",
-        (Setting("address", Address(), "The scheduler's address."),),
-        "address",
-    ),
+    _call("", "address", (Setting("address", Address(), "The scheduler's address."),), "address"),
     _call(
         ".local",
         "local",
@@ -182,14 +156,13 @@ CLUSTER = Choice(
             Setting("jobs", Integer(minimum=1), "Number of Slurm jobs, with a worker each."),
             Setting("cores", Integer(minimum=1), "CPUs of a job."),
             Setting("memory", String(), "Memory of a job, such as '16 GB'."),
-            Setting("walltime", Maybe(String()), "Time limit of a job, such as '24:00:00'.", None),
-            Setting("queue", Maybe(String()), "Partition.", None),
-            Setting("account", Maybe(String()), "Account that is charged.", None),
-            Setting(
+            optional("walltime", String(), "Time limit of a job, such as '24:00:00'."),
+            optional("queue", String(), "Partition."),
+            optional("account", String(), "Account that is charged."),
+            optional(
                 "interface",
-                Maybe(String()),
+                String(),
                 "Network interface between this machine and the jobs, such as 'ib0'.",
-                None,
             ),
             Setting(
                 "directives", ListOf(String()), "Further #SBATCH lines, such as '--exclusive'.", ()
@@ -207,14 +180,13 @@ CLUSTER = Choice(
                 ListOf(String(), minimum=1),
                 "Machines with a worker each; the scheduler runs on the first.",
             ),
-            Setting("username", Maybe(String()), "Name on those machines.", None),
-            Setting("port", Maybe(Integer(minimum=1, maximum=65535)), "Port of SSH.", None),
-            Setting("key_file", Maybe(FileName()), "Private key for SSH.", None),
-            Setting(
+            optional("username", String(), "Name on those machines."),
+            optional("port", Integer(minimum=1, maximum=65535), "Port of SSH."),
+            optional("key_file", FileName(), "Private key for SSH."),
+            optional(
                 "known_hosts",
-                Maybe(FileName()),
+                FileName(),
                 "File of the machines' host keys; by default ``~/.ssh/known_hosts``.",
-                None,
             ),
             _PYTHON,
         ),
@@ -223,10 +195,9 @@ CLUSTER = Choice(
 )
 
 #: For every competition type.
-CLUSTER_SETTING = Setting(
+CLUSTER_SETTING = optional(
     "cluster",
-    Maybe(CLUSTER),
+    CLUSTER,
     "Play on the hosts of a Dask cluster; ``--cluster`` overrides the address.",
-    None,
     change="report",
 )

@@ -12,6 +12,7 @@ import msgspec
 
 from ringmaster.competitions.cluster_settings import CLUSTER_SETTING, Bytes
 from ringmaster.competitions.ending import NotGiven
+from ringmaster.competitions.setting_types import optional
 from ringmaster.errors import SettingError, counted, nearest, shown
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player
 from ringmaster.model.settings import (
@@ -218,10 +219,6 @@ def _usi_problems(player: Player) -> Iterator[_Problem]:
     )
 
 
-def _parse_time_control(values: dict[str, Any], context: Context) -> TimeControl:
-    return TimeControl.parse(values["text"])
-
-
 class _ControlText(String):
     """The text of a time control; warns of "10:0.1", which is ten minutes, as for fastchess."""
 
@@ -251,7 +248,7 @@ TIME_CONTROL = CallOf(
             'byo-yomi), "600+25/300" (Canadian).',
         ),
     ),
-    _parse_time_control,
+    lambda values, context: TimeControl.parse(values["text"]),
     positional=("text",),
     shorthand=True,
 )
@@ -286,27 +283,21 @@ class Margin(Float):
 
 #: Limits of a player's moves.
 LIMITS: tuple[Setting, ...] = (
-    Setting("time_control", Maybe(TIME_CONTROL), "Its clock.", None),
-    Setting(
-        "nodes", Maybe(Integer(minimum=1)), "Limit of nodes for each move (not over GTP).", None
-    ),
-    Setting(
-        "depth", Maybe(Integer(minimum=1)), "Limit of depth for each move (not over GTP).", None
-    ),
-    Setting(
+    optional("time_control", TIME_CONTROL, "Its clock."),
+    optional("nodes", Integer(minimum=1), "Limit of nodes for each move (not over GTP)."),
+    optional("depth", Integer(minimum=1), "Limit of depth for each move (not over GTP)."),
+    optional(
         "move_time",
-        Maybe(Float(above=0, maximum=LONGEST)),
+        Float(above=0, maximum=LONGEST),
         "Seconds for each move; sent over GTP as a period of one stone.",
-        None,
     ),
 )
 
-_OPTIONS = Setting(
+_OPTIONS = optional(
     "options",
-    Maybe(DictOf(String(), Maybe(Scalar()))),
+    DictOf(String(), Maybe(Scalar())),
     "UCI or USI options by name; True presses a button before each game, None leaves out an "
     "option of all players.",
-    None,
 )
 
 #: The default of a player's limit.
@@ -323,28 +314,23 @@ PLAYER = CallOf(
     "Player",
     (
         Setting("command", _Command(), "The executable and its arguments; no shell is involved."),
-        Setting("cwd", Maybe(FileName()), "Working directory of the engine.", None),
-        Setting(
-            "environ", Maybe(DictOf(String(), String())), "Environment variables to set.", None
-        ),
-        Setting(
+        optional("cwd", FileName(), "Working directory of the engine."),
+        optional("environ", DictOf(String(), String()), "Environment variables to set."),
+        optional(
             "protocol",
-            Maybe(OneOf("gtp", "uci", "usi")),
+            OneOf("gtp", "uci", "usi"),
             "The engine's protocol; by default the usual one of the game.",
-            None,
         ),
         _OPTIONS,
-        Setting(
+        optional(
             "startup_gtp_commands",
-            Maybe(ListOf(GtpCommand())),
+            ListOf(GtpCommand()),
             "GTP commands to send at the start of each game.",
-            None,
         ),
-        Setting(
+        optional(
             "gtp_aliases",
-            Maybe(DictOf(GtpCommandName(), GtpCommandName())),
+            DictOf(GtpCommandName(), GtpCommandName()),
             "GTP commands to send instead of others, by name.",
-            None,
         ),
         Setting("discard_stderr", Boolean(), "Discard the engine's standard error.", False),
         Setting("is_reliable_scorer", Boolean(), "Ask it for the final score.", True),
@@ -356,24 +342,19 @@ PLAYER = CallOf(
             True,
         ),
         *(msgspec.structs.replace(limit, default=_OF_ALL_PLAYERS) for limit in LIMITS),
-        Setting(
+        optional(
             "margin",
-            Maybe(Margin()),
+            Margin(),
             "Seconds by which it may overstep its clock; by default the game's margin.",
-            None,
         ),
         Setting(
-            "ponder",
-            Boolean(),
-            "Let it think during the opponent's time (not over GTP).",
-            False,
+            "ponder", Boolean(), "Let it think during the opponent's time (not over GTP).", False
         ),
-        Setting(
+        optional(
             "ready_timeout",
-            Maybe(Float(above=0, maximum=LONGEST)),
+            Float(above=0, maximum=LONGEST),
             "Seconds to start, and to prepare each game; by default hang_timeout, but at least 60 "
             "(USI: 120).",
-            None,
         ),
         Setting(
             "score_pov",
@@ -395,24 +376,21 @@ PLAYER = CallOf(
             "and variables name, to the hosts of a cluster.",
             False,
         ),
-        Setting(
+        optional(
             "max_memory",
-            Maybe(Bytes()),
+            Bytes(),
             "Memory that the engine and its children may use, without files that they map; an "
             "engine above it is killed and loses, as with the next two.",
-            None,
         ),
-        Setting(
+        optional(
             "max_cpu",
-            Maybe(Float(above=0, maximum=LONGEST)),
+            Float(above=0, maximum=LONGEST),
             "Seconds of CPU that the engine and its children may use in one game.",
-            None,
         ),
-        Setting(
+        optional(
             "max_processes",
-            Maybe(Integer(minimum=1)),
+            Integer(minimum=1),
             "Number of processes of the engine and its children.",
-            None,
         ),
         Setting(
             "sandbox",
@@ -495,13 +473,9 @@ def find_player(values: Mapping[str, Any], code: Any, path: SettingPath) -> Play
 #: Settings of every competition type, without `competition_type` itself.
 COMMON_SETTINGS: tuple[Setting, ...] = (
     Setting(
-        "game",
-        OneOf("go", "chess", "shogi"),
-        "Game of the competition.",
-        "go",
-        change="refused",
+        "game", OneOf("go", "chess", "shogi"), "Game of the competition.", "go", change="refused"
     ),
-    Setting("description", Maybe(String()), "Text for the report.", None, change="report"),
+    optional("description", String(), "Text for the report.", change="report"),
     Setting("record_games", Boolean(), "Write a record of each game.", True),
     Setting(
         "record_files",
@@ -531,18 +505,8 @@ COMMON_SETTINGS: tuple[Setting, ...] = (
         "standard error at once, even in a quiet run.",
         True,
     ),
-    Setting(
-        "players",
-        DictOf(Identifier(), PLAYER),
-        "The engines, by player code.",
-    ),
-    Setting(
-        "seed",
-        Integer(),
-        "Seed of every random decision.",
-        0,
-        change="refused",
-    ),
+    Setting("players", DictOf(Identifier(), PLAYER), "The engines, by player code."),
+    Setting("seed", Integer(), "Seed of every random decision.", 0, change="refused"),
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ringmaster.competitions.common_settings import PLAYER_DEFAULTS, Margin, check_defaults
 from ringmaster.competitions.opening_settings import OPENINGS, check_openings
+from ringmaster.competitions.setting_types import optional
 from ringmaster.errors import SettingError
 from ringmaster.games.annotations import RECORD_INFO
 from ringmaster.games.tablebases import find_problem
@@ -23,7 +24,6 @@ from ringmaster.model.settings import (
     Float,
     Integer,
     ListOf,
-    Maybe,
     OneOf,
     Setting,
     SettingPath,
@@ -116,11 +116,10 @@ TABLEBASES = CallOf(
     "Tablebases",
     (
         Setting("path", _Folders(), "Folder, or folders, of the Syzygy files."),
-        Setting(
+        optional(
             "pieces",
-            Maybe(Integer(minimum=3)),
+            Integer(minimum=3),
             "Most men on the board, kings included; by default as many as in the files.",
-            None,
         ),
         Setting(
             "ignore_50_moves",
@@ -136,30 +135,26 @@ TABLEBASES = CallOf(
 
 #: Part of the settings of a single game.
 ADJUDICATION_SETTINGS: tuple[Setting, ...] = (
-    Setting(
+    optional(
         "move_limit_result",
-        Maybe(OneOf("draw", "unknown")),
+        OneOf("draw", "unknown"),
         "Result of a game at the move limit; by default a draw in chess and shogi, and unknown "
         "in Go.",
-        None,
     ),
-    Setting(
+    optional(
         "draw_adjudication",
-        Maybe(DRAW_ADJUDICATION),
+        DRAW_ADJUDICATION,
         "Declare a draw after a series of level scores of both engines.",
-        None,
     ),
-    Setting(
+    optional(
         "resign_adjudication",
-        Maybe(RESIGN_ADJUDICATION),
+        RESIGN_ADJUDICATION,
         "Declare a game lost after a series of losing scores of one engine.",
-        None,
     ),
-    Setting(
+    optional(
         "tablebases",
-        Maybe(TABLEBASES),
+        TABLEBASES,
         "End a game of chess or Chess960 as soon as Syzygy tablebases give its result.",
-        None,
     ),
     Setting(
         "record_info",
@@ -222,9 +217,9 @@ class Variant(String):
 #: Settings of a single game.  `make_game_settings` checks the ones that Go requires.
 GAME_SETTINGS: tuple[Setting, ...] = (
     *PLAYER_DEFAULTS,
-    Setting("board_size", Maybe(Integer(minimum=2, maximum=25)), "Size of the board.", None),
-    Setting("komi", Maybe(Float()), "Points for White.", None),
-    Setting("handicap", Maybe(Integer(minimum=2)), "Handicap stones for Black.", None),
+    optional("board_size", Integer(minimum=2, maximum=25), "Size of the board."),
+    optional("komi", Float(), "Points for White."),
+    optional("handicap", Integer(minimum=2), "Handicap stones for Black."),
     Setting(
         "handicap_style",
         OneOf("fixed", "free"),
@@ -244,12 +239,11 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "Scoring rule of the ringmaster, which counts all stones on the board as alive.",
         "area",
     ),
-    Setting(
+    optional(
         "internal_scorer_handicap_compensation",
-        Maybe(OneOf("no", "full", "short")),
+        OneOf("no", "full", "short"),
         "Points for White for each handicap stone (short: except the first); by default "
         "full for area scoring and no for territory scoring.",
-        None,
     ),
     Setting(
         "ko_rule",
@@ -288,12 +282,11 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "31 points (24 to 30 draw), reaching the other king's start square, or none.",
         "27",
     ),
-    Setting(
+    optional(
         "record_format",
-        Maybe(OneOf("pgn", "sgf", "csa", "kif")),
+        OneOf("pgn", "sgf", "csa", "kif"),
         "Format of game records: 'csa' (default) or 'kif' for shogi, 'pgn' for chess, 'sgf' for "
         "Go.",
-        None,
     ),
     Setting(
         "variant",
@@ -302,7 +295,7 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "('crazyhouse', 'xiangqi', …).",
         "standard",
     ),
-    Setting("openings", Maybe(OPENINGS), "Start positions.", None),
+    optional("openings", OPENINGS, "Start positions."),
     *ADJUDICATION_SETTINGS,
 )
 

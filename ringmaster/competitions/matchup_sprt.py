@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.setting_types import optional
 from ringmaster.errors import SettingError, counted
-from ringmaster.model.settings import Boolean, CallOf, Context, Float, Maybe, OneOf, Setting
+from ringmaster.model.settings import Boolean, CallOf, Context, Float, OneOf, Setting
 from ringmaster.stats.sprt import FARTHEST, Accepted, Sprt
 
 _RATE = Float(above=0, maximum=0.45)
@@ -51,8 +52,8 @@ SPRT = CallOf(
     positional=("elo0", "elo1"),
 )
 
-SPRT_SETTING = Setting(
-    "sprt", Maybe(SPRT), "Sequential test that ends a matchup as soon as it is decided.", None
+SPRT_SETTING = optional(
+    "sprt", SPRT, "Sequential test that ends a matchup as soon as it is decided."
 )
 
 
@@ -227,9 +228,7 @@ class SprtReport(msgspec.Struct, frozen=True):
 
     def lines(self) -> list[str]:
         """Return lines for a report."""
-        return [*self._lines(), *(f"warning: {doubt}" for doubt in self.doubts)]
-
-    def _lines(self) -> list[str]:
+        doubts = [f"warning: {doubt}" for doubt in self.doubts]
         test, (low, high) = self.test, self.test.bounds
         head = f"SPRT {test.elo0:g} to {test.elo1:g} {test.unit}: "
         ratio = f"LLR {self.llr:.2f} ({low:.2f} to {high:.2f})"
@@ -237,11 +236,11 @@ class SprtReport(msgspec.Struct, frozen=True):
             at_decision = counted(self.games_at_decision or 0, "game")
             head += f"{self.accepted} accepted after {at_decision}, "
             if self.decision.counts == list(self.counts):
-                return [head + ratio, self.conclusion]
+                return [head + ratio, self.conclusion, *doubts]
             head += f"LLR {self.decision.llr:.2f} ({low:.2f} to {high:.2f})"
             now = counted(self.games, "game")
-            return [head, f"{self.conclusion} (LLR {self.llr:.2f} after {now})"]
-        return [f"{head}{ratio}, {self.status}"]
+            return [head, f"{self.conclusion} (LLR {self.llr:.2f} after {now})", *doubts]
+        return [f"{head}{ratio}, {self.status}", *doubts]
 
     def summary(self) -> dict[str, Any]:
         """Return the keys of `show --json`."""

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from ringmaster.competitions.setting_types import optional
 from ringmaster.errors import SettingError
 from ringmaster.games.openings import (
     FORMATS,
@@ -21,7 +22,7 @@ from ringmaster.games.openings import (
 )
 from ringmaster.model.jobs import Opening
 from ringmaster.model.players import GameName
-from ringmaster.model.settings import CallOf, FileName, Integer, Maybe, OneOf, Setting
+from ringmaster.model.settings import CallOf, FileName, Integer, OneOf, Setting
 
 #: Start positions of Chess960.
 POSITIONS = 960
@@ -55,12 +56,11 @@ OPENINGS = CallOf(
     "Openings",
     (
         Setting("path", FileName(), "The file with the openings."),
-        Setting(
+        optional(
             "format",
-            Maybe(OneOf("epd", "pgn", "polyglot", "sfen")),
+            OneOf("epd", "pgn", "polyglot", "sfen"),
             "Format of the file; by default from its suffix (.epd, .fen, .pgn, .bin, .sfen) "
             "or its first lines.",
-            None,
         ),
         Setting(
             "order",
@@ -70,19 +70,13 @@ OPENINGS = CallOf(
             "sequential",
         ),
         Setting("start", Integer(minimum=1), "Number of the first opening, from 1.", 1),
-        Setting(
+        optional(
             "plies",
-            Maybe(Integer(minimum=1, maximum=1000)),
+            Integer(minimum=1, maximum=1000),
             "Moves to play from each line, counting both sides; by default all, or 16 from a "
             "Polyglot book.",
-            None,
         ),
-        Setting(
-            "seed",
-            Maybe(Integer()),
-            "Seed of the random order; by default the competition's.",
-            None,
-        ),
+        optional("seed", Integer(), "Seed of the random order; by default the competition's."),
         Setting(
             "policy",
             OneOf("round", "encounter"),
@@ -155,11 +149,7 @@ class OpeningBook:
             book = PolyglotBook(settings.path, settings.plies, self._seed)
             return lambda number: book.opening(settings.start - 1 + number)
         openings = load_openings(
-            settings.path,
-            self._game,
-            variant=self._variant,
-            format=format,
-            plies=settings.plies,
+            settings.path, self._game, variant=self._variant, format=format, plies=settings.plies
         )
         self.size = len(openings)
         order = OpeningOrder(len(openings), settings.order, seed=self._seed, start=settings.start)

@@ -6,6 +6,7 @@ that assume independent games (error bars, SPRT) count each repeat as new eviden
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -39,6 +40,11 @@ _WORDS = {
     "setup": ("failed setup", "failed setups"),
     STANDSTILL: ("standstill of the computer", "standstills of the computer"),
 }
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number, None if it is not finite: JSON has no infinity."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def result_reason(result: GameResult) -> str:

@@ -1,4 +1,4 @@
-"""Setting types that accept several calls, words or a function."""
+"""Settings that may be None, and types that accept several calls, words or a function."""
 
 from __future__ import annotations
 
@@ -10,11 +10,19 @@ from ringmaster.model.settings import (
     INVALID,
     Call,
     CallOf,
+    Change,
     Context,
     Function,
+    Maybe,
+    Setting,
     SettingPath,
     SettingType,
 )
+
+
+def optional(name: str, type_: SettingType, help: str, *, change: Change | None = None) -> Setting:
+    """Return a setting that may be None, its default."""
+    return Setting(name, Maybe(type_), help, None, change)
 
 
 class Choice(SettingType):

@@ -39,7 +39,11 @@ class MatchResult(msgspec.Struct, frozen=True):
     @property
     def sign(self) -> int:
         """1 or -1 where the first or the second player is shown to be better, else 0."""
-        sign = self._interval_sign
+        if self.estimate is not None:
+            sign = self.estimate.sign
+        else:
+            low, high = wilson(self.points, self.known)
+            sign = (low > 0.5) - (high < 0.5)
         if self.sprt is None:
             return sign
         match self.sprt.accepted:
@@ -51,16 +55,9 @@ class MatchResult(msgspec.Struct, frozen=True):
         return sign if self.finished else 0
 
     @property
-    def _interval_sign(self) -> int:
-        if self.estimate is not None:
-            return self.estimate.sign
-        low, high = wilson(self.points, self.known)
-        return (low > 0.5) - (high < 0.5)
-
-    @property
     def decided(self) -> bool:
         """Whether the difference is shown, or the test has ended."""
-        return bool(self.sign) or (self.sprt is not None and self.sprt.decision is not None)
+        return bool(self.sign) or self.decided_by_test
 
     @property
     def clearness(self) -> float:
@@ -110,7 +107,7 @@ class MatchResult(msgspec.Struct, frozen=True):
         if self.decided_by_test:
             assert self.sprt is not None
             return f"{self.sprt.conclusion}: {self.figures(self.estimate)}"
-        return f"{self._undecided}: {self.difference}"
+        return f"not decided{'' if self.finished else ' yet'}: {self.difference}"
 
     @property
     def decided_by_test(self) -> bool:
@@ -132,10 +129,6 @@ class MatchResult(msgspec.Struct, frozen=True):
     def score(self) -> str:
         """The points of both players: "7.5-4.5"."""
         return f"{self.points:g}-{self.known - self.points:g}"
-
-    @property
-    def _undecided(self) -> str:
-        return "not decided" if self.finished else "not decided yet"
 
 
 def games_of(games: int, total: int | None = None) -> str:

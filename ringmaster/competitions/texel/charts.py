@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from ringmaster.competitions.texel.state import TexelState
+from ringmaster.competitions.texel.state import Labelling, TexelState
+from ringmaster.competitions.tuning.chart_parts import measured
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import (
     Chart,
@@ -17,15 +18,11 @@ from ringmaster.model.report import (
     Series,
     Whiskers,
 )
-from ringmaster.stats.elo import wilson
 from ringmaster.tuners.texel.optimiser import Optimiser, Step
 
 
 def tune_charts(
-    parameters: Sequence[TunedParameter],
-    state: TexelState,
-    optimiser: Optimiser | None,
-    loss: str,
+    parameters: Sequence[TunedParameter], state: TexelState, optimiser: Optimiser | None, loss: str
 ) -> list[ChartGroup]:
     """Return the charts of a tune; none before its first pass.
 
@@ -38,8 +35,8 @@ def tune_charts(
     groups = [_errors(steps, loss), _courses(parameters, steps, optimiser)]
     groups += _path(optimiser, loss)
     groups += _extra(steps)
-    if state.calibration:
-        groups.append(_calibration(state))
+    if state.labelling is not None and state.calibration:
+        groups.append(_calibration(state.labelling, state.calibration))
     return [group for group in groups if group.charts]
 
 
@@ -118,7 +115,9 @@ def _path(optimiser: Optimiser, loss: str) -> list[ChartGroup]:
         if "ridge" not in title.lower() or len(rows) < 2:
             continue
         strengths = [_float(row[0]) or 0.0 for row in rows]
-        places = _decades(strengths)
+        # no ridge is left of all strengths
+        left = min((math.log10(s) for s in strengths if s > 0), default=0.0) - 1
+        places = [math.log10(s) if s > 0 else left for s in strengths]
         pieces: list[Piece] = []
         for name in ("training", "validation"):
             at = next((i for i, header in enumerate(headers) if header[:5] == name[:5]), None)
@@ -137,13 +136,6 @@ def _path(optimiser: Optimiser, loss: str) -> list[ChartGroup]:
     return [ChartGroup("Ridge", tuple(charts), text, "ridge")] if charts else []
 
 
-def _decades(strengths: Sequence[float]) -> list[float]:
-    """Return the places of strengths on a logarithmic axis; 0 is left of all others."""
-    known = [math.log10(s) for s in strengths if s > 0]
-    left = min(known, default=0.0) - 1
-    return [math.log10(s) if s > 0 else left for s in strengths]
-
-
 def _float(value: object) -> float | None:
     """Return a cell of a table as a number, None if it is not one."""
     try:
@@ -152,19 +144,14 @@ def _float(value: object) -> float | None:
         return None
 
 
-def _calibration(state: TexelState) -> ChartGroup:
+def _calibration(labelling: Labelling, bins: Mapping[str, list[list[float]]]) -> ChartGroup:
     charts = []
-    for name, rows in state.calibration.items():
-        scores = [row[0] for row in rows]
-        pieces: list[Piece] = [
-            Series("win probability by the score", _sigmoid(state, scores), "average")
-        ]
+    for name, rows in bins.items():
+        expected = _expected(labelling, [row[0] for row in rows])
+        pieces: list[Piece] = [Series("win probability by the score", expected, "average")]
         known = [row for row in rows if row[5] > 0]
         if known:
-            marks = []
-            for score, _, _, _, result, games in known:
-                low, high = wilson(result * games, games)  # type: ignore[arg-type]
-                marks.append((score, 100 * result, 100 * low, 100 * high))
+            marks = [measured(row[0], row[4] * row[5], row[5]) for row in known]
             pieces.append(Whiskers("results (95 %)", tuple(marks)))
         if not known or any(abs(row[1] - row[4]) > 1e-6 for row in known):
             targets = tuple((row[0], 100 * row[1]) for row in rows)
@@ -181,9 +168,8 @@ def _calibration(state: TexelState) -> ChartGroup:
     )
 
 
-def _sigmoid(state: TexelState, scores: Sequence[float]) -> tuple[tuple[float, float], ...]:
+def _expected(labelling: Labelling, scores: Sequence[float]) -> tuple[tuple[float, float], ...]:
     """Return the expected points over the range of some scores."""
-    assert state.labelling is not None
     low, high = min(scores), max(scores)
     places = [low + k / 40 * (high - low) for k in range(41)]
-    return tuple((q, 100 / (1 + math.exp(-q / state.labelling.scale))) for q in places)
+    return tuple((q, 100 / (1 + math.exp(-q / labelling.scale))) for q in places)

@@ -13,34 +13,22 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
-from ringmaster.competitions.competition import (
-    Played,
-    Reaction,
-    ScoreSource,
-    Trajectory,
-)
+from ringmaster.competitions.competition import Played, Reaction, ScoreSource, Trajectory
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
-from ringmaster.competitions.result_lines import (
-    VoidKinds,
-    sum_void_kinds,
-    void_excess,
-    void_line,
-)
+from ringmaster.competitions.result_lines import VoidKinds, sum_void_kinds, void_excess, void_line
 from ringmaster.competitions.texel.charts import tune_charts
 from ringmaster.competitions.texel.evaluations import (
     Evaluations,
-    make_probe,
     record_probe,
     record_void,
     shard_id,
     shard_line,
 )
 from ringmaster.competitions.texel.labels import Shards
-from ringmaster.competitions.texel.methods import Features, make_optimiser
-from ringmaster.competitions.texel.reference import Reference
+from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.report import TuneReport, kind_of_error
-from ringmaster.competitions.texel.score_setting import Scoring
+from ringmaster.competitions.texel.score_setting import Reference, Scoring
 from ringmaster.competitions.texel.settings import (
     TEXEL_SETTINGS,
     SweepSettings,
@@ -56,12 +44,11 @@ from ringmaster.competitions.texel.state import (
     LearningSettings,
     TexelState,
     digest_of,
+    edit_of,
     limits_of,
-    must_remeasure,
     plain,
     record_played,
     record_positions,
-    restart_reasons,
     restarted,
     score_key,
     scoring_settings,
@@ -79,9 +66,6 @@ from ringmaster.model.players import Player
 from ringmaster.model.report import ChartGroup, Progress, Report, Text
 from ringmaster.model.results import EvaluationResult, GameResult, Result
 from ringmaster.model.settings import Setting
-from ringmaster.positions import PositionFile
-from ringmaster.tuners.texel.optimiser import Optimiser, strengths_of
-from ringmaster.tuners.texel.sweep import Swept
 
 
 class TexelCompetition(PlayerTune):
@@ -108,16 +92,12 @@ class TexelCompetition(PlayerTune):
             errors += check_limits(definition, values["player"], values["verify"], dynamic)
         with noting(errors):
             self._scoring.for_game(self._game)
-        reference: Reference | None = None
+        self._reference: Reference | None = None
         with noting(errors):
-            reference = Reference.of(values)
+            self._reference = Reference.of(values)
         with noting(errors):
             values["positions"].quiet_score.for_game(self._game)
-        errors += [
-            *check_codes(self.parameters),
-            *check_anchor(values),
-            *check_groups(values),
-        ]
+        errors += [*check_codes(self.parameters), *check_anchor(values), *check_groups(values)]
         if errors:
             raise SettingErrors(errors)
         self._unlimited = not (definition.has_limits or dynamic)
@@ -127,13 +107,10 @@ class TexelCompetition(PlayerTune):
         self._set_player(definition, counted="passes")
         self._learning = LearningSettings.of(values)
         self._engine = scoring_settings(None if dynamic else definition, values["options"])
-        self._reference = reference
-        self._evaluations = Evaluations(values, reference)
-        self._file: PositionFile | None = None
         #: Lines printed while positions were read.
         self._said: set[str] = set()
-        self._source: ScoreSource = lambda number, shard: None
-        self._state = TexelState(
+        reference = self._reference
+        state = TexelState(
             self._learning,
             self._engine,
             self.start_values,
@@ -142,69 +119,35 @@ class TexelCompetition(PlayerTune):
             reference=None if reference is None else reference.scoring_settings,
             sweep=self._swept(),
         )
-        self._rebuild_tuning()
+        code_of_reference = None if reference is None else reference.player.code
+        self.tuning = Tuning(
+            values, self.parameters, code_of_reference, state, self._report_progress
+        )
+        self._evaluations = Evaluations(
+            values, self._tuned(), reference, self._player_with, self.tuning
+        )
         # reports wrong arguments before positions are read
-        self._make_optimiser(self._state, Shards(1, 0))
-
-    def _rebuild_tuning(self) -> None:
-        """Rebuild the tuning from the present state."""
-        reference = None if self._reference is None else self._reference.player.code
-        self.tuning = Tuning(self._state, self.values, reference, self._make_optimiser)
-        self.tuning.attach(self._source)
-        if self._file is not None:
-            self.tuning.set_positions(self._file)
-        optimiser = self.values["optimiser"]
-        if optimiser.name == "linear" and self.positions_file is not None:
-            target = self.positions_file.with_suffix(".features")
-            codes = [p.code for p in self.parameters]
-            self.tuning.features = Features(
-                optimiser, codes, target, self._report_progress, self._state.features
-            )
-
-    def _make_optimiser(self, state: TexelState, shards: Shards) -> Optimiser:
-        known = {p.code: p for p in self.parameters}
-        tuned = [
-            msgspec.structs.replace(known[p.code], start=float(state.values[p.code]))
-            for p in state.learning.tuned
-        ]
-        values = self.values
-        optimiser = make_optimiser(
-            values["optimiser"],
-            tuned,
-            seed=values["seed"],
-            ridge=values["regularisation"],
-            groups=values["groups"],
-            patience=values["patience"],
-            most_passes=values["most_passes"],
-            shards=shards.of_train,
-            validated=shards.validation > 0,
-        )
-        if values["sweep"] is None:
-            return optimiser
-        ridge = values["regularisation"]
-        return Swept(
-            optimiser,
-            tuned,
-            targets=values["sweep"].targets(values["target"]),
-            strengths=strengths_of(None if ridge is None else (ridge.strength,)),
-            validated=shards.validation > 0,
-            asked=state.asked,
-        )
+        make_optimiser(values, self.parameters, state, Shards(1, 0))
 
     def _played(self, values: ValuesByCode) -> ValuesByCode:
         """Return values of all parameters as engines receive them."""
         return {p.code: p.played_value(values.get(p.code, p.start)) for p in self.parameters}
 
+    def _player_with(self, values: ValuesByCode) -> Player:
+        """Return the tuned player with values of the parameters."""
+        return self._binding.player("", self._played(values))
+
     def estimated(self) -> ValuesByCode:
         """Return the best values so far, of all parameters."""
-        return self._played(self.tuning.best())
+        state = self.tuning.state
+        return self._played(state.best_values or state.values)
 
     @property
     def is_tuned(self) -> bool:
         return self.tuning.complete
 
     def _standing(self) -> Standing:
-        return Standing(self._state.passes, self.estimated(), 0, self._due)
+        return Standing(self.tuning.state.passes, self.estimated(), 0, self._due)
 
     @property
     def _can_play(self) -> bool:
@@ -220,7 +163,6 @@ class TexelCompetition(PlayerTune):
         super().verify(games)
 
     def attach(self, scores: ScoreSource) -> None:
-        self._source = scores
         self.tuning.attach(scores)
 
     def prepare(self) -> None:
@@ -233,7 +175,7 @@ class TexelCompetition(PlayerTune):
         from ringmaster.datasets.position_set import build_positions
 
         values = self.values
-        self._file = build_positions(
+        file = build_positions(
             self._game,
             values["variant"],
             values["positions"].dataset,
@@ -244,11 +186,11 @@ class TexelCompetition(PlayerTune):
         )
         swept = [] if values["sweep"] is None else values["sweep"].targets(values["target"])
         for target in (values["target"], *swept):
-            check_labels(self._file, target, values)
-        record_positions(self._file, self._state)
-        self._rebuild_tuning()
-        if self.tuning.optimiser is None:
-            self.tuning.begin()
+            check_labels(file, target, values)
+        state = self.tuning.state
+        record_positions(file, state)
+        self.tuning.load(state, file)
+        self.tuning.begin()
         self._record_features()
 
     def _report_progress(self, line: str) -> None:
@@ -263,17 +205,18 @@ class TexelCompetition(PlayerTune):
         if self._verifying:
             return lines
         lines += unused(self.parameters)
-        labelling = self._state.labelling
+        labelling = self.tuning.state.labelling
         if labelling is not None:
             lines += labelling.warnings
         return lines
 
     def notices(self) -> list[str]:
-        notes = [] if self._verifying or self._state.told else self._state.notes
+        notes = [] if self._verifying or self.tuning.state.told else self.tuning.state.notes
         lines = [note for note in notes if note not in self._said]
-        if not self._verifying and self._file is not None:
-            lines += check_validation(self.values, self._file)
-            if not self._state.told:
+        positions = self.tuning.positions
+        if not self._verifying and positions is not None:
+            lines += check_validation(self.values, positions.file)
+            if not self.tuning.state.told:
                 lines += self._report().plan()
         return lines + self.closing.notices(self._standing())
 
@@ -306,7 +249,7 @@ class TexelCompetition(PlayerTune):
         return [p for p in self.parameters if not p.frozen and p.code != self.values["anchor"]]
 
     def next_job(self) -> Task | None:
-        state = self._state
+        state = self.tuning.state
         if not self._verifying and not self.tuning.complete:
             if state.probe_due and state.probe_out is None:
                 return self._issue(
@@ -321,7 +264,7 @@ class TexelCompetition(PlayerTune):
         return self._match_game()
 
     def _register_of_tune(self, ticket: Ticket) -> bool:
-        state = self._state
+        state = self.tuning.state
         if ticket["e"] != state.beginning:
             return False
         if "n" in ticket:
@@ -331,40 +274,18 @@ class TexelCompetition(PlayerTune):
         return self.tuning.register_issue(ticket["p"], ticket["i"])
 
     def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
-        values = self._state.values if "n" in ticket else self.tuning.values(ticket["p"])
-        job = EvaluationJob(
-            game_id,
-            self._binding.player("", self._played(values)),
-            self.settings,
-            str(self.positions_file),
-            0,
-            0,
-            key="" if self._file is None else self._file.key,
-            ticket=ticket,
-            attempt=attempt,
-            keep_stderr=self.values["stderr_to_log"],
-        )
-        if "n" not in ticket:
-            return self._evaluations.shard(job, self.tuning)
-        probe = make_probe(
-            self._tuned(),
-            self._played(values),
-            lambda changed: self._binding.player("", changed),
-            self.values["apply"],
-            self.values["in_flight"],
-        )
-        return self._evaluations.probe(job, self.tuning.shards.probed, probe)
+        return self._evaluations.job(game_id, attempt, ticket, self.settings)
 
     def complete_result(self, task: Task, result: Result) -> Result:
         if isinstance(result, EvaluationResult) and isinstance(task, EvaluationJob):
-            return self._evaluations.complete_result(task, result, self.tuning)
+            return self._evaluations.complete_result(task, result)
         return result
 
     def _record_of_tune(self, ticket: Ticket, result: Any) -> Reaction:
         assert isinstance(result, EvaluationResult)
         if self.tuning.optimiser is not None:
             self._register_of_tune(ticket)
-        state = self._state
+        state = self.tuning.state
         state.void_excess = void_excess(state.void_excess, result)
         if result.outcome == "void":
             return record_void(state, ticket, result, self.values["player"])
@@ -384,9 +305,9 @@ class TexelCompetition(PlayerTune):
 
     def state(self) -> dict[str, Any]:
         if self.tuning.optimiser is not None:
-            self._state.optimiser = self.tuning.optimiser.state()
-        self._state.matches = self.closing.state()
-        state: dict[str, Any] = msgspec.to_builtins(self._state)
+            self.tuning.state.optimiser = self.tuning.optimiser.state()
+        self.tuning.state.matches = self.closing.state()
+        state: dict[str, Any] = msgspec.to_builtins(self.tuning.state)
         return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -397,71 +318,73 @@ class TexelCompetition(PlayerTune):
                 "restore the player, or use reset",
                 self.place_of(self.values["player"]),
             )
-        self._state = restored
-        self._edited_functions()
-        self._rebuild_tuning()
+        # raises StateRefused before anything changes
+        self._edited_functions(restored)
+        self.tuning.load(restored)
         # later results need the optimiser only if the settings are the same
         if restored.train and plain(self._learning) == plain(restored.learning):
             self.tuning.begin()
         self.closing.restore(restored.matches)
 
     def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
-        state = self._state
+        state = self.tuning.state
         if self.tuning.optimiser is not None:
             for ticket in outstanding:
                 if not is_of_closing_match(ticket):
                     self._register_of_tune(ticket)
-        edited = self._edited_functions()
+        edited = self._edited_functions(state)
         self._adopt_reference("reference" in edited)
-        digest = (state.digest, "" if self._file is None else digest_of(self._file, state))
-        reasons = restart_reasons(state.learning, self._learning, digest, edited)
+        positions = self.tuning.positions
+        file = None if positions is None else positions.file
+        new_positions = file is not None and state.digest not in ("", digest_of(file, state))
+        if file is not None:
+            record_positions(file, state)
+        reasons, remeasure = edit_of(
+            state.learning, self._learning, edited, new_positions=new_positions
+        )
         limits = limits_of(self.values)
         if not reasons and state.done and plain(limits) != plain(state.limits):
             reasons = [
                 f"{name} changed" for name in limits if limits[name] != state.limits.get(name)
             ]
         state.limits = limits
+        swept = self._swept()
+        has_new_sweep = plain(state.sweep) != plain(swept)
+        state.sweep = swept
         lines: list[str] = []
         if reasons:
-            lines = self._restart(reasons, digest, edited)
+            lines = self._restart("; ".join(reasons), edited, remeasure=remeasure)
         elif plain(state.engine) != plain(self._engine):
             state.engine, state.facts, state.probe_due = self._engine, None, True
         elif state.in_flight != self.values["in_flight"] and state.facts is not None:
             state.probe_due = True
             lines = ["in_flight changed: the engine is probed again"]
-        self._state.in_flight = self.values["in_flight"]
-        if plain(state.sweep) != plain(self._swept()):
-            self._state.sweep = self._swept()
-            if not reasons:
-                self.tuning.change_sweep()
-        if self._file is not None and not reasons:
-            record_positions(self._file, self._state)
+        state = self.tuning.state
+        state.in_flight = self.values["in_flight"]
+        if has_new_sweep and not reasons:
+            self.tuning.change_sweep()
         self._record_features()
         return lines
 
-    def _edited_functions(self) -> set[str]:
-        """Return the settings whose functions give other results than those recorded.
+    def _edited_functions(self, state: TexelState) -> set[str]:
+        """Return the settings whose functions give other results than a state has.
 
         Raises StateRefused for a function that fails, and for another make_candidate.
         """
-
-        def player(values: ValuesByCode) -> Player:
-            return self._binding.player("", self._played(values))
-
-        differing = contradictions(self._evaluations.played_values(self._state.played, player))
+        differing = contradictions(self._evaluations.played_values(state.played))
         made = ("make_candidate",)
         if made in differing:
             raise StateRefused(f"{differing[made]}; put it back, or use reset", made)
         edited = {str(path[0]) for path in differing}
-        features, recorded = self.tuning.features, self._state.features
-        if features is not None and recorded and features.version not in ("", recorded):
+        features = self.tuning.features
+        if features is not None and state.features and features.version not in ("", state.features):
             edited.add("optimiser")
         return edited
 
     def _record_features(self) -> None:
         features = self.tuning.features
         if features is not None and features.version:
-            self._state.features = features.version
+            self.tuning.state.features = features.version
 
     def _swept(self) -> list[dict[str, Any]] | None:
         """Return the targets of the sweep as JSON data, None without a sweep."""
@@ -475,7 +398,7 @@ class TexelCompetition(PlayerTune):
 
         is_edited  whether the function of its score gives other results
         """
-        state, reference = self._state, self._reference
+        state, reference = self.tuning.state, self._reference
         settings = None if reference is None else reference.scoring_settings
         if plain(state.reference) == plain(settings) and not is_edited:
             return
@@ -485,15 +408,12 @@ class TexelCompetition(PlayerTune):
         state.reference, state.comparison = settings, None
         state.reference_pass -= 1
 
-    def _restart(
-        self, reasons: list[str], digest: tuple[str, str], edited: Collection[str]
-    ) -> list[str]:
-        state, why = self._state, "; ".join(reasons)
-        where = (
-            f"after {counted(state.passes, 'pass')}" if state.passes else "before the first pass"
-        )
-        remeasure = must_remeasure(state.learning, self._learning, digest, edited)
-        self._state = restarted(
+    def _restart(self, why: str, edited: Collection[str], *, remeasure: bool) -> list[str]:
+        """Restart the optimiser from the best values; return lines for the history."""
+        state = self.tuning.state
+        passes = counted(state.passes, "pass")
+        where = f"after {passes}" if state.passes else "before the first pass"
+        fresh = restarted(
             state,
             self._learning,
             self.parameters,
@@ -501,14 +421,11 @@ class TexelCompetition(PlayerTune):
             remeasure=remeasure,
             features=str(state.beginning + 1) if "optimiser" in edited else state.features,
         )
-        self._state.engine = self._engine
-        if self._file is not None:
-            record_positions(self._file, self._state)
-        self._rebuild_tuning()
-        if self._state.train:
+        fresh.engine = self._engine
+        self.tuning.load(fresh)
+        if fresh.train:
             self.tuning.begin()
-        self._record_features()
-        values = ", ".join(f"{code} {value:.6g}" for code, value in self._state.values.items())
+        values = ", ".join(f"{code} {value:.6g}" for code, value in fresh.values.items())
         kept = "" if remeasure or state.labelling is None else "; the win-rate scale stays"
         return [
             f"{where}: {why}",
@@ -517,10 +434,9 @@ class TexelCompetition(PlayerTune):
 
     def _report(self) -> TuneReport:
         return TuneReport(
+            self.tuning,
             self.parameters,
             self.values,
-            self._state,
-            self.tuning.optimiser,
             self.estimated(),
             self.start_values,
             self._delivered_value,
@@ -531,13 +447,15 @@ class TexelCompetition(PlayerTune):
         if standing.due:
             played, games = self.closing.progress(standing)
             return Progress(played, games, phase="closing match")
-        return Progress(self._state.shards, None, label="shards", phase=self._report().phase())
+        return Progress(
+            self.tuning.state.shards, None, label="shards", phase=self._report().phase()
+        )
 
     def count_games(self, completed: int, void: int) -> tuple[int, int]:
-        return self.closing.completed, max(0, void - self._state.void)
+        return self.closing.completed, max(0, void - self.tuning.state.void)
 
     def _work_done(self) -> str:
-        state = self._state
+        state = self.tuning.state
         if state.improvement is not None:
             return improvement_line(state.improvement, brief=True)
         done = counted(state.passes, "pass")
@@ -545,13 +463,15 @@ class TexelCompetition(PlayerTune):
 
     def report(self) -> Report:
         blocks = self._report().blocks(self.closing.blocks(self._standing()))
-        if self._state.void:
-            void = void_line(self._state.void_kinds, self._state.void, unit="evaluations")
+        if self.tuning.state.void:
+            void = void_line(
+                self.tuning.state.void_kinds, self.tuning.state.void, unit="evaluations"
+            )
             blocks.append(Text((void,)))
         return Report(tuple(blocks))
 
     def void_kinds(self) -> VoidKinds:
-        return sum_void_kinds([self._state.void_kinds, self.closing.void_kinds()])
+        return sum_void_kinds([self.tuning.state.void_kinds, self.closing.void_kinds()])
 
     def live_report(self) -> Report:
         return Report((*self._report().short(), *self.closing.live_blocks(self._standing())))
@@ -564,8 +484,7 @@ class TexelCompetition(PlayerTune):
 
     def _optimised(self) -> list[TunedParameter]:
         """Return the parameters of the optimiser's arrays."""
-        tuned = {p.code for p in self._state.learning.tuned}
-        return [p for p in self.parameters if p.code in tuned]
+        return [p for p in self.parameters if p.code in self.tuning.codes]
 
     def trajectory(self, history: Iterable[tuple[Ticket, GameResult]]) -> Trajectory:
         optimiser = self.tuning.optimiser
@@ -573,8 +492,8 @@ class TexelCompetition(PlayerTune):
         codes = tuple(p.code for p in self._optimised())
         points = [(step.passes, codes, step.theta) for step in steps if step.taken]
         note = "the courses before restarts of the optimiser are not kept"
-        return Trajectory("passes", codes, points, note if self._state.earlier else "")
+        return Trajectory("passes", codes, points, note if self.tuning.state.earlier else "")
 
     def _charts_of_tune(self) -> list[ChartGroup]:
         loss = kind_of_error(self.values["loss"])
-        return tune_charts(self._optimised(), self._state, self.tuning.optimiser, loss)
+        return tune_charts(self._optimised(), self.tuning.state, self.tuning.optimiser, loss)

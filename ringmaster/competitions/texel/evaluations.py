@@ -7,16 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
+import numpy as np
 
 from ringmaster.competitions.competition import PlayedValue, Reaction
 from ringmaster.competitions.result_lines import count_void, void_rule
 from ringmaster.competitions.texel.labels import decode_scores
-from ringmaster.competitions.texel.methods import feature_request, from_answers
-from ringmaster.competitions.texel.reference import Reference
-from ringmaster.competitions.texel.score_setting import EVAL, ScoreFunction, Scoring, scores_of
+from ringmaster.competitions.texel.methods import from_answers
+from ringmaster.competitions.texel.score_setting import (
+    EVAL,
+    Reference,
+    ScoreFunction,
+    Scoring,
+    result_of,
+    scores_of,
+)
 from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
@@ -29,51 +36,12 @@ from ringmaster.competitions.texel.state import (
 )
 from ringmaster.competitions.texel.tuning import Tuning
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.errors import SettingError, StateRefused, shown
+from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.canonical import canonical
-from ringmaster.model.jobs import Apply, EvaluationJob, Probe, ScoreKind, Ticket
+from ringmaster.model.jobs import Apply, EvaluationJob, GameSettings, Probe, ScoreKind, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.results import EvaluationResult
-
-
-def make_probe(
-    tuned: Sequence[TunedParameter],
-    values: ValuesByCode,
-    candidate: Callable[[ValuesByCode], Player],
-    apply: Apply | Literal["auto"],
-    in_flight: int | Literal["auto"],
-) -> Probe:
-    """Return a probe of the engine.
-
-    values  of all parameters, at the start of the tune
-    apply, in_flight  settings; "auto": the probe determines them
-    """
-    changed = []
-    for parameter in tuned:
-        here = values[parameter.code]
-        # the bound that is farther away
-        far = max((parameter.minimum, parameter.maximum), key=lambda end: abs(end - here))
-        changed.append(candidate({**values, parameter.code: parameter.played_value(far)}))
-    return Probe(
-        tuple(changed),
-        None if apply == "auto" else apply,
-        None if in_flight == "auto" else in_flight,
-    )
-
-
-def problem_of(facts: dict[str, Any], codes: Sequence[str]) -> str:
-    """Return the reason why a probe forbids tuning, "" if there is none."""
-    if facts.get("problem"):
-        return str(facts["problem"])
-    moved = facts.get("moved")
-    if moved is not None and len(moved) and not any(moved):
-        named = ", ".join(codes[:5]) + ("…" if len(codes) > 5 else "")
-        return (
-            f"the engine's scores do not change with any parameter ({named}): check that the "
-            "parameters belong to the evaluation, and that `score` requests it"
-        )
-    return ""
 
 
 def repeatability(facts: dict[str, Any], score: ScoreKind) -> str:
@@ -89,14 +57,10 @@ def repeatability(facts: dict[str, Any], score: ScoreKind) -> str:
 
 def probe_lines(facts: dict[str, Any], codes: Sequence[str], score: ScoreKind) -> list[str]:
     """Return the results of a probe, a line each."""
-    when = {
-        "live": "at once",
-        "newgame": "after a new game",
-        "restart": "in a new process only",
-    }
+    when = {"live": "at once", "newgame": "after a new game", "restart": "in a new process only"}
     parts = [str(facts["name"])] if facts.get("name") else []
-    parts += [f"takes values {when.get(str(facts.get('apply')), 'unknown')}"]
-    parts += [f"{facts.get('in_flight', 1)} in flight"]
+    parts.append(f"takes values {when.get(str(facts.get('apply')), 'unknown')}")
+    parts.append(f"{facts.get('in_flight', 1)} in flight")
     if facts.get("rate"):
         parts.append(f"{facts['rate']:,.0f} positions/s")
     lines = ["probe: " + ", ".join(parts)]
@@ -156,7 +120,13 @@ def record_probe(
     if ticket["n"] == state.probe_out:
         state.probe_out = None
     codes = [p.code for p in state.learning.tuned]
-    problem = problem_of(result.facts, codes)
+    moved, problem = result.facts.get("moved"), str(result.facts.get("problem") or "")
+    if not problem and moved and not any(moved):
+        named = ", ".join(codes[:5]) + ("…" if len(codes) > 5 else "")
+        problem = (
+            f"the engine's scores do not change with any parameter ({named}): check that the "
+            "parameters belong to the evaluation, and that `score` requests it"
+        )
     if problem:
         state.facts = None
         return Reaction("probe: these settings cannot be tuned", halt=problem, save=True)
@@ -173,200 +143,213 @@ def as_void(result: EvaluationResult, reason: str, detail: str) -> EvaluationRes
     )
 
 
-def result_of(function: Callable[..., Any], arguments: Sequence[Any], name: str) -> Any:
-    """Return the result of a function of the setting `name`, in canonical form.
-
-    Raises SettingError if the function fails.
-    """
-    try:
-        return canonical(function(*arguments))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # also SystemExit
-        words = ", ".join(map(shown, arguments))
-        raise SettingError(
-            (name,), f"called with ({words}), it raised {type(error).__name__}: {error}"
-        ) from error
-
-
 class Evaluations:
-    """Makes jobs from the settings of a texel competition, and completes their results."""
+    """Builds the evaluation jobs of a tune, and completes their results.
 
-    def __init__(self, values: Mapping[str, Any], reference: Reference | None) -> None:
-        self._values = values
+    values     settings
+    tuned      tuned parameters
+    reference  the reference engine, None without one
+    player     returns the tuned player with some values of the parameters
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Any],
+        tuned: Sequence[TunedParameter],
+        reference: Reference | None,
+        player: Callable[[ValuesByCode], Player],
+        tuning: Tuning,
+    ) -> None:
+        self._values, self._tuned = values, tuned
+        self._reference, self._player, self._tuning = reference, player, tuning
         self._game: GameName = values["game"]
         self._scoring: Scoring = values["score"]
         self._kind = self._scoring.for_game(self._game)
-        self._reference = reference
+        features = values["optimiser"].arguments.get("features")
+        #: The control file's functions of scores, labels and features by setting.
+        self._functions: dict[str, Callable[..., Any] | None] = {
+            "score": self._scoring.function,
+            "reference": None if reference is None else reference.scoring.function,
+            "target": values["target"].function,
+            "optimiser": features if from_answers(features) else None,
+        }
 
-    def probe(self, job: EvaluationJob, places: range, probe: Probe) -> EvaluationJob:
-        """Return a job as a probe of some positions."""
-        return msgspec.structs.replace(
-            job,
-            first=places.start,
-            stop=places.stop,
-            step=places.step,
-            score=self._kind,
-            answers=self._scoring.function is not None,
-            probe=probe,
+    def job(
+        self, game_id: str, attempt: int, ticket: Ticket, settings: GameSettings
+    ) -> EvaluationJob:
+        """Return the shard or the probe of a ticket."""
+        positions = self._tuning.positions
+        assert positions is not None
+        part = self._probe() if "n" in ticket else self._shard(ticket, attempt)
+        return EvaluationJob(
+            game_id,
+            settings=settings,
+            positions=str(positions.file.path),
+            key=positions.file.key,
+            ticket=ticket,
+            attempt=attempt,
+            keep_stderr=self._values["stderr_to_log"],
+            **part,
         )
 
-    def shard(self, job: EvaluationJob, tuning: Tuning) -> EvaluationJob:
-        """Return a job with the shard of its ticket."""
-        number, place = job.ticket["p"], job.ticket["i"]
-        facts = tuning.state.facts or {}
+    def _shard(self, ticket: Ticket, attempt: int) -> dict[str, Any]:
+        """Return the arguments of a shard's job."""
+        tuning = self._tuning
+        number, place = ticket["p"], ticket["i"]
         open_pass = tuning.find_or_ask(number)
         shard = place if open_pass is None else open_pass.shards[place]
-        places = tuning.shards.positions(shard)
-        player = job.player
+        player = self._player(tuning.values(number))
         if is_reference(number) and self._reference is not None:
             player = self._reference.player
-        return msgspec.structs.replace(
-            job,
-            player=player,
-            first=places.start,
-            stop=places.stop,
-            step=places.step,
-            score=self._kind_of(number),
-            answers=number == FEATURES or self._function(number) is not None,
-            score_key=score_key(tuning.state.beginning, number),
-            shard=shard,
-            apply=self._apply(facts, number),
-            in_flight=self._in_flight(facts, number, job.attempt),
-        )
+        kind = self._kind_of(number)
+        # requests of another kind, and those after a void job, are sent one at a time
+        is_probed = kind == self._kind and not attempt and not is_reference(number)
+        return {
+            **_range(tuning.shards.positions(shard)),
+            "player": player,
+            "score": kind,
+            "answers": number == FEATURES or self._function(number) is not None,
+            "score_key": score_key(tuning.state.beginning, number),
+            "shard": shard,
+            "apply": self._apply(kind, number),
+            "in_flight": int((tuning.state.facts or {}).get("in_flight", 1)) if is_probed else 1,
+        }
 
-    def _apply(self, facts: dict[str, Any], number: int) -> Apply:
+    def _probe(self) -> dict[str, Any]:
+        """Return the arguments of a probe's job, with a large change of each parameter."""
+        values = self._tuning.state.values
+        changed = []
+        for parameter in self._tuned:
+            here = values[parameter.code]
+            # the bound that is farther away
+            far = max((parameter.minimum, parameter.maximum), key=lambda end: abs(end - here))
+            changed.append(self._player({**values, parameter.code: far}))
+        apply, in_flight = self._values["apply"], self._values["in_flight"]
+        return {
+            **_range(self._tuning.shards.probed),
+            "player": self._player(values),
+            "score": self._kind,
+            "answers": self._scoring.function is not None,
+            "probe": Probe(
+                tuple(changed),
+                None if apply == "auto" else apply,
+                None if in_flight == "auto" else in_flight,
+            ),
+        }
+
+    def _apply(self, kind: ScoreKind, number: int) -> Apply:
         """Return when the options of a pass take effect.
 
         The tune's own scores follow the probe.  A search for the quiet filter or a reference
         gets a new process, as searches of a tune do.
         """
-        searches = self._kind_of(number).go is not None
         foreign = is_reference(number)
-        if searches and (foreign or self._kind.go is None) and self._values["apply"] == "auto":
+        is_extra = foreign or self._kind.go is None
+        if kind.go is not None and is_extra and self._values["apply"] == "auto":
             return "restart"
         if foreign:
             return "newgame"
-        apply: Apply = facts.get("apply", "newgame")
+        apply: Apply = (self._tuning.state.facts or {}).get("apply", "newgame")
         return apply
-
-    def _in_flight(self, facts: dict[str, Any], number: int, attempt: int) -> int:
-        """Return the number of requests in flight.
-
-        It is the probe's safe number for requests of the same kind, and 1 after a void job.
-        """
-        own = not is_reference(number) and self._kind_of(number) == self._kind
-        safe = own and not attempt
-        return int(facts.get("in_flight", 1)) if safe else 1
 
     def _function(self, number: int) -> ScoreFunction | None:
         """Return the control file's function that computes the scores of a pass."""
         if is_reference(number):
-            return None if self._reference is None else self._reference.scoring.function
-        return self._scoring.function if number >= 0 else None
+            return self._functions["reference"]
+        return self._functions["score"] if number >= 0 else None
 
     def _kind_of(self, number: int) -> ScoreKind:
         """Return how a pass scores positions."""
         if number == FEATURES:
-            return feature_request(self._values["optimiser"])
+            command = self._values["optimiser"].arguments.get("command", "features")
+            return ScoreKind("eval", command=command)
         if is_reference(number) and self._reference is not None:
             return self._reference.scoring.for_game(self._game)
-        own: dict[int, Scoring] = {
-            COMPARED: self._values["positions"].quiet_score,
-            STATIC: EVAL,
-        }
+        own: dict[int, Scoring] = {COMPARED: self._values["positions"].quiet_score, STATIC: EVAL}
         return own[number].for_game(self._game) if number in own else self._kind
 
-    def complete_result(
-        self, task: EvaluationJob, result: EvaluationResult, tuning: Tuning
-    ) -> EvaluationResult:
+    def complete_result(self, task: EvaluationJob, result: EvaluationResult) -> EvaluationResult:
         """Return a result as recorded.  Raises SettingError if the user's function fails."""
         if result.outcome == "void" or "n" in task.ticket:
             return result
-        number = task.ticket["p"]
+        tuning, positions = self._tuning, self._tuning.positions
+        assert positions is not None
+        number, shard = task.ticket["p"], task.shard
         places = range(task.first, task.stop, task.step)
-        own = {"score_key": task.score_key, "shard": task.shard, "positions": len(places)}
+        own = {"score_key": task.score_key, "shard": shard, "positions": len(places)}
+        facts: dict[str, Any] = {}
+        scores: bytes | None = None
         if number == FEATURES:
             assert tuning.features is not None
-            tuning.features.put(task.shard, places, result.answers or ())
-            facts = self._facts(task, result, tuning, None)
-            return msgspec.structs.replace(result, **own, scores=None, answers=None, facts=facts)
-        data = result.scores or b""
-        function = self._function(number)
-        if function is not None:
-            assert tuning.positions is not None
-            texts = tuning.positions.texts(task.shard)
-            data = scores_of(function, result.answers or (), texts, self._game)
-        if len(data) != 4 * len(places):
-            detail = f"{len(data) // 4} of {len(places)} scores were returned"
-            return as_void(result, "protocol", detail)
-        scores = decode_scores(data)
-        missing = tuning.missing(number, task.shard, scores)
-        if missing:
-            return as_void(
-                result,
-                "no score",
-                f"with the values of pass {number} the engine gives no score for a position that "
-                f"it scored before: {missing}",
-            )
-        loss = tuning.loss(number, task.shard, scores)
-        open_pass = tuning.find_or_ask(number)
-        return msgspec.structs.replace(
-            result,
-            **own,
-            scores=data if open_pass is None or open_pass.keep else None,
-            answers=None,
-            facts=self._facts(task, result, tuning, loss),
-        )
+            tuning.features.put(shard, places, result.answers or ())
+        else:
+            scores = result.scores or b""
+            function = self._function(number)
+            if function is not None:
+                texts = positions.texts(shard)
+                scores = scores_of(function, result.answers or (), texts, self._game)
+            if len(scores) != 4 * len(places):
+                detail = f"{len(scores) // 4} of {len(places)} scores were returned"
+                return as_void(result, "protocol", detail)
+            if number > 0 and tuning.state.labelling is not None:
+                values = decode_scores(scores)
+                gone = np.isnan(values) & np.isfinite(positions.scores(0, shard))
+                if gone.any():
+                    text = positions.text(shard, int(np.argmax(gone)))
+                    return as_void(
+                        result,
+                        "no score",
+                        f"with the values of pass {number} the engine gives no score for a "
+                        f"position that it scored before: {text}",
+                    )
+                facts["loss"] = positions.sum(shard, values).loss
+            open_pass = tuning.find_or_ask(number)
+            if open_pass is not None and not open_pass.keep:
+                scores = None
+        played = self._played(task, result)
+        if played:
+            facts["played"] = played
+        return msgspec.structs.replace(result, **own, scores=scores, answers=None, facts=facts)
 
-    def _facts(
-        self, task: EvaluationJob, result: EvaluationResult, tuning: Tuning, loss: float | None
-    ) -> dict[str, Any]:
-        """Return the loss of a shard, and results of the control file's functions.
+    def _played(self, task: EvaluationJob, result: EvaluationResult) -> dict[str, list[Any]]:
+        """Return arguments and results of the control file's functions by setting.
 
-        The functions' results for the first position are recorded in passes that score all
-        positions, and the player of make_candidate in passes 0, 1, 2, 4, 8, …
+        They are recorded for the first position in passes that score all positions, and for the
+        player of make_candidate in passes 0, 1, 2, 4, 8, …
         """
+        tuning, positions = self._tuning, self._tuning.positions
+        assert positions is not None
         number, shard = task.ticket["p"], task.shard
-        facts: dict[str, Any] = {} if loss is None else {"loss": loss}
         played: dict[str, list[Any]] = {}
-        assert tuning.positions is not None
-        every = tuning.shards.total // MOST_PLAYED + 1
-        if number <= 0 and shard % every == 0:
-            functions = self._functions()
+        if number <= 0 and shard % (tuning.shards.total // MOST_PLAYED + 1) == 0:
+            names = ["score", "target"] if number == 0 else []
             if number == FEATURES:
                 names = ["optimiser"]
             elif is_reference(number):
                 names = ["reference"]
-            else:
-                names = ["score", "target"] if number == 0 else []
             answer = (result.answers or ("",))[0]
             for name in names:
-                function = functions[name]
-                arguments: Sequence[Any] = (answer, tuning.positions.text(shard, 0))
+                function = self._functions[name]
+                arguments: Sequence[Any] = (answer, positions.text(shard, 0))
                 if name == "target":
-                    arguments = tuning.positions.blended(shard)
+                    arguments = positions.blended(shard)
                 if function is not None:
-                    played[name] = [arguments, result_of(function, arguments, name)]
+                    value = canonical(result_of(function, arguments, name))
+                    played[name] = [arguments, value]
         is_recorded = number >= 0 and number & (number - 1) == 0 and task.ticket["i"] == 0
         if is_recorded and self._values["make_candidate"] is not None:
             played["make_candidate"] = [tuning.values(number), scoring_player(task.player)]
-        return {**facts, "played": played} if played else facts
+        return played
 
-    def played_values(
-        self, played: Mapping[str, list[list[Any]]], player: Callable[[ValuesByCode], Player]
-    ) -> list[PlayedValue]:
-        """Return recorded results of the functions; a call raises StateRefused if it fails.
-
-        player  returns the player with some values of the parameters
-        """
+    def played_values(self, played: Mapping[str, list[list[Any]]]) -> list[PlayedValue]:
+        """Return recorded results of the functions; a call raises StateRefused if it fails."""
 
         def make(values: ValuesByCode) -> dict[str, Any]:
-            return scoring_player(player(values))
+            return scoring_player(self._player(values))
 
         def call(function: Callable[..., Any], arguments: Sequence[Any], name: str) -> Any:
             try:
-                return result_of(function, arguments, name)
+                return canonical(result_of(function, arguments, name))
             except SettingError as error:
                 refusal = f"{error.message}; put it back, or use reset"
                 raise StateRefused(refusal, error.path) from None
@@ -379,18 +362,12 @@ class Evaluations:
             ]
         return of_players + [
             PlayedValue((name,), tuple(arguments), result, partial(call, function, arguments, name))
-            for name, function in self._functions().items()
+            for name, function in self._functions.items()
             if function is not None
             for arguments, result in played.get(name, ())
         ]
 
-    def _functions(self) -> dict[str, Callable[..., Any] | None]:
-        """Return the control file's functions of scores, labels and features by setting."""
-        features = self._values["optimiser"].arguments.get("features")
-        reference = self._reference
-        return {
-            "score": self._scoring.function,
-            "reference": None if reference is None else reference.scoring.function,
-            "target": self._values["target"].function,
-            "optimiser": features if from_answers(features) else None,
-        }
+
+def _range(places: range) -> dict[str, int]:
+    """Return the places of a job's positions as its arguments."""
+    return {"first": places.start, "stop": places.stop, "step": places.step}

@@ -6,23 +6,35 @@ number of workers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ringmaster.competitions.competition import ScoreSource
 from ringmaster.competitions.texel.score_setting import MATE
-from ringmaster.errors import SettingError
+from ringmaster.competitions.texel.state import (
+    COMPARED,
+    STATIC,
+    Comparison,
+    Quality,
+    TexelState,
+    score_key,
+)
+from ringmaster.errors import SettingError, StoreCorrupt
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import (
     Fit,
     Floats,
     Loss,
-    LossKind,
     Numbers,
     ScoreHistogram,
     Sum,
+    mean,
     sigmoid,
 )
 from ringmaster.tuners.texel.optimiser import Block, Split
@@ -93,8 +105,6 @@ class Shards(msgspec.Struct, frozen=True):
         return range(0, min(self.train, PROBED * step), step)
 
 
-#: Returns the scores of a pass and a shard.
-Scores = Callable[[int, int], Floats]
 #: Most positions whose labels are cached.
 CACHED = 8_000_000
 #: Reason to leave out positions with a large score of the engine.
@@ -112,32 +122,54 @@ class ShardLabels(msgspec.Struct, frozen=True):
     weight: Floats
 
 
-class ShardedPositions:
-    """The positions of a competition in shards.
+class LabelledPositions:
+    """The positions of a tune in shards: labels, filters and stored scores.
 
-    usable  returns whether the positions of a shard count
-    scores  returns the stored scores of a pass and a shard
+    They are the data of an optimiser (`tuners.texel.optimiser.Data`).
+
+    values         settings
+    state          of the tune; its labelling has the win-rate scale
+    source         source of stored scores
+    target         target of the positions; by default the setting
+    teacher_scale  win-rate scale of the teacher's scores, centipawns; set when it is known
     """
 
     def __init__(
         self,
         file: PositionFile,
-        target: Target,
-        usable_positions: Callable[[int], npt.NDArray[np.bool_]],
-        scores: Scores,
+        values: Mapping[str, Any],
+        state: TexelState,
+        source: ScoreSource,
+        target: Target | None = None,
     ) -> None:
         self.file = file
         self.shards = Shards(file.train, file.validation)
-        self._target = target
-        self._usable = usable_positions
-        self._scores = scores
+        self.source = source
+        self.teacher_scale = None if state.labelling is None else state.labelling.teacher_scale
+        self._values = values
+        self._state = state
+        self._target: Target = target or values["target"]
         self._cache: dict[int, ShardLabels] = {}
         self._cached = 0
 
-    def forget(self) -> None:
-        """Clear cached labels after a change."""
-        self._cache.clear()
-        self._cached = 0
+    def under(self, target: Target) -> LabelledPositions:
+        """Return the same positions with another target."""
+        return LabelledPositions(self.file, self._values, self._state, self.source, target)
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of scores against targets; known after labelling."""
+        assert self._state.labelling is not None
+        return Loss(self._values["loss"], self._state.labelling.scale)
+
+    def scores(self, number: int, shard: int) -> Floats:
+        """Return scores of a kept pass.  Raises StoreCorrupt if they are missing."""
+        data = self.source(score_key(self._state.beginning, number), shard)
+        if data is None or len(data) != 4 * len(self.shards.positions(shard)):
+            raise StoreCorrupt(
+                f"the scores of pass {number}, shard {shard} are not in the status file"
+            )
+        return decode_scores(data)
 
     def column(self, name: str, shard: int) -> npt.NDArray[np.float32]:
         """Return a column of the position file for a shard."""
@@ -163,7 +195,7 @@ class ShardedPositions:
         score, ply, progress = (column[:1].tolist()[0] for column in columns)
         return known_arguments(score, ply, progress)
 
-    def mixture(self, shard: int, teacher_scale: float | None) -> Mixture:
+    def mixture(self, shard: int) -> Mixture:
         """Return the targets of a shard.  Raises SettingError if a user's function fails."""
         try:
             return self._target.mix(
@@ -171,17 +203,17 @@ class ShardedPositions:
                 self.column("teacher", shard),
                 self.column("ply", shard),
                 self.column("progress", shard),
-                teacher_scale or 1.0,
+                self.teacher_scale or 1.0,
             )
         except ValueError as error:
             raise SettingError(("target",), str(error)) from None
 
-    def labels(self, shard: int, teacher_scale: float | None) -> ShardLabels:
-        """Return targets and weights of a shard.  Raises SettingError, see `mixture`."""
+    def labels(self, shard: int) -> ShardLabels:
+        """Return targets and weights of a shard.  Raises SettingError if a function fails."""
         labels = self._cache.get(shard)
         if labels is None:
-            mixture = self.mixture(shard, teacher_scale)
-            counts = mixture.kept & self._usable(shard)
+            mixture = self.mixture(shard)
+            counts = mixture.kept & ~np.any([*self._left_out(shard).values()], axis=0)
             weight = np.where(counts, self.column("weight", shard), np.float32(0))
             labels = ShardLabels(mixture.target, weight.astype(np.float32))
             if self._cached + len(weight) <= CACHED:
@@ -189,11 +221,58 @@ class ShardedPositions:
                 self._cached += len(weight)
         return labels
 
-    def under(self, target: Target) -> ShardedPositions:
-        """Return the same positions with another target."""
-        return ShardedPositions(self.file, target, self._usable, self._scores)
+    @property
+    def score_cap(self) -> float | None:
+        """The largest own score of positions without a teacher's, centipawns.
 
-    def fit_teacher(self, kind: LossKind) -> Fit:
+        It keeps the value of the time of labelling.
+        """
+        if self._state.labelling is not None:
+            return self._state.labelling.score_cap
+        cap: float | None = self._values["positions"].dataset.score_cap
+        return cap
+
+    def _left_out(self, shard: int) -> dict[str, npt.NDArray[np.bool_]]:
+        """Return masks of the positions left out by their scores, (n,) each, by reason.
+
+        No position has two reasons.
+        """
+        start = self.scores(0, shard)
+        nothing = ~np.isfinite(start)
+        mate = ~nothing & (np.abs(start) >= MATE)
+        beyond = loud = np.zeros(len(start), dtype=np.bool_)
+        cap, most = self.score_cap, self._values["positions"].quiet
+        if cap is not None:
+            beyond = np.isnan(self.column("teacher", shard)) & (np.abs(start) > cap) & ~mate
+        if most is not None:
+            static = start if self._values["score"].is_static else self.scores(STATIC, shard)
+            # positions in check and mates lack a score
+            near = np.abs(static.astype(np.float64) - self.scores(COMPARED, shard)) <= most
+            loud = ~near & ~nothing & ~mate & ~beyond
+        return {"no score": nothing, "mate": mate, CAPPED: beyond, "not quiet": loud}
+
+    def count_left_out(self) -> dict[str, int]:
+        """Return the number of positions left out by their scores, by reason."""
+        counts: Counter[str] = Counter()
+        for shard in range(self.shards.total):
+            counts.update({r: int(mask.sum()) for r, mask in self._left_out(shard).items()})
+        return {reason: count for reason, count in counts.items() if count}
+
+    def blocks(self, passes: Sequence[int], part: Split) -> Iterator[Block]:
+        """Yield the scores of some passes with targets, weights and games, shard by shard."""
+        for shard in self.shards.of(part):
+            labels = self.labels(shard)
+            kept = [self.scores(number, shard) for number in passes]
+            scores = np.stack(kept) if kept else np.empty((0, len(labels.target)), dtype=np.float32)
+            group = self.column("group", shard).astype(np.uint32)
+            yield Block(scores, labels.target, labels.weight, group)
+
+    def sum(self, shard: int, scores: Floats) -> Sum:
+        """Return the loss of a shard."""
+        labels = self.labels(shard)
+        return self.loss.total(scores, labels.target, labels.weight)
+
+    def fit_teacher(self) -> Fit:
         """Return the fitted scale of the teacher's scores.  Raises ValueError."""
         histogram = ScoreHistogram()
         for shard in self.shards.of("train"):
@@ -202,11 +281,9 @@ class ShardedPositions:
                 self.column("result", shard),
                 self.column("weight", shard),
             )
-        return histogram.fit(kind, "teacher's scores")
+        return histogram.fit(self._values["loss"], "teacher's scores")
 
-    def fit_scale(
-        self, number: int, kind: LossKind, teacher_scale: float | None, name: str = "scores"
-    ) -> Fit:
+    def fit_scale(self, number: int, name: str = "scores") -> Fit:
         """Return the scale of a pass, fitted to results, or without results to targets.
 
         name  name of the scores in messages
@@ -216,25 +293,58 @@ class ShardedPositions:
         shards = self.shards.of("train")
         known = any(not np.isnan(self.column("result", shard)).all() for shard in shards)
         for shard in shards:
-            labels = self.labels(shard, teacher_scale)
+            labels = self.labels(shard)
             wanted: Numbers = self.column("result", shard) if known else labels.target
-            histogram.add(self._scores(number, shard), wanted, labels.weight)
-        return histogram.fit(kind, name)
+            histogram.add(self.scores(number, shard), wanted, labels.weight)
+        return histogram.fit(self._values["loss"], name)
 
-    def entropies(self, number: int, part: Split, loss: Loss, scale: float | None) -> Entropies:
+    def entropies(self, number: int, part: Split) -> Entropies:
         """Return the entropies of a kept pass over a part."""
         return Entropies.combined(
             Entropies.of(
-                loss,
-                self._scores(number, shard),
+                self.loss,
+                self.scores(number, shard),
                 self.column("result", shard),
-                self.mixture(shard, scale),
-                self.labels(shard, scale).weight,
+                self.mixture(shard),
+                self.labels(shard).weight,
             )
             for shard in self.shards.of(part)
         )
 
-    def calibration(self, number: int, loss: Loss, scale: float | None) -> list[list[float]]:
+    def compare(self, name: str, number: int, best: int | None) -> Comparison:
+        """Return the errors of a reference and of the tune over the same positions.
+
+        number  pass of the reference
+        best    pass of the best values, None if unknown
+        Raises SettingError if no scale fits the reference's scores.
+        """
+        labelling = self._state.labelling
+        assert labelling is not None
+        own = loss = self.loss
+        if "win_rate_scale" in labelling.fitted:
+            try:
+                loss = Loss(own.kind, self.fit_scale(number, "reference's scores").scale)
+            except ValueError as error:
+                raise SettingError(("reference",), str(error)) from None
+        passes = [(number, loss), (0, own), *([] if best is None else [(best, own)])]
+        missing = []
+        columns: list[list[float | None]] = []
+        for part in ("train", "validation"):
+            sums: list[list[Sum]] = [[], [], []]
+            for shard in self.shards.of(part):
+                labels = self.labels(shard)
+                known = np.isfinite(self.scores(number, shard))
+                weight = np.where(known, labels.weight, np.float32(0))
+                missing.append(float((labels.weight - weight).sum()))
+                for into, (which, measure) in zip(sums, passes, strict=False):
+                    into.append(measure.total(self.scores(which, shard), labels.target, weight))
+            columns.append([mean(each) for each in sums])
+        reference, start, tuned = (Quality(*each) for each in zip(*columns, strict=True))
+        return Comparison(
+            name, loss.scale, math.fsum(missing), reference, start, None if best is None else tuned
+        )
+
+    def calibration(self, number: int) -> list[list[float]]:
         """Return bins of σ of a kept pass, with `COLUMNS` numbers each.
 
         [mean score, mean target, σ, weight, mean result, number of games with a result]
@@ -242,10 +352,10 @@ class ShardedPositions:
         sums = np.zeros((6, BINS))
         games = np.zeros((BINS, _PLACES), dtype=bool)
         for shard in range(self.shards.total):
-            labels, scores = self.labels(shard, scale), self._scores(number, shard)
+            labels, scores = self.labels(shard), self.scores(number, shard)
             counts = labels.weight > 0
             q = scores[counts].astype(np.float64)
-            p = sigmoid(q / loss.scale)
+            p = sigmoid(q / self.loss.scale)
             w = labels.weight[counts].astype(np.float64)
             place = np.minimum((p * BINS).astype(np.int64), BINS - 1)
             result = self.column("result", shard)[counts].astype(np.float64)
@@ -267,86 +377,6 @@ class ShardedPositions:
             for i, column in enumerate(sums.T)
             if column[3] > 0
         ]
-
-
-class TrainingData:
-    """The data of an optimiser (`tuners.texel.optimiser.Data`)."""
-
-    def __init__(
-        self, positions: ShardedPositions, scores: Scores, loss: Loss, teacher_scale: float | None
-    ) -> None:
-        self._positions = positions
-        self._scores = scores
-        self._loss = loss
-        self._teacher_scale = teacher_scale
-
-    @property
-    def loss(self) -> Loss:
-        """The loss of scores against targets."""
-        return self._loss
-
-    @property
-    def teacher_scale(self) -> float | None:
-        """Win-rate scale of the teacher's scores, centipawns."""
-        return self._teacher_scale
-
-    def under(self, target: Target) -> TrainingData:
-        """Return the same positions with another target."""
-        positions = self._positions.under(target)
-        return TrainingData(positions, self._scores, self._loss, self._teacher_scale)
-
-    def blocks(self, passes: Sequence[int], part: Split) -> Iterator[Block]:
-        """Yield the scores of some passes with targets, weights and games, shard by shard."""
-        for shard in self._positions.shards.of(part):
-            labels = self._positions.labels(shard, self._teacher_scale)
-            group = self._positions.column("group", shard)
-            kept = [self._scores(number, shard) for number in passes]
-            scores = np.stack(kept) if kept else np.empty((0, len(labels.target)), dtype=np.float32)
-            yield Block(scores, labels.target, labels.weight, group.astype(np.uint32))
-
-    def sum(self, shard: int, scores: Floats) -> Sum:
-        """Return the loss of a shard."""
-        labels = self._positions.labels(shard, self._teacher_scale)
-        return self._loss.total(scores, labels.target, labels.weight)
-
-
-def usable_positions(
-    scores: Floats, quiet: tuple[Floats, Floats, float] | None, capped: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.bool_]:
-    """Return whether positions count by their scores, (n,).
-
-    They need a score that is no mate and below the cap.  `quiet` adds the quiet filter: two scores
-    and their largest difference.
-    """
-    counts = np.isfinite(scores) & (np.abs(scores) < MATE) & ~capped
-    if quiet is not None:
-        static, compared, most = quiet
-        # positions in check and mates lack a score
-        counts &= np.abs(static.astype(np.float64) - compared) <= most
-    return np.asarray(counts)
-
-
-def count_left_out(
-    positions: ShardedPositions,
-    scores: Scores,
-    quiet: Callable[[int], tuple[Floats, Floats, float] | None],
-    capped: Callable[[int], npt.NDArray[np.bool_]],
-) -> dict[str, int]:
-    """Return the number of positions left out, by reason."""
-    counts = {"no score": 0, "mate": 0, CAPPED: 0, "not quiet": 0}
-    for shard in range(positions.shards.total):
-        start = scores(0, shard)
-        nothing = ~np.isfinite(start)
-        mate = ~nothing & (np.abs(start) >= MATE)
-        counts["no score"] += int(nothing.sum())
-        counts["mate"] += int(mate.sum())
-        beyond = capped(shard) & ~nothing & ~mate
-        counts[CAPPED] += int(beyond.sum())
-        compared = quiet(shard)
-        if compared is not None:
-            quiet_ones = usable_positions(start, compared, beyond)
-            counts["not quiet"] += int((~quiet_ones & ~nothing & ~mate & ~beyond).sum())
-    return {reason: count for reason, count in counts.items() if count}
 
 
 def decode_scores(data: bytes) -> Floats:

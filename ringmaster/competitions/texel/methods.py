@@ -5,20 +5,19 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.setting_types import Choice
+from ringmaster.competitions.setting_types import Choice, optional
+from ringmaster.competitions.texel.labels import Shards
+from ringmaster.competitions.texel.state import TexelState
 from ringmaster.competitions.tuning.function_probes import spread
-from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.errors import DatasetError, SettingError
 from ringmaster.model.canonical import canonical
-from ringmaster.model.jobs import ScoreKind
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.settings import (
     Boolean,
@@ -28,7 +27,6 @@ from ringmaster.model.settings import (
     Float,
     Function,
     Integer,
-    Maybe,
     OneOf,
     Setting,
     SettingPath,
@@ -37,7 +35,8 @@ from ringmaster.model.settings import (
 )
 from ringmaster.positions import FeatureFile, PositionFile
 from ringmaster.tuners.texel.linear_model import features_of
-from ringmaster.tuners.texel.optimiser import DEFAULT_STRENGTH, Optimiser
+from ringmaster.tuners.texel.optimiser import DEFAULT_STRENGTH, Optimiser, strengths_of
+from ringmaster.tuners.texel.sweep import Swept
 
 #: Modules and classes of the optimisers; each is imported on use.
 _CLASSES: dict[str, tuple[str, str]] = {
@@ -47,8 +46,6 @@ _CLASSES: dict[str, tuple[str, str]] = {
     "spsa_batches": ("ringmaster.tuners.texel.spsa_batches", "SpsaBatches"),
     "linear": ("ringmaster.tuners.texel.linear", "Linear"),
 }
-#: Arguments that an edit may change without a restart.
-LIMITS = ("patience", "most_passes")
 
 
 class OptimiserSettings(msgspec.Struct, frozen=True):
@@ -108,21 +105,15 @@ _SHARE = Float(above=0, maximum=1)
 _EXPONENT = Float(minimum=0, maximum=1)
 
 
-def _given(name: str, type_: SettingType, help: str) -> Setting:
-    return Setting(name, Maybe(type_), help, None)
-
-
 _CALLS = (
     _call(
         "GaussNewton",
         "gauss_newton",
-        _given(
-            "central",
-            Boolean(),
-            "Whether differences are two-sided, with twice the passes.",
+        optional("central", Boolean(), "Whether differences are two-sided, with twice the passes."),
+        optional(
+            "most_steps", Integer(minimum=1, maximum=10_000), "Limit of steps; by default 20."
         ),
-        _given("most_steps", Integer(minimum=1, maximum=10_000), "Limit of steps; by default 20."),
-        _given(
+        optional(
             "tolerance",
             Float(minimum=1e-9, maximum=1),
             "Least decrease of the error that counts; by default 1e-7.",
@@ -131,18 +122,20 @@ _CALLS = (
     _call(
         "LocalSearch",
         "local_search",
-        _given(
+        optional(
             "order",
             OneOf("given", "random"),
             "Order of the parameters in a sweep; by default given.",
         ),
-        _given("grow", Float(minimum=1, maximum=100), "Factor of a successful step; by default 2."),
-        _given(
+        optional(
+            "grow", Float(minimum=1, maximum=100), "Factor of a successful step; by default 2."
+        ),
+        optional(
             "precision",
             Float(above=0, maximum=0.25),
             "Smallest step of fractional parameters as a share of the range.",
         ),
-        _given(
+        optional(
             "tolerance",
             Float(minimum=1e-7, maximum=1),
             "Least decrease of the error that counts; by default 1e-7.",
@@ -151,30 +144,30 @@ _CALLS = (
     _call(
         "Genetic",
         "genetic",
-        _given("population", Integer(minimum=4, maximum=100_000), "Individuals of a generation."),
-        _given(
+        optional("population", Integer(minimum=4, maximum=100_000), "Individuals of a generation."),
+        optional(
             "generations",
             Integer(minimum=1, maximum=10**6),
             "Limit of generations; by default 100.",
         ),
-        _given(
+        optional(
             "precision",
             Float(above=0, maximum=0.5),
             "Smallest change of a parameter, as a share of its range.",
         ),
-        _given("batch", _SHARE, "Share of the positions that scores a generation."),
-        _given(
+        optional("batch", _SHARE, "Share of the positions that scores a generation."),
+        optional(
             "crossover",
             Float(minimum=0, maximum=1),
             "Share of children with two parents; by default 0.8.",
         ),
-        _given(
+        optional(
             "tournament",
             Integer(minimum=2, maximum=1000),
             "Number of random individuals from which the best becomes a parent; by default 3.",
         ),
-        _given("mutation", Float(minimum=0, maximum=1), "Share of the bits that are flipped."),
-        _given(
+        optional("mutation", Float(minimum=0, maximum=1), "Share of the bits that are flipped."),
+        optional(
             "elite",
             Float(minimum=0, maximum=0.9),
             "Share of the individuals that remain unchanged; by default 0.1.",
@@ -183,42 +176,40 @@ _CALLS = (
     _call(
         "SpsaBatches",
         "spsa_batches",
-        _given("batch", _SHARE, "Share of the positions that measures a step."),
-        _given(
+        optional("batch", _SHARE, "Share of the positions that measures a step."),
+        optional(
             "scale_by",
             OneOf("curvature", "steps"),
             "Whether units of parameters come from the curvature of the error, or are their steps.",
         ),
-        _given("alpha", _EXPONENT, "Exponent of the step gain; by default 0.602."),
-        _given("gamma", _EXPONENT, "Exponent of the perturbation; by default 0.101."),
-        _given("A_ratio", _EXPONENT, "Stability constant as a part of the tune; by default 0.1."),
+        optional("alpha", _EXPONENT, "Exponent of the step gain; by default 0.602."),
+        optional("gamma", _EXPONENT, "Exponent of the perturbation; by default 0.101."),
+        optional("A_ratio", _EXPONENT, "Stability constant as a part of the tune; by default 0.1."),
     ),
     _call(
         "Linear",
         "linear",
-        _given(
+        optional(
             "features",
             FunctionOrFile(Function("a function that returns a position's coefficients by name")),
             "Coefficients of the parameters: a function of (answer, position) or of (position), or "
             "a CSV or NPZ file.",
         ),
-        _given("command", String(), "Command sent to the engine; by default features."),
-        _given(
+        optional("command", String(), "Command sent to the engine; by default features."),
+        optional(
             "unnamed",
             OneOf("refuse", "ignore"),
             "Treatment of features that belong to no parameter; by default features of a file are "
             "refused, features of a function ignored.",
         ),
-        _given(
-            "check",
-            Boolean(),
-            "Whether a pass checks that the scores change as the features say.",
+        optional(
+            "check", Boolean(), "Whether a pass checks that the scores change as the features say."
         ),
-        _given("method", OneOf("lbfgs", "adam"), "Method of minimisation."),
-        _given("epochs", Integer(minimum=1, maximum=10**6), "Of Adam: passes in process."),
-        _given("learning_rate", Float(above=0, maximum=1e6), "Of Adam."),
-        _given("batch", Integer(minimum=1, maximum=10**9), "Of Adam: positions of a step."),
-        _given(
+        optional("method", OneOf("lbfgs", "adam"), "Method of minimisation."),
+        optional("epochs", Integer(minimum=1, maximum=10**6), "Of Adam: passes in process."),
+        optional("learning_rate", Float(above=0, maximum=1e6), "Of Adam."),
+        optional("batch", Integer(minimum=1, maximum=10**9), "Of Adam: positions of a step."),
+        optional(
             "tapered",
             Boolean(),
             "Whether weights come in pairs, NAME_mg and NAME_eg, mixed by the phase.",
@@ -232,12 +223,11 @@ GAUSS_NEWTON = OptimiserSettings("gauss_newton")
 RIDGE = CallOf(
     "Ridge",
     (
-        Setting(
+        optional(
             "strength",
-            Maybe(Float(minimum=0, maximum=1e6)),
+            Float(minimum=0, maximum=1e6),
             "Penalty of a change by the full range of a parameter; by default a path of strengths "
             "is tried, and the one with the smallest error of validation used.",
-            None,
         ),
     ),
     lambda values, context: RidgeSettings(**values),
@@ -246,24 +236,19 @@ RIDGE = CallOf(
 
 
 def make_optimiser(
-    settings: OptimiserSettings,
+    values: Mapping[str, Any],
     parameters: Sequence[TunedParameter],
-    *,
-    seed: int,
-    ridge: RidgeSettings | None,
-    groups: Sequence[str] | None,
-    patience: int | None,
-    most_passes: float | None,
-    shards: int,
-    validated: bool,
+    state: TexelState,
+    shards: Shards,
 ) -> Optimiser:
-    """Return a new optimiser.
+    """Return a new optimiser that starts from the values of a state, with a sweep if wanted.
 
-    parameters  tuned ones, with the values at the start
-    shards      number of shards of training
-    validated   whether positions are held out
-    Raises SettingError for arguments that it does not accept.
+    values      settings
+    parameters  of the control file
+    Raises SettingError for arguments that the method does not accept.
     """
+    settings: OptimiserSettings = values["optimiser"]
+    ridge: RidgeSettings | None = values["regularisation"]
     module, name = _CLASSES[settings.name]
     if settings.name == "linear" and "features" not in settings.arguments:
         raise SettingError(
@@ -277,25 +262,41 @@ def make_optimiser(
         raise SettingError(
             ("optimiser",), f"optimiser {settings.name!r} cannot be loaded: {error}"
         ) from error
-    known = _arguments(cls)
-    offered: dict[str, Any] = {
-        "seed": seed,
-        "patience": patience,
-        "most_passes": most_passes,
-        "shards": shards,
-        "validated": validated,
-        "groups": groups,
-    }
-    common = {key: value for key, value in offered.items() if key in known}
-    if groups and "groups" not in known:
+    accepted = _arguments(cls)
+    if values["groups"] and "groups" not in accepted:
         raise SettingError(
             ("groups",), f"optimiser {settings.name!r} has no groups", "to leave it out"
         )
-    common |= _ridge(ridge, known)
+    by_code = {p.code: p for p in parameters}
+    tuned = [
+        msgspec.structs.replace(by_code[p.code], start=float(state.values[p.code]))
+        for p in state.learning.tuned
+    ]
+    validated = shards.validation > 0
+    offered: dict[str, Any] = {
+        **{key: values[key] for key in ("seed", "patience", "most_passes", "groups")},
+        "shards": shards.of_train,
+        "validated": validated,
+        "ridge": None if ridge is None else (ridge.strength,),
+        # of methods that try one strength only
+        "strength": 0.0 if ridge is None else ridge.strength,
+    }
+    if offered["strength"] is None:
+        offered["strength"] = DEFAULT_STRENGTH
+    arguments = {key: value for key, value in offered.items() if key in accepted}
     # `command` is for the engine
-    own = {key: value for key, value in settings.arguments.items() if key != "command"}
-    optimiser: Optimiser = cls(list(parameters), **common, **own)
-    return optimiser
+    arguments |= {key: value for key, value in settings.arguments.items() if key != "command"}
+    optimiser: Optimiser = cls(tuned, **arguments)
+    if values["sweep"] is None:
+        return optimiser
+    return Swept(
+        optimiser,
+        tuned,
+        targets=values["sweep"].targets(values["target"]),
+        strengths=strengths_of(offered["ridge"]),
+        validated=validated,
+        asked=state.asked,
+    )
 
 
 def _arguments(cls: type) -> set[str]:
@@ -304,24 +305,8 @@ def _arguments(cls: type) -> set[str]:
     return {name for function in own for name in inspect.signature(function).parameters}
 
 
-def _ridge(ridge: RidgeSettings | None, known: Collection[str]) -> dict[str, Any]:
-    """Return the ridge under the optimiser's name for it."""
-    strength = None if ridge is None else ridge.strength
-    if "ridge" in known:
-        return {"ridge": None if ridge is None else (strength,)}
-    if ridge is None:
-        return {}
-    return {"strength": DEFAULT_STRENGTH if strength is None else strength}
-
-
-def finite(value: float | None) -> float | None:
-    """Return a number, None if it is not finite: JSON has no infinity."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-_PLACE = ("optimiser", "features")
-#: Default command for features.
-COMMAND = "features"
+#: Place of the features in the settings.
+PLACE = ("optimiser", "features")
 
 
 class Features:
@@ -355,34 +340,22 @@ class Features:
 
     def ready(self, file: PositionFile) -> FeatureFile | None:
         """Return the features of all positions; None if an engine must be asked."""
-        from ringmaster.datasets import feature_set
+        from ringmaster.datasets.feature_set import FeatureShards, build_features
 
+        needs_engine = from_answers(self._source)
+        if not needs_engine:
+            self.version = self._digest(file) if callable(self._source) else ""
+        common = {"phase": self._phase, "unnamed": self._unnamed, "version": self.version}
         try:
-            if not from_answers(self._source):
-                self.version = self._digest(file) if callable(self._source) else ""
-                return feature_set.build_features(
-                    self._source,
-                    file,
-                    self._names,
-                    self._target,
-                    self._say,
-                    phase=self._phase,
-                    unnamed=self._unnamed,
-                    version=self.version,
+            if not needs_engine:
+                return build_features(
+                    self._source, file, self._names, self._target, self._say, **common
                 )
-            self._pieces = feature_set.FeatureShards(
-                self._source,
-                file,
-                self._names,
-                self._target,
-                phase=self._phase,
-                unnamed=self._unnamed,
-                version=self.version,
-            )
+            self._pieces = FeatureShards(self._source, file, self._names, self._target, **common)
             kept: FeatureFile | None = self._pieces.existing()
             return kept
         except DatasetError as error:
-            raise SettingError(_PLACE, str(error)) from None
+            raise SettingError(PLACE, str(error)) from None
 
     def _digest(self, file: PositionFile) -> str:
         """Return a digest of the function's results for some positions.
@@ -403,7 +376,7 @@ class Features:
         try:
             self._pieces.put(shard, rows, answers)
         except DatasetError as error:
-            raise SettingError(_PLACE, str(error)) from None
+            raise SettingError(PLACE, str(error)) from None
 
     def finish(self, shards: int) -> FeatureFile:
         """Return the features after the last shard.  Raises StoreError."""
@@ -422,16 +395,3 @@ def from_answers(source: Any) -> bool:
         return False
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return len([p for p in positional if p.default is p.empty]) >= 2
-
-
-def feature_request(settings: OptimiserSettings) -> ScoreKind:
-    """Return the request for features."""
-    return ScoreKind("eval", command=settings.arguments.get("command", COMMAND))
-
-
-def pass_features(optimiser: Any, matrix: FeatureFile, fixed: ValuesByCode) -> None:
-    """Pass features to an optimiser.  Raises SettingError if they do not fit."""
-    try:
-        optimiser.set_features(matrix, {code: float(value) for code, value in fixed.items()})
-    except ValueError as error:
-        raise SettingError(_PLACE, str(error)) from None

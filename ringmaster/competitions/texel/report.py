@@ -8,12 +8,10 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.result_lines import finite
 from ringmaster.competitions.texel.evaluations import repeatability
-from ringmaster.competitions.texel.labels import Shards
-from ringmaster.competitions.texel.methods import finite
-from ringmaster.competitions.texel.reference import Comparison, comparison_table
-from ringmaster.competitions.texel.state import REFERENCE, Quality, TexelState
-from ringmaster.competitions.texel.tuning import improvement_line
+from ringmaster.competitions.texel.state import REFERENCE, Comparison, Quality
+from ringmaster.competitions.texel.tuning import Tuning, improvement_line
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
@@ -39,30 +37,19 @@ class TuneReport(msgspec.Struct, frozen=True):
     engine_value  returns the delivered value for a parameter's index and played value
     """
 
+    tuning: Tuning
     parameters: Sequence[TunedParameter]
     values: Mapping[str, Any]
-    state: TexelState
-    optimiser: Optimiser | None
     best: ValuesByCode
     start: ValuesByCode
     engine_value: Callable[[int, float], Any]
-
-    @property
-    def codes(self) -> list[str]:
-        """Codes of the tuned parameters, in the order of the optimiser's arrays."""
-        return [p.code for p in self.state.learning.tuned]
-
-    @property
-    def shards(self) -> Shards:
-        """The division of the positions."""
-        return Shards(self.state.train, self.state.validation)
 
     def blocks(self, match: Sequence[Table | Text] = ()) -> list[Table | Text]:
         """Return the report's blocks: results, then their course, then the input.
 
         match  blocks of the closing match
         """
-        state = self.state
+        state = self.tuning.state
         blocks: list[Table | Text] = []
         if not state.told:
             blocks.append(Text(tuple(self.plan() or ("the positions have not been read yet",))))
@@ -70,13 +57,12 @@ class TuneReport(msgspec.Struct, frozen=True):
         if state.improvement is not None:
             blocks.append(Text((improvement_line(state.improvement),)))
         if state.comparison is not None:
-            comparison = msgspec.convert(state.comparison, Comparison)
-            blocks.append(comparison_table(comparison, kind_of_error(self.values["loss"])))
+            blocks.append(_comparison(state.comparison, kind_of_error(self.values["loss"])))
         blocks += match
         if state.told:
             blocks.append(self._course(MOST_STEPS))
-        if self.optimiser is not None and state.told:
-            blocks += self._own_tables(self.optimiser)
+        if self.tuning.optimiser is not None and state.told:
+            blocks += self._own_tables(self.tuning.optimiser)
         blocks += self._entropies()
         if state.earlier:
             blocks.append(self._earlier())
@@ -92,16 +78,16 @@ class TuneReport(msgspec.Struct, frozen=True):
         blocks: list[Table | Text] = [
             Table(("parameter", "start", "best"), tuple(rows), self._title(), (), _ALIGNED[:3])
         ]
-        if self.state.told:
+        if self.tuning.state.told:
             blocks.append(self._course(LATEST))
         return blocks
 
     def plan(self) -> list[str]:
         """Return the plan of the tune, shown before the first result."""
-        state, shards = self.state, self.shards
+        state, shards = self.tuning.state, self.tuning.shards
         if not state.train:
             return []
-        name, count = self.values["optimiser"].name, len(self.codes)
+        name, count = self.values["optimiser"].name, len(self.tuning.codes)
         lines = [
             f"{counted(state.train, 'position')} of training in "
             f"{counted(shards.of_train, 'shard')}, "
@@ -124,7 +110,7 @@ class TuneReport(msgspec.Struct, frozen=True):
 
     def phase(self) -> str:
         """Return the current activity, for the line of progress."""
-        state = self.state
+        state = self.tuning.state
         if state.done and all(one.complete for one in state.filters.values()):
             return "tuned"
         if state.facts is None:
@@ -134,7 +120,9 @@ class TuneReport(msgspec.Struct, frozen=True):
             if come < len(one.losses):
                 number = int(name)
                 activity = (
-                    "quiet filter" if number < 0 else f"pass {self.state.told_before + number}"
+                    "quiet filter"
+                    if number < 0
+                    else f"pass {self.tuning.state.told_before + number}"
                 )
                 if number <= REFERENCE:
                     activity = "reference engine"
@@ -142,7 +130,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         return "tuning"
 
     def _title(self) -> str:
-        state = self.state
+        state = self.tuning.state
         where = "tuned" if state.done else self.phase()
         passes = counted(state.passes, "pass")
         return f"{self.values['optimiser'].name}, {passes}; {where}"
@@ -153,9 +141,10 @@ class TuneReport(msgspec.Struct, frozen=True):
         rows: list[tuple[Cell, ...]] = []
         for i, p in enumerate(self.parameters):
             value = self.best[p.code]
-            tuned = p.code in self.codes
+            tuned = p.code in self.tuning.codes
             interval = ends.get(p.code)
             change = value - self.start[p.code]
+            still = "anchor" if p.code == self.values["anchor"] else "frozen"
             rows.append(
                 (
                     p.code,
@@ -164,14 +153,14 @@ class TuneReport(msgspec.Struct, frozen=True):
                     f"{change:+.6g}" if change else None,
                     None if interval is None else f"{interval[0]:.4g} to {interval[1]:.4g}",
                     value_text(self.engine_value(i, value)),
-                    ", ".join(flags.get(p.code, ())) if tuned else self._still(p),
+                    ", ".join(flags.get(p.code, ())) if tuned else still,
                 )
             )
         notes = []
         if ends:
             notes.append("95 %: interval of the best value, by game, within the bounds")
-        if self.state.left:
-            values = ", ".join(f"{code} {v:.6g}" for code, v in self.state.left.items())
+        if self.tuning.state.left:
+            values = ", ".join(f"{code} {v:.6g}" for code, v in self.tuning.state.left.items())
             notes.append(f"removed parameters, last values: {values}")
         return Table(
             ("parameter", "start", "best", "change", "95 %", "engine", ""),
@@ -181,29 +170,26 @@ class TuneReport(msgspec.Struct, frozen=True):
             (*_ALIGNED, LEFT),
         )
 
-    def _still(self, parameter: TunedParameter) -> str:
-        return "anchor" if parameter.code == self.values["anchor"] else "frozen"
-
     def _intervals(self) -> dict[str, tuple[float, float]]:
-        ends = None if self.optimiser is None else self.optimiser.intervals
-        if ends is None or not self.state.told:
+        ends = None if self.tuning.optimiser is None else self.tuning.optimiser.intervals
+        if ends is None or not self.tuning.state.told:
             return {}
         low, high = ends[0].tolist(), ends[1].tolist()
-        return dict(zip(self.codes, zip(low, high, strict=True), strict=True))
+        return dict(zip(self.tuning.codes, zip(low, high, strict=True), strict=True))
 
     def _flags(self) -> dict[str, tuple[str, ...]]:
         flags: dict[str, list[str]] = {}
-        if self.optimiser is not None and self.state.told:
-            for place, words in self.optimiser.flags().items():
-                flags[self.codes[place]] = list(words)
-        moved = (self.state.facts or {}).get("moved") or ()
-        for code, some in zip(self.codes, moved, strict=False):
+        if self.tuning.optimiser is not None and self.tuning.state.told:
+            for place, words in self.tuning.optimiser.flags().items():
+                flags[self.tuning.codes[place]] = list(words)
+        moved = (self.tuning.state.facts or {}).get("moved") or ()
+        for code, some in zip(self.tuning.codes, moved, strict=False):
             if not some and not flags.get(code):
                 flags[code] = ["no score changes with it"]
         return {code: tuple(words) for code, words in flags.items()}
 
     def _steps(self) -> Sequence[Step]:
-        return () if self.optimiser is None else self.optimiser.course
+        return () if self.tuning.optimiser is None else self.tuning.optimiser.course
 
     def _course(self, most: int) -> Table:
         steps = list(self._steps())
@@ -219,7 +205,7 @@ class TuneReport(msgspec.Struct, frozen=True):
                 _error(step.train),
                 _error(step.validation),
                 "" if step.taken else "not taken",
-                *(_maybe(step.extra.get(name)) for name in extra),
+                *(f"{step.extra[name]:.4g}" if name in step.extra else None for name in extra),
             )
             for step in shown
         ]
@@ -246,7 +232,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             yield Table(headers, cells, title, more, align)
 
     def _entropies(self) -> list[Table | Text]:
-        entropies = self.state.entropies
+        entropies = self.tuning.state.entropies
         if not entropies:
             return []
         rows: list[tuple[Cell, ...]] = []
@@ -258,7 +244,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             if floor is not None:
                 cells = (_error(entropies[at].get(crossed)) for at in entropies)
                 rows.append((label, *cells, _error(floor)))
-        part = "validation" if self.state.validation else "training"
+        part = "validation" if self.tuning.state.validation else "training"
         return [
             Table(
                 ("against", *entropies, "least possible"),
@@ -279,7 +265,7 @@ class TuneReport(msgspec.Struct, frozen=True):
                 _error(c.best.validation),
                 c.why if len(c.why) <= 60 else c.why[:59] + "…",
             )
-            for c in self.state.earlier
+            for c in self.tuning.state.earlier
         ]
         return Table(
             ("passes", "training", "best", "validation", "best", "ended by"),
@@ -290,7 +276,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         )
 
     def _facts(self) -> Iterator[str]:
-        state = self.state
+        state = self.tuning.state
         labelling = state.labelling
         if labelling is not None:
             yield self._scale("win-rate scale", labelling.scale, "win_rate_scale")
@@ -320,13 +306,13 @@ class TuneReport(msgspec.Struct, frozen=True):
             )
 
     def _scale(self, name: str, scale: float, setting: str) -> str:
-        labelling = self.state.labelling
+        labelling = self.tuning.state.labelling
         how = "fitted" if labelling is not None and setting in labelling.fitted else "given"
         return f"{name}: C {scale:.5g} centipawns, K {k_of(scale):.4g} ({how})"
 
     def data(self) -> dict[str, Any]:
         """Return the tune's part of `show --json`."""
-        state = self.state
+        state = self.tuning.state
         ends, flags = self._intervals(), self._flags()
         parameters = []
         for i, p in enumerate(self.parameters):
@@ -341,7 +327,7 @@ class TuneReport(msgspec.Struct, frozen=True):
                     "low": finite(low),
                     "high": finite(high),
                     "flags": list(flags.get(p.code, ())),
-                    "frozen": p.code not in self.codes,
+                    "frozen": p.code not in self.tuning.codes,
                 }
             )
         labelling = state.labelling
@@ -362,7 +348,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             "win_rate_scale": None if labelling is None else labelling.scale,
             "teacher_scale": None if labelling is None else labelling.teacher_scale,
             "errors": {"start": _quality(state.start), "best": _quality(state.best)},
-            "reference": state.comparison,
+            "reference": _struct(state.comparison),
             "sweep": self._sweep(),
             "improvement": _struct(state.improvement),
             "entropies": state.entropies,
@@ -374,7 +360,7 @@ class TuneReport(msgspec.Struct, frozen=True):
                     "training": finite(step.train),
                     "validation": finite(step.validation),
                     "taken": step.taken,
-                    "parameters": dict(zip(self.codes, step.theta, strict=True)),
+                    "parameters": dict(zip(self.tuning.codes, step.theta, strict=True)),
                     **({"extra": step.extra} if step.extra else {}),
                 }
                 for step in self._steps()
@@ -382,7 +368,9 @@ class TuneReport(msgspec.Struct, frozen=True):
             "tables": [
                 {"title": title, "headers": list(headers), "rows": [list(row) for row in rows]}
                 for title, headers, rows in (
-                    self.optimiser.report() if self.optimiser is not None and state.told else ()
+                    self.tuning.optimiser.report()
+                    if self.tuning.optimiser is not None and state.told
+                    else ()
                 )
             ],
             "earlier": [_struct(chapter) for chapter in state.earlier],
@@ -390,11 +378,11 @@ class TuneReport(msgspec.Struct, frozen=True):
 
     def _sweep(self) -> list[dict[str, Any]]:
         """Return the pairs of a sweep and their results."""
-        if not isinstance(self.optimiser, Swept):
+        if not isinstance(self.tuning.optimiser, Swept):
             return []
         return [
-            {**_struct(row), "theta": dict(zip(self.codes, row.theta, strict=True))}
-            for row in self.optimiser.rows
+            {**_struct(row), "theta": dict(zip(self.tuning.codes, row.theta, strict=True))}
+            for row in self.tuning.optimiser.rows
         ]
 
 
@@ -419,10 +407,6 @@ def _error(value: float | None) -> str | None:
     return None if value is None else f"{value:.8f}"
 
 
-def _maybe(value: float | None) -> str | None:
-    return None if value is None else f"{value:.4g}"
-
-
 def _cell(value: Any) -> Cell:
     if isinstance(value, float):
         # errors differ in later digits
@@ -434,3 +418,28 @@ def _duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _comparison(comparison: Comparison, kind: str) -> Table:
+    """Return the errors side by side.
+
+    kind  kind of the errors, in words
+    """
+    rows: list[tuple[Cell, ...]] = []
+    for name, field in (("training", "train"), ("validation", "validation")):
+        columns = (comparison.start, comparison.best, comparison.reference)
+        values = [None if each is None else getattr(each, field) for each in columns]
+        if values[0] is not None:
+            rows.append((name, *(None if v is None else f"{v:.8f}" for v in values)))
+    notes = [f"the win-rate scale of {comparison.player} is {comparison.scale:.5g} centipawns"]
+    if comparison.missing:
+        notes.append(
+            f"{comparison.missing:g} positions without a score of {comparison.player} are left out"
+        )
+    return Table(
+        ("", "start", "best", comparison.player),
+        tuple(rows),
+        f"errors and the reference {comparison.player} ({kind})",
+        tuple(notes),
+        (LEFT, RIGHT, RIGHT, RIGHT),
+    )

@@ -1,26 +1,33 @@
-"""The setting `score`."""
+"""The settings `score` and `reference`: how positions are scored, and by which other engine.
+
+The reference is scored once.  It has its own win-rate scale, since engines scale centipawns
+differently.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from ringmaster.competitions.setting_types import Choice
+from ringmaster.competitions.common_settings import PlayerDefinition, find_player
+from ringmaster.competitions.setting_types import Choice, optional
+from ringmaster.competitions.texel.state import plain, scoring_settings
 from ringmaster.errors import SettingError, shown
+from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import ScoreKind
-from ringmaster.model.players import GameName
+from ringmaster.model.players import GameName, Player
 from ringmaster.model.settings import (
     Call,
     CallOf,
     Context,
     Float,
     Function,
-    Maybe,
+    Identifier,
     OneOf,
     Setting,
     SettingPath,
@@ -76,9 +83,20 @@ class Scoring(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self.kind, pov="mover" if self.pov == "mover" else "first")
 
 
-def moves_first(position: str, game: GameName) -> bool:
-    """Return whether the side to move in a position is the one that moves first in a game."""
-    return position.split(" ", 2)[1:2] == [_FIRST[game]]
+def result_of(function: Callable[..., Any], arguments: Sequence[Any], name: str) -> Any:
+    """Return the result of a function of the setting `name`.
+
+    Raises SettingError if the function fails.
+    """
+    try:
+        return function(*arguments)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also SystemExit
+        words = ", ".join(map(shown, arguments))
+        raise SettingError(
+            (name,), f"called with ({words}), it raised {type(error).__name__}: {error}"
+        ) from error
 
 
 def scores_of(
@@ -90,26 +108,17 @@ def scores_of(
     """
     scores = np.full(len(positions), np.nan, dtype="<f4")
     for i, (answer, position) in enumerate(zip(answers, positions, strict=True)):
-        try:
-            value = function(answer, position)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # also SystemExit
-            raise SettingError(
-                ("score",),
-                f"called with ({shown(answer)}, {position!r}), it raised "
-                f"{type(error).__name__}: {error}",
-            ) from error
+        value = result_of(function, (answer, position), "score")
         if value is None:
             continue
         number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
         if not number or not math.isfinite(value):
             raise SettingError(
                 ("score",),
-                f"called with ({shown(answer)}, {position!r}), it returned {shown(value)}",
+                f"called with ({shown(answer)}, {shown(position)}), it returned {shown(value)}",
                 "centipawns for the side to move, or None",
             )
-        sign = 1 if moves_first(position, game) else -1
+        sign = 1 if position.split(" ", 2)[1:2] == [_FIRST[game]] else -1
         scores[i] = sign * min(max(float(value), -MATE), MATE)
     return scores.tobytes()
 
@@ -142,13 +151,12 @@ SCORE = CallOf(
     "Score",
     (
         Setting("command", String(), "Command sent to the engine.", "eval"),
-        Setting(
+        optional(
             "pattern",
-            Maybe(String()),
+            String(),
             "Regular expression, searched in each line of the answer; its first group is the "
             "score, and the last matching line counts.  By default the usual format of the "
             "engine's family.",
-            None,
         ),
         Setting(
             "unit",
@@ -163,11 +171,10 @@ SCORE = CallOf(
             "Black in shogi).",
             "mover",
         ),
-        Setting(
+        optional(
             "function",
-            Maybe(Function("a function of the engine's answer and of the position")),
+            Function("a function of the engine's answer and of the position"),
             "Replaces a pattern: returns centipawns for the side to move, or None.",
-            None,
         ),
     ),
     _build_score,
@@ -205,3 +212,60 @@ class ScoreSetting(Choice):
 
 EVAL = Scoring(ScoreKind("eval"))
 DEPTH_1 = Scoring(ScoreKind("depth", 1), text="depth 1")
+
+
+class ReferenceSettings(msgspec.Struct, frozen=True):
+    """Reference(…) of a control file.
+
+    score  how the reference scores a position, None: as the tuned player
+    """
+
+    player: str
+    score: Scoring | None
+
+
+REFERENCE_CALL = CallOf(
+    "Reference",
+    (
+        Setting("player", Identifier(), "Code of the engine."),
+        optional(
+            "score",
+            ScoreSetting(),
+            "How the engine scores a position; by default as the competition's ``score``.",
+        ),
+    ),
+    lambda values, context: ReferenceSettings(**values),
+    positional=("player",),
+    shorthand=True,
+)
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """A reference engine, ready for jobs.
+
+    scoring_settings  settings on which its scores depend, as JSON data
+    """
+
+    player: Player
+    scoring: Scoring
+    scoring_settings: dict[str, Any]
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Reference | None:
+        """Return the reference of a control file, None without one.  Raises SettingError."""
+        settings: ReferenceSettings | None = values["reference"]
+        if settings is None:
+            return None
+        game: GameName = values["game"]
+        definition = find_player(values, settings.player, ("reference", "player"))
+        if not definition.has_limits:
+            # a Player(…) must limit its moves; scores need no limit
+            definition = PlayerDefinition({**definition.values, "depth": 1})
+        scoring = settings.score or values["score"]
+        try:
+            scoring.for_game(game)
+            player = definition.make(settings.player, game)
+        except SettingError as error:
+            raise SettingError(("reference",), error.message, error.expected) from None
+        own_settings = {"engine": scoring_settings(definition), "score": plain(canonical(scoring))}
+        return cls(player, scoring, own_settings)

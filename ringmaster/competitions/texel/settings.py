@@ -9,10 +9,9 @@ import msgspec
 import numpy as np
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS, LIMIT_NAMES, PlayerDefinition
-from ringmaster.competitions.setting_types import Choice, Word
+from ringmaster.competitions.setting_types import Choice, Word, optional
 from ringmaster.competitions.texel.methods import GAUSS_NEWTON, OPTIMISER, RIDGE
-from ringmaster.competitions.texel.reference import REFERENCE_CALL
-from ringmaster.competitions.texel.score_setting import DEPTH_1, EVAL, ScoreSetting
+from ringmaster.competitions.texel.score_setting import DEPTH_1, EVAL, REFERENCE_CALL, ScoreSetting
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
 from ringmaster.competitions.tuning.parameter_settings import (
@@ -52,18 +51,16 @@ PARAMETER = CallOf(
     "Parameter",
     (
         *BOUNDS,
-        Setting(
+        optional(
             "step",
-            Maybe(Float(above=0)),
+            Float(above=0),
             "Change of the value that shows its effect on the scores; by default adapted to the "
             "engine.",
-            None,
         ),
-        Setting(
+        optional(
             "group",
-            Maybe(String()),
+            String(),
             "Name of a group of parameters that are tuned together; see ``groups``.",
-            None,
         ),
         *GAINS,
         *BINDING,
@@ -127,26 +124,23 @@ POSITIONS = _PositionsCall(
     "Positions",
     (
         Setting("paths", ListOf(FileName(), minimum=1), "The files, in the order of reading."),
-        Setting(
+        optional(
             "format",
-            Maybe(String()),
+            String(),
             "Format of the files; by default recognised by suffix and first lines.",
-            None,
         ),
-        Setting(
+        optional(
             "score_pov",
-            Maybe(OneOf(*POV_NAMES)),
+            OneOf(*POV_NAMES),
             "Side of the scores in the files; by default the usual one of the format.",
-            None,
         ),
-        Setting("result_pov", Maybe(OneOf(*POV_NAMES)), "The same for results.", None),
+        optional("result_pov", OneOf(*POV_NAMES), "The same for results."),
         Setting("in_check", Boolean(), "Whether positions in check are kept.", False),
-        Setting(
+        optional(
             "score_cap",
-            Maybe(Float(above=0, maximum=MOST_CENTIPAWNS)),
+            Float(above=0, maximum=MOST_CENTIPAWNS),
             "Positions with a larger score are left out, centipawns: the teacher's score, or "
             "without one the engine's own score with the start values.",
-            None,
         ),
         Setting(
             "first_ply",
@@ -154,12 +148,11 @@ POSITIONS = _PositionsCall(
             "Plies left out at the start of a game.",
             0,
         ),
-        Setting(
+        optional(
             "quiet",
-            Maybe(Float(minimum=0, maximum=MOST_CENTIPAWNS)),
+            Float(minimum=0, maximum=MOST_CENTIPAWNS),
             "Largest difference of static score and ``quiet_score``, centipawns; other positions "
             "are left out.",
-            None,
         ),
         Setting("quiet_score", ScoreSetting(), "Score to compare with the static score.", DEPTH_1),
         Setting(
@@ -168,11 +161,10 @@ POSITIONS = _PositionsCall(
             "Whether equal positions are merged, with averaged labels.",
             "merge",
         ),
-        Setting(
+        optional(
             "most",
-            Maybe(Integer(minimum=1)),
+            Integer(minimum=1),
             "Largest number of positions; a random sample of this size is kept.",
-            None,
         ),
         Setting(
             "skip_bad",
@@ -188,9 +180,7 @@ POSITIONS = _PositionsCall(
 _LAMBDA = Float(minimum=0, maximum=1)
 _LIMIT = Maybe(Float(minimum=0, maximum=MOST_CENTIPAWNS))
 _BLEND: tuple[Setting, ...] = (
-    Setting(
-        "lambda2", Maybe(_LAMBDA), "Share of the teacher's score beyond ``lambda_limit``.", None
-    ),
+    optional("lambda2", _LAMBDA, "Share of the teacher's score beyond ``lambda_limit``."),
     Setting(
         "lambda_limit",
         _LIMIT,
@@ -230,11 +220,10 @@ GAUSSIAN = CallOf(
     "GaussianLambda",
     (
         Setting("lambda_", _LAMBDA, "Share of the teacher's score if the score is 0.", 0.5),
-        Setting(
+        optional(
             "sigma",
-            Maybe(Float(above=0, maximum=MOST_CENTIPAWNS)),
+            Float(above=0, maximum=MOST_CENTIPAWNS),
             "Standard deviation in centipawns; by default 1.67 times the teacher's win-rate scale.",
-            None,
         ),
         *_BLEND,
         _EVAL_LIMIT,
@@ -295,11 +284,10 @@ SWEEP = CallOf(
     "Sweep",
     (
         Setting("lambda_", ListOf(_LAMBDA, minimum=1), "Shares of the teacher's score."),
-        Setting(
+        optional(
             "sigma",
-            Maybe(ListOf(Float(above=0, maximum=MOST_CENTIPAWNS), minimum=1)),
+            ListOf(Float(above=0, maximum=MOST_CENTIPAWNS), minimum=1),
             "Standard deviations in centipawns; by default the one of ``target``.",
-            None,
         ),
     ),
     lambda values, context: SweepSettings(
@@ -316,18 +304,16 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
     *TUNE_GAME_SETTINGS,
     Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
     Setting("parameters", ListOf(PARAMETER, minimum=1), "The parameters to tune."),
-    Setting(
+    optional(
         "anchor",
-        Maybe(String()),
+        String(),
         "Code of a parameter that keeps its value and so fixes the scale of the scores.",
-        None,
     ),
-    Setting(
+    optional(
         "groups",
-        Maybe(ListOf(String(), minimum=1)),
+        ListOf(String(), minimum=1),
         "Names of groups of parameters in the order of tuning; by default all parameters are tuned "
         "together.",
-        None,
     ),
     Setting("positions", POSITIONS, "The labelled positions."),
     Setting("score", ScoreSetting(), "How the engine scores a position.", EVAL),
@@ -366,12 +352,7 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("teacher_scale", _SCALE, "The same for the teacher's scores.", "fit"),
     Setting("optimiser", OPTIMISER, "Method of optimisation.", GAUSS_NEWTON),
-    Setting(
-        "regularisation",
-        Maybe(RIDGE),
-        "Penalty for leaving the start values.",
-        None,
-    ),
+    optional("regularisation", RIDGE, "Penalty for leaving the start values."),
     Setting(
         "validation",
         Float(minimum=0, maximum=0.9),
@@ -385,27 +366,24 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
         "Steps in a row without a smaller error of validation that end the tune; None: no limit.",
         3,
     ),
-    Setting(
+    optional(
         "most_passes",
-        Maybe(Float(minimum=1, maximum=1e9)),
+        Float(minimum=1, maximum=1e9),
         "Limit of passes over the positions of training.",
-        None,
     ),
-    Setting(
+    optional(
         "sweep",
-        Maybe(SWEEP),
+        SWEEP,
         "Blends to compare after the tune: the best values for each share of the teacher and each "
         "standard deviation.",
-        None,
     ),
-    Setting(
+    optional(
         "reference",
-        Maybe(REFERENCE_CALL),
+        REFERENCE_CALL,
         "Another engine whose error on the same positions is reported for comparison.",
-        None,
     ),
     MAKE_CANDIDATE,
-    Setting("verify", Maybe(VERIFY), "The closing match.", None),
+    optional("verify", VERIFY, "The closing match."),
 )
 
 
@@ -523,8 +501,5 @@ def unused(parameters: Sequence[TunedParameter]) -> list[str]:
     given = [
         name for name in ("c_end", "r_end") if any(getattr(p, name) is not None for p in parameters)
     ]
-    return (
-        [f"{' and '.join(given)} of Parameter(…) have no effect in a texel competition"]
-        if given
-        else []
-    )
+    names = " and ".join(given)
+    return [f"{names} of Parameter(…) have no effect in a texel competition"] if given else []

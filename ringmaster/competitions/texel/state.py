@@ -10,7 +10,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -45,10 +45,6 @@ class ParameterSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         """Return the settings of a parameter; the anchor counts as frozen."""
         fields = {name: getattr(parameter, name) for name in cls.__struct_fields__}
         return cls(**{**fields, "frozen": parameter.frozen or parameter.code == anchor})
-
-    def clip(self, value: float) -> float:
-        """Return the nearest value within the bounds."""
-        return min(max(value, self.minimum), self.maximum)
 
 
 class LearningSettings(msgspec.Struct, frozen=True):
@@ -183,6 +179,22 @@ class Labelling(msgspec.Struct):
     score_cap: float | None
 
 
+class Comparison(msgspec.Struct):
+    """The errors of a reference and of the tune over the same positions.
+
+    scale    win-rate scale of the reference, centipawns
+    missing  weight of positions without a score of the reference
+    best     errors of the best values, after the tune
+    """
+
+    player: str
+    scale: float
+    missing: float
+    reference: Quality
+    start: Quality
+    best: Quality | None = None
+
+
 class TexelState(msgspec.Struct):
     """The state of a tune.
 
@@ -240,7 +252,7 @@ class TexelState(msgspec.Struct):
     reference: dict[str, Any] | None = None
     reference_pass: int = REFERENCE
     sweep: list[dict[str, Any]] | None = None
-    comparison: dict[str, Any] | None = None
+    comparison: Comparison | None = None
     labelling: Labelling | None = None
     kept: list[int] = []
     stale: list[int] = []
@@ -336,26 +348,32 @@ def record_played(state: TexelState, played: Mapping[str, list[Any]]) -> None:
             results.append(result)
 
 
-def _changed(
-    names: Sequence[str], was: LearningSettings, now: LearningSettings, edited: Collection[str]
-) -> list[str]:
-    return [
+class Edit(NamedTuple):
+    """An edit of the control file.
+
+    reasons    to restart the optimiser, a few words each
+    remeasure  whether scales and labels must be computed again
+    """
+
+    reasons: list[str]
+    remeasure: bool
+
+
+def edit_of(
+    was: LearningSettings, now: LearningSettings, edited: Collection[str], *, new_positions: bool
+) -> Edit:
+    """Return the difference of two settings.
+
+    edited         settings whose functions give other results
+    new_positions  whether the file has other positions or labels
+    """
+    changed = [
         name
-        for name in names
+        for name in LEARNING
         if name in edited or plain(was.settings.get(name)) != plain(now.settings.get(name))
     ]
-
-
-def restart_reasons(
-    was: LearningSettings, now: LearningSettings, digest: tuple[str, str], edited: Collection[str]
-) -> list[str]:
-    """Return reasons of an edit to restart the optimiser, a few words each.
-
-    digest  of the positions, before and now; "" if unknown
-    edited  settings whose functions give other results
-    """
-    reasons = [f"{name} changed" for name in _changed(LEARNING, was, now, edited)]
-    if not reasons and all(digest) and digest[0] != digest[1]:
+    reasons = [f"{name} changed" for name in changed]
+    if not reasons and new_positions:
         reasons.append("the positions changed")
     before, after = ({p.code: p for p in learning.parameters} for learning in (was, now))
     for code, old in before.items():
@@ -367,7 +385,7 @@ def restart_reasons(
     reasons += [f"{code} is new" for code in after if code not in before]
     if not reasons and was.parameters != now.parameters:
         reasons.append("the order of the parameters changed")
-    return reasons
+    return Edit(reasons, new_positions or any(name in MEASURING for name in changed))
 
 
 def _differences(old: ParameterSettings, new: ParameterSettings) -> str:
@@ -394,10 +412,7 @@ def restarted(
     features   version of the function of the features
     """
     best: ValuesByCode = {**state.left, **state.values, **state.best_values}
-    known = {p.code: p for p in learning.parameters}
-    values = {
-        p.code: p.played_value(known[p.code].clip(best.get(p.code, p.start))) for p in parameters
-    }
+    values = {p.code: p.played_value(p.clip(best.get(p.code, p.start))) for p in parameters}
     keys = [score_key(state.beginning, n) for n in (*state.kept, 0)]
     keys += [score_key(state.beginning, int(n)) for n in (*state.open, *state.filters)]
     earlier = list(state.earlier)
@@ -437,14 +452,6 @@ def restarted(
         },
         features=features,
     )
-
-
-def must_remeasure(
-    was: LearningSettings, now: LearningSettings, digest: tuple[str, str], edited: Collection[str]
-) -> bool:
-    """Whether scales must be fitted again."""
-    is_changed = bool(_changed(MEASURING, was, now, edited))
-    return is_changed or (all(digest) and digest[0] != digest[1])
 
 
 def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,24 +7,15 @@ of the shards, so the order of results does not matter.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from ringmaster.competitions.competition import Reaction, ScoreSource
-from ringmaster.competitions.texel.labels import (
-    ShardedPositions,
-    Shards,
-    TrainingData,
-    count_left_out,
-    decode_scores,
-    usable_positions,
-)
-from ringmaster.competitions.texel.methods import Features, from_answers, pass_features
-from ringmaster.competitions.texel.reference import compare
+from ringmaster.competitions.texel.labels import LabelledPositions, Shards
+from ringmaster.competitions.texel.methods import PLACE, Features, from_answers, make_optimiser
 from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
@@ -38,42 +29,39 @@ from ringmaster.competitions.texel.state import (
     score_key,
 )
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.errors import SettingError, StoreCorrupt, counted
-from ringmaster.positions import PositionFile
-from ringmaster.tuners.texel.loss import Floats, Loss, LossKind
+from ringmaster.errors import SettingError, counted
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.positions import FeatureFile, PositionFile
 from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Pass, Split, TellResult
 from ringmaster.tuners.texel.sweep import Swept, inner_state
-from ringmaster.tuners.texel.targets import Target
 
 #: Most parameters whose values are listed in a line of the history.
 MOST_NAMED = 12
 
 
 class Tuning:
-    """The passes of a tune; its state belongs to the competition.
+    """The passes of a tune.
 
-    values     settings
-    reference  code of the reference engine, None without one
-    make       makes a new optimiser
+    values      settings
+    parameters  of the control file
+    reference   code of the reference engine, None without one
+    state       state of the tune; `load` replaces it
+    say         receives progress messages
     """
 
     def __init__(
         self,
-        state: TexelState,
         values: Mapping[str, Any],
+        parameters: Sequence[TunedParameter],
         reference: str | None,
-        make: Callable[[TexelState, Shards], Optimiser],
+        state: TexelState,
+        say: Callable[[str], None],
     ) -> None:
         self.state = state
-        self.codes = [p.code for p in state.learning.tuned]
-        self._values, self._reference = values, reference
-        self._target: Target = values["target"]
-        self._kind: LossKind = values["loss"]
-        self._quiet_limit: float | None = values["positions"].quiet
-        self._is_static: bool = values["score"].is_static
-        self._make = make
+        self._values, self._parameters, self._reference = values, parameters, reference
+        self._say = say
         self._source: ScoreSource = lambda number, shard: None
-        self.positions: ShardedPositions | None = None
+        self.positions: LabelledPositions | None = None
         self.optimiser: Optimiser | None = None
         #: Features of a linear evaluation, and whether the optimiser has them.
         self.features: Features | None = None
@@ -82,10 +70,30 @@ class Tuning:
     def attach(self, source: ScoreSource) -> None:
         """Set the source of stored scores."""
         self._source = source
+        if self.positions is not None:
+            self.positions.source = source
 
-    def set_positions(self, file: PositionFile) -> None:
-        """Set the position file."""
-        self.positions = ShardedPositions(file, self._target, self._usable, self.scores)
+    def load(self, state: TexelState, file: PositionFile | None = None) -> None:
+        """Replace the state; the optimiser is made by `begin`.
+
+        file  the position file, None for the present one
+        """
+        self.state, self.optimiser = state, None
+        if file is None and self.positions is not None:
+            file = self.positions.file
+        if file is None:
+            return
+        self.positions = LabelledPositions(file, self._values, state, self._source)
+        settings, self.features_are_known = self._values["optimiser"], False
+        if settings.name == "linear":
+            codes = [p.code for p in self._parameters]
+            target = file.path.with_suffix(".features")
+            self.features = Features(settings, codes, target, self._say, state.features)
+
+    @property
+    def codes(self) -> list[str]:
+        """Codes of the tuned parameters, in the order of the optimiser's arrays."""
+        return [p.code for p in self.state.learning.tuned]
 
     @property
     def shards(self) -> Shards:
@@ -94,66 +102,54 @@ class Tuning:
 
     def begin(self) -> None:
         """Make the optimiser and restore its state; needs the number of positions."""
-        self.optimiser = self._make(self.state, self.shards)
-        if self.state.optimiser is not None:
+        state = self.state
+        self.optimiser = make_optimiser(self._values, self._parameters, state, self.shards)
+        if state.optimiser is not None:
             swept = isinstance(self.optimiser, Swept)
-            stored = self.state.optimiser
-            self.optimiser.restore(stored if swept else inner_state(stored))
+            self.optimiser.restore(state.optimiser if swept else inner_state(state.optimiser))
         if self.features is not None and self.positions is not None:
             matrix = self.features.ready(self.positions.file)
             if matrix is not None:
-                pass_features(self.optimiser, matrix, self._fixed())
-                self.features_are_known = True
+                self._set_features(matrix)
 
-    def _fixed(self) -> ValuesByCode:
-        """Return the values of parameters that are not tuned."""
-        return {c: value for c, value in self.state.values.items() if c not in self.codes}
+    def _set_features(self, matrix: FeatureFile) -> None:
+        """Pass features to the optimiser.  Raises SettingError if they do not fit."""
+        optimiser: Any = self.optimiser
+        fixed = {c: float(v) for c, v in self.state.values.items() if c not in self.codes}
+        try:
+            optimiser.set_features(matrix, fixed)
+        except ValueError as error:
+            raise SettingError(PLACE, str(error)) from None
+        self.features_are_known = True
 
-    def named(self, theta: Any) -> ValuesByCode:
+    def _named(self, theta: Sequence[float]) -> ValuesByCode:
         """Return values of all parameters, given the tuned ones."""
         return {**self.state.values, **dict(zip(self.codes, theta, strict=True))}
-
-    def best(self) -> ValuesByCode:
-        """Return the best values so far, of all parameters."""
-        return self.state.best_values or self.state.values
 
     def values(self, number: int) -> ValuesByCode:
         """Return the values of a pass."""
         if number < 0:
             return self.state.values
         one = self.state.open.get(str(number))
-        return self.state.values if one is None else self.named(one.theta)
+        return self.state.values if one is None else self._named(one.theta)
 
     @property
     def complete(self) -> bool:
-        """Whether the optimiser is finished, and all shards have returned."""
-        return self.state.done and self._is_compared
-
-    @property
-    def _is_compared(self) -> bool:
-        """Whether the errors of the reference are known, or there is none."""
+        """Whether all shards have returned, and the errors of the reference are known."""
         comparison = self.state.comparison
-        return self._reference is None or bool(comparison and comparison.get("best"))
+        is_compared = comparison is not None and comparison.best is not None
+        return self.state.done and (self._reference is None or is_compared)
 
     @property
     def _extra_passes(self) -> tuple[int, ...]:
         """Numbers of the passes that are not the optimiser's: features, quiet filter, reference."""
-        source = self._values["optimiser"].arguments.get("features")
+        values = self._values
+        source = values["optimiser"].arguments.get("features")
         passes: tuple[int, ...] = (FEATURES,) if from_answers(source) else ()
-        if self._quiet_limit is not None:
+        if values["positions"].quiet is not None:
             # pass 0 has the static evaluation if it is the score of positions
-            passes += (COMPARED,) if self._is_static else (STATIC, COMPARED)
+            passes += (COMPARED,) if values["score"].is_static else (STATIC, COMPARED)
         return passes if self._reference is None else (*passes, self.state.reference_pass)
-
-    def scores(self, number: int, shard: int) -> Floats:
-        """Return scores of a kept pass.  Raises StoreCorrupt if they are missing."""
-        data = self._source(score_key(self.state.beginning, number), shard)
-        places = self.shards.positions(shard)
-        if data is None or len(data) != 4 * len(places):
-            raise StoreCorrupt(
-                f"the scores of pass {number}, shard {shard} are not in the status file"
-            )
-        return decode_scores(data)
 
     def next(self) -> tuple[int, int] | None:
         """Return the pass and the place of the next shard; `register_issue` records its issue."""
@@ -218,23 +214,6 @@ class Tuning:
         one.next = max(one.next, place + 1)
         return one.losses[place] is None
 
-    def loss(self, number: int, shard: int, scores: Floats) -> float | None:
-        """Return the loss of a shard, None while the scale is unknown."""
-        labelling = self.state.labelling
-        if number <= 0 or labelling is None:
-            return None
-        return self._data(labelling).sum(shard, scores).loss
-
-    def missing(self, number: int, shard: int, scores: Floats) -> str:
-        """Return the first position that lost its score since the start values, "" if none did."""
-        assert self.positions is not None
-        if number <= 0 or self.state.labelling is None:
-            return ""
-        gone = np.isnan(scores) & np.isfinite(self.scores(0, shard))
-        if not gone.any():
-            return ""
-        return self.positions.text(shard, int(np.argmax(gone)))
-
     def record_loss(self, number: int, place: int, loss: float | None) -> Reaction:
         """Record the loss of a shard (0 for pass 0 and extra passes)."""
         one = self.find_or_ask(number)
@@ -248,7 +227,7 @@ class Tuning:
         if number <= 0:
             return self._labelled()
         del self.state.open[str(number)]
-        return self._tell(number, one, self._errors(one))
+        return self._tell(number, one)
 
     def _labelled(self) -> Reaction:
         """Fix scales and labels after the start values and extra passes."""
@@ -257,15 +236,15 @@ class Tuning:
         if first is None or not first.complete or not all(extra.complete for extra in extras):
             return Reaction("", save=True)
         if self.features is not None and not self.features_are_known:
-            assert self.optimiser is not None
-            pass_features(self.optimiser, self.features.finish(self.shards.total), self._fixed())
-            self.features_are_known = True
-        lines = self._label()
-        labelling, data = self.state.labelling, self._data()
-        assert labelling is not None
-        first.losses = [data.sum(shard, self.scores(0, shard)).loss for shard in first.shards]
+            self._set_features(self.features.finish(self.shards.total))
+        positions = self.positions
+        assert positions is not None
+        lines = self._label(positions)
+        first.losses = [
+            positions.sum(shard, positions.scores(0, shard)).loss for shard in first.shards
+        ]
         del self.state.open["0"]
-        told = self._tell(0, first, self._errors(first))
+        told = self._tell(0, first)
         # an optimiser that ends at once has already compared
         lines += [] if self.state.calibration else self._compare()
         return msgspec.structs.replace(told, notes=(*lines, *told.notes))
@@ -275,34 +254,24 @@ class Tuning:
         if self._reference is None or not self._extra_pass(self.state.reference_pass).complete:
             return []
         assert self.positions is not None
-        assert self.state.labelling is not None
         assert self.optimiser is not None
-        comparison = compare(
-            self._reference,
-            self.positions,
-            self._data(),
-            self.state.labelling,
-            self.scores,
-            self.state.reference_pass,
-            self.optimiser.best_pass if self.state.calibration else None,
-        )
+        best = self.optimiser.best_pass if self.state.calibration else None
+        comparison = self.positions.compare(self._reference, self.state.reference_pass, best)
         if self.state.calibration and comparison.best is None:
             # some optimisers drop the scores of their best values
             comparison.best = self.state.best
-        self.state.comparison = msgspec.to_builtins(comparison)
+        self.state.comparison = comparison
         errors = self._shown(Errors(comparison.reference.train, comparison.reference.validation))
         return [
             f"reference {comparison.player}: {errors}, "
             f"by its own win-rate scale {comparison.scale:.5g}"
         ]
 
-    def _label(self) -> list[str]:
-        positions = self.positions
-        assert positions is not None
-        positions.forget()
-        before = self.state.labelling
-        teacher, fitted, warnings = self._teacher_scale(before)
-        kind = self._kind
+    def _label(self, positions: LabelledPositions) -> list[str]:
+        """Fix the scales and the weights of positions; return lines for the history."""
+        before, state = self.state.labelling, self.state
+        teacher, fitted, warnings = self._teacher_scale(positions, before)
+        positions.teacher_scale = teacher
         lines = []
         try:
             if isinstance(self._values["win_rate_scale"], float):
@@ -311,7 +280,7 @@ class Tuning:
                 scale = before.scale
                 fitted += [name for name in before.fitted if name == "win_rate_scale"]
             else:
-                fit = positions.fit_scale(0, kind, teacher)
+                fit = positions.fit_scale(0)
                 scale = fit.scale
                 fitted.append("win_rate_scale")
                 warnings += [fit.warning] if fit.warning else []
@@ -324,74 +293,33 @@ class Tuning:
         if teacher is not None and "teacher_scale" in fitted:
             lines.append(f"teacher's win-rate scale {teacher:.5g} centipawns")
         lines += [f"warning: {warning}" for warning in warnings]
-        self.state.labelling = Labelling(
-            scale,
-            teacher,
-            fitted,
-            warnings,
-            [
-                float(positions.labels(shard, teacher).weight.astype(np.float64).sum())
-                for shard in range(self.shards.total)
-            ],
-            count_left_out(positions, self.scores, self._quiet, self._capped),
-            self._score_cap,
-        )
-        if not math.fsum(self.state.labelling.weights[s] for s in self.shards.of("train")) > 0:
+        weights = [
+            float(positions.labels(shard).weight.astype(np.float64).sum())
+            for shard in range(self.shards.total)
+        ]
+        left_out, cap = positions.count_left_out(), positions.score_cap
+        state.labelling = Labelling(scale, teacher, fitted, warnings, weights, left_out, cap)
+        if not math.fsum(weights[shard] for shard in self.shards.of("train")) > 0:
             raise SettingError(("positions",), "the filters leave out all positions")
         return lines
 
-    def _teacher_scale(self, before: Labelling | None) -> tuple[float | None, list[str], list[str]]:
-        if self._target.kind == "texel":
+    def _teacher_scale(
+        self, positions: LabelledPositions, before: Labelling | None
+    ) -> tuple[float | None, list[str], list[str]]:
+        """Return the scale of the teacher, the names of fitted scales, and warnings."""
+        if self._values["target"].kind == "texel":
             return None, [], []
         if isinstance(self._values["teacher_scale"], float):
             return self._values["teacher_scale"], [], []
         if before is not None and before.teacher_scale is not None:
             return before.teacher_scale, [n for n in before.fitted if n == "teacher_scale"], []
-        assert self.positions is not None
         try:
-            fit = self.positions.fit_teacher(self._kind)
+            fit = positions.fit_teacher()
         except ValueError as error:
             raise SettingError(
                 ("teacher_scale",), str(error), "the scale in centipawns, for example 600"
             ) from None
         return fit.scale, ["teacher_scale"], [fit.warning] if fit.warning else []
-
-    def _usable(self, shard: int) -> npt.NDArray[np.bool_]:
-        return usable_positions(self.scores(0, shard), self._quiet(shard), self._capped(shard))
-
-    @property
-    def _score_cap(self) -> float | None:
-        """The largest own score of positions without a teacher's, centipawns.
-
-        It keeps the value of the time of labelling.
-        """
-        labelling = self.state.labelling
-        if labelling is not None:
-            return labelling.score_cap
-        cap: float | None = self._values["positions"].dataset.score_cap
-        return cap
-
-    def _capped(self, shard: int) -> npt.NDArray[np.bool_]:
-        """Return whether positions without a teacher's score exceed the score cap."""
-        assert self.positions is not None
-        teacher, cap = self.positions.column("teacher", shard), self._score_cap
-        if cap is None:
-            return np.zeros(len(teacher), dtype=np.bool_)
-        return np.isnan(teacher) & (np.abs(self.scores(0, shard)) > cap)
-
-    def _quiet(self, shard: int) -> tuple[Floats, Floats, float] | None:
-        most = self._quiet_limit
-        if most is None:
-            return None
-        static = self.scores(0 if self._is_static else STATIC, shard)
-        return static, self.scores(COMPARED, shard), most
-
-    def _data(self, labelling: Labelling | None = None) -> TrainingData:
-        labelling = labelling or self.state.labelling
-        assert labelling is not None
-        assert self.positions is not None
-        loss = Loss(self._kind, labelling.scale)
-        return TrainingData(self.positions, self.scores, loss, labelling.teacher_scale)
 
     def _errors(self, one: OpenPass) -> Errors:
         labelling = self.state.labelling
@@ -405,20 +333,24 @@ class Tuning:
             means.append(loss / weight if weight > 0 else None)
         return Errors(*means)
 
-    def _tell(self, number: int, one: OpenPass, errors: Errors) -> Reaction:
+    def _tell(self, number: int, one: OpenPass) -> Reaction:
         """Tell the optimiser the errors of a pass, and adopt the consequences."""
-        state, optimiser = self.state, self.optimiser
+        state, optimiser, errors = self.state, self.optimiser, self._errors(one)
         assert optimiser is not None
+        assert self.positions is not None
         if one.keep:
             state.kept.append(number)
-        told: TellResult = optimiser.tell(number, errors, self._data())
+        told: TellResult = optimiser.tell(number, errors, self.positions)
         state.told += 1
-        quality = Quality(errors.train, errors.validation)
         if number == 0:
-            state.start = state.best = quality
+            state.start = state.best = Quality(errors.train, errors.validation)
         forget = [n for n in told.forget if n and n in state.kept]
         notes = list(told.notes)
-        self._record_best()
+        best = optimiser.best
+        state.best_values = self._named(best)
+        for step in optimiser.course:
+            if tuple(step.theta) == tuple(best) and step.train is not None:
+                state.best = Quality(step.train, step.validation)
         if not state.open and not optimiser.finished():
             # some optimisers notice their end only when asked
             self._ask()
@@ -449,16 +381,6 @@ class Tuning:
         known = [f"{name} error {value:.8f}" for name, value in parts if value is not None]
         return ", ".join(known)
 
-    def _record_best(self) -> None:
-        """Adopt the best values and their errors."""
-        optimiser = self.optimiser
-        assert optimiser is not None
-        best = optimiser.best
-        self.state.best_values = self.named(best)
-        for step in optimiser.course:
-            if tuple(step.theta) == tuple(best) and step.train is not None:
-                self.state.best = Quality(step.train, step.validation)
-
     def change_sweep(self) -> None:
         """Continue after a sweep was added, removed or changed."""
         state, optimiser = self.state, self.optimiser
@@ -475,34 +397,27 @@ class Tuning:
 
     def _finish(self) -> list[str]:
         """Measure the improvement, and the properties of the best values' scores."""
-        state, optimiser, labelling = self.state, self.optimiser, self.state.labelling
+        state, optimiser, positions = self.state, self.optimiser, self.positions
         assert optimiser is not None
-        assert labelling is not None
-        assert self.positions is not None
+        assert positions is not None
         best = optimiser.best_pass
-        data, teacher = self._data(), labelling.teacher_scale
         part: Split = "validation" if self.shards.of_validation else "train"
-        shown = [(0, "start")] + ([(best, "best")] if best else [])
-        for number, name in shown:
-            state.calibration[name] = self.positions.calibration(number, data.loss, teacher)
-            entropies = self.positions.entropies(number, part, data.loss, teacher)
-            state.entropies[name] = entropies.means()
+        for number, name in [(0, "start")] + ([(best, "best")] if best else []):
+            state.calibration[name] = positions.calibration(number)
+            state.entropies[name] = positions.entropies(number, part).means()
         values = ", ".join(f"{code} {value:.6g}" for code, value in state.best_values.items())
         lines = [f"tuned after {counted(state.passes, 'pass')}: {values}"]
         if best:
-            state.improvement = self._improvement(best, part, data)
-            if state.improvement is not None:
+            from ringmaster.tuners.texel.uncertainty import bootstrap
+
+            gain = bootstrap(positions, 0, best, part, seed=self._values["seed"])
+            if gain is not None:
+                decrease = gain.before - gain.after
+                state.improvement = Improvement(
+                    part, decrease, gain.low, gain.high, gain.share, gain.games
+                )
                 lines.append(improvement_line(state.improvement))
         return lines + self._compare()
-
-    def _improvement(self, best: int, part: Split, data: TrainingData) -> Improvement | None:
-        from ringmaster.tuners.texel.uncertainty import bootstrap
-
-        gain = bootstrap(data, 0, best, part, seed=self._values["seed"])
-        if gain is None:
-            return None
-        value = gain.before - gain.after
-        return Improvement(part, value, gain.low, gain.high, gain.share, gain.games)
 
 
 def improvement_line(gain: Improvement, *, brief: bool = False) -> str:

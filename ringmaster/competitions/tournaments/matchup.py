@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import msgspec
 
 from ringmaster.competitions.matchup_sprt import SprtProgress, SprtReport, fault_warning
@@ -21,72 +19,6 @@ from ringmaster.model.players import SECOND_SELF, Player
 from ringmaster.model.results import STANDSTILL, GameResult
 from ringmaster.stats import elo
 from ringmaster.stats.sprt import Sprt
-
-
-class Matchup(msgspec.Struct, eq=False):
-    """Two players with the settings of their games.
-
-    given_name       name in the control file, None without one
-    players          the first moves first in games with even numbers
-    alternating      whether the second moves first in the other games
-    number_of_games  None for no limit
-    sprt             a test that ends the matchup: whether the first player is stronger
-    closed           whether no more games are wanted: the round is over, or a player withdrew
-    """
-
-    id: str
-    given_name: str | None
-    players: tuple[Player, Player]
-    settings: GameSettings
-    book: OpeningBook
-    alternating: bool
-    number_of_games: int | None
-    sprt: Sprt | None = None
-    closed: bool = False
-
-    @property
-    def name(self) -> str:
-        """The given name, or the players' codes."""
-        return self.given_name or " v ".join(self.codes)
-
-    @property
-    def codes(self) -> tuple[str, str]:
-        """Codes of the first and the second player."""
-        return self.players[0].code, self.players[1].code
-
-    def game_id(self, number: int) -> str:
-        """Return the id of a new game, padded to the matchup's largest number.
-
-        A change of `number_of_games` changes the width for later numbers only, so ids
-        stay unique.
-        """
-        digits = len(str(self.number_of_games - 1)) if self.number_of_games else 1
-        return f"{self.id}_{number:0{digits}d}"
-
-    def pair(self, number: int) -> int | None:
-        """Return the number of a game's pair, None for fixed colours."""
-        return number // 2 if self.alternating else None
-
-    @property
-    def even(self) -> bool:
-        """Whether the score measures strength: both colours, no handicap."""
-        return self.alternating and self.settings.handicap is None
-
-    def result(
-        self, tally: Tally, *, limit: int | None, finished: bool, sprt: SprtReport | None
-    ) -> MatchResult:
-        """Return the first player's result for a verdict, from either order of the players."""
-        tally = tally if tally.players == self.codes else tally.turned()
-        name = self.given_name or ""
-        return tally.match_result(
-            even=self.even, limit=limit, finished=finished, sprt=sprt, name=name
-        )
-
-    def expected_repeats(self) -> str:
-        """Return a warning that games will repeat, "" when they need not."""
-        first, second = map(base_code, self.codes)
-        colours = 2 if self.alternating and first != second else 1
-        return expected_repeats(self.players, self.book.size, self.number_of_games, colours)
 
 
 def base_code(code: str) -> str:
@@ -187,16 +119,6 @@ class Tally(msgspec.Struct):
     def has(self, player: str) -> bool:
         """Return whether a player, or its second self, plays here."""
         return player in map(base_code, self.players)
-
-    @property
-    def faulty_void(self) -> int:
-        """Void games by somebody's fault."""
-        return self.void - self.void_kinds.get("", {}).get(STANDSTILL, 0)
-
-    @property
-    def lost_kinds(self) -> VoidKinds:
-        """Games lost by a fault, by player and reason."""
-        return dict(zip(self.players, self.forfeit_kinds, strict=True))
 
     @property
     def known(self) -> int:
@@ -313,23 +235,23 @@ def _count(kinds: dict[str, int], kind: str) -> None:
     kinds[kind] = kinds.get(kind, 0) + 1
 
 
-class GameSeries(msgspec.Struct, frozen=True):
+class GameSeries(msgspec.Struct):
     """The games that the present settings want of a tally.
 
     codes        the players in the order of the settings; the first is tested
     limit        games to play, None for no limit
     alternating  whether games are played in pairs with both colours
-    test         the sequential test, None without one
+    sprt         a test that ends the games: whether the first player is stronger
     open         numbers of issued games without a result
-    closed       whether no more games are wanted, whatever the limit
+    closed       whether no more games are wanted: the round is over, or a player withdrew
     """
 
     tally: Tally
     codes: tuple[str, str]
     limit: int | None
     alternating: bool
-    test: Sprt | None
-    open: Collection[int]
+    sprt: Sprt | None
+    open: set[int]
     closed: bool = False
 
     def wants(self, number: int) -> bool:
@@ -338,9 +260,10 @@ class GameSeries(msgspec.Struct, frozen=True):
 
     def new_sprt_progress(self) -> SprtProgress | None:
         """Return the test before any result."""
-        if self.test is None:
+        test = self.sprt
+        if test is None:
             return None
-        return SprtProgress(self.test, self.codes[0], self.test.pentanomial and self.alternating)
+        return SprtProgress(test, self.codes[0], test.pentanomial and self.alternating)
 
     def present_sprt_progress(self) -> SprtProgress | None:
         """Return the tally's test; with changed settings, a new one of the results so far."""
@@ -387,8 +310,9 @@ class GameSeries(msgspec.Struct, frozen=True):
         tally = self.tally
         counts = tally.counts_for(progress)
         forfeits = dict(zip(tally.players, tally.forfeits, strict=True))
+        standstills = tally.void_kinds.get("", {}).get(STANDSTILL, 0)
         doubts = (
-            fault_warning(tally.completed, forfeits, tally.faulty_void),
+            fault_warning(tally.completed, forfeits, tally.void - standstills),
             repeats_warning(tally.repeats, tally.completed),
         )
         return SprtReport(
@@ -411,3 +335,61 @@ class GameSeries(msgspec.Struct, frozen=True):
             for t in (before, progress)
         )
         return f"has been changed: it was {was}, by the results so far it is {now}"
+
+
+class Matchup(GameSeries, kw_only=True, eq=False):
+    """Two players of the control file with the settings and results of their games.
+
+    given_name  name in the control file, None without one
+    players     the first moves first in games with even numbers
+    """
+
+    id: str
+    given_name: str | None
+    players: tuple[Player, Player]
+    settings: GameSettings
+    book: OpeningBook
+
+    @property
+    def name(self) -> str:
+        """The given name, or the players' codes."""
+        return self.given_name or " v ".join(self.codes)
+
+    def game_id(self, number: int) -> str:
+        """Return the id of a new game, padded to the matchup's largest number.
+
+        A change of `number_of_games` changes the width for later numbers only, so ids
+        stay unique.
+        """
+        digits = len(str(self.limit - 1)) if self.limit else 1
+        return f"{self.id}_{number:0{digits}d}"
+
+    def pair(self, number: int) -> int | None:
+        """Return the number of a game's pair, None for fixed colours."""
+        return number // 2 if self.alternating else None
+
+    @property
+    def even(self) -> bool:
+        """Whether the score measures strength: both colours, no handicap."""
+        return self.alternating and self.settings.handicap is None
+
+    @property
+    def results(self) -> Tally:
+        """The results as the first player sees them."""
+        return self.tally if self.tally.players == self.codes else self.tally.turned()
+
+    def match_result(self) -> MatchResult:
+        """Return the first player's result for a verdict."""
+        return self.results.match_result(
+            even=self.even,
+            limit=self.total(),
+            finished=self.complete(),
+            sprt=self.report(),
+            name=self.given_name or "",
+        )
+
+    def expected_repeats(self) -> str:
+        """Return a warning that games will repeat, "" when they need not."""
+        first, second = map(base_code, self.codes)
+        colours = 2 if self.alternating and first != second else 1
+        return expected_repeats(self.players, self.book.size, self.limit, colours)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -20,6 +20,7 @@ from ringmaster.model.report import (
     Compared,
     Comparison,
     Level,
+    Piece,
     Series,
 )
 from ringmaster.model.results import GameResult
@@ -191,40 +192,17 @@ class MatchupCourses:
         # intervals of the first tenth of the games would dwarf the rest
         last = points[-1][0].games if points else 0
         points = [point for point in points if 10 * point[0].games >= last]
-        ends = [
-            (counts.games, e)
-            for counts, e in points
-            if math.isfinite(e.low) and math.isfinite(e.high)
-        ]
         name = self._name(id)
-        if len(ends) > 1 and _is_even(self._infos[id]):
-            return Chart(
-                name,
-                (
-                    Band("95 % interval", tuple((n, e.low, e.high) for n, e in ends)),
-                    Level("equal", 0.0),
-                    Series("Elo", tuple((n, e.elo) for n, e in ends)),
-                ),
-                "games",
-                "Elo",
-                str(ends[-1][1]),
-            )
+        known = [(c, e) for c, e in points if math.isfinite(e.low) and math.isfinite(e.high)]
+        if len(known) > 1 and _is_even(self._infos[id]):
+            rows = [(c.games, e.elo, e.low, e.high) for c, e in known]
+            return Chart(name, _pieces("Elo", 0.0, rows), "games", "Elo", str(known[-1][1]))
         if len(points) < 2:
             return None
-        scores = [(counts.games, counts.score()) for counts, _ in points]
-        rate, low, high = scores[-1][1]
-        return Chart(
-            name,
-            (
-                Band("95 % interval", tuple((n, low, high) for n, (_, low, high) in scores)),
-                Level("equal", 50.0),
-                Series("score", tuple((n, rate) for n, (rate, _, _) in scores)),
-            ),
-            "games",
-            "score, %",
-            f"{rate:.1f} % (95 %: {low:.0f} to {high:.0f})",
-            (0.0, 100.0),
-        )
+        rows = [(counts.games, *counts.score()) for counts, _ in points]
+        note = "{:.1f} % (95 %: {:.0f} to {:.0f})".format(*rows[-1][1:])
+        pieces = _pieces("score", 50.0, rows)
+        return Chart(name, pieces, "games", "score, %", note, (0.0, 100.0))
 
     def _walk(self, id: str, most: int) -> Chart | None:
         """Return the course of a test's ratio, with at most about `most` points."""
@@ -317,6 +295,21 @@ class Course:
         """Return the recorded points, the present one last."""
         points = [p for p in self._points if p.games < self._games]
         return [*points, self.counts] if self._most and self._games else points
+
+
+def _pieces(
+    name: str, equal: float, rows: Sequence[tuple[int, float, float, float]]
+) -> tuple[Piece, ...]:
+    """Return a course with its 95 % interval.
+
+    equal  value of equal players
+    rows   games, value and ends of the interval
+    """
+    return (
+        Band("95 % interval", tuple((games, low, high) for games, _, low, high in rows)),
+        Level("equal", equal),
+        Series(name, tuple((games, value) for games, value, _, _ in rows)),
+    )
 
 
 def _is_even(info: MatchupInfo) -> bool:

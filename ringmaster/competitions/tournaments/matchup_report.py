@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ringmaster.competitions.matchup_sprt import SprtReport
-from ringmaster.competitions.result_lines import repeats_line, void_line
+from ringmaster.competitions.result_lines import finite, repeats_line, void_line
 from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.errors import counted
 from ringmaster.model.jobs import GameSettings
@@ -139,7 +139,13 @@ def _spread(tally: Tally) -> str:
 def matchup_data(
     tally: Tally, *, id: str, name: str, even: bool = True, sprt: SprtReport | None = None
 ) -> dict[str, Any]:
-    """Return a matchup for `show --json`; arguments as in `matchup_table`."""
+    """Return a matchup for `show --json`; arguments as in `matchup_table`.
+
+    The first player's strength is None where it is infinite or unknown.
+    """
+    estimate, normalized = tally.estimate(), tally.normalized()
+    is_known = tally.known > 0 and even
+    has_error = is_known and math.isfinite(normalized.error)
     return {
         "id": id,
         "name": name,
@@ -155,32 +161,17 @@ def matchup_data(
         "repeats": tally.repeats,
         "void_by_kind": tally.void_kinds,
         "endings": dict(tally.endings),
-        **statistics(tally, even=even),
-        "sprt": None if sprt is None else sprt.summary(),
-    }
-
-
-def statistics(tally: Tally, *, even: bool = True) -> dict[str, Any]:
-    """Return the first player's strength for `show --json`; None for infinite and unknown
-    values."""
-    estimate, normalized = tally.estimate(), tally.normalized()
-    is_known = tally.known > 0 and even
-    has_error = is_known and math.isfinite(normalized.error)
-    return {
-        "elo": _finite(estimate.elo) if is_known else None,
-        "elo_low": _finite(estimate.low) if is_known else None,
-        "elo_high": _finite(estimate.high) if is_known else None,
+        "elo": finite(estimate.elo) if is_known else None,
+        "elo_low": finite(estimate.low) if is_known else None,
+        "elo_high": finite(estimate.high) if is_known else None,
         "los": estimate.los if is_known else None,
         "nelo": normalized.nelo if has_error else None,
         "nelo_error": normalized.error if has_error else None,
         "draw_ratio": tally.total(2) / tally.known if tally.known else None,
         "pentanomial": list(tally.pairs.counts) if sum(tally.pairs.counts) else None,
         "pairs_ratio": pairs_ratio(tally.pairs.counts),
+        "sprt": None if sprt is None else sprt.summary(),
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _kinds(kinds: Mapping[str, int], *, brackets: bool = True) -> str:

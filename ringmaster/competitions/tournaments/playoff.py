@@ -7,14 +7,11 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import (
-    COMMON_SETTINGS,
-    noting,
-    settings_within,
-)
+from ringmaster.competitions.common_settings import COMMON_SETTINGS, noting, settings_within
 from ringmaster.competitions.ending import ending_setting, is_endless, limit_of
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
+from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, check_withdrawn
 from ringmaster.competitions.tournaments.standings import ANCHOR_SETTING, Standings, check_anchor
@@ -30,7 +27,6 @@ from ringmaster.model.settings import (
     Identifier,
     Integer,
     ListOf,
-    Maybe,
     Setting,
     String,
 )
@@ -38,11 +34,8 @@ from ringmaster.model.settings import (
 #: Settings of one matchup or, at top level, of all.
 MATCHUP_SETTINGS: tuple[Setting, ...] = (
     *GAME_SETTINGS,
-    Setting(
-        "alternating",
-        Maybe(Boolean()),
-        "Swap colours from game to game (by default in chess, not in Go).",
-        None,
+    optional(
+        "alternating", Boolean(), "Swap colours from game to game (by default in chess, not in Go)."
     ),
     ending_setting(
         "number_of_games",
@@ -84,8 +77,8 @@ MATCHUP = CallOf(
     (
         Setting("p1", Identifier(), "Code of the first mover, unless colours alternate."),
         Setting("p2", Identifier(), "Code of the second player."),
-        Setting("id", Maybe(Identifier()), "Short name, used in game ids.", None),
-        Setting("name", Maybe(String()), "Name in reports.", None, change="report"),
+        optional("id", Identifier(), "Short name, used in game ids."),
+        optional("name", String(), "Name in reports.", change="report"),
         *(Setting(s.name, s.type, s.help, INHERITED, s.change) for s in MATCHUP_SETTINGS),
     ),
     _build_matchup,
@@ -192,7 +185,9 @@ class Playoff(Tournament):
     def report(self) -> Report:
         report = super().report()
         standings = self._standings()
-        return report if standings is None else Report((*report.blocks, *standings.tables()))
+        if standings is None:
+            return report
+        return Report((*report.blocks, standings.grid(), *standings.rating_tables()))
 
     def _standings(self) -> Standings | None:
         """Return the standings of three or more players, if all games have the same

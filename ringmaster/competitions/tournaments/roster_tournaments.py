@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
@@ -12,6 +12,7 @@ from ringmaster.competitions.common_settings import COMMON_SETTINGS, noting
 from ringmaster.competitions.ending import ending_setting, is_endless, limit_of
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
+from ringmaster.competitions.result_lines import finite
 from ringmaster.competitions.tournaments.matchup import Pairs, Tally
 from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, check_withdrawn
 from ringmaster.competitions.tournaments.standings import (
@@ -59,9 +60,7 @@ def roster(name: str, text: str, *, minimum: int = 1, added: str = "") -> Settin
 
 
 ROUNDS_SETTING = ending_setting(
-    "rounds",
-    Integer(minimum=0),
-    "Games to play for each pairing unless an ``sprt`` ends them",
+    "rounds", Integer(minimum=0), "Games to play for each pairing unless an ``sprt`` ends them"
 )
 
 #: Settings of games that compare two players' strength: without handicaps.
@@ -71,26 +70,35 @@ EVEN_GAME_SETTINGS = tuple(s for s in GAME_SETTINGS if "handicap" not in s.name)
 class RosterTournament(Tournament):
     """A tournament with `rosters`, and with the same settings for all games."""
 
-    def _check_players(self, **rosters: Sequence[str]) -> None:
-        """Check the competitors of each roster.  Raises SettingErrors, also for duplicates."""
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        """Raises SettingErrors, also for a competitor that is listed twice."""
+        super().__init__(code, values)
         errors: list[SettingError] = []
         codes: list[str] = []
-        for name, roster_codes in rosters.items():
-            for i, code in enumerate(roster_codes):
+        for name in self.rosters:
+            for i, competitor in enumerate(values[name]):
                 with noting(errors):
-                    if code in codes:
+                    if competitor in codes:
                         raise SettingError(
-                            (name, i), f"competitor {code!r} is listed twice", "each player once"
+                            (name, i),
+                            f"competitor {competitor!r} is listed twice",
+                            "each player once",
                         )
-                    codes.append(code)
-                    self._player(code, (name, i))
+                    codes.append(competitor)
+                    self._player(competitor, (name, i))
         with noting(errors):
-            check_anchor(self.values["anchor"], codes)
+            check_anchor(values["anchor"], codes)
         with noting(errors):
-            self._limit = limit_of(self.values, "rounds")
-        errors += check_withdrawn(self.values["withdrawn"], codes)
+            self._limit = limit_of(values, "rounds")
+        errors += check_withdrawn(values["withdrawn"], codes)
         if errors:
             raise SettingErrors(errors)
+        self._pair_all()
+
+    @property
+    def competitors(self) -> tuple[str, ...]:
+        """All competitors of all runs; a player may have been on several lists."""
+        return tuple(dict.fromkeys(code for codes in self._entered.values() for code in codes))
 
     @cached_property
     def _even_settings(self) -> GameSettings:
@@ -129,6 +137,21 @@ class RosterTournament(Tournament):
             prior=standings.has_prior,
         )
 
+    @abstractmethod
+    def _standings(self) -> Standings:
+        """Return the standings of all players."""
+
+    @abstractmethod
+    def _grid(self) -> Table:
+        """Return the table of the tournament, with notes."""
+
+    def live_report(self) -> Report:
+        return Report((self._grid(), *self._live_tables()))
+
+    def report(self) -> Report:
+        tables = (*self._tables(unplayed=False), *self._deleted_tables())
+        return Report((self._grid(), *self._standings().rating_tables(), *tables))
+
 
 class AllPlayAll(RosterTournament):
     """allplayall: every competitor meets every other.
@@ -149,22 +172,12 @@ class AllPlayAll(RosterTournament):
         ANCHOR_SETTING,
     )
 
-    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
-        super().__init__(code, values)
-        self._check_players(competitors=values["competitors"])
-        self._pair_all()
-
-    @property
-    def competitors(self) -> tuple[str, ...]:
-        """All competitors of all runs."""
-        return self._entered["competitors"]
-
     def _pair_all(self) -> None:
         for (i, first), (j, second) in combinations(enumerate(self.competitors), 2):
             self._add_even(f"{letters(i)}v{letters(j)}", first, second, self._limit)
 
     def _standings(self) -> Standings:
-        return Standings(self._entered["competitors"], self.tallies.values(), self.values["anchor"])
+        return Standings(self.competitors, self.tallies.values(), self.values["anchor"])
 
     def verdict(self) -> str:
         if len(self.matchups) == 1:
@@ -174,17 +187,8 @@ class AllPlayAll(RosterTournament):
         leaders = [self.competitors[i] for rank, i in ranking if rank == 1]
         return self._leader_verdict(leaders, self.competitors[ranking[1][1]], standings)
 
-    def live_report(self) -> Report:
-        return Report((self._standings().grid(self._notes()), *self._live_tables()))
-
-    def report(self) -> Report:
-        return Report(
-            (
-                *self._standings().tables(self._notes()),
-                *self._tables(unplayed=False),
-                *self._deleted_tables(),
-            )
-        )
+    def _grid(self) -> Table:
+        return self._standings().grid(self._notes())
 
 
 #: Name of all opponents together, in a challenger's results.
@@ -231,11 +235,6 @@ class Gauntlet(RosterTournament):
         ANCHOR_SETTING,
     )
 
-    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
-        super().__init__(code, values)
-        self._check_players(challengers=values["challengers"], opponents=values["opponents"])
-        self._pair_all()
-
     @property
     def challengers(self) -> tuple[str, ...]:
         """All challengers of all runs."""
@@ -258,10 +257,8 @@ class Gauntlet(RosterTournament):
                     self.matchups[id].closed = True
 
     def _standings(self) -> Standings:
-        # a player may have been in either list, in different runs
-        codes = tuple(dict.fromkeys((*self.challengers, *self.opponents)))
-        tallies = self.tallies.values()
-        return Standings(codes, tallies, self.values["anchor"], self.challengers)
+        anchor = self.values["anchor"]
+        return Standings(self.competitors, self.tallies.values(), anchor, self.challengers)
 
     def _against(self, i: int, j: int) -> Tally:
         """Return the results of challenger i against opponent j."""
@@ -328,40 +325,24 @@ class Gauntlet(RosterTournament):
         )
         return result.sentence(alone=False)
 
-    def live_report(self) -> Report:
-        return Report((self._grid(), *self._live_tables()))
-
-    def report(self) -> Report:
-        return Report(
-            (
-                self._grid(),
-                *self._standings().rating_tables(),
-                *self._tables(unplayed=False),
-                *self._deleted_tables(),
-            )
-        )
-
     def summary(self) -> dict[str, Any]:
         challengers = []
         for i, code in enumerate(self.challengers):
             total = self._total(i)
             estimate = total.estimate()
-            elo = {"elo": estimate.elo, "low": estimate.low, "high": estimate.high}
             challengers.append(
                 {
                     "code": code,
                     "letters": letters(i),
                     "points": total.points(0),
                     "games": total.known,
-                    **{name: x if math.isfinite(x) else None for name, x in elo.items()},
+                    "elo": finite(estimate.elo),
+                    "low": finite(estimate.low),
+                    "high": finite(estimate.high),
                     "los": estimate.los,
                 }
             )
-        return {
-            **super().summary(),
-            "challengers": challengers,
-            "opponents": list(self.opponents),
-        }
+        return {**super().summary(), "challengers": challengers, "opponents": list(self.opponents)}
 
 
 def _score(tally: Tally) -> str:

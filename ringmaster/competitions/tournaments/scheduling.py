@@ -14,12 +14,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from ringmaster.competitions.result_lines import (
-    MOST_VOID,
-    void_excess,
-    void_reason,
-    void_rule,
-)
+from ringmaster.competitions.result_lines import MOST_VOID, void_excess, void_reason, void_rule
 from ringmaster.competitions.tournaments.matchup import Tally, base_code
 from ringmaster.errors import SettingError, counted, nearest, shown
 from ringmaster.model.jobs import Ticket
@@ -144,9 +139,6 @@ class Holds:
 
     def __contains__(self, id: str) -> bool:
         return id in self._reasons
-
-    def __bool__(self) -> bool:
-        return bool(self._reasons)
 
     def release(self) -> None:
         """Release all matchups, at the start of a run."""

@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.result_lines import finite
+from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.errors import SettingError, nearest, shown
 from ringmaster.model.report import (
@@ -21,16 +23,7 @@ from ringmaster.model.report import (
     HeatMap,
     Table,
 )
-from ringmaster.model.settings import (
-    Call,
-    CallOf,
-    Context,
-    Float,
-    Identifier,
-    Maybe,
-    Setting,
-    SettingPath,
-)
+from ringmaster.model.settings import Call, CallOf, Context, Float, Identifier, Setting, SettingPath
 from ringmaster.stats.elo import EloEstimate, short_probability
 from ringmaster.stats.ratings import Rating, Ratings, bradley_terry
 
@@ -54,21 +47,18 @@ class _AnchorType(CallOf):
         return super().interpret(value, path, context)
 
 
-ANCHOR_SETTING = Setting(
+ANCHOR_SETTING = optional(
     "anchor",
-    Maybe(
-        _AnchorType(
-            "Anchor",
-            (
-                Setting("code", Identifier(), "Code of the player."),
-                Setting("elo", Float(minimum=-10_000, maximum=10_000), "Its Elo.", 0.0),
-            ),
-            lambda values, context: Anchor(**values),
-            positional=("code", "elo"),
-        )
+    _AnchorType(
+        "Anchor",
+        (
+            Setting("code", Identifier(), "Code of the player."),
+            Setting("elo", Float(minimum=-10_000, maximum=10_000), "Its Elo.", 0.0),
+        ),
+        lambda values, context: Anchor(**values),
+        positional=("code", "elo"),
     ),
     "Player with a known Elo, and this Elo; without it, ratings are relative to the average.",
-    None,
     change="report",
 )
 
@@ -166,10 +156,6 @@ class Standings:
             align=(RIGHT, LEFT, *[RIGHT] * (count + 3)),
             notes=tuple(notes),
         )
-
-    def tables(self, notes: Sequence[str] = ()) -> list[Table]:
-        """Return the grid with notes, and the ratings."""
-        return [self.grid(notes), *self.rating_tables()]
 
     def rating_tables(self) -> list[Table]:
         """Return the tables of ratings, as far as ratings exist."""
@@ -362,12 +348,8 @@ def ranked(scores: Sequence[tuple[float, int]]) -> list[tuple[int, int]]:
 
 
 def _rating_data(code: str, rating: Rating | None) -> dict[str, Any]:
-    known = rating is not None and math.isfinite(rating.error)
-    return {
-        "code": code,
-        "elo": None if rating is None else rating.elo,
-        "error": rating.error if rating is not None and known else None,
-    }
+    elo, error = (None, None) if rating is None else (rating.elo, finite(rating.error))
+    return {"code": code, "elo": elo, "error": error}
 
 
 def standing_charts(standings: Standings | None) -> list[ChartGroup]:

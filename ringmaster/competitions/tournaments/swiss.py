@@ -16,6 +16,7 @@ from ringmaster.competitions.result_lines import (
     repeats_line,
     void_by_player,
 )
+from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.competitions.tournaments.roster_tournaments import (
     EVEN_GAME_SETTINGS,
@@ -35,7 +36,7 @@ from ringmaster.errors import SettingError, SettingErrors, counted
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import DictOf, Float, Identifier, Integer, Maybe, Setting
+from ringmaster.model.settings import DictOf, Float, Identifier, Integer, Setting
 
 
 class Round(msgspec.Struct):
@@ -79,12 +80,11 @@ class Swiss(RosterTournament):
             "equally often.  A change takes effect in the next round.",
             2,
         ),
-        Setting(
+        optional(
             "ratings",
-            Maybe(DictOf(Identifier(), Float())),
+            DictOf(Identifier(), Float()),
             "Elo of competitors before the tournament, by code, as the order of seeds.  "
             "Competitors without a rating come last.  A change takes effect in the next round.",
-            None,
         ),
         WITHDRAWN_SETTING,
         ANCHOR_SETTING,
@@ -92,16 +92,10 @@ class Swiss(RosterTournament):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        self._check_players(competitors=values["competitors"])
         self._check_ratings()
         self._openings = self._book(values["openings"], values["variant"])
         self._rounds: list[Round] = []
         _ = self._even_settings  # checks them before the first round
-
-    @property
-    def competitors(self) -> tuple[str, ...]:
-        """All competitors of all runs."""
-        return self._entered["competitors"]
 
     def _check_ratings(self) -> None:
         """Raise SettingErrors for ratings of players that do not take part."""
@@ -300,7 +294,7 @@ class Swiss(RosterTournament):
             round.games - self.tallies[id].completed
             for round in self._rounds
             for id in round.pairs
-            if id in self.matchups and self._series(self.matchups[id]).wants(0)
+            if id in self.matchups and self.matchups[id].wants(0)
         )
         wanted: int = self.values["rounds"]
         if len(self._active()) >= 2:
@@ -313,7 +307,7 @@ class Swiss(RosterTournament):
     def _ranking(self) -> list[Score]:
         return ranking(self._seeds, [self._round_scores(round) for round in self._rounds])
 
-    def _table(self) -> Table:
+    def _grid(self) -> Table:
         """Return the ranked competitors with opponents and points of each round."""
         by_round = [self._round_scores(round) for round in self._rounds]
         place = {code: letters(i) for i, code in enumerate(self.competitors)}
@@ -377,10 +371,10 @@ class Swiss(RosterTournament):
         return self._leader_verdict(leaders, ranking[1].code, self._standings())
 
     def live_report(self) -> Report:
-        return Report((self._table(),))
+        return Report((self._grid(),))
 
     def report(self) -> Report:
-        blocks = [self._table(), *self._standings().rating_tables()]
+        blocks = [self._grid(), *self._standings().rating_tables()]
         blocks += [self._round_table(number) for number in range(1, len(self._rounds) + 1)]
         return Report(tuple(blocks))
 
@@ -414,8 +408,9 @@ class Swiss(RosterTournament):
                     ],
                     "bye": round.bye,
                 }
-                for round in self._rounds
-                for scores in [self._round_scores(round)]
+                for round, scores in zip(
+                    self._rounds, map(self._round_scores, self._rounds), strict=True
+                )
             ],
         }
 

@@ -5,15 +5,15 @@ The competition types decide which matchups there are.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
+from ringmaster.competitions.common_settings import PlayerDefinition, find_player
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Reaction
 from ringmaster.competitions.ending import endless_warning
-from ringmaster.competitions.matchup_sprt import SprtReport, sequential_warnings
+from ringmaster.competitions.matchup_sprt import sequential_warnings
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.result_lines import (
     VoidKinds,
@@ -23,8 +23,7 @@ from ringmaster.competitions.result_lines import (
     void_line,
 )
 from ringmaster.competitions.tournaments.game_charts import tournament_charts
-from ringmaster.competitions.tournaments.made_players import MadePlayers
-from ringmaster.competitions.tournaments.matchup import GameSeries, Matchup, Tally, base_code
+from ringmaster.competitions.tournaments.matchup import Matchup, Tally, base_code
 from ringmaster.competitions.tournaments.matchup_report import (
     LiveMatchup,
     describe_settings,
@@ -40,8 +39,8 @@ from ringmaster.competitions.tournaments.scheduling import (
     unit_of,
 )
 from ringmaster.competitions.tournaments.standings import Standings
-from ringmaster.competitions.verdicts import MatchResult, matches_verdict
-from ringmaster.errors import StateRefused
+from ringmaster.competitions.verdicts import matches_verdict
+from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import SECOND_SELF, GameName, Player
 from ringmaster.model.report import ChartGroup, Progress, Report, Table, Text
@@ -70,9 +69,8 @@ class Tournament(Competition):
         self.tallies: dict[str, Tally] = {}
         #: Matchups without end by oversight.
         self._endless: set[str] = set()
-        #: Numbers of issued games without a result, by matchup.
-        self._open: defaultdict[str, set[int]] = defaultdict(set)
-        self._players = MadePlayers()
+        #: By code, each definition of a player with the player.
+        self._made: dict[str, list[tuple[PlayerDefinition, Player]]] = {}
         self._books: dict[tuple[OpeningsSettings | None, str], OpeningBook] = {}
         self._numbers = OpeningNumbers()
         self._holds = Holds()
@@ -98,7 +96,15 @@ class Tournament(Competition):
         path    place of the code in the settings
         values  settings of its matchup, None for those of the top level
         """
-        player = self._players.make(self.values if values is None else values, code, path)
+        definition = find_player(self.values if values is None else values, code, path)
+        made = self._made.setdefault(code, [])
+        player = next((p for d, p in made if d == definition), None)
+        if player is None:
+            try:
+                player = definition.make(code, self._game)
+            except SettingError as error:
+                raise error.under("players", code) from None
+            made.append((definition, player))
         return msgspec.structs.replace(player, code=code + SECOND_SELF) if second_self else player
 
     def _book(self, openings: OpeningsSettings | None, variant: str) -> OpeningBook:
@@ -119,16 +125,24 @@ class Tournament(Competition):
         sprt: Sprt | None = None,
     ) -> None:
         """Add a matchup."""
-        book = self._book(openings, settings.variant)
-        matchup = Matchup(id, name, players, settings, book, alternating, number_of_games, sprt)
-        matchup.closed = self._has_withdrawn(matchup)
+        codes = players[0].code, players[1].code
+        matchup = Matchup(
+            id=id,
+            given_name=name,
+            players=players,
+            settings=settings,
+            book=self._book(openings, settings.variant),
+            tally=Tally(codes),
+            codes=codes,
+            limit=number_of_games,
+            alternating=alternating,
+            sprt=sprt,
+            open=set(),
+            closed=any(base_code(code) in self._withdrawn for code in codes),
+        )
         self.matchups[id] = matchup
-        self.tallies[id] = Tally(matchup.codes)
-        self.tallies[id].trial = self._series(matchup).new_sprt_progress()
-
-    def _has_withdrawn(self, matchup: Matchup) -> bool:
-        """Return whether one of a matchup's players is withdrawn."""
-        return any(base_code(code) in self._withdrawn for code in matchup.codes)
+        self.tallies[id] = matchup.tally
+        matchup.tally.trial = matchup.new_sprt_progress()
 
     # before the first game
 
@@ -161,18 +175,17 @@ class Tournament(Competition):
         ]
 
     def _test_warnings(self, matchup: Matchup) -> list[str]:
-        series = self._series(matchup)
-        progress = series.present_sprt_progress()
-        if progress is None or matchup.number_of_games == 0:
+        progress = matchup.present_sprt_progress()
+        if progress is None or matchup.limit == 0:
             return []
-        lines = sequential_warnings(matchup.number_of_games, matchup.alternating, progress)
-        changed = series.changed_test()
+        lines = sequential_warnings(matchup.limit, matchup.alternating, progress)
+        changed = matchup.changed_test()
         return [*lines, f"the SPRT {changed}"] if changed else lines
 
     def check_jobs(self) -> list[CheckJob]:
         jobs: dict[str, CheckJob] = {}
         for matchup in self.matchups.values():
-            if matchup.number_of_games == 0 or matchup.closed:
+            if matchup.limit == 0 or matchup.closed:
                 continue
             for player in matchup.players:
                 # a second self is the same engine
@@ -184,10 +197,10 @@ class Tournament(Competition):
         return list(jobs.values())
 
     def reported_players(self) -> list[Player]:
-        return self._players.all()
+        return [player for made in self._made.values() for _, player in made]
 
     def matchups_of(self, player: Player) -> list[str]:
-        if not self._players.has_several(player.code):
+        if len(self._made[player.code]) < 2:
             return []
         return [id for id, matchup in self.matchups.items() if player in matchup.players]
 
@@ -211,26 +224,34 @@ class Tournament(Competition):
 
     def next_job(self) -> GameJob | None:
         if self._turns is None:
-            self._turns = self._begin_turns()
-        matchup = self._turns.first()
-        if matchup is None:
+            for matchup in self.matchups.values():
+                # not in `restore`: later results were judged by an earlier test
+                matchup.tally.trial = matchup.present_sprt_progress()
+            self._turns = Turns(
+                self.matchups.values(),
+                lambda matchup: matchup.tally.next,
+                lambda matchup: matchup.id not in self._holds and matchup.wants_more(),
+            )
+        following = self._turns.first()
+        if following is None:
             return None
-        tally = self.tallies[matchup.id]
+        tally = following.tally
         number = tally.next
         tally.next += 1
         # in the tally's order: pairs keep both colours after an exchange of places
-        first_mover = number % 2 if matchup.alternating else tally.players.index(matchup.codes[0])
+        first_mover = (
+            number % 2 if following.alternating else tally.players.index(following.codes[0])
+        )
         # the pair is recorded, since `alternating` may change before the result
-        ticket: Ticket = {"m": matchup.id, "i": number, "b": first_mover, "p": matchup.pair(number)}
-        self._draw_opening(matchup, ticket)
-        self._open[matchup.id].add(number)
-        return self.make_job(matchup.game_id(number), 0, ticket)
-
-    def _begin_turns(self) -> Turns[Matchup]:
-        for matchup in self.matchups.values():
-            # not in `restore`: later results were judged by an earlier test
-            self.tallies[matchup.id].trial = self._series(matchup).present_sprt_progress()
-        return Turns(self.matchups.values(), lambda m: self.tallies[m.id].next, self._wants_more)
+        ticket: Ticket = {
+            "m": following.id,
+            "i": number,
+            "b": first_mover,
+            "p": following.pair(number),
+        }
+        self._draw_opening(following, ticket)
+        following.open.add(number)
+        return self.make_job(following.game_id(number), 0, ticket)
 
     def _draw_opening(self, matchup: Matchup, ticket: Ticket) -> None:
         """Record a game's opening in its ticket, unless it has its pair's number."""
@@ -254,30 +275,14 @@ class Tournament(Competition):
         games: int = self.tallies[id].next - (id == ticket["m"])
         return games if matchup is not None and not matchup.alternating else (games + 1) // 2
 
-    def _series(self, matchup: Matchup) -> GameSeries:
-        """Return a matchup's games under the present settings."""
-        return GameSeries(
-            self.tallies[matchup.id],
-            matchup.codes,
-            matchup.number_of_games,
-            matchup.alternating,
-            matchup.sprt,
-            self._open.get(matchup.id, ()),
-            matchup.closed,
-        )
-
-    def _wants_more(self, matchup: Matchup) -> bool:
-        """Return whether to issue a new game of a matchup."""
-        return matchup.id not in self._holds and self._series(matchup).wants_more()
-
     def wants(self, ticket: Ticket) -> bool:
         return ticket["m"] not in self._holds
 
     def blocked(self) -> list[str]:
         waiting = {
-            id: (self.tallies[id].completed, self._series(matchup).total())
+            id: (matchup.tally.completed, matchup.total())
             for id, matchup in self.matchups.items()
-            if id in self._holds and not self._complete(matchup)
+            if id in self._holds and not matchup.complete()
         }
         return self._holds.lines(waiting, self.values["withdrawn"], may_lose=self._may_lose)
 
@@ -319,18 +324,11 @@ class Tournament(Competition):
                 matchup.name,
                 matchup.settings,
                 matchup.alternating,
-                matchup.number_of_games,
-                self._sprt_report(matchup),
+                matchup.limit,
+                matchup.report(),
             )
             for id, tally in self.tallies.items()
         ]
-
-    def _sprt_report(self, matchup: Matchup) -> SprtReport | None:
-        return self._series(matchup).report()
-
-    def _complete(self, matchup: Matchup) -> bool:
-        """Return whether every game of a matchup has been played."""
-        return self._series(matchup).complete()
 
     def _codes(self, ticket: Ticket) -> tuple[str, str]:
         """Return the players of a game, the first mover first."""
@@ -341,11 +339,10 @@ class Tournament(Competition):
         matchup = self.matchups.get(ticket["m"])
         if matchup is None:
             return False
-        tally = self.tallies[matchup.id]
-        tally.next = max(tally.next, ticket["i"] + 1)
+        matchup.tally.next = max(matchup.tally.next, ticket["i"] + 1)
         self._numbers.register(ticket)
-        self._open[matchup.id].add(ticket["i"])
-        return self._series(matchup).wants(ticket["i"])
+        matchup.open.add(ticket["i"])
+        return matchup.wants(ticket["i"])
 
     def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
         # engines may have been repaired since the last run
@@ -365,19 +362,13 @@ class Tournament(Competition):
         codes = self._codes(ticket)
         opponents = {id: m.codes for id, m in self.matchups.items()} if void else {}
         warning = self._holds.record_result(id, codes, result, self.tallies, opponents)
-        if not void and id in self._open:
-            self._open[id].discard(ticket["i"])
-            if not self._open[id]:
-                del self._open[id]
         matchup = self.matchups.get(id)
         notes: tuple[str, ...] = ()
         milestone = ""
-        if (
-            matchup is not None
-            and self._series(matchup).present_sprt_progress() is tally.trial
-            and tally.judge()
-        ):
-            report = self._sprt_report(matchup)
+        if matchup is not None and not void:
+            matchup.open.discard(ticket["i"])
+        if matchup is not None and matchup.present_sprt_progress() is tally.trial and tally.judge():
+            report = matchup.report()
             assert report is not None
             notes = tuple(f"matchup {id}: {line}" for line in report.lines())
             milestone = f"{matchup.name}: {report.conclusion}"
@@ -392,11 +383,9 @@ class Tournament(Competition):
         )
 
     def finished(self) -> bool:
-        if self._turns is None or self._holds:
-            return all(map(self._complete, self.matchups.values()))
-        return self._turns.first() is None and all(
-            self._complete(self.matchups[id]) for id in self._open
-        )
+        if self._turns is not None and self._turns.first() is not None:
+            return False
+        return all(matchup.complete() for matchup in self.matchups.values())
 
     def state(self) -> dict[str, Any]:
         state = {
@@ -415,20 +404,25 @@ class Tournament(Competition):
             self._pair_all()
         self._numbers = OpeningNumbers(state.get("openings"))
         self._holds = Holds(state.get("void_excess"))
-        self._open.clear()
         self._turns = None
         for id, raw in state["matchups"].items():
             tally = msgspec.convert(raw, Tally)
+            self.tallies[id] = tally
             matchup = self.matchups.get(id)
+            if matchup is None:
+                continue
             # the two players may exchange places
-            if matchup is not None and set(matchup.codes) != set(tally.players):
+            if set(matchup.codes) != set(tally.players):
                 raise StateRefused(
                     f"matchup {id} was played between {' and '.join(tally.players)}, the control "
                     f"file has {' and '.join(matchup.codes)} now; put it back, give the new "
                     "matchup another id, or use reset",
-                    self._place_of_matchup(id),
+                    ("matchups", [*self.matchups].index(id))
+                    if not self.rosters
+                    else self.rosters[:1],
                 )
-            self.tallies[id] = tally
+            matchup.tally = tally
+            matchup.open.clear()
 
     def _restore_rosters(self, state: Mapping[str, Any]) -> bool:
         """Give competitors of earlier runs their places.  Return whether a place changes."""
@@ -446,17 +440,13 @@ class Tournament(Competition):
     def _pair_all(self) -> None:
         """Add the matchups of all competitors, in a type that adds all at once."""
 
-    def _place_of_matchup(self, id: str) -> SettingPath:
-        """Return the setting that defines a matchup."""
-        return ("matchups", list(self.matchups).index(id)) if not self.rosters else self.rosters[:1]
-
     def progress(self) -> Progress:
         """Return the progress; games above a lowered limit and of removed matchups count as
         wanted and played."""
         total: int | None = 0
         for id, tally in self.tallies.items():
             matchup = self.matchups.get(id)
-            count = tally.completed if matchup is None else self._series(matchup).total()
+            count = tally.completed if matchup is None else matchup.total()
             total = None if total is None or count is None else total + count
         return Progress(sum(tally.completed for tally in self.tallies.values()), total)
 
@@ -467,27 +457,26 @@ class Tournament(Competition):
 
         unplayed  whether to include matchups without results, unless switched off
         """
-        for matchup, tally in self._shown(unplayed=unplayed):
+        for matchup in self._shown(unplayed=unplayed):
             yield matchup_table(
-                tally,
+                matchup.results,
                 self._game,
                 name=self._heading(matchup),
-                limit=matchup.number_of_games,
+                limit=matchup.limit,
                 details=describe_settings(matchup.settings),
                 even=matchup.even,
-                sprt=self._sprt_report(matchup),
+                sprt=matchup.report(),
             )
 
-    def _shown(self, *, unplayed: bool) -> Iterator[tuple[Matchup, Tally]]:
-        """Yield the matchups of a report with their results, as the first player sees them.
+    def _shown(self, *, unplayed: bool) -> Iterator[Matchup]:
+        """Yield the matchups of a report.
 
         unplayed  whether to include matchups without results, unless switched off
         """
-        for id, matchup in self.matchups.items():
-            tally = self.tallies[id]
-            wanted = unplayed and matchup.number_of_games != 0
-            if tally.completed or tally.void or wanted:
-                yield matchup, tally if tally.players == matchup.codes else tally.turned()
+        for matchup in self.matchups.values():
+            wanted = unplayed and matchup.limit != 0
+            if matchup.tally.completed or matchup.tally.void or wanted:
+                yield matchup
 
     def _live_tables(self, *, unplayed: bool = False) -> list[Table]:
         """Return a table with a row for each matchup; of many, only for those with a test."""
@@ -495,12 +484,12 @@ class Tournament(Competition):
         rows = [
             LiveMatchup(
                 self._heading(matchup),
-                tally,
-                matchup.number_of_games,
+                matchup.results,
+                matchup.limit,
                 matchup.even,
-                self._sprt_report(matchup),
+                matchup.report(),
             )
-            for matchup, tally in self._shown(unplayed=unplayed)
+            for matchup in self._shown(unplayed=unplayed)
             if not many or matchup.sprt is not None
         ]
         return [live_table(rows, self._game)] if rows else []
@@ -531,18 +520,12 @@ class Tournament(Competition):
         return Report((*self._tables(), *self._deleted_tables(), *texts))
 
     def verdict(self) -> str:
-        return matches_verdict(self._match_results())
-
-    def _match_results(self) -> list[MatchResult]:
-        """Return the results of all matchups that are played, or were."""
-        results = []
-        for id, matchup in self.matchups.items():
-            tally = self.tallies[id]
-            if tally.completed or (matchup.number_of_games != 0 and not matchup.closed):
-                limit, finished = self._series(matchup).total(), self._complete(matchup)
-                test = self._sprt_report(matchup)
-                results.append(matchup.result(tally, limit=limit, finished=finished, sprt=test))
-        return results
+        results = [
+            matchup.match_result()
+            for matchup in self.matchups.values()
+            if matchup.tally.completed or (matchup.limit != 0 and not matchup.closed)
+        ]
+        return matches_verdict(results)
 
     def void_kinds(self) -> VoidKinds:
         return sum_void_kinds([tally.void_kinds for tally in self.tallies.values()])
@@ -555,7 +538,9 @@ class Tournament(Competition):
         if void := sum(tally.void for tally in self.tallies.values()):
             lines.append(void_line(self.void_kinds(), void))
         if len(self.tallies) > 1:  # the table of a single matchup has them
-            lines += lost_line(sum_void_kinds([t.lost_kinds for t in self.tallies.values()]))
+            tallies = self.tallies.values()
+            kinds = [dict(zip(t.players, t.forfeit_kinds, strict=True)) for t in tallies]
+            lines += lost_line(sum_void_kinds(kinds))
         for code in self._stopped():
             choices = remedy([code], self.values["withdrawn"], may_lose=self._may_lose)
             lines.append(f"player {code}: too many void games; {choices}")
@@ -592,5 +577,5 @@ class Tournament(Competition):
         if matchup is None:
             name, even, sprt = " v ".join(tally.players), bool(sum(tally.pairs.counts)), None
         else:
-            name, even, sprt = matchup.name, matchup.even, self._sprt_report(matchup)
+            name, even, sprt = matchup.name, matchup.even, matchup.report()
         return matchup_data(tally, id=id, name=name, even=even, sprt=sprt)

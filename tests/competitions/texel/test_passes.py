@@ -239,7 +239,7 @@ def test_score_cap_without_a_teacher_applies_to_the_engine_s_start_scores(
     beyond = int((whole > 150).sum())
     actual = runs.event.summary()["positions"]["left_out"]
     assert actual == {"own score beyond the cap": beyond}
-    assert sum(runs.event._state.labelling.weights) == 480 - beyond
+    assert sum(runs.event.tuning.state.labelling.weights) == 480 - beyond
 
 
 def test_score_cap_of_teacher_s_scores_belongs_to_the_reader(folder: Path) -> None:

@@ -232,7 +232,7 @@ def test_wrong_parameter_is_refused(settings: dict[str, Any], message: str) -> N
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"player": None}, "'player' is missing"),
+        ({"player": None}, "'make_candidate' is missing"),
         ({"make_candidate": lambda x: uci()}, "player and make_candidate exclude each other"),
         ({"opponent": "nobody"}, "opponent: .*nobody"),
         ({"parameters": [parameter(frozen=True)]}, "every parameter is frozen"),

@@ -9,12 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.spsa.games import (
-    IterationGames,
-    Pairing,
-    ValueGrid,
-    opponent_cycle,
-)
+from ringmaster.competitions.spsa.games import IterationGames, Pairing, ValueGrid
+from ringmaster.competitions.tuning.opponents import opponent_cycle
 from ringmaster.model.parameters import TunedParameter
 from tests.competitions.settings_of import drawn, won
 from tests.competitions.test_spsa import parameter, spsa, tune_of

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -85,20 +85,6 @@ class IterationGames(msgspec.Struct, frozen=True):
         if self.size <= 26:
             return f"{number}{'abcdefghijklmnopqrstuvwxyz'[game]}"
         return f"{number}_{game:0{len(str(self.size - 1))}d}"
-
-
-def opponent_cycle(weights: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the opponents of consecutive openings, spread evenly by weight."""
-    total = sum(weights.values())
-    credit = dict.fromkeys(weights, 0)
-    order = []
-    for _ in range(total):
-        for code, weight in weights.items():
-            credit[code] += weight
-        following = max(credit, key=lambda code: credit[code])
-        credit[following] -= total
-        order.append(following)
-    return tuple(order)
 
 
 class ValueGrid:

@@ -25,18 +25,14 @@ _NO_SIGNAL = "not yet"
 class Findings(msgspec.Struct, frozen=True):
     """The results for one tuned parameter, in the parameter's units.
 
-    optimum, low, high, elo_at_stake, signal  of the method or of the regression; None if
-                                              unknown
+    optimum, interval  of the method, or of the regression; None for an unknown optimum
     """
 
     estimate: float
     mean: float
     fit: Fit
     optimum: float | None
-    low: float | None
-    high: float | None
-    elo_at_stake: float | None
-    signal: bool
+    interval: OptimumInterval | Fit
 
 
 class TuneReport(msgspec.Struct, frozen=True):
@@ -83,7 +79,7 @@ class TuneReport(msgspec.Struct, frozen=True):
                     _number(parameter.start),
                     _number(one.estimate),
                     *([course] if has_course else []),
-                    _ends(one.low, one.high),
+                    _ends(one.interval),
                 )
             )
         courses = ("course",) if has_course else ()
@@ -147,10 +143,10 @@ class TuneReport(msgspec.Struct, frozen=True):
             "mean": findings.mean,
             "estimate": findings.estimate,
             "engine_value": self.engine_value(index, findings.estimate),
-            "low": findings.low,
-            "high": findings.high,
-            "elo_at_stake": findings.elo_at_stake,
-            "signal": findings.signal,
+            "low": findings.interval.low,
+            "high": findings.interval.high,
+            "elo_at_stake": findings.interval.elo_at_stake,
+            "signal": findings.interval.signal,
             "slope": fit.slope,
             "slope_error": Z95 * fit.slope_error if math.isfinite(fit.slope_error) else None,
             "curvature": fit.curvature,
@@ -170,10 +166,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         if own is not None and (estimate := tuner.method.estimate(tuner.memory)) is not None:
             best = estimate.tolist()
         rows = zip(tuner.estimate().tolist(), mean.tolist(), fits, best, intervals, strict=True)
-        return [
-            Findings(value, average, fit, optimum, own.low, own.high, own.elo_at_stake, own.signal)
-            for value, average, fit, optimum, own in rows
-        ]
+        return [Findings(*row) for row in rows]
 
     def _title(self) -> str:
         return f"iteration {self.state.iterations}/{self.schedule.iterations}, {self.state.method}"
@@ -264,15 +257,15 @@ class TuneReport(msgspec.Struct, frozen=True):
             slope: Cell = None
             if math.isfinite(fit.slope_error):
                 slope = _with_error(fit.slope, Z95 * fit.slope_error)
-            optimum: list[Cell] = [None, None]
+            optimum: Cell = None
+            stake: Cell = None
             if one.optimum is not None:
-                optimum = [
-                    f"{one.optimum:.4g} ({_ends(one.low, one.high)})",
-                    None if one.elo_at_stake is None else f"{one.elo_at_stake:+z.1f}",
-                ]
+                optimum = f"{one.optimum:.4g} ({_ends(one.interval)})"
+                if one.interval.elo_at_stake is not None:
+                    stake = f"{one.interval.elo_at_stake:+z.1f}"
             halve = None if fit.games_to_halve is None else f"{fit.games_to_halve:,}"
-            signal = "yes" if one.signal else _NO_SIGNAL
-            rows.append((parameter.code, *optimum, signal, slope, halve))
+            signal = "yes" if one.interval.signal else _NO_SIGNAL
+            rows.append((parameter.code, optimum, stake, signal, slope, halve))
         return Table(
             headers=("parameter", "optimum (95 %)", "at stake", "signal", "Elo/unit", "to halve"),
             rows=tuple(rows),
@@ -284,13 +277,13 @@ class TuneReport(msgspec.Struct, frozen=True):
 
 def _explanations(findings: Sequence[Findings]) -> Iterator[str]:
     """Yield explanations of the columns that have entries."""
-    stakes = [f.elo_at_stake for f in findings if f.elo_at_stake is not None]
+    stakes = [f.interval.elo_at_stake for f in findings if f.interval.elo_at_stake is not None]
     if stakes:
         yield (
             "at stake: Elo gain from the start to the estimate, as the results suggest; "
             f"{sum(stakes):+z.1f} in all"
         )
-    if not all(f.signal for f in findings):
+    if not all(f.interval.signal for f in findings):
         yield f"signal {_NO_SIGNAL}: the effect of this parameter alone may be chance;"
         yield "  all estimates together may still be better than the start"
     yield "Elo/unit: gain by a higher value, at the mean of the played values, ± 95 %"
@@ -318,8 +311,9 @@ def _with_error(value: float, error: float) -> str:
     return f"{value:+.{places}f} ± {round(error, digits):.{places}f}"
 
 
-def _ends(low: float | None, high: float | None) -> str:
+def _ends(interval: OptimumInterval | Fit) -> str:
     """Return an interval, whose open ends are None, in words."""
+    low, high = interval.low, interval.high
     if low is not None and high is not None:
         return f"{low:.4g} to {high:.4g}"
     if low is not None:

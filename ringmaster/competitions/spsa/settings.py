@@ -9,11 +9,7 @@ from ringmaster.competitions.common_settings import COMMON_SETTINGS
 from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY
-from ringmaster.competitions.tuning.opponents import (
-    Opponents,
-    make_opponents,
-    opponent_weights,
-)
+from ringmaster.competitions.tuning.opponents import Opponents
 from ringmaster.competitions.tuning.parameter_settings import (
     BINDING,
     BOUNDS,
@@ -24,7 +20,6 @@ from ringmaster.competitions.tuning.parameter_settings import (
 from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
 from ringmaster.errors import SettingError
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.players import Player
 from ringmaster.model.settings import (
     CallOf,
     Float,
@@ -281,22 +276,19 @@ def unused_arguments(name: str, parameters: Sequence[TunedParameter]) -> list[st
     return lines
 
 
-def find_opponents(values: Mapping[str, Any]) -> dict[str, Player]:
-    """Return the opponents by player code, {} in self-play.  Raises SettingError."""
-    weights = opponent_weights(values)
-    if values["pairing"] == "self_play":
-        if weights:
-            raise SettingError(
-                ("opponent",),
-                "opponent has no meaning with pairing 'self_play'",
-                "pairing = 'reference' as well",
-            )
-        return {}
-    if not weights:
+def check_opponents(values: Mapping[str, Any]) -> None:
+    """Raise SettingError for a pairing that contradicts the opponents."""
+    self_play = values["pairing"] == "self_play"
+    if self_play and values["opponent"] is not None:
+        raise SettingError(
+            ("opponent",),
+            "opponent has no meaning with pairing 'self_play'",
+            "pairing = 'reference' as well",
+        )
+    if not self_play and values["opponent"] is None:
         raise SettingError(
             ("opponent",), "'opponent' is missing", "the code of a player to play against"
         )
-    return make_opponents(values)
 
 
 def check_numbers(values: Mapping[str, Any]) -> list[SettingError]:

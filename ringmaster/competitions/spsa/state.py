@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.spsa.methods import AnnealingSettings
-from ringmaster.competitions.tuning.game_tune import GameTuneState
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
 

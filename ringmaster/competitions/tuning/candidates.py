@@ -162,6 +162,18 @@ def candidate_seat(values: Mapping[str, Any], number: int) -> int:
     return 0 if colour == _FIRST[values["game"]] else 1
 
 
+def check_maker(make: Callable[..., Any] | None, player: str | None) -> None:
+    """Raise SettingError unless there is either a make_candidate function or a player."""
+    if make is None and player is None:
+        raise SettingError(
+            ("make_candidate",),
+            "'make_candidate' is missing",
+            "a function that returns a Player, or `player` for one with options",
+        )
+    if make is not None and player is not None:
+        raise SettingError(("player",), "player and make_candidate exclude each other")
+
+
 Values = tuple[Any, ...]
 
 
@@ -233,15 +245,8 @@ class CandidateTuner(Competition):
             )
 
     def _check_maker(self) -> None:
-        make, player = self.values["make_candidate"], self.values["player"]
-        if make is None and player is None:
-            raise SettingError(
-                ("make_candidate",),
-                "'make_candidate' is missing",
-                "a function that returns a Player, or `player` for one with options",
-            )
-        if make is not None and player is not None:
-            raise SettingError(("player",), "player and make_candidate exclude each other")
+        player = self.values["player"]
+        check_maker(self.values["make_candidate"], player)
         if player is not None and self._find(player, "player").protocol == "gtp":
             raise SettingError(
                 ("player",),
@@ -447,17 +452,12 @@ class CandidateTuner(Competition):
         base  values of a candidate of the startup checks
         ends  other values
         """
-
-        def maker(place: int, end: Values) -> Callable[[], Player]:
-            changed = (*base[:place], end[place], *base[place + 1 :])
-            return lambda: self.candidate("", changed)
-
-        name = self._sample_name(base)
-        makers = {
-            parameter.code: [maker(place, end) for end in ends]
-            for place, parameter in enumerate(self.parameters)
+        changed = {
+            parameter.code: [(*base[:i], end[i], *base[i + 1 :]) for end in ends]
+            for i, parameter in enumerate(self.parameters)
         }
-        return tuned_options(f"check-{name}", self.candidate(name, base), makers)
+        make = functools.partial(self.candidate, "")
+        return tuned_options(f"check-{self._sample_name(base)}", make, base, changed)
 
     def reported_players(self) -> list[Player]:
         return [self._specimen, self.opponent]

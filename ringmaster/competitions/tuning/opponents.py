@@ -73,3 +73,17 @@ def make_opponents(values: Mapping[str, Any]) -> dict[str, Player]:
         except SettingError as error:
             raise error.under("players", code) from None
     return opponents
+
+
+def opponent_cycle(weights: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the opponents of consecutive openings, spread evenly by weight."""
+    total = sum(weights.values())
+    credit = dict.fromkeys(weights, 0)
+    order = []
+    for _ in range(total):
+        for code, weight in weights.items():
+            credit[code] += weight
+        following = max(credit, key=lambda code: credit[code])
+        credit[following] -= total
+        order.append(following)
+    return tuple(order)

@@ -6,7 +6,7 @@ import functools
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -26,6 +26,7 @@ from ringmaster.competitions.result_lines import (
     expected_repeats,
     result_line,
     result_reason,
+    void_excess,
 )
 from ringmaster.competitions.tournaments.matchup_report import describe_settings
 from ringmaster.competitions.tuning.function_probes import (
@@ -133,23 +134,25 @@ CANDIDATE_SETTINGS: tuple[Setting, ...] = (
 )
 
 
-class CandidateParameter(Protocol):
-    """A parameter of a `CandidateTuner`.
+def _identity(value: float) -> float:
+    return value
 
-    function       from an optimiser parameter to an engine parameter
-    function_name  its argument of Parameter(…), for errors
-    """
+
+class CandidateParameter(msgspec.Struct, frozen=True, kw_only=True):
+    """A Parameter(…) of a control file, with the arguments of `PARAMETER_ARGUMENTS`."""
+
+    #: Its argument with the function.
+    function_name: ClassVar[str]
+
+    code: str
+    format: str | None
+    option: str | None
 
     @property
-    def code(self) -> str: ...
-    @property
-    def format(self) -> str | None: ...
-    @property
-    def option(self) -> str | None: ...
-    @property
-    def function(self) -> Callable[[float], Any]: ...
-    @property
-    def function_name(self) -> str: ...
+    def function(self) -> Callable[[float], Any]:
+        """The function from an optimiser parameter to an engine parameter."""
+        function: Callable[[float], Any] | None = getattr(self, self.function_name)
+        return function or _identity
 
 
 def candidate_seat(values: Mapping[str, Any], number: int) -> int:
@@ -202,7 +205,7 @@ class CandidateTuner(Competition):
 
     charts_read_usage = False
 
-    parameters: tuple[Any, ...]
+    parameters: tuple[CandidateParameter, ...]
     _state: CandidateState
     #: A typical candidate, for reports and warnings.
     _specimen: Player
@@ -313,13 +316,13 @@ class CandidateTuner(Competition):
         ]
 
     def _format(self, index: int) -> str:
-        parameter: CandidateParameter = self.parameters[index]
+        parameter = self.parameters[index]
         if parameter.format is not None:
             return parameter.format
         return parameter.code.replace("%", "%%") + ": %s"
 
     def _engine_value(self, index: int, value: float) -> Any:
-        parameter: CandidateParameter = self.parameters[index]
+        parameter = self.parameters[index]
         path = ("parameters", index, parameter.function_name)
         return call(parameter.function, value, path, parameter.code)
 
@@ -344,7 +347,7 @@ class CandidateTuner(Competition):
         """Return engine parameters for reports: "I: 0.01; F: 365.17"."""
         texts = []
         for i, value in enumerate(values):
-            parameter: CandidateParameter = self.parameters[i]
+            parameter = self.parameters[i]
             if isinstance(value, Failed):
                 texts.append(f"[{parameter.code}: {parameter.function_name} fails at {value.at:g}]")
                 continue
@@ -389,10 +392,6 @@ class CandidateTuner(Competition):
         return msgspec.structs.replace(player, options={**player.options, **options})
 
     # games
-
-    def seat(self, number: int) -> int:
-        """Return the candidate's place in game `number`: 0 if it moves first."""
-        return candidate_seat(self.values, number)
 
     def candidate_job(
         self,
@@ -502,6 +501,7 @@ class CandidateTuner(Competition):
         Return its line for the display and the history, and the reason why it ends the run.
         """
         opponent = self.opponent.code
+        self._state.void_excess = void_excess(self._state.void_excess, result)
         # all candidates are one engine
         codes = ("candidate", opponent) if seat == 0 else (opponent, "candidate")
         halt = self._state.count_void(result, codes, first=first)
@@ -510,6 +510,7 @@ class CandidateTuner(Competition):
 
     def count_game(self, result: GameResult, seat: int) -> None:
         """Count a repeated game, and store the name that the opponent reports."""
+        self._state.void_excess = void_excess(self._state.void_excess, result)
         self._state.repeats += result.repeats
         self._state.opponent = result.usage[1 - seat].name or self._state.opponent
 
@@ -521,6 +522,10 @@ class CandidateTuner(Competition):
             verb = "drew" if result.outcome == "draw" else "no result"
         reason = result_reason(result)
         return f"game {result.game_id}: {candidate} {verb} {result.score}{reason}"
+
+    def state(self) -> dict[str, Any]:
+        state: dict[str, Any] = msgspec.to_builtins(self._state)
+        return state
 
     def conditions(self, games: int) -> Text:
         """Return the report's lines on the conditions of the counted games."""

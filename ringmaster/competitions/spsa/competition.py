@@ -77,7 +77,7 @@ class SpsaCompetition(GameTune):
         self._set_player(self._definition, counted="iterations")
         #: The learning settings of the control file.
         self._learning = LearningSettings.of(values)
-        tune = self._make(TuneHistory.begin(self._learning))
+        tune = make_tune(TuneHistory.begin(self._learning), values["estimate"])
         self._state = SpsaState(tune.history, tune.tuner.state())
         self._course = Course()
         self._use_tune(tune)
@@ -90,9 +90,6 @@ class SpsaCompetition(GameTune):
     def _wrong_settings(self) -> Iterable[SettingError]:
         values = self.values
         return [*check_numbers(values), *check_method(values), *check_codes(self.declared)]
-
-    def _make(self, history: TuneHistory) -> Tune:
-        return make_tune(history, self.values["estimate"])
 
     def _use_tune(self, tune: Tune) -> None:
         """Use a tune's tuner and settings from now on."""
@@ -139,9 +136,8 @@ class SpsaCompetition(GameTune):
     # the closing match
 
     @property
-    def openings_used(self) -> int:
-        """Number of openings of the book that the tune uses."""
-        return self._schedule.openings(self.tuner.counting.games_before(self.iterations + 1))
+    def _planned_games(self) -> int:
+        return self.tuner.counting.games_before(self.iterations + 1)
 
     @property
     def is_tuned(self) -> bool:
@@ -150,7 +146,8 @@ class SpsaCompetition(GameTune):
         return state.iterations >= last and not any(int(k) <= last for k in state.open)
 
     def _standing(self) -> Standing:
-        return Standing(self._state.iterations, self.estimated(), self.openings_used, self._due)
+        openings = self._schedule.openings(self._planned_games)
+        return Standing(self._state.iterations, self.estimated(), openings, self._due)
 
     # before the games
 
@@ -289,25 +286,14 @@ class SpsaCompetition(GameTune):
         if iteration.games < iteration.size:
             return Reaction(line)
         del state.open[str(k)]
-        self._tell(k, iteration)
+        self._tickets.learn(self.tuner, state.codes, k, iteration)
+        state.iterations = self.tuner.iterations
         self._course.record(state.codes, self.tuner.theta.tolist())
-        # a closing match that begins now is of these values
-        return Reaction(
-            line, notes=(self._iteration_line(k, iteration.result),), save=self.is_tuned
-        )
-
-    def _tell(self, k: int, iteration: Iteration) -> None:
-        layout, codes = self._state.history.layouts[iteration.layout], self._state.codes
-        plus = layout.in_order(codes, iteration.plus)
-        minus = layout.in_order(codes, iteration.minus)
-        games = IterationGames(self.pairing, iteration.size).equivalent_games
-        self.tuner.tell(k, plus, minus, iteration.result, games)
-        self._state.iterations = self.tuner.iterations
-
-    def _iteration_line(self, k: int, result: float) -> str:
-        theta = zip(self._state.codes, self.tuner.theta.tolist(), strict=True)
+        theta = zip(state.codes, self.tuner.theta.tolist(), strict=True)
         values = ", ".join([f"{code} {value:.6g}" for code, value in theta])
-        return f"iteration {k}: W-L {result:+g}; {values}"
+        note = f"iteration {k}: W-L {iteration.result:+g}; {values}"
+        # a closing match that begins now is of these values
+        return Reaction(line, notes=(note,), save=self.is_tuned)
 
     # state
 
@@ -318,7 +304,7 @@ class SpsaCompetition(GameTune):
     def restore(self, state: Mapping[str, Any]) -> None:
         self._state = msgspec.convert(state, SpsaState)
         # results recorded after this state are learned under its settings
-        self._use_tune(self._make(self._state.history))
+        self._use_tune(make_tune(self._state.history, self.values["estimate"]))
         self.tuner.restore(self._state.tuner)
         self.closing.restore(self._state.matches)
 
@@ -326,7 +312,7 @@ class SpsaCompetition(GameTune):
         lines = super().apply_edits(outstanding)
         before, issued = self._state.history.learning, self._state.issued
         if self._learning != before:
-            tune, lines = apply_edit(self._tune, self._learning, issued, self._make)
+            tune, lines = apply_edit(self._tune, self._learning, issued)
             self._state.edits.append(Edit(self._state.iterations, issued, before))
             self._use_tune(tune)
         layout, layouts = self._value_order(), self._state.history.layouts
@@ -349,8 +335,7 @@ class SpsaCompetition(GameTune):
         )
 
     def progress(self) -> Progress:
-        planned = self.tuner.counting.games_before(self.iterations + 1)
-        return self._progress(max(planned, self._state.games))
+        return self._progress(max(self._planned_games, self._state.games))
 
     def _work_done(self) -> str:
         done, games = self._state.iterations, counted(self._state.games, "game")
@@ -375,7 +360,7 @@ class SpsaCompetition(GameTune):
         return summary
 
     def trajectory(self, history: Iterable[tuple[Ticket, GameResult]]) -> Trajectory:
-        return trajectory(self._state, self._tickets, self._make, history)
+        return trajectory(self._state, self._tickets, self.values["estimate"], history)
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         share = min(1.0, MOST_DRAWN / max(1, self._state.games))

@@ -21,6 +21,7 @@ from ringmaster.competitions.spsa.state import Iteration, PlayedValues, TuneHist
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.parameters import TunedParameter
+from ringmaster.tuners.spsa import Spsa
 
 Pairing = Literal["self_play", "reference"]
 #: "+" and "-" for the sides of an iteration, "=" for the opponent.
@@ -185,6 +186,16 @@ class Tickets(msgspec.Struct, frozen=True):
         values = ticket["p" if side == "+" else "m"]
         by_code = self.history.layouts[ticket.get("l", 0)].by_code(values)
         return {code: by_code[code] for code in self.history.slots if code in by_code}
+
+    def learn(self, tuner: Spsa, codes: Sequence[str], k: int, iteration: Iteration) -> None:
+        """Let a tuner of these parameters learn from a complete iteration."""
+        layout = self.history.layouts[iteration.layout]
+        plus, minus = (
+            layout.in_order(codes, iteration.plus),
+            layout.in_order(codes, iteration.minus),
+        )
+        games = IterationGames(self.games.pairing, iteration.size).equivalent_games
+        tuner.tell(k, plus, minus, iteration.result, games)
 
     def values(
         self, ticket: Ticket, codes: Sequence[str]

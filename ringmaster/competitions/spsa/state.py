@@ -168,6 +168,11 @@ class TuneHistory(msgspec.Struct, omit_defaults=True):
         """Return the history of a new tune."""
         return cls(learning, [p.code for p in learning.parameters], [])
 
+    @property
+    def codes(self) -> list[str]:
+        """Codes of the tuned parameters."""
+        return [p.code for p in self.learning.tuned]
+
     def frozen_value(self, parameter: ParameterSettings) -> float:
         """Return the value of a frozen parameter: its last tuned value, or its start."""
         return parameter.clip(self.left.get(parameter.code, parameter.start))
@@ -190,7 +195,7 @@ class TuneHistory(msgspec.Struct, omit_defaults=True):
 
     def random_index(self) -> list[int]:
         """Return the index of the random numbers of each tuned parameter."""
-        return [self.slots.index(p.code) for p in self.learning.tuned]
+        return [self.slots.index(code) for code in self.codes]
 
 
 class Iteration(msgspec.Struct, omit_defaults=True):
@@ -248,7 +253,7 @@ class SpsaState(GameTuneState):
     @property
     def codes(self) -> list[str]:
         """Codes of the tuned parameters."""
-        return [p.code for p in self.history.learning.tuned]
+        return self.history.codes
 
     @property
     def method(self) -> str:

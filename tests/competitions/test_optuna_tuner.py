@@ -320,7 +320,7 @@ def test_constraint_that_raises_is_an_error_of_the_setting() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"sampler": "tpee"}, "sampler: there is no sampler 'tpee'; expected 'tpe'"),
+        ({"sampler": "tpee"}, "sampler: 'tpee' is not a valid choice; expected 'tpe'"),
         ({"games_per_trial": 5}, "games_per_trial: 5 is odd"),
         (
             {

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from ringmaster.competitions.optuna_tuner.settings import SearchedParameter
 from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
 from ringmaster.competitions.spsa.charts import thinned
 from ringmaster.competitions.tuning.chart_parts import (
@@ -14,7 +15,6 @@ from ringmaster.competitions.tuning.chart_parts import (
     number,
     rate_text,
 )
-from ringmaster.competitions.tuning.searched_parameter import SearchedParameter
 from ringmaster.model.report import (
     Band,
     Chart,

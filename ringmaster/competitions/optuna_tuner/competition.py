@@ -16,21 +16,18 @@ from ringmaster.competitions.competition import Played, PlayedValue, Reaction
 from ringmaster.competitions.optuna_tuner.report import TrialReport
 from ringmaster.competitions.optuna_tuner.settings import (
     OPTUNA_SETTINGS,
-    check_numbers,
+    SearchedParameter,
     check_packages,
+    check_parameters,
     check_sampler,
     doubts,
+    space_of,
 )
 from ringmaster.competitions.optuna_tuner.state import Estimates, OptunaState, Trial
 from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_unchanged
 from ringmaster.competitions.tuning.player_tune import COLUMN, GameTune
-from ringmaster.competitions.tuning.searched_parameter import (
-    SearchedParameter,
-    check_parameters,
-    space_of,
-)
 from ringmaster.errors import SettingError, counted
 from ringmaster.model.jobs import GameJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
@@ -85,7 +82,7 @@ class OptunaTuner(GameTune):
         if not wrong:
             self.space = space_of(self.parameters)
             wrong += check_sampler(self.values["sampler"], self.space)
-        return [*check_numbers(self.values), *wrong]
+        return wrong
 
     # values
 

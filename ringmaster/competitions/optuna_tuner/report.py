@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.optuna_tuner.settings import SearchedParameter
 from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
-from ringmaster.competitions.tuning.searched_parameter import SearchedParameter
 from ringmaster.errors import counted
 from ringmaster.model.report import RIGHT, Cell, Table, Text
 from ringmaster.stats.elo import Z95, elo_of_score

@@ -8,7 +8,7 @@ from typing import Any
 from ringmaster.competitions.common_settings import COMMON_SETTINGS
 from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
-from ringmaster.competitions.tuning.closing_match_settings import VERIFY
+from ringmaster.competitions.tuning.closing_match_settings import VERIFY, PairedGames
 from ringmaster.competitions.tuning.opponents import Opponents
 from ringmaster.competitions.tuning.parameter_settings import (
     BINDING,
@@ -77,13 +77,13 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "number_of_games",
-        Maybe(Integer(minimum=2, maximum=10**9)),
+        Maybe(PairedGames(minimum=2, maximum=10**9)),
         'Games of the tune; method "constant" can derive the number.',
         None,
     ),
     Setting(
         "games_per_iteration",
-        Integer(minimum=2, maximum=10**6),
+        PairedGames(minimum=2, maximum=10**6),
         "Games with the same perturbation; an even number.",
         2,
     ),
@@ -292,12 +292,8 @@ def check_opponents(values: Mapping[str, Any]) -> None:
 
 
 def check_numbers(values: Mapping[str, Any]) -> list[SettingError]:
-    """Return errors in the numbers of games."""
+    """Return an error unless the games make whole iterations."""
     size, games = values["games_per_iteration"], values["number_of_games"]
-    for name, number in (("games_per_iteration", size), ("number_of_games", games)):
-        if number is not None and number % 2:
-            expected = "an even number: games are played in pairs"
-            return [SettingError((name,), f"{number} is odd", expected)]
     if games is None or games % size == 0:
         return []
     less = games // size * size

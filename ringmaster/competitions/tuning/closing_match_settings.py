@@ -20,12 +20,14 @@ from ringmaster.errors import SettingError
 from ringmaster.model.jobs import CheckJob, GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.settings import (
+    INVALID,
     CallOf,
     Context,
     Identifier,
     Integer,
     Maybe,
     Setting,
+    SettingPath,
 )
 from ringmaster.model.time_control import TimeControl
 from ringmaster.stats.sprt import Sprt
@@ -66,24 +68,22 @@ class VerifySettings(msgspec.Struct, frozen=True):
 DEFAULT = VerifySettings(1000, Sprt(0.0, 10.0))
 
 
-def check_games(games: int) -> None:
-    """Raise SettingError for an odd number of games."""
-    if games % 2:
-        raise SettingError(
-            ("games",), f"{games} is odd", "an even number: games are played in pairs"
-        )
+class PairedGames(Integer):
+    """An even number of games, since games are played in pairs."""
 
-
-def _build_verify(values: dict[str, Any], context: Context) -> VerifySettings:
-    check_games(values["games"])
-    return VerifySettings(**values)
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        games = super().interpret(value, path, context)
+        if games is not INVALID and games % 2:
+            expected = "an even number: games are played in pairs"
+            return context.refuse(path, f"{games} is odd", expected)
+        return games
 
 
 VERIFY = CallOf(
     "Verify",
     (
         Setting(
-            "games", Integer(minimum=2, maximum=MOST_GAMES), "Most games of the closing match."
+            "games", PairedGames(minimum=2, maximum=MOST_GAMES), "Most games of the closing match."
         ),
         SPRT_SETTING,
         Setting(
@@ -107,7 +107,7 @@ VERIFY = CallOf(
             None,
         ),
     ),
-    _build_verify,
+    lambda values, context: VerifySettings(**values),
     positional=("games",),
 )
 

@@ -23,8 +23,7 @@ from ringmaster.competitions.tuning.function_probes import (
     player_made_by,
     spread,
 )
-from ringmaster.competitions.tuning.parameter_settings import BINDINGS, ValuesByCode
-from ringmaster.competitions.tuning.searched_parameter import Choices
+from ringmaster.competitions.tuning.parameter_settings import BINDINGS, Choices, ValuesByCode
 from ringmaster.errors import SettingError, SettingErrors, is_text, shown
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import OptionChange, Ticket

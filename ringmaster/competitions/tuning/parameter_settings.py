@@ -9,6 +9,7 @@ import msgspec
 
 from ringmaster.errors import SettingError, StateRefused, shown
 from ringmaster.model.parameters import Explicit, Linear, Log, TunedParameter
+from ringmaster.model.players import OptionValue
 from ringmaster.model.settings import (
     Boolean,
     Call,
@@ -210,6 +211,22 @@ def check_codes(parameters: Sequence[TunedParameter]) -> list[SettingError]:
             SettingError(("parameters",), "every parameter is frozen: there is nothing to tune")
         )
     return errors
+
+
+class Choices(msgspec.Struct, frozen=True):
+    """The function from the index of a choice to the choice."""
+
+    choices: tuple[OptionValue, ...]
+
+    def __call__(self, index: float) -> OptionValue:
+        return self.choices[int(index)]
+
+    def index(self, value: Any) -> int | None:
+        """Return the index of a choice, None for another value; True is not 1."""
+        for i, choice in enumerate(self.choices):
+            if type(choice) is type(value) and choice == value:
+                return i
+        return None
 
 
 _BOUNDS = (

@@ -341,10 +341,7 @@ OPTUNA_SETTINGS: tuple[Setting, ...] = (
     *TUNE_GAME_SETTINGS,
     Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
     Setting(
-        "parameters",
-        ListOf(PARAMETER, minimum=1),
-        "The parameters to tune.",
-        change="refused",
+        "parameters", ListOf(PARAMETER, minimum=1), "The parameters to tune.", change="refused"
     ),
     Setting(
         "sampler",

@@ -70,11 +70,7 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
     *COMMON_SETTINGS,
     *TUNE_GAME_SETTINGS,
     Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
-    Setting(
-        "parameters",
-        ListOf(PARAMETER, minimum=1),
-        "The parameters to tune.",
-    ),
+    Setting("parameters", ListOf(PARAMETER, minimum=1), "The parameters to tune."),
     Setting(
         "number_of_games",
         Maybe(PairedGames(minimum=2, maximum=10**9)),

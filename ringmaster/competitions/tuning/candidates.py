@@ -29,12 +29,7 @@ from ringmaster.competitions.result_lines import (
     void_excess,
 )
 from ringmaster.competitions.tournaments.matchup_report import describe_settings
-from ringmaster.competitions.tuning.function_probes import (
-    call,
-    combinations,
-    fill,
-    player_made_by,
-)
+from ringmaster.competitions.tuning.function_probes import call, combinations, fill, player_made_by
 from ringmaster.competitions.tuning.parameter_binding import tuned_options
 from ringmaster.competitions.tuning.parameter_settings import duplicates
 from ringmaster.errors import SettingError, SettingErrors, counted, shown
@@ -101,12 +96,7 @@ TUNE_GAME_SETTINGS: tuple[Setting, ...] = tuple(
 CANDIDATE_SETTINGS: tuple[Setting, ...] = (
     *COMMON_SETTINGS,
     *TUNE_GAME_SETTINGS,
-    Setting(
-        "opponent",
-        Identifier(),
-        "Code of the candidates' opponent.",
-        change="refused",
-    ),
+    Setting("opponent", Identifier(), "Code of the candidates' opponent.", change="refused"),
     Setting(
         "candidate_colour",
         _Colour("b", "w", "random", "alternating"),

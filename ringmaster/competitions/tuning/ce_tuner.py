@@ -27,21 +27,8 @@ from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import Player
 from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import (
-    CallOf,
-    Float,
-    Function,
-    Integer,
-    ListOf,
-    Maybe,
-    Setting,
-)
-from ringmaster.tuners.cross_entropy import (
-    MOST_SAMPLES,
-    Distribution,
-    elite_size,
-    ranked,
-)
+from ringmaster.model.settings import CallOf, Float, Function, Integer, ListOf, Maybe, Setting
+from ringmaster.tuners.cross_entropy import MOST_SAMPLES, Distribution, elite_size, ranked
 
 #: Number of candidates on the live display.
 SHOWN_LIVE = 10
@@ -115,9 +102,7 @@ class CeTuner(CandidateTuner):
         *CANDIDATE_SETTINGS,
         Setting("parameters", ListOf(PARAMETER, minimum=1), "The parameters.", change="refused"),
         Setting(
-            "number_of_generations",
-            Integer(minimum=1, maximum=10**9),
-            "Number of generations.",
+            "number_of_generations", Integer(minimum=1, maximum=10**9), "Number of generations."
         ),
         Setting(
             "samples_per_generation",

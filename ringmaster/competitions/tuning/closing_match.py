@@ -191,10 +191,7 @@ class ClosingMatches:
         return Played(
             players=(codes[order[0]], codes[order[1]]),
             matchup=match_id(ticket["v"]),
-            parameters=(
-                self._shown(match.values(order[0])),
-                self._shown(match.values(order[1])),
-            ),
+            parameters=(self._shown(match.values(order[0])), self._shown(match.values(order[1]))),
             opening=ticket.get("o", ""),
             pair=ticket["g"] // 2,
         )

@@ -7,11 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.common_settings import (
-    LIMITS,
-    check_player,
-    find_player,
-)
+from ringmaster.competitions.common_settings import LIMITS, check_player, find_player
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.opening_settings import OPENINGS, OpeningsSettings, describe_openings
 from ringmaster.competitions.tournaments.matchup import Tally

@@ -14,12 +14,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.competition import Played, Reaction, TunedOptions
-from ringmaster.competitions.ending import (
-    ending_setting,
-    endless_warning,
-    is_endless,
-    limit_of,
-)
+from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
@@ -39,15 +34,7 @@ from ringmaster.model.parameters import Explicit
 from ringmaster.model.players import Player
 from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import (
-    Boolean,
-    CallOf,
-    Float,
-    Integer,
-    ListOf,
-    Maybe,
-    Setting,
-)
+from ringmaster.model.settings import Boolean, CallOf, Float, Integer, ListOf, Maybe, Setting
 from ringmaster.stats.elo import share_interval, wilson
 from ringmaster.tuners.ucb import Node, Path, Ucb
 
@@ -125,9 +112,7 @@ class McTuner(CandidateTuner):
             "Assumed earlier games of every candidate.",
         ),
         Setting(
-            "initial_wins",
-            Integer(minimum=1, maximum=10**9),
-            "Assumed wins among these games.",
+            "initial_wins", Integer(minimum=1, maximum=10**9), "Assumed wins among these games."
         ),
         Setting("max_depth", Integer(minimum=1), "Generations of candidates.", 1),
         Setting(
@@ -183,10 +168,7 @@ class McTuner(CandidateTuner):
         )
         # probes every scale before the first game
         self._samples = [self._first_samples(i) for i in range(len(splits))]
-        self._state = State(
-            codes=[p.code for p in self.parameters],
-            splits=splits,
-        )
+        self._state = State(codes=[p.code for p in self.parameters], splits=splits)
         self._alike = [
             p.code
             for p, row in zip(self.parameters, self._samples, strict=True)

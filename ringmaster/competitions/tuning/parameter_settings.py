@@ -120,10 +120,7 @@ BINDING: tuple[Setting, ...] = (
         None,
     ),
     Setting(
-        "argument",
-        Maybe(String()),
-        'Words of the command line, such as "--mobility=%s".',
-        None,
+        "argument", Maybe(String()), 'Words of the command line, such as "--mobility=%s".', None
     ),
     Setting("environ", Maybe(String()), "Name of an environment variable.", None),
     Setting(
@@ -148,13 +145,7 @@ PLAYED_BINDING: tuple[Setting, ...] = tuple(
 
 #: The rest of its row in a parameter file.
 ROW: tuple[Setting, ...] = (
-    Setting(
-        "comment",
-        Maybe(String()),
-        "Comment in parameter files.",
-        None,
-        change="report",
-    ),
+    Setting("comment", Maybe(String()), "Comment in parameter files.", None, change="report"),
     Setting(
         "not_used",
         Boolean(),

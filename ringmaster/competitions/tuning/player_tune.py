@@ -20,12 +20,7 @@ from ringmaster.competitions.competition import (
 )
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
-from ringmaster.competitions.result_lines import (
-    GameCounts,
-    VoidKinds,
-    sum_void_kinds,
-    void_excess,
-)
+from ringmaster.competitions.result_lines import GameCounts, VoidKinds, sum_void_kinds, void_excess
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import describe_settings
 from ringmaster.competitions.tuning.chart_parts import closing_charts
@@ -40,14 +35,7 @@ from ringmaster.competitions.tuning.parameter_binding import ParameterBinding, t
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.competitions.verdicts import MatchResult
 from ringmaster.errors import SettingError, SettingErrors
-from ringmaster.model.jobs import (
-    CheckJob,
-    GameJob,
-    GameSettings,
-    Task,
-    Ticket,
-    is_of_closing_match,
-)
+from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import ChartGroup, Progress, Report, Table, Text
@@ -62,8 +50,7 @@ MAKE_CANDIDATE = Setting(
     "make_candidate",
     Maybe(
         Function(
-            "a function that takes parameter values by name and returns a Player",
-            result=PLAYER,
+            "a function that takes parameter values by name and returns a Player", result=PLAYER
         )
     ),
     "Function that returns a player with parameter values; by default they are engine options.",

@@ -25,7 +25,6 @@ from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import describe_settings
 from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standing, match_id
-from ringmaster.competitions.tuning.closing_match_settings import Sides
 from ringmaster.competitions.tuning.opponents import (
     make_opponents,
     opponent_cycle,
@@ -94,11 +93,11 @@ class PlayerTune(Competition):
         # fails before the first job
         self._binding.player("", self.start_values)
         self.closing = ClosingMatches(
-            values["verify"],
-            sides=Sides(values["player"], values, self._binding.player, self.settings),
-            start=self.start_values,
-            book=self.book,
-            seed=values["seed"],
+            values,
+            self._binding.player,
+            self.settings,
+            self.start_values,
+            self.book,
             counted=counted,
             shown=self.shown_values,
         )
@@ -330,16 +329,16 @@ class PlayerTune(Competition):
 
     def _match_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         """Return a game of the closing match."""
-        first, second = self.closing.sides(ticket)
+        (first, values), (second, others) = self.closing.sides(ticket)
         return self._game_job(
             game_id,
             attempt,
-            (first.player, second.player),
+            (first, second),
             self.settings,
             ticket,
             self.closing.opening(ticket),
-            (self.shown_values(first.values), self.shown_values(second.values)),
-            round=self.closing.round_of(ticket),
+            (self.shown_values(values), self.shown_values(others)),
+            round=ticket["g"] // 2 + 1,
             series=match_id(ticket["v"]),
         )
 

@@ -14,7 +14,6 @@ from ringmaster.competitions.common_settings import (
     COMMON_SETTINGS,
     PLAYER,
     PlayerDefinition,
-    find_player,
     noting,
 )
 from ringmaster.competitions.competition import Competition, Played, PlayedValue, TunedOptions
@@ -30,6 +29,7 @@ from ringmaster.competitions.result_lines import (
 )
 from ringmaster.competitions.tournaments.matchup_report import describe_settings
 from ringmaster.competitions.tuning.function_probes import call, combinations, fill, player_made_by
+from ringmaster.competitions.tuning.opponents import make_player
 from ringmaster.competitions.tuning.parameter_binding import tuned_options
 from ringmaster.competitions.tuning.parameter_settings import duplicates
 from ringmaster.errors import SettingError, SettingErrors, counted, shown
@@ -209,9 +209,14 @@ class CandidateTuner(Competition):
         errors: list[SettingError] = []
         with noting(errors):
             self.settings = make_game_settings(self._game, values)
-            self._check_komi()
+            if self.no_draws and self._game == "go" and self.settings.komi % 1 == 0:
+                raise SettingError(
+                    ("komi",),
+                    f"{self.settings.komi:g} is a whole number, so games may end in jigo",
+                    "a fractional number such as 7.5",
+                )
         with noting(errors):
-            self.opponent = self._find(values["opponent"], "opponent")
+            self.opponent = make_player(values, values["opponent"], ("opponent",))
         with noting(errors):
             self._check_maker()
         errors += duplicates([p.code for p in self.parameters])
@@ -222,25 +227,10 @@ class CandidateTuner(Competition):
             raise SettingErrors(errors)
         self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
 
-    def _find(self, code: str, argument: str) -> Player:
-        definition = find_player(self.values, code, (argument,))
-        try:
-            return definition.make(code, self._game)
-        except SettingError as error:
-            raise error.under("players", code) from None
-
-    def _check_komi(self) -> None:
-        if self.no_draws and self._game == "go" and self.settings.komi % 1 == 0:
-            raise SettingError(
-                ("komi",),
-                f"{self.settings.komi:g} is a whole number, so games may end in jigo",
-                "a fractional number such as 7.5",
-            )
-
     def _check_maker(self) -> None:
         player = self.values["player"]
         check_maker(self.values["make_candidate"], player)
-        if player is not None and self._find(player, "player").protocol == "gtp":
+        if player is not None and make_player(self.values, player, ("player",)).protocol == "gtp":
             raise SettingError(
                 ("player",),
                 "GTP has no options that parameters could be",
@@ -371,15 +361,14 @@ class CandidateTuner(Competition):
         make: Callable[..., PlayerDefinition] | None = self.values["make_candidate"]
         if make is not None:
             return player_made_by(lambda: make(*values), code, self.values)
-        definition = find_player(self.values, self.values["player"], ("player",))
-        player = definition.make(code, self._game)
+        player = make_player(self.values, self.values["player"], ("player",))
         options = {p.option or p.code: v for p, v in zip(self.parameters, values, strict=True)}
         for i, (name, value) in enumerate(options.items()):
             if not isinstance(value, bool | int | float | str):
                 raise SettingError(
                     ("parameters", i), f"{shown(value)} cannot be the value of option {name!r}"
                 )
-        return msgspec.structs.replace(player, options={**player.options, **options})
+        return msgspec.structs.replace(player, code=code, options={**player.options, **options})
 
     # games
 

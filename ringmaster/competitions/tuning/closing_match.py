@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.common_settings import find_player
 from ringmaster.competitions.competition import MatchupInfo, Played, Reaction
 from ringmaster.competitions.opening_settings import OpeningBook, check_openings
 from ringmaster.competitions.result_lines import (
@@ -39,6 +38,7 @@ from ringmaster.competitions.tuning.closing_match_settings import (
     VerifySettings,
     limited,
 )
+from ringmaster.competitions.tuning.opponents import make_player
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.competitions.verdicts import MatchResult
 from ringmaster.errors import SettingError, UsageError
@@ -206,12 +206,7 @@ class ClosingMatches:
         against, path = settings.against, ("verify", "against")
         if against == self._codes(START)[0]:
             raise SettingError(path, f"{against!r} is the code of the tuned side")
-        definition = find_player(self._values, against, path)
-        try:
-            player = definition.make(against, self._game.game)
-        except SettingError as error:
-            raise error.under("players", against) from None
-        return limited(player, settings)
+        return limited(make_player(self._values, against, path), settings)
 
     def sides(
         self, ticket: Ticket

@@ -63,16 +63,18 @@ def opponent_weights(values: Mapping[str, Any]) -> dict[str, int]:
     return {opponent: 1} if isinstance(opponent, str) else dict(opponent)
 
 
+def make_player(values: Mapping[str, Any], code: str, path: SettingPath) -> Player:
+    """Return a player of the control file that the setting `path` names.  Raises SettingError."""
+    definition = find_player(values, code, path)
+    try:
+        return definition.make(code, values["game"])
+    except SettingError as error:
+        raise error.under("players", code) from None
+
+
 def make_opponents(values: Mapping[str, Any]) -> dict[str, Player]:
     """Return the players of the setting `opponent` by code.  Raises SettingError."""
-    opponents = {}
-    for code in opponent_weights(values):
-        definition = find_player(values, code, ("opponent",))
-        try:
-            opponents[code] = definition.make(code, values["game"])
-        except SettingError as error:
-            raise error.under("players", code) from None
-    return opponents
+    return {code: make_player(values, code, ("opponent",)) for code in opponent_weights(values)}
 
 
 def opponent_cycle(weights: Mapping[str, int]) -> tuple[str, ...]:

@@ -76,8 +76,6 @@ class PlayerTune(Competition):
         self._game: GameName = values["game"]
         self.declared: tuple[TunedParameter, ...] = values["parameters"]
         self.parameters = tuple(p for p in self.declared if not p.not_used)
-        #: Indices of `parameters` in `declared`.
-        self._indices = [i for i, p in enumerate(self.declared) if not p.not_used]
         #: Whether only the closing match is played (the action `verify`).
         self._verifying = False
 
@@ -129,9 +127,10 @@ class PlayerTune(Competition):
         index  in `parameters`
         value  on the tuner's scale
         """
+        parameter = self.parameters[index]
         try:
             return self._binding.value(
-                self._indices[index], self.parameters[index].played_value(value)
+                self.declared.index(parameter), parameter.played_value(value)
             )
         except SettingError as error:
             return f"[{error.path[-1]} fails at {value:g}]"

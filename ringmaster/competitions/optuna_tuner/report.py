@@ -9,6 +9,7 @@ import msgspec
 
 from ringmaster.competitions.optuna_tuner.settings import SearchedParameter
 from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
+from ringmaster.competitions.tuning.opponents import counts_text
 from ringmaster.errors import counted
 from ringmaster.model.report import RIGHT, Cell, Table, Text
 from ringmaster.stats.elo import Z95, elo_of_score
@@ -162,12 +163,10 @@ class TrialReport(msgspec.Struct, frozen=True):
         )
 
     def _results(self) -> list[str]:
-        wins, draws, losses = self.state.results
         against = " and ".join(self.opponents) or "the start values"
-        lines = [f"wins {wins}, draws {draws}, losses {losses} of candidates against {against}"]
-        if self.state.against:
-            for code, (won, drawn, lost) in sorted(self.state.against.items()):
-                lines.append(f"wins {won}, draws {drawn}, losses {lost} against {code}")
+        lines = [f"{counts_text(self.state.results)} of candidates against {against}"]
+        for code, counts in sorted(self.state.against.items()):
+            lines.append(f"{counts_text(counts)} against {code}")
         early = self._ended_early()
         if early:
             lines.append(f"ended early as hopeless: {counted(early, 'trial')}")

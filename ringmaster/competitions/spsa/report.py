@@ -12,6 +12,7 @@ import msgspec
 
 from ringmaster.competitions.spsa.methods import Schedule
 from ringmaster.competitions.spsa.state import SpsaState
+from ringmaster.competitions.tuning.opponents import counts_text
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
@@ -113,24 +114,19 @@ class TuneReport(msgspec.Struct, frozen=True):
                 )
             else:
                 parameters.append(self._data(i, parameter, next(theta), next(findings)))
-        return {
+        data = {
             "method": self.state.method,
             "iterations": {"told": self.state.iterations, "planned": self.schedule.iterations},
             "estimate": self._estimate_choice()[0],
             "derived": list(self.schedule.derived),
             "parameters": parameters,
-            **self._opponents_data(),
         }
-
-    def _opponents_data(self) -> dict[str, Any]:
-        if len(self.opponents) < 2:
-            return {}
-        names = ("wins", "draws", "losses")
-        rows = [
-            {"code": code, "weight": self.opponents[code], **dict(zip(names, counts, strict=True))}
-            for code, counts in self._against()
-        ]
-        return {"opponents": rows}
+        if len(self.opponents) > 1:
+            data["opponents"] = [
+                {"code": code, "weight": weight, "wins": won, "draws": drawn, "losses": lost}
+                for code, weight, (won, drawn, lost) in self._against()
+            ]
+        return data
 
     def _data(
         self, index: int, parameter: TunedParameter, theta: float, findings: Findings
@@ -172,26 +168,26 @@ class TuneReport(msgspec.Struct, frozen=True):
         return f"iteration {self.state.iterations}/{self.schedule.iterations}, {self.state.method}"
 
     def _results(self) -> list[str]:
-        wins, draws, losses = self.state.results
+        state = self.state
         if not self.opponents:
-            return [f"wins {wins}, draws {draws}, losses {losses} of θ+ against θ-"]
-        minus = self.state.results_minus
+            return [f"{counts_text(state.results)} of θ+ against θ-"]
         several = len(self.opponents) > 1
         name = "the opponents" if several else next(iter(self.opponents))
         lines = [
-            f"wins {won}, draws {drawn}, losses {lost} of {side} against {name}"
-            for side, (won, drawn, lost) in (("θ+", (wins, draws, losses)), ("θ-", minus))
+            f"{counts_text(state.results)} of θ+ against {name}",
+            f"{counts_text(state.results_minus)} of θ- against {name}",
         ]
         if several:
-            for code, (won, drawn, lost) in self._against():
-                text = f"wins {won}, draws {drawn}, losses {lost} of both against {code}"
-                lines.append(f"{text} (weight {self.opponents[code]})")
+            lines += [
+                f"{counts_text(counts)} of both against {code} (weight {weight})"
+                for code, weight, counts in self._against()
+            ]
         return lines
 
-    def _against(self) -> Iterator[tuple[str, list[int]]]:
-        """Yield wins, draws and losses of both sides together by opponent."""
-        for code in self.opponents:
-            yield code, self.state.against.get(code, [0, 0, 0])
+    def _against(self) -> Iterator[tuple[str, int, list[int]]]:
+        """Yield code, weight, and the results of both sides together, of each opponent."""
+        for code, weight in self.opponents.items():
+            yield code, weight, self.state.against.get(code, [0, 0, 0])
 
     def _estimate_choice(self) -> tuple[str, str]:
         """Return the kind of the estimate, and the reason for it."""

@@ -25,7 +25,7 @@ from ringmaster.competitions.tuning.candidates import (
 )
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
-from ringmaster.competitions.tuning.opponents import Opponents
+from ringmaster.competitions.tuning.opponents import Opponents, counts_text
 from ringmaster.competitions.tuning.parameter_settings import (
     BOUNDS,
     PLAYED_BINDING,
@@ -482,11 +482,10 @@ class ClopTuner(GameTune):
 
     def _tallies(self) -> list[str]:
         """Return the candidates' results against each opponent."""
-        lines = []
-        for code in self.opponents:
-            wins, draws, losses = self._state.results.get(code, [0, 0, 0])
-            lines.append(f"wins {wins}, draws {draws}, losses {losses} against {code}")
-        return lines
+        results = self._state.results
+        return [
+            f"{counts_text(results.get(code, (0, 0, 0)))} against {code}" for code in self.opponents
+        ]
 
     def _table(self) -> Table:
         findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))

@@ -1,8 +1,8 @@
-"""The opponents of a tuned player: the setting, and the players."""
+"""The opponents of a tuned player: the setting, the players, and the results against them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ringmaster.competitions.common_settings import find_player
@@ -89,3 +89,9 @@ def opponent_cycle(weights: Mapping[str, int]) -> tuple[str, ...]:
         credit[following] -= total
         order.append(following)
     return tuple(order)
+
+
+def counts_text(counts: Sequence[int]) -> str:
+    """Return wins, draws and losses in words."""
+    wins, draws, losses = counts
+    return f"wins {wins}, draws {draws}, losses {losses}"

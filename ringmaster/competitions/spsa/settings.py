@@ -29,6 +29,7 @@ from ringmaster.model.settings import (
     Maybe,
     OneOf,
     Setting,
+    SettingType,
 )
 
 PARAMETER = CallOf(
@@ -64,6 +65,11 @@ ANNEALING = CallOf(
     ),
     lambda values, context: AnnealingSettings(**values),
 )
+
+
+def _of_methods(name: str, kind: SettingType, help: str) -> Setting:
+    """Return a setting of some methods; None stands for the method's default."""
+    return Setting(name, Maybe(kind), help, None)
 
 
 SPSA_SETTINGS: tuple[Setting, ...] = (
@@ -104,45 +110,39 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
         "The method, which chooses the perturbations and learns from results.",
         "adaptive",
     ),
-    Setting(
+    _of_methods(
         "alpha",
-        Maybe(Float(minimum=0, maximum=10)),
+        Float(minimum=0, maximum=10),
         'Exponent of the step gain; by default 0.602, with "weather_factory" 0.601.',
-        None,
     ),
-    Setting(
+    _of_methods(
         "gamma",
-        Maybe(Float(minimum=0, maximum=10)),
+        Float(minimum=0, maximum=10),
         'Exponent of the perturbation; by default 0.101, with "weather_factory" 0.102.',
-        None,
     ),
-    Setting(
+    _of_methods(
         "A",
-        Maybe(Float(minimum=0, maximum=1e12)),
+        Float(minimum=0, maximum=1e12),
         "Stability constant, in units of k; by default A_ratio times the tune's length, with "
         '"weather_factory" 100000.',
-        None,
     ),
-    Setting(
+    _of_methods(
         "A_ratio",
-        Maybe(Float(minimum=0, maximum=1000)),
+        Float(minimum=0, maximum=1000),
         'Of "classic", instead of A: the stability constant as a fraction of the tune; by '
         "default 0.1.",
-        None,
     ),
-    Setting(
+    _of_methods(
         "k_counts",
-        Maybe(OneOf("iterations", "pairs", "games")),
+        OneOf("iterations", "pairs", "games"),
         'Unit of k in the gain sequences; by default iterations, with "weather_factory" games.',
-        None,
     ),
-    Setting(
+    _of_methods(
         "update",
-        Maybe(OneOf("realised", "nominal")),
+        OneOf("realised", "nominal"),
         "Whether a result moves θ by the difference that was played, or by the difference "
         "before clipping and rounding; by default realised.  Not for "
         '"adaptive".',
-        None,
     ),
     Setting(
         "rounding",
@@ -159,42 +159,36 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
         "auto",
         change="report",
     ),
-    Setting(
+    _of_methods(
         "epsilon",
-        Maybe(Float(above=0, maximum=1000)),
+        Float(above=0, maximum=1000),
         'Of "blog": ε; a win moves θ by ε/2 of the perturbation; by default 0.0002.',
-        None,
     ),
-    Setting("annealing", Maybe(ANNEALING), 'Of "blog": the decrease of s and ε.', None),
-    Setting(
+    _of_methods("annealing", ANNEALING, 'Of "blog": the decrease of s and ε.'),
+    _of_methods(
         "elo_per_parameter",
-        Maybe(Float(above=0, maximum=1000)),
+        Float(above=0, maximum=1000),
         'Of "constant": Elo lost at half a range from the optimum; by default 2.',
-        None,
     ),
-    Setting(
+    _of_methods(
         "precision",
-        Maybe(Float(above=0, maximum=1000)),
+        Float(above=0, maximum=1000),
         'Of "constant": largest Elo loss at the end of 95 % of all tunes; by default 0.5.',
-        None,
     ),
-    Setting(
+    _of_methods(
         "draw_ratio",
-        Maybe(Float(minimum=0, maximum=0.99)),
+        Float(minimum=0, maximum=0.99),
         'Of "constant": the share of drawn games; by default 0.61.',
-        None,
     ),
-    Setting(
+    _of_methods(
         "a",
-        Maybe(Float(above=0, maximum=1e6)),
+        Float(above=0, maximum=1e6),
         'Of "weather_factory": factor of the step gain; by default 1.',
-        None,
     ),
-    Setting(
+    _of_methods(
         "c",
-        Maybe(Float(above=0, maximum=1e6)),
+        Float(above=0, maximum=1e6),
         'Of "weather_factory": factor of the perturbation; by default 1.',
-        None,
     ),
     MAKE_CANDIDATE,
     Setting("verify", Maybe(VERIFY), "The closing match.", None),

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.spsa.methods import AnnealingSettings
+from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.model.parameters import TunedParameter
@@ -24,20 +24,8 @@ LEARNING_SETTINGS = (
     "pairing",
     "number_of_games",
     "games_per_iteration",
-    "alpha",
-    "gamma",
-    "A",
-    "A_ratio",
-    "k_counts",
-    "update",
+    *dict.fromkeys(name for own in DEFAULTS.values() for name in own),
     "rounding",
-    "epsilon",
-    "annealing",
-    "elo_per_parameter",
-    "precision",
-    "draw_ratio",
-    "a",
-    "c",
     "seed",
 )
 

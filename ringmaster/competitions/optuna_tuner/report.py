@@ -70,7 +70,8 @@ class TrialReport(msgspec.Struct, frozen=True):
         parameters = []
         for p in self.parameters:
             shown = values.get(p.code)
-            value = None if shown is None else self._internal(p, shown)
+            # on the tuner's scale, a choice is its index
+            value = shown if p.choices is None else p.choices.index(shown)
             parameters.append(
                 {
                     "code": p.code,
@@ -107,12 +108,6 @@ class TrialReport(msgspec.Struct, frozen=True):
                 for number, estimate in ranking
             ],
         }
-
-    def _internal(self, p: SearchedParameter, shown: Any) -> int | float:
-        """Return a value on the tuner's scale."""
-        index = None if p.choices is None else p.choices.index(shown)
-        value: int | float = shown if index is None else index
-        return value
 
     def _played(self, number: int) -> dict[str, Any]:
         return self.values(self.state.trials[number])

@@ -218,7 +218,14 @@ class CandidateTuner(Competition):
         with noting(errors):
             self.opponent = make_player(values, values["opponent"], ("opponent",))
         with noting(errors):
-            self._check_maker()
+            player = values["player"]
+            check_maker(values["make_candidate"], player)
+            if player is not None and make_player(values, player, ("player",)).protocol == "gtp":
+                raise SettingError(
+                    ("player",),
+                    "GTP has no options that parameters could be",
+                    "a make_candidate function that returns a Player",
+                )
         errors += duplicates([p.code for p in self.parameters])
         for i, _ in enumerate(self.parameters):
             with noting(errors):
@@ -226,16 +233,6 @@ class CandidateTuner(Competition):
         if errors:
             raise SettingErrors(errors)
         self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
-
-    def _check_maker(self) -> None:
-        player = self.values["player"]
-        check_maker(self.values["make_candidate"], player)
-        if player is not None and make_player(self.values, player, ("player",)).protocol == "gtp":
-            raise SettingError(
-                ("player",),
-                "GTP has no options that parameters could be",
-                "a make_candidate function that returns a Player",
-            )
 
     @abstractmethod
     def _sample(self, index: int) -> float:
@@ -377,7 +374,6 @@ class CandidateTuner(Competition):
         game_id: str,
         attempt: int,
         ticket: Ticket,
-        seat: int,
         number: int,
         candidate: tuple[Player, Values],
     ) -> GameJob:
@@ -386,6 +382,7 @@ class CandidateTuner(Competition):
         number  number of the game in the tune
         """
         player, values = candidate
+        seat = ticket["s"]
         named = self.named(values)
         text = self.formatted(values)
         alternating = self.values["candidate_colour"] == "alternating"
@@ -403,9 +400,9 @@ class CandidateTuner(Competition):
             shown_parameters=(text, "") if seat == 0 else ("", text),
         )
 
-    def played(self, ticket: Ticket, seat: int, code: str, values: Values) -> Played:
+    def played(self, ticket: Ticket, code: str, values: Values) -> Played:
         """Return a candidate's game for `describe`."""
-        named = self.named(values)
+        seat, named = ticket["s"], self.named(values)
         return Played(
             players=(code, self.opponent.code) if seat == 0 else (self.opponent.code, code),
             parameters=(named, {}) if seat == 0 else ({}, named),

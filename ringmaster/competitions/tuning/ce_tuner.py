@@ -260,11 +260,11 @@ class CeTuner(CandidateTuner):
         if player is None:
             player = self._players[code] = self.candidate(code, values)
         number = self._number(generation, candidate, round_number)
-        return self.candidate_job(game_id, attempt, ticket, ticket["s"], number, (player, values))
+        return self.candidate_job(game_id, attempt, ticket, number, (player, values))
 
     def describe(self, ticket: Ticket) -> Played:
         code = self._code(ticket["g"], ticket["c"])
-        return self.played(ticket, ticket["s"], code, self.values_to_show(ticket["p"]))
+        return self.played(ticket, code, self.values_to_show(ticket["p"]))
 
     # results
 

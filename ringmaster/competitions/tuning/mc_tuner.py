@@ -311,11 +311,11 @@ class McTuner(CandidateTuner):
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         path = tuple(ticket["p"])
         candidate = self._player(path), self._values(path)
-        return self.candidate_job(game_id, attempt, ticket, ticket["s"], ticket["n"], candidate)
+        return self.candidate_job(game_id, attempt, ticket, ticket["n"], candidate)
 
     def describe(self, ticket: Ticket) -> Played:
         path = tuple(ticket["p"])
-        return self.played(ticket, ticket["s"], self._code(path), self._values(path))
+        return self.played(ticket, self._code(path), self._values(path))
 
     # learning
 

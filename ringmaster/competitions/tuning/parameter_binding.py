@@ -349,16 +349,13 @@ def tuned_options(
             continue
         if not others:
             idle.append(code)
-        elif all(_differs_in_options_only(other, player) for other in others):
+        elif all(
+            other.options.keys() >= player.options.keys()
+            and msgspec.structs.replace(other, options=player.options) == player
+            for other in others
+        ):
             changes.append(OptionChange(code, tuple(_changed(player, o) for o in others)))
     return TunedOptions(check, tuple(changes), tuple(idle))
-
-
-def _differs_in_options_only(player: Player, base: Player) -> bool:
-    return (
-        player.options.keys() >= base.options.keys()
-        and msgspec.structs.replace(player, options=base.options) == base
-    )
 
 
 def _changed(base: Player, player: Player) -> dict[str, bool | int | float | str]:

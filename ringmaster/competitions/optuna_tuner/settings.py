@@ -111,16 +111,6 @@ class _Alternatives(SettingType):
         return ListOf(Scalar(), minimum=1).interpret(listed, path, context)
 
 
-class _Start(SettingType):
-    """A number, or one of the choices."""
-
-    def describe(self) -> str:
-        return "a number, or one of the choices"
-
-    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        return Scalar().interpret(value, path, context)
-
-
 def _build(values: dict[str, Any], context: Context) -> SearchedParameter:
     """Return the parameter of a Parameter(…).  Raises SettingError."""
     code, only_if, log = values["code"], values["only_if"] or {}, values["log"]
@@ -230,7 +220,7 @@ PARAMETER = CallOf(
     "Parameter",
     (
         Setting("code", String(), "Name; also of the engine option, unless set otherwise."),
-        Setting("start", _Start(), "Start value."),
+        Setting("start", Scalar(), "Start value: a number, or one of the choices."),
         Setting("min", Maybe(Float()), "Smallest value.", None),
         Setting("max", Maybe(Float()), "Largest value.", None),
         Setting(

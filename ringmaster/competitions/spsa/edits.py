@@ -82,15 +82,6 @@ def apply_edit(now: Tune, learning: LearningSettings, issued: int) -> tuple[Tune
     return edited, [f"{where}: {text}" for text in _effects(now, edited, issued)]
 
 
-def _issued_sizes(history: TuneHistory, issued: int) -> list[tuple[int, int]]:
-    """Return `earlier` extended to all issued iterations."""
-    earlier = list(history.earlier)
-    rest = issued - sum(iterations for iterations, _ in earlier)
-    if rest:
-        earlier.append((rest, history.learning.settings["games_per_iteration"]))
-    return earlier
-
-
 def _edited_history(now: Tune, learning: LearningSettings, issued: int) -> TuneHistory:
     history, tuner = now.history, now.tuner
     old, codes = history.learning.by_code(), history.codes
@@ -107,14 +98,18 @@ def _edited_history(now: Tune, learning: LearningSettings, issued: int) -> TuneH
         began |= {code: left.pop(code) for code in tuned & left.keys()}
         starts = {code: value for code, value in began.items() if code in tuned}
     arrived = [p.code for p in learning.parameters if p.code not in history.slots]
-    sizes = {each.settings["games_per_iteration"] for each in (history.learning, learning)}
+    earlier = list(history.earlier)
+    size = history.learning.settings["games_per_iteration"]
+    rest = issued - sum(iterations for iterations, _ in earlier)
+    if rest and learning.settings["games_per_iteration"] != size:
+        earlier.append((rest, size))
     return msgspec.structs.replace(
         history,
         learning=learning,
         slots=history.slots + arrived,
         left=left,
         starts=starts,
-        earlier=history.earlier if len(sizes) == 1 else _issued_sizes(history, issued),
+        earlier=earlier,
     )
 
 

@@ -34,7 +34,7 @@ from ringmaster.competitions.tuning.parameter_binding import ParameterBinding, t
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.competitions.verdicts import MatchResult
 from ringmaster.errors import SettingError, SettingErrors
-from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Task, Ticket, is_of_closing_match
+from ringmaster.model.jobs import CheckJob, GameSettings, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import ChartGroup, Progress, Report, Table, Text
@@ -288,9 +288,20 @@ class PlayerTune(Competition):
         return self._register_of_tune(ticket) and not self._verifying
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
-        if is_of_closing_match(ticket):
-            return self._match_job(game_id, attempt, ticket)
-        return self._job_of_tune(game_id, attempt, ticket)
+        if not is_of_closing_match(ticket):
+            return self._job_of_tune(game_id, attempt, ticket)
+        (first, values), (second, others) = self.closing.sides(ticket)
+        return self._game_job(
+            game_id,
+            attempt,
+            (first, second),
+            self.settings,
+            ticket,
+            self.closing.opening(ticket),
+            (self.shown_values(values), self.shown_values(others)),
+            round=ticket["g"] // 2 + 1,
+            series=match_id(ticket["v"]),
+        )
 
     @abstractmethod
     def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
@@ -325,21 +336,6 @@ class PlayerTune(Competition):
         standing = self._standing()
         following = self.closing.next_game(standing) if standing.due else None
         return None if following is None else self._issue(*following)
-
-    def _match_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        """Return a game of the closing match."""
-        (first, values), (second, others) = self.closing.sides(ticket)
-        return self._game_job(
-            game_id,
-            attempt,
-            (first, second),
-            self.settings,
-            ticket,
-            self.closing.opening(ticket),
-            (self.shown_values(values), self.shown_values(others)),
-            round=ticket["g"] // 2 + 1,
-            series=match_id(ticket["v"]),
-        )
 
 
 #: Column of wins, draws and losses by points.

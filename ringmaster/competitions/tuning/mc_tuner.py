@@ -169,11 +169,6 @@ class McTuner(CandidateTuner):
         # probes every scale before the first game
         self._samples = [self._first_samples(i) for i in range(len(splits))]
         self._state = State(codes=[p.code for p in self.parameters], splits=splits)
-        self._alike = [
-            p.code
-            for p, row in zip(self.parameters, self._samples, strict=True)
-            if len({msgspec.json.encode(canonical(value)) for value in row}) < len(row)
-        ]
         self._player = functools.lru_cache(CACHED_PLAYERS)(self._new_player)
         #: Nodes of the games in progress, by number.
         self._flying: dict[int, Path] = {}
@@ -249,14 +244,14 @@ class McTuner(CandidateTuner):
             )
         if len(values["summary_spec"]) > values["max_depth"]:
             lines.append("summary_spec has more entries than there are generations (max_depth)")
-        for parameter in self.parameters:
+        for parameter, row in zip(self.parameters, self._samples, strict=True):
             scale = parameter.scale
             if isinstance(scale, Explicit) and parameter.split % len(scale.values):
                 lines.append(
                     f"parameter {parameter.code!r}: split {parameter.split} does not give each of "
                     f"the {len(scale.values)} values of EXPLICIT an equal share"
                 )
-            elif parameter.code in self._alike:
+            elif len({msgspec.json.encode(canonical(value)) for value in row}) < len(row):
                 lines.append(f"parameter {parameter.code!r}: some of its samples are the same")
         return lines
 

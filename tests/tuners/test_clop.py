@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from ringmaster.tuners.clop import PLACES, PRIOR, Axis, Clop, Regression, fit, logistic
-from ringmaster.tuners.simulation.game_outcomes import CLOP_FUNCTIONS
+from ringmaster.tuners.clop import PLACES, PRIOR, Axis, Clop, Regression, fit
+from ringmaster.tuners.simulation.clop_tunes import simulated_regrets
 
 LINE = Axis(-1.0, 1.0)
 
@@ -196,24 +195,10 @@ def test_estimate_of_six_parameters_does_not_rest_on_single_samples() -> None:
 # published figures
 
 
-def regret(name: str, count: int, games: int, seed: int) -> float:
-    """Return P(optimum) − P(estimate) of a tune of `count` parameters on a function of CLOP's."""
-    function = CLOP_FUNCTIONS[name]
-
-    def probability(values: Any) -> float:
-        return float(logistic(function.strength(np.asarray(values, dtype=float))))
-
-    tuner = Clop([Axis(-1.0, 1.0)] * count, seed=seed)
-    for number, chance in enumerate(np.random.default_rng([seed, 1]).random(games).tolist()):
-        places = tuner.ask(number)
-        tuner.tell(places, float(chance < probability(tuner.played(places))))
-    return probability(np.resize(function.optimum, count)) - probability(tuner.estimate())
-
-
 @pytest.mark.slow
 def test_regret_on_log_is_the_published_one() -> None:
     """0.0058 after 1,000 games (CLOP's paper, LOG)."""
-    regrets = np.array([regret("log", 1, 1000, seed) for seed in range(40)])
+    regrets = simulated_regrets("log", 1, (1000,), replicates=40)[:, 0]
     error = regrets.std() / math.sqrt(len(regrets))
     assert regrets.mean() < 0.0058 + 2.5 * error
     assert regrets.mean() < 0.012
@@ -221,8 +206,5 @@ def test_regret_on_log_is_the_published_one() -> None:
 
 @pytest.mark.slow
 def test_regret_falls_with_the_number_of_games() -> None:
-    few, many = (
-        np.mean([regret("rosenbrock", 2, games, seed) for seed in range(4)])
-        for games in (200, 1000)
-    )
-    assert many < few / 2
+    regrets = simulated_regrets("rosenbrock", 2, (200, 1000), replicates=4).mean(axis=0)
+    assert regrets[1] < regrets[0] / 2

@@ -229,7 +229,7 @@ class CandidateTuner(Competition):
         errors += duplicates([p.code for p in self.parameters])
         for i, _ in enumerate(self.parameters):
             with noting(errors):
-                self._check_parameter(i)
+                self._check_parameter(i, self._sample(i))
         if errors:
             raise SettingErrors(errors)
         self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
@@ -238,19 +238,14 @@ class CandidateTuner(Competition):
     def _sample(self, index: int) -> float:
         """Return a typical optimiser parameter, to probe a parameter's functions."""
 
-    def _check_parameter(self, index: int, value: float | None = None) -> None:
-        """Raise SettingError when a parameter's function or format fails.
-
-        value  the optimiser parameter; by default a typical one
-        """
-        engine_value = self._engine_value(index, self._sample(index) if value is None else value)
-        template = self._format(index)
-        path: SettingPath = ("parameters", index, "format")
+    def _check_parameter(self, index: int, value: float) -> None:
+        """Raise SettingError when a function or format fails at an optimiser parameter."""
+        engine_value, template = self._engine_value(index, value), self._format(index)
         try:
             _ = fill(template, engine_value)
         except Exception as error:  # from the __str__ of any type
             raise SettingError(
-                path,
+                ("parameters", index, "format"),
                 f"{template!r} cannot show {shown(engine_value)}: {error}",
                 "a text with one conversion such as %s or %.2f, or with one for each item of a "
                 "tuple",

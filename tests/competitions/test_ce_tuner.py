@@ -19,7 +19,6 @@ from tests.competitions.settings_of import (
     call,
     drawn,
     make,
-    uci,
     void,
     void_often,
 )
@@ -186,31 +185,12 @@ def test_state_of_other_settings_is_refused(changed: dict[str, Any], message: st
             {"parameters": [parameter(initial_variance=-1)]},
             "parameters.0.initial_variance: -1 is out of range",
         ),
-        (
-            {"parameters": [parameter(transform=lambda f: 1 / (f - 1))]},
-            "parameters.0.transform: parameter 'x': called with (1.0), it raised ZeroDivisionError",
-        ),
-        ({"parameters": [parameter(format="%q")]}, "parameters.0.format: '%q' cannot show"),
     ],
 )
 def test_wrong_settings_are_refused_where_they_stand(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(Refused) as refused:
         tuner(**changed)
     assert message in str(refused.value)
-
-
-def test_chess_engine_s_options_can_be_the_parameters() -> None:
-    tune = tuner(
-        game="chess",
-        players={"opp": uci(), "e": uci()},
-        player="e",
-        make_candidate=None,
-        board_size=None,
-        komi=None,
-        parameters=[parameter("Mobility", transform=round)],
-    )
-    job = tune.next_job()
-    assert type(job.players[0].options["Mobility"]) is int
 
 
 def test_tune_converges_on_simulated_players() -> None:

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringmaster.errors import SettingError, UsageError
-from ringmaster.model.jobs import GameJob, Ticket
+from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from tests.competitions import test_spsa
 from tests.competitions.settings_of import (
@@ -25,6 +24,7 @@ from tests.competitions.settings_of import (
     void_often,
     won,
 )
+from tests.competitions.test_interruptions import Play
 from tests.competitions.test_spsa import options, outcome, parameter, play_out
 
 TUNED, START = "e:tuned", "e:start"
@@ -384,90 +384,40 @@ def test_folder_may_be_moved_in_the_middle_of_a_match(tmp_path: Path) -> None:
 # interrupted = uninterrupted
 
 
-class Runs:
-    """Runs of one tune with a store, which stores states as rarely as possible."""
-
-    def __init__(self, **settings: Any) -> None:
-        self._settings = settings
-        self._state = b""
-        self._since: list[tuple[Ticket, GameResult]] = []
-        self._issues: dict[str, Ticket] = {}
-        self.ids: list[str] = []
-        self.tune: Any = None
-
-    def run(self, verify: bool, games: int | None, *, parallel: int = 1, kill: bool = False) -> int:
-        """Play so many games, then stop, or be killed; returns how many were played."""
-        tune = self.tune = spsa(**self._settings)
-        if verify:
-            tune.verify(10)
-        if self._state:
-            tune.restore(msgspec.json.decode(self._state))
-        for ticket, result in self._since:
-            tune.record_result(ticket, result)
-        backlog = [
-            tune.make_job(id, 0, ticket)
-            for id, ticket in self._issues.items()
-            if tune.resume(ticket)
-        ]
-        running: list[GameJob] = []
-
-        def issue() -> None:
-            while len(running) < parallel and (kill or games is None or started() < games):
-                job = backlog.pop(0) if backlog else tune.next_job()
-                if job is None:
-                    return
-                self._issues[job.id] = msgspec.json.decode(msgspec.json.encode(job.ticket))
-                running.append(job)
-
-        def started() -> int:
-            return played + len(running)
-
-        played = 0
-        issue()
-        self._save()
-        while running and (games is None or played < games):
-            job = running.pop(0)
-            result = outcome(job)
-            ticket = self._issues.pop(job.id)
-            self._since.append((ticket, result))
-            verdict = tune.record_result(ticket, result)
-            played += 1
-            issue()
-            if verdict.save:
-                self._save()
-            assert job.id not in self.ids, "a game is recorded once"
-            self.ids.append(job.id)
-        if not kill:
-            self._save()
-        return played
-
-    def _save(self) -> None:
-        self._state = msgspec.json.encode(self.tune.state())
-        self._since = []
-
-
-SETTINGS = {"verify": call("Verify", games=20, sprt=call("SPRT", 0, 150))}
-
-
 @pytest.mark.slow
 @settings(deadline=None)
 @given(data=st.data())
 def test_matches_of_several_games_at_a_time_lose_and_double_nothing(data: st.DataObject) -> None:
-    runs = Runs(**SETTINGS)
+    verify = call("Verify", games=20, sprt=call("SPRT", 0, 150))
+    is_verifying = False
+    runs = Play(lambda: verifying(10, verify=verify) if is_verifying else spsa(verify=verify))
+    ids: list[str] = []
+
+    def run(games: int, parallel: int) -> None:
+        runs.interrupt()
+        for _ in range(games):
+            wanted = [job for job in runs.issued.values() if runs.competition.resume(job.ticket)]
+            while len(wanted) < parallel and (job := runs.issue()) is not None:
+                wanted.append(job)
+            if not wanted:
+                return
+            ids.append(wanted[0].id)
+            if runs.finish(ids[-1], outcome(wanted[0])).save:
+                runs.save()
+
     for _ in range(data.draw(st.integers(1, 12))):
-        runs.run(
-            data.draw(st.booleans()),
-            data.draw(st.integers(0, 9)),
-            parallel=data.draw(st.integers(1, 4)),
-            kill=data.draw(st.booleans()),
-        )
-    runs.run(False, None, parallel=3)
-    assert runs.tune.finished()
-    tune = runs.tune
-    assert len(runs.ids) == tune.progress().completed == tune.progress().total
+        is_verifying = data.draw(st.booleans())
+        run(data.draw(st.integers(0, 9)), data.draw(st.integers(1, 4)))
+        if data.draw(st.booleans()):
+            runs.save()
+    is_verifying = False
+    run(1000, 3)
+    tune = runs.competition
+    assert tune.finished()
+    assert len(set(ids)) == len(ids) == tune.progress().completed == tune.progress().total
     matches = tune.closing.matches
     for number, match in enumerate(matches, 1):
-        of_it = [id for id in runs.ids if id.startswith(f"verify{number}_")]
+        of_it = [id for id in ids if id.startswith(f"verify{number}_")]
         assert match.tally.completed == len(of_it)
         assert match.tally.next >= len(of_it)
     iterations = [match.iteration for match in matches]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from ringmaster.competitions.optuna_tuner import settings as optuna_settings
-from ringmaster.errors import SettingError, StateRefused
+from ringmaster.errors import SettingError
 from ringmaster.model.jobs import GameJob, is_of_closing_match
-from tests.competitions.settings_of import Refused, again, call, make, uci, void, won
+from tests.competitions.settings_of import Refused, again, call, make, uci, won
 from tests.requirements import package
 
 package("optuna")
@@ -174,16 +174,6 @@ def test_reference_of_a_trial_is_the_best_estimate_at_its_beginning() -> None:
     assert references[19] > 0.6
 
 
-def test_void_game_is_played_again() -> None:
-    tune = tuner()
-    play(tune, mobile, 1)
-    job = tune.next_job()
-    reaction = tune.record_result(job.ticket, void(job, "e:trial"))
-    assert reaction.replay
-    tune.record_result(job.ticket, win(job))
-    assert tune.progress().completed == 2
-
-
 # the best
 
 
@@ -280,11 +270,6 @@ def test_fewer_games_end_a_trial_that_has_played_them() -> None:
     assert fresh.next_job().ticket["t"] == 2
 
 
-def test_state_of_other_parameters_is_refused() -> None:
-    with pytest.raises(StateRefused, match="the tune is of Mobility, Style, Risk"):
-        tuner(parameters=[MOBILITY]).restore(tuner().state())
-
-
 def test_start_values_that_the_constraint_refuses_are_an_error() -> None:
     with pytest.raises(Refused, match="it refuses the start values"):
         tuner(constraint=lambda Mobility, Style, Risk: Mobility > 50)
@@ -320,8 +305,6 @@ def test_constraint_that_raises_is_an_error_of_the_setting() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"sampler": "tpee"}, "sampler: there is no sampler 'tpee'; expected 'tpe'"),
-        ({"games_per_trial": 5}, "games_per_trial: 5 is odd"),
         (
             {
                 "parameters": [
@@ -355,7 +338,6 @@ def test_constraint_that_raises_is_an_error_of_the_setting() -> None:
             {"parameters": [parameter("X", start="a", choices=["b", "c"])]},
             "start 'a' is not among its choices; expected one of 'b', 'c'",
         ),
-        ({"parameters": [parameter("X", start=1, min=0, max=2, frozen=True)]}, "is frozen"),
         ({"sampler": "cmaes"}, "'cmaes' needs two or more numbers"),
     ],
 )

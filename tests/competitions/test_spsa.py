@@ -221,7 +221,6 @@ def test_wrong_parameter_is_refused_at_its_place(change: dict[str, Any], message
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"number_of_games": 21}, "number_of_games: 21 is odd"),
         ({"parameters": [parameter(), parameter()]}, "parameters.1.code: parameter 'Mobility'"),
         ({"alpha": 1e4}, "alpha: 10000.0 is out of range"),
         (

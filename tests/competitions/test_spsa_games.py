@@ -9,12 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.spsa.games import (
-    IterationGames,
-    Pairing,
-    ValueGrid,
-    opponent_cycle,
-)
+from ringmaster.competitions.spsa.games import IterationGames, Pairing, ValueGrid
+from ringmaster.competitions.tuning.opponents import opponent_cycle
 from ringmaster.model.parameters import TunedParameter
 from tests.competitions.settings_of import drawn, won
 from tests.competitions.test_spsa import parameter, spsa, tune_of
@@ -221,14 +217,3 @@ def test_several_references_are_all_checked_and_counted() -> None:
 def test_list_of_opponents_has_equal_weights() -> None:
     tune = tune_of("several references", opponent=["other", "ref"], number_of_games=24)
     assert opponents(play(tune, 24, None))[::4] == ["other", "ref"] * 3
-
-
-def test_state_with_one_reference_is_restored() -> None:
-    tune = tune_of("reference")
-    jobs = play(tune, 4, "e+")
-    assert not any("r" in job.ticket for job in jobs)
-    state = tune.state()
-    assert state.pop("against") == {}
-    restored = tune_of("reference")
-    restored.restore(state)
-    assert restored.state() == tune.state()

@@ -62,35 +62,19 @@ def test_c_end_is_the_perturbation_that_the_adaptive_method_uses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "changes", "line"),
+    ("method", "changes", "unused"),
     [
-        (
-            "adaptive",
-            {"r_end": 0.01},
-            "r_end has no effect with method 'adaptive', which finds its own steps",
-        ),
-        (
-            "classic",
-            {"c_end": 4, "step": 3},
-            "step has no effect with method 'classic', which takes c_end",
-        ),
-        (
-            "weather_factory",
-            {"step": 3, "r_end": 0.1},
-            "r_end has no effect with method 'weather_factory', which has the same for all, "
-            "of a and c",
-        ),
-        (
-            "weather_factory",
-            {"step": 3, "c_end": 2},
-            "c_end has no effect beside step with method 'weather_factory'",
-        ),
+        ("adaptive", {"r_end": 0.01}, "r_end"),
+        ("classic", {"c_end": 4, "step": 3}, "step"),
+        ("weather_factory", {"step": 3, "r_end": 0.1}, "r_end"),
+        ("weather_factory", {"step": 3, "c_end": 2}, "c_end"),
     ],
 )
 def test_unused_argument_of_a_parameter_file_gives_a_warning(
-    method: str, changes: dict[str, Any], line: str
+    method: str, changes: dict[str, Any], unused: str
 ) -> None:
-    assert line in spsa(method=method, parameters=[bare(**changes)]).warnings()
+    lines = spsa(method=method, parameters=[bare(**changes)]).warnings()
+    assert any(line.startswith(f"{unused} has no effect") for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +98,6 @@ def test_number_of_games_is_required_unless_derived() -> None:
     ("changes", "message"),
     [
         ({"A": 5, "A_ratio": 0.1}, "A_ratio: A and A_ratio both set the stability constant"),
-        ({"games_per_iteration": 3}, "games_per_iteration: 3 is odd"),
         (
             {"games_per_iteration": 8},
             "number_of_games: 20 is not a multiple of games_per_iteration (8)",

@@ -6,15 +6,10 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from ringmaster.competitions.optuna_tuner.settings import SearchedParameter
 from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
 from ringmaster.competitions.spsa.charts import thinned
-from ringmaster.competitions.tuning.chart_parts import (
-    importance_chart,
-    name_of,
-    number,
-    rate_text,
-)
-from ringmaster.competitions.tuning.searched_parameter import SearchedParameter
+from ringmaster.competitions.tuning.chart_parts import importance_chart, name_of, number, rate_text
 from ringmaster.model.report import (
     Band,
     Chart,
@@ -65,7 +60,17 @@ def trial_charts(
         order = sorted(importance, key=lambda code: -importance[code])
         if len(order) > 1:
             groups.append(_surface(parameters, space, played, order[:2]))
-        groups.append(_importance(parameters, order, importance))
+        unknown = [p.code for p in parameters if not p.frozen and p.code not in importance]
+        groups.append(
+            importance_chart(
+                "Importance",
+                {**{code: 100 * importance[code] for code in order}, **dict.fromkeys(unknown)},
+                "share of the variance, %",
+                "too few different values yet",
+                "The share of the estimated scores' variance that needs a parameter, alone or with "
+                "others, over the whole range.",
+            )
+        )
     return [group for group in groups if group.charts]
 
 
@@ -202,20 +207,3 @@ def _surface(
     chart = HeatMap(title, names[0], names[1], values, label, labels[0], labels[1], "", texts)
     text = "Mean score of the trials over the two most important parameters; open: no trial."
     return ChartGroup("Scores over two parameters", (chart,), text, "surface")
-
-
-def _importance(
-    parameters: Sequence[SearchedParameter], order: Sequence[str], importance: dict[str, float]
-) -> ChartGroup:
-    unknown = [p.code for p in parameters if not p.frozen and p.code not in importance]
-    text = (
-        "The share of the estimated scores' variance that needs a parameter, alone or with "
-        "others, over the whole range."
-    )
-    return importance_chart(
-        "Importance",
-        {**{code: 100 * importance[code] for code in order}, **dict.fromkeys(unknown)},
-        "share of the variance, %",
-        "too few different values yet",
-        text,
-    )

@@ -8,38 +8,30 @@ early.  The best candidate is the one with the highest estimate by all trials to
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
 from ringmaster.competitions.competition import Played, PlayedValue, Reaction
-from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.optuna_tuner.report import TrialReport
 from ringmaster.competitions.optuna_tuner.settings import (
     OPTUNA_SETTINGS,
-    check_numbers,
+    SearchedParameter,
     check_packages,
+    check_parameters,
     check_sampler,
     doubts,
+    space_of,
 )
 from ringmaster.competitions.optuna_tuner.state import Estimates, OptunaState, Trial
 from ringmaster.competitions.result_lines import result_line
-from ringmaster.competitions.spsa.games import opponent_cycle
 from ringmaster.competitions.tuning.closing_match import Standing
-from ringmaster.competitions.tuning.game_tune import COLUMN, GameTune
-from ringmaster.competitions.tuning.opponents import make_opponents, opponent_weights
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_unchanged
-from ringmaster.competitions.tuning.searched_parameter import (
-    SearchedParameter,
-    check_parameters,
-    space_of,
-)
-from ringmaster.errors import SettingError, SettingErrors, counted
-from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket, is_of_closing_match
+from ringmaster.competitions.tuning.player_tune import COLUMN, GameTune
+from ringmaster.errors import SettingError, counted
+from ringmaster.model.jobs import GameJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.players import Player
-from ringmaster.model.report import ChartGroup, Progress, Report
+from ringmaster.model.report import ChartGroup, Progress, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Setting
 from ringmaster.tuners.search.early_end import is_hopeless
@@ -68,27 +60,11 @@ class OptunaTuner(GameTune):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        errors: list[SettingError] = []
-        with noting(errors):
-            self.settings = make_game_settings(self._game, values)
-        with noting(errors):
-            definition: PlayerDefinition = find_player(values, values["player"], ("player",))
-        self.opponents: dict[str, Player] = {}
-        with noting(errors):
-            self.opponents = make_opponents(values)
-        wrong = check_parameters(self.parameters)
-        errors += [*check_numbers(values), *wrong]
-        if not wrong:
-            self.space = space_of(self.parameters)
-            errors += check_sampler(values["sampler"], self.space)
-        if errors:
-            raise SettingErrors(errors)
-        self._set_player(definition, counted="trials")
+        self._set_player(self._definition, counted="trials")
         if not self._accepts(self.space.start()):
             raise SettingError(
                 ("constraint",), "it refuses the start values", "start values that it allows"
             )
-        self._opponent_cycle = opponent_cycle(opponent_weights(values))
         self._state = OptunaState([p.code for p in self.parameters], {})
         if not self.opponents:
             # the start values score ½ against themselves
@@ -100,6 +76,13 @@ class OptunaTuner(GameTune):
         #: Events that the study has not got yet.
         self._news: list[Told] = []
         self._estimates = Estimates(self.space, self._state)
+
+    def _wrong_settings(self) -> Iterable[SettingError]:
+        wrong = check_parameters(self.parameters)
+        if not wrong:
+            self.space = space_of(self.parameters)
+            wrong += check_sampler(self.values["sampler"], self.space)
+        return wrong
 
     # values
 
@@ -166,13 +149,7 @@ class OptunaTuner(GameTune):
         lines = super().warnings()
         return lines if self._verifying else lines + list(doubts(self.values, self.space))
 
-    def notices(self) -> list[str]:
-        return self.closing.notices(self._standing())
-
-    def check_jobs(self) -> list[CheckJob]:
-        if self._verifying:
-            return self.closing.check_jobs(self._standing())
-        # an engine that refuses a value would make games void later
+    def _samples_to_check(self) -> Mapping[str, ValuesByCode]:
         samples = {"start": self.start_values}
         most = max((int(p.maximum) for p in self.parameters if p.choices is not None), default=1)
         for number in range(most + 1):
@@ -187,11 +164,7 @@ class OptunaTuner(GameTune):
             playable = self._playable(values)
             if playable is not None:
                 samples[f"sample {number + 1}"] = playable
-        return [
-            *self._opponent_checks(),
-            *self._candidate_checks(samples),
-            *self.closing.check_jobs(None),
-        ]
+        return samples
 
     def _optional(self) -> Iterable[TunedParameter]:
         # beside the start values, the option of a parameter with only_if may have no effect
@@ -284,10 +257,7 @@ class OptunaTuner(GameTune):
         )
 
     def _opponent(self, ticket: Ticket) -> str:
-        """Return the code of a game's opponent."""
-        if not self.opponents:
-            return f"{self.values['player']}:start"
-        return str(ticket.get("r", self._opponent_cycle[0]))
+        return super()._opponent(ticket) if self.opponents else f"{self.values['player']}:start"
 
     def _codes(self, ticket: Ticket, own: str) -> tuple[str, str]:
         other = self._opponent(ticket)
@@ -381,10 +351,6 @@ class OptunaTuner(GameTune):
 
     # state
 
-    def state(self) -> dict[str, Any]:
-        self._state.matches = self.closing.state()
-        return cast(dict[str, Any], msgspec.to_builtins(self._state, str_keys=True))
-
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, OptunaState, str_keys=True)
         check_unchanged(restored.codes, [p.code for p in self.parameters])
@@ -396,10 +362,7 @@ class OptunaTuner(GameTune):
         self.closing.restore(restored.matches)
 
     def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
-        for ticket in outstanding:
-            if not is_of_closing_match(ticket):
-                self._register_of_tune(ticket)
-        lines = []
+        lines = super().apply_edits(outstanding)
         # fewer games a trial may end it without another result
         for number, trial in sorted(self._running.items()):
             lines += self._end(number, trial)
@@ -444,14 +407,11 @@ class OptunaTuner(GameTune):
         ended, games = self._state.ended, counted(self._state.games, "game")
         return f"{ended:,} of {counted(self.values['number_of_trials'], 'trial')}, {games}"
 
-    def report(self) -> Report:
-        closing = self.closing.blocks(self._standing())
-        return Report((*self._report().blocks(), *closing, *self._conditions()))
+    def _blocks(self) -> Sequence[Table | Text]:
+        return self._report().blocks()
 
-    def live_report(self) -> Report:
-        return Report(
-            (*self._report(live=True).short(), *self.closing.live_blocks(self._standing()))
-        )
+    def _live_blocks(self) -> Sequence[Table | Text]:
+        return self._report(live=True).short()
 
     def _summary_of_tune(self) -> dict[str, Any]:
         return {**self._report().data(), "repeats": self._state.repeats}

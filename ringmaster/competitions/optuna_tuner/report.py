@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.optuna_tuner.settings import SearchedParameter
 from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
-from ringmaster.competitions.tuning.searched_parameter import SearchedParameter
+from ringmaster.competitions.tuning.opponents import counts_text
 from ringmaster.errors import counted
 from ringmaster.model.report import RIGHT, Cell, Table, Text
 from ringmaster.stats.elo import Z95, elo_of_score
@@ -69,7 +70,8 @@ class TrialReport(msgspec.Struct, frozen=True):
         parameters = []
         for p in self.parameters:
             shown = values.get(p.code)
-            value = None if shown is None else self._internal(p, shown)
+            # on the tuner's scale, a choice is its index
+            value = shown if p.choices is None else p.choices.index(shown)
             parameters.append(
                 {
                     "code": p.code,
@@ -106,12 +108,6 @@ class TrialReport(msgspec.Struct, frozen=True):
                 for number, estimate in ranking
             ],
         }
-
-    def _internal(self, p: SearchedParameter, shown: Any) -> int | float:
-        """Return a value on the tuner's scale."""
-        index = None if p.choices is None else p.choices.index(shown)
-        value: int | float = shown if index is None else index
-        return value
 
     def _played(self, number: int) -> dict[str, Any]:
         return self.values(self.state.trials[number])
@@ -162,12 +158,10 @@ class TrialReport(msgspec.Struct, frozen=True):
         )
 
     def _results(self) -> list[str]:
-        wins, draws, losses = self.state.results
         against = " and ".join(self.opponents) or "the start values"
-        lines = [f"wins {wins}, draws {draws}, losses {losses} of candidates against {against}"]
-        if self.state.against:
-            for code, (won, drawn, lost) in sorted(self.state.against.items()):
-                lines.append(f"wins {won}, draws {drawn}, losses {lost} against {code}")
+        lines = [f"{counts_text(self.state.results)} of candidates against {against}"]
+        for code, counts in sorted(self.state.against.items()):
+            lines.append(f"{counts_text(counts)} against {code}")
         early = self._ended_early()
         if early:
             lines.append(f"ended early as hopeless: {counted(early, 'trial')}")

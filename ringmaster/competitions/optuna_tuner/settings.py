@@ -1,21 +1,37 @@
-"""The settings of an optuna_tuner, and checks of their combinations."""
+"""The settings of an optuna_tuner, and checks of their combinations.
+
+Parameters are numbers on a plain, stepped or logarithmic scale, or choices; they may depend on
+a choice.
+"""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
-from ringmaster.competitions.tuning.closing_match_settings import VERIFY
+from ringmaster.competitions.tuning.closing_match_settings import VERIFY, PairedGames
 from ringmaster.competitions.tuning.opponents import Opponents, opponent_weights
+from ringmaster.competitions.tuning.parameter_settings import (
+    PLAYED_BINDING,
+    Choices,
+    build_parameter,
+    check_codes,
+)
 from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
-from ringmaster.competitions.tuning.searched_parameter import PARAMETER
 from ringmaster.errors import SettingError, nearest, shown
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.players import OptionValue
 from ringmaster.model.settings import (
     Boolean,
+    CallOf,
     Context,
+    DictOf,
     Float,
     Function,
     Identifier,
@@ -23,22 +39,291 @@ from ringmaster.model.settings import (
     ListOf,
     Maybe,
     OneOf,
+    Scalar,
     Setting,
     SettingPath,
+    SettingType,
+    String,
 )
 from ringmaster.tuners.search.optuna_study import NEEDS, SAMPLERS
-from ringmaster.tuners.search.space import Space
+from ringmaster.tuners.search.space import Dimension, Space
+
+#: Significant digits of a played number without a step; no tune is more precise.
+DIGITS = 6
+#: Rounding error of a multiple of a step, in steps.
+_ROUNDING = 1e-6
+#: Arguments that only numbers have.
+_OF_NUMBERS = ("min", "max", "step", "log", "integer", "format", "transform")
 
 
-class _Sampler(OneOf):
-    """The name of a sampler; an unknown one is answered with the nearest."""
+class SearchedParameter(TunedParameter, frozen=True):
+    """A parameter of an optuna_tuner.  The value of a choice is its index.
+
+    log      whether equal factors are equally far apart
+    only_if  it exists only if each of these parameters (by code) has one of these choices
+    """
+
+    log: bool = False
+    only_if: Mapping[str, tuple[OptionValue, ...]] = msgspec.field(default_factory=dict)
+
+    @property
+    def choices(self) -> Choices | None:
+        """The choices, None for a number."""
+        return self.transform if isinstance(self.transform, Choices) else None
+
+    @property
+    def spacing(self) -> float:
+        """Distance of neighbouring values."""
+        return self.step or super().spacing
+
+    def canonical(self) -> dict[str, Any]:
+        """Return the arguments of Parameter(…) as JSON data."""
+        data = super().canonical()
+        if self.choices is not None:
+            for name in _OF_NUMBERS:
+                del data[name]
+            data["start"] = self.choices(self.start)
+            data["choices"] = list(self.choices.choices)
+        return data
+
+    def played_value(self, value: float) -> int | float:
+        """Return the nearest playable number."""
+        if self.integer:
+            return super().played_value(value)
+        if self.step is not None:
+            steps = math.floor((value - self.minimum) / self.step + 0.5)
+            return self.clip(float(f"{self.minimum + steps * self.step:.12g}"))
+        return self.clip(float(f"{value:.{DIGITS}g}"))
+
+    def shown(self, value: int | float) -> Any:
+        """Return a played value for people: a choice instead of its index."""
+        return value if self.choices is None else self.choices(value)
+
+
+class _Alternatives(SettingType):
+    """A value, or a list of values."""
+
+    def describe(self) -> str:
+        return "a value, or a list of values"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if isinstance(value, str) and value not in self.choices:
-            return context.refuse(
-                path, f"there is no sampler {shown(value)}", nearest(value, self.choices)
+        listed = value if isinstance(value, list | tuple) else [value]
+        return ListOf(Scalar(), minimum=1).interpret(listed, path, context)
+
+
+def _build(values: dict[str, Any], context: Context) -> SearchedParameter:
+    """Return the parameter of a Parameter(…).  Raises SettingError."""
+    code, only_if, log = values["code"], values["only_if"] or {}, values["log"]
+    binding = {name: values[name] for name in ("code", "option", "gtp", "argument", "environ")}
+    if values["choices"] is not None:
+        index = _check_choices(values)
+        last = len(values["choices"]) - 1
+        built = build_parameter(
+            {
+                **binding,
+                "step": None,
+                "format": None,
+                "start": index,
+                "min": 0,
+                "max": last,
+                "integer": True,
+                "frozen": values["frozen"],
+                "transform": Choices(values["choices"]),
+            },
+            context,
+        )
+    else:
+        _check_number(values)
+        numbers = {k: v for k, v in values.items() if k not in ("choices", "only_if", "log")}
+        built = build_parameter(numbers, context)
+        _check_scale(built, log)
+    if code in only_if:
+        raise SettingError(("only_if",), f"parameter {code!r} depends on itself")
+    return SearchedParameter(**msgspec.structs.asdict(built), log=log, only_if=only_if)
+
+
+def _check_choices(values: dict[str, Any]) -> int:
+    """Return the index of the start.  Raises SettingError for arguments beside choices."""
+    code, choices = values["code"], Choices(values["choices"])
+    for name in _OF_NUMBERS:
+        if values[name] is not None and values[name] is not False:
+            raise SettingError(
+                (name,), f"parameter {code!r}: {name} has no meaning beside choices", "one of them"
             )
-        return super().interpret(value, path, context)
+    for i, choice in enumerate(choices.choices):
+        if choices.index(choice) != i:
+            raise SettingError(
+                ("choices", i), f"parameter {code!r}: the choice {shown(choice)} is listed twice"
+            )
+    index = choices.index(values["start"])
+    if index is None:
+        known = ", ".join(map(repr, choices.choices))
+        raise SettingError(
+            ("start",),
+            f"parameter {code!r}: start {shown(values['start'])} is not among its choices",
+            f"one of {known}",
+        )
+    return index
+
+
+def _check_number(values: dict[str, Any]) -> None:
+    """Raise SettingError for missing numbers, and a start that is no number."""
+    code = values["code"]
+    for name in ("min", "max"):
+        if values[name] is None:
+            raise SettingError(
+                (name,),
+                f"parameter {code!r}: {name!r} is missing",
+                "a number; or choices for a parameter without a range",
+            )
+    start = values["start"]
+    if isinstance(start, bool | str):
+        raise SettingError(
+            ("start",),
+            f"parameter {code!r}: start {shown(start)} is not a number",
+            "a number; or choices, such as choices=[True, False]",
+        )
+
+
+def _check_scale(p: TunedParameter, log: bool) -> None:
+    """Raise SettingError for a step or a logarithm that does not fit the range."""
+    low, high, step = p.minimum, p.maximum, p.step
+    if log and low <= 0:
+        raise SettingError(
+            ("min",),
+            f"parameter {p.code!r}: a logarithmic scale cannot contain {low:g}",
+            "a min above 0, or a scale without log",
+        )
+    if step is None:
+        return
+    if log:
+        raise SettingError(
+            ("step",), f"parameter {p.code!r}: step and log exclude each other", "one of them"
+        )
+    if p.integer and step != int(step):
+        raise SettingError(
+            ("step",), f"parameter {p.code!r}: a step of {step:g} is not an integer", "an integer"
+        )
+    for name, value in (("max", high), ("start", p.start)):
+        steps = (value - low) / step
+        if abs(steps - round(steps)) > _ROUNDING:
+            below = low + math.floor(steps) * step
+            raise SettingError(
+                (name,),
+                f"parameter {p.code!r}: {name} {value:g} is not a whole number of steps of "
+                f"{step:g} above min {low:g}",
+                f"{below:g} or {below + step:g}",
+            )
+
+
+PARAMETER = CallOf(
+    "Parameter",
+    (
+        Setting("code", String(), "Name; also of the engine option, unless set otherwise."),
+        Setting("start", Scalar(), "Start value: a number, or one of the choices."),
+        Setting("min", Maybe(Float()), "Smallest value.", None),
+        Setting("max", Maybe(Float()), "Largest value.", None),
+        Setting(
+            "step",
+            Maybe(Float(above=0)),
+            "Distance of neighbouring values, counted from min; by default any number, or 1 for "
+            "whole numbers.",
+            None,
+        ),
+        Setting(
+            "log",
+            Boolean(),
+            "Whether equal factors are equally important, as for times and rates.",
+            False,
+        ),
+        Setting(
+            "choices",
+            Maybe(ListOf(Scalar(), minimum=2)),
+            "Values without an order, instead of a range: texts, numbers or truth values.",
+            None,
+        ),
+        Setting(
+            "only_if",
+            Maybe(DictOf(String(), _Alternatives())),
+            'Choices of earlier parameters that it depends on, such as ``{"style": "risky"}`` or '
+            '``{"style": ["risky", "mad"]}``.  Other candidates do not have it: its option '
+            "stays at the engine's default, and make_candidate gets None.",
+            None,
+        ),
+        *PLAYED_BINDING,
+    ),
+    _build,
+    positional=("code", "start", "min", "max"),
+)
+
+
+def check_parameters(parameters: Sequence[SearchedParameter]) -> list[SettingError]:
+    """Return errors of the parameters as a whole."""
+    errors = check_codes(parameters)
+    earlier: dict[str, SearchedParameter] = {}
+    for i, p in enumerate(parameters):
+        for code, wanted in p.only_if.items():
+            path: SettingPath = ("parameters", i, "only_if", code)
+            error = _condition_error(p, code, wanted, earlier, parameters)
+            if error is not None:
+                errors.append(SettingError(path, *error))
+        earlier[p.code] = p
+    return errors
+
+
+def _condition_error(
+    p: SearchedParameter,
+    code: str,
+    wanted: Sequence[OptionValue],
+    earlier: dict[str, SearchedParameter],
+    parameters: Sequence[SearchedParameter],
+) -> tuple[str, str] | None:
+    """Return message and remedy of a wrong condition."""
+    head = f"parameter {p.code!r} depends on {code!r}"
+    known = [q.code for q in parameters if q.choices is not None and q.code != p.code]
+    other = earlier.get(code)
+    if other is None:
+        if any(q.code == code for q in parameters):
+            return f"{head}, which is declared after it", f"{code!r} above {p.code!r}"
+        if not known:
+            return f"{head}, but no parameter has choices", "a parameter with choices=[…]"
+        return f"{head}, which is not a parameter", nearest(code, known)
+    if other.choices is None:
+        return f"{head}, which has no choices", f"choices=[…] in the Parameter of {code!r}"
+    for value in wanted:
+        if other.choices.index(value) is None:
+            choices = ", ".join(map(repr, other.choices.choices))
+            return f"{head}, which never is {shown(value)}", f"one of {choices}"
+    return None
+
+
+def space_of(parameters: Sequence[SearchedParameter]) -> Space:
+    """Return the space of checked parameters."""
+    codes = [p.code for p in parameters]
+    dimensions = []
+    for p in parameters:
+        conditions = []
+        for code, wanted in p.only_if.items():
+            index = codes.index(code)
+            choices = parameters[index].choices
+            assert choices is not None
+            places = [choices.index(value) for value in wanted]
+            conditions.append((index, tuple(place for place in places if place is not None)))
+        dimensions.append(
+            Dimension(
+                p.code,
+                p.played_value(p.start),
+                p.minimum,
+                p.maximum,
+                integer=p.integer,
+                log=p.log,
+                step=p.step,
+                choices=p.choices is not None,
+                fixed=p.frozen,
+                only_if=tuple(conditions),
+            )
+        )
+    return Space(tuple(dimensions))
 
 
 OPTUNA_SETTINGS: tuple[Setting, ...] = (
@@ -46,14 +331,11 @@ OPTUNA_SETTINGS: tuple[Setting, ...] = (
     *TUNE_GAME_SETTINGS,
     Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
     Setting(
-        "parameters",
-        ListOf(PARAMETER, minimum=1),
-        "The parameters to tune.",
-        change="refused",
+        "parameters", ListOf(PARAMETER, minimum=1), "The parameters to tune.", change="refused"
     ),
     Setting(
         "sampler",
-        _Sampler(*SAMPLERS),
+        OneOf(*SAMPLERS),
         "Optuna's sampler, which proposes the candidates; a new one proposes the next trial.",
         "tpe",
     ),
@@ -64,7 +346,7 @@ OPTUNA_SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "games_per_trial",
-        Integer(minimum=2, maximum=10**6),
+        PairedGames(minimum=2, maximum=10**6),
         "Games of a candidate that is not ended early; an even number.",
         40,
     ),
@@ -97,15 +379,6 @@ OPTUNA_SETTINGS: tuple[Setting, ...] = (
     MAKE_CANDIDATE,
     Setting("verify", Maybe(VERIFY), "The closing match.", None),
 )
-
-
-def check_numbers(values: Mapping[str, Any]) -> Iterator[SettingError]:
-    """Yield errors in the numbers of games."""
-    games = values["games_per_trial"]
-    if games % 2:
-        yield SettingError(
-            ("games_per_trial",), f"{games} is odd", "an even number: games are played in pairs"
-        )
 
 
 def check_sampler(sampler: str, space: Space) -> Iterator[SettingError]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import msgspec
 
 from ringmaster.competitions.tournaments.matchup import Pairs
-from ringmaster.competitions.tuning.game_tune import GameTuneState
+from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.tuners.search.optuna_study import Asked, SamplerName, Told
 from ringmaster.tuners.search.space import Space
 from ringmaster.tuners.search.surrogate import Observation, Surrogate

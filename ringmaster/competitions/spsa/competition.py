@@ -11,32 +11,17 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
-from ringmaster.competitions.competition import (
-    LongHistory,
-    Played,
-    Reaction,
-    Trajectory,
-)
-from ringmaster.competitions.game_settings import make_game_settings
-from ringmaster.competitions.result_lines import (
-    result_line,
-)
+from ringmaster.competitions.competition import LongHistory, Played, Reaction, Trajectory
+from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.spsa.charts import TuneCharts
 from ringmaster.competitions.spsa.edits import Tune, apply_edit, make_tune, trajectory
-from ringmaster.competitions.spsa.games import (
-    IterationGames,
-    Side,
-    Tickets,
-    ValueGrid,
-    opponent_cycle,
-)
+from ringmaster.competitions.spsa.games import IterationGames, Side, Tickets, ValueGrid
 from ringmaster.competitions.spsa.report import Course, TuneReport
 from ringmaster.competitions.spsa.settings import (
     SPSA_SETTINGS,
     check_method,
     check_numbers,
-    find_opponents,
+    check_opponents,
     unused_arguments,
 )
 from ringmaster.competitions.spsa.state import (
@@ -50,14 +35,13 @@ from ringmaster.competitions.spsa.state import (
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import Standing
-from ringmaster.competitions.tuning.game_tune import COLUMN, GameTune
-from ringmaster.competitions.tuning.opponents import opponent_weights
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
-from ringmaster.errors import SettingError, SettingErrors, counted
-from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket, is_of_closing_match
+from ringmaster.competitions.tuning.player_tune import COLUMN, GameTune
+from ringmaster.errors import SettingError, counted
+from ringmaster.model.jobs import GameJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
-from ringmaster.model.report import ChartGroup, Progress, Report, Table, Text
+from ringmaster.model.report import ChartGroup, Progress, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Setting
 
@@ -90,29 +74,22 @@ class SpsaCompetition(GameTune):
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
         self.pairing = values["pairing"]
-        errors: list[SettingError] = []
-        with noting(errors):
-            self.settings = make_game_settings(self._game, values)
-        with noting(errors):
-            definition: PlayerDefinition = find_player(values, values["player"], ("player",))
-        self.opponents: dict[str, Player] = {}
-        with noting(errors):
-            self.opponents = find_opponents(values)
-        errors += [*check_numbers(values), *check_method(values), *check_codes(self.declared)]
-        if errors:
-            raise SettingErrors(errors)
-        self._set_player(definition, counted="iterations")
-        self._opponent_cycle = opponent_cycle(opponent_weights(values))
+        self._set_player(self._definition, counted="iterations")
         #: The learning settings of the control file.
         self._learning = LearningSettings.of(values)
-        tune = self._make(TuneHistory.begin(self._learning))
+        tune = make_tune(TuneHistory.begin(self._learning), values["estimate"])
         self._state = SpsaState(tune.history, tune.tuner.state())
         self._course = Course()
         self._use_tune(tune)
         self._state.history.layouts = [self._value_order()]
 
-    def _make(self, history: TuneHistory) -> Tune:
-        return make_tune(history, self.values["estimate"])
+    def _find_opponents(self) -> dict[str, Player]:
+        check_opponents(self.values)
+        return super()._find_opponents()
+
+    def _wrong_settings(self) -> Iterable[SettingError]:
+        values = self.values
+        return [*check_numbers(values), *check_method(values), *check_codes(self.declared)]
 
     def _use_tune(self, tune: Tune) -> None:
         """Use a tune's tuner and settings from now on."""
@@ -159,9 +136,8 @@ class SpsaCompetition(GameTune):
     # the closing match
 
     @property
-    def openings_used(self) -> int:
-        """Number of openings of the book that the tune uses."""
-        return self._schedule.openings(self.tuner.counting.games_before(self.iterations + 1))
+    def _planned_games(self) -> int:
+        return self.tuner.counting.games_before(self.iterations + 1)
 
     @property
     def is_tuned(self) -> bool:
@@ -170,7 +146,8 @@ class SpsaCompetition(GameTune):
         return state.iterations >= last and not any(int(k) <= last for k in state.open)
 
     def _standing(self) -> Standing:
-        return Standing(self._state.iterations, self.estimated(), self.openings_used, self._due)
+        openings = self._schedule.openings(self._planned_games)
+        return Standing(self._state.iterations, self.estimated(), openings, self._due)
 
     # before the games
 
@@ -184,12 +161,9 @@ class SpsaCompetition(GameTune):
 
     def notices(self) -> list[str]:
         derived = [] if self._verifying else list(self.schedule.derived)
-        return derived + self.closing.notices(self._standing())
+        return derived + super().notices()
 
-    def check_jobs(self) -> list[CheckJob]:
-        if self._verifying:
-            return self.closing.check_jobs(self._standing())
-        # an engine that refuses a bound or a fraction would make games void later
+    def _samples_to_check(self) -> Mapping[str, ValuesByCode]:
         first = self.tuner.ask(1, self.tuner.space.start)
         samples = {
             "start": self.start_values,
@@ -200,11 +174,7 @@ class SpsaCompetition(GameTune):
         }
         if not all(p.integer for p in self.tuned):
             samples["between"] = self.values_by_code(self._grid.sample())
-        return [
-            *self._opponent_checks(),
-            *self._candidate_checks(samples),
-            *self.closing.check_jobs(None),
-        ]
+        return samples
 
     def _optional(self) -> Iterable[TunedParameter]:
         return self.tuned
@@ -259,10 +229,6 @@ class SpsaCompetition(GameTune):
         if side == "=":
             return self.opponents[self._opponent(ticket)]
         return self._binding.player(side, values)
-
-    def _opponent(self, ticket: Ticket) -> str:
-        """Return the code of a game's opponent."""
-        return str(ticket.get("r", self._opponent_cycle[0]))
 
     def _codes(self, ticket: Ticket, own: str | None = None) -> tuple[str, str]:
         """Return the codes of a game's players, first mover first.
@@ -320,48 +286,33 @@ class SpsaCompetition(GameTune):
         if iteration.games < iteration.size:
             return Reaction(line)
         del state.open[str(k)]
-        self._tell(k, iteration)
+        self._tickets.learn(self.tuner, state.codes, k, iteration)
+        state.iterations = self.tuner.iterations
         self._course.record(state.codes, self.tuner.theta.tolist())
-        # a closing match that begins now is of these values
-        return Reaction(
-            line, notes=(self._iteration_line(k, iteration.result),), save=self.is_tuned
-        )
-
-    def _tell(self, k: int, iteration: Iteration) -> None:
-        layout, codes = self._state.history.layouts[iteration.layout], self._state.codes
-        plus = layout.in_order(codes, iteration.plus)
-        minus = layout.in_order(codes, iteration.minus)
-        games = IterationGames(self.pairing, iteration.size).equivalent_games
-        self.tuner.tell(k, plus, minus, iteration.result, games)
-        self._state.iterations = self.tuner.iterations
-
-    def _iteration_line(self, k: int, result: float) -> str:
-        theta = zip(self._state.codes, self.tuner.theta.tolist(), strict=True)
+        theta = zip(state.codes, self.tuner.theta.tolist(), strict=True)
         values = ", ".join([f"{code} {value:.6g}" for code, value in theta])
-        return f"iteration {k}: W-L {result:+g}; {values}"
+        note = f"iteration {k}: W-L {iteration.result:+g}; {values}"
+        # a closing match that begins now is of these values
+        return Reaction(line, notes=(note,), save=self.is_tuned)
 
     # state
 
     def state(self) -> dict[str, Any]:
         self._state.tuner = self.tuner.state()
-        self._state.matches = self.closing.state()
-        return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
+        return super().state()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._state = msgspec.convert(state, SpsaState)
         # results recorded after this state are learned under its settings
-        self._use_tune(self._make(self._state.history))
+        self._use_tune(make_tune(self._state.history, self.values["estimate"]))
         self.tuner.restore(self._state.tuner)
         self.closing.restore(self._state.matches)
 
     def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
-        for ticket in outstanding:
-            if not is_of_closing_match(ticket):
-                self._register_of_tune(ticket)
+        lines = super().apply_edits(outstanding)
         before, issued = self._state.history.learning, self._state.issued
-        lines: list[str] = []
         if self._learning != before:
-            tune, lines = apply_edit(self._tune, self._learning, issued, self._make)
+            tune, lines = apply_edit(self._tune, self._learning, issued)
             self._state.edits.append(Edit(self._state.iterations, issued, before))
             self._use_tune(tune)
         layout, layouts = self._value_order(), self._state.history.layouts
@@ -377,31 +328,29 @@ class SpsaCompetition(GameTune):
             self.schedule,
             self.tuner,
             self._state,
-            opponent_weights(self.values),
+            self._weights,
             self._delivered_value,
             self.estimated(),
             self._course,
         )
 
     def progress(self) -> Progress:
-        planned = self.tuner.counting.games_before(self.iterations + 1)
-        return self._progress(max(planned, self._state.games))
+        return self._progress(max(self._planned_games, self._state.games))
 
     def _work_done(self) -> str:
         done, games = self._state.iterations, counted(self._state.games, "game")
         return f"iteration {done:,} of {self.iterations:,}, {games}"
 
-    def report(self) -> Report:
-        blocks: list[Table | Text] = self._report().blocks()
+    def _blocks(self) -> Sequence[Table | Text]:
+        blocks = self._report().blocks()
         removed = self._state.history.removed()
         if removed:
             values = ", ".join(f"{code} {value:.6g}" for code, value in removed.items())
             blocks.append(Text((f"removed parameters, with their last values: {values}",)))
-        blocks += self.closing.blocks(self._standing())
-        return Report((*blocks, *self._conditions()))
+        return blocks
 
-    def live_report(self) -> Report:
-        return Report((*self._report().short(), *self.closing.live_blocks(self._standing())))
+    def _live_blocks(self) -> Sequence[Table | Text]:
+        return self._report().short()
 
     def _summary_of_tune(self) -> dict[str, Any]:
         summary = {**self._report().data(), "repeats": self._state.repeats}
@@ -411,7 +360,7 @@ class SpsaCompetition(GameTune):
         return summary
 
     def trajectory(self, history: Iterable[tuple[Ticket, GameResult]]) -> Trajectory:
-        return trajectory(self._state, self._tickets, self._make, history)
+        return trajectory(self._state, self._tickets, self.values["estimate"], history)
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         share = min(1.0, MOST_DRAWN / max(1, self._state.games))

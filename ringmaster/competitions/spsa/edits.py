@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
 
 from ringmaster.competitions.competition import Trajectory
-from ringmaster.competitions.spsa.games import IterationGames, Tickets
+from ringmaster.competitions.spsa.games import Tickets
 from ringmaster.competitions.spsa.methods import Schedule, make_schedule
 from ringmaster.competitions.spsa.state import (
     LEARNING_SETTINGS,
@@ -44,10 +44,6 @@ class Tune(msgspec.Struct, frozen=True):
     tuner: Spsa
 
 
-#: Makes a tune without results.
-MakeTune = Callable[[TuneHistory], Tune]
-
-
 def make_tune(history: TuneHistory, estimate_rule: EstimateRule) -> Tune:
     """Return a tune without results.  Raises SettingError."""
     values = history.learning.values()
@@ -64,15 +60,13 @@ def make_tune(history: TuneHistory, estimate_rule: EstimateRule) -> Tune:
     return Tune(history, schedule, tuner)
 
 
-def apply_edit(
-    now: Tune, learning: LearningSettings, issued: int, make: MakeTune
-) -> tuple[Tune, list[str]]:
+def apply_edit(now: Tune, learning: LearningSettings, issued: int) -> tuple[Tune, list[str]]:
     """Return a tune that continues from θ under edited settings, and lines on the effects.
 
     now     the tune before the edit; it is not changed
     issued  iterations of which a game has been issued
     """
-    edited = make(_edited_history(now, learning, issued))
+    edited = make_tune(_edited_history(now, learning, issued), now.tuner.estimate_rule)
     if now.tuner.iterations:
         before, tuned = now.history.learning.tuned, learning.tuned
         index = {p.code: i for i, p in enumerate(before)}
@@ -88,18 +82,9 @@ def apply_edit(
     return edited, [f"{where}: {text}" for text in _effects(now, edited, issued)]
 
 
-def _issued_sizes(history: TuneHistory, issued: int) -> list[tuple[int, int]]:
-    """Return `earlier` extended to all issued iterations."""
-    earlier = list(history.earlier)
-    rest = issued - sum(iterations for iterations, _ in earlier)
-    if rest:
-        earlier.append((rest, history.learning.settings["games_per_iteration"]))
-    return earlier
-
-
 def _edited_history(now: Tune, learning: LearningSettings, issued: int) -> TuneHistory:
     history, tuner = now.history, now.tuner
-    old, codes = history.learning.by_code(), [p.code for p in history.learning.tuned]
+    old, codes = history.learning.by_code(), history.codes
     left, starts = dict(history.left), {}
     if tuner.iterations:
         estimates = dict(zip(codes, tuner.estimate().tolist(), strict=True))
@@ -113,14 +98,18 @@ def _edited_history(now: Tune, learning: LearningSettings, issued: int) -> TuneH
         began |= {code: left.pop(code) for code in tuned & left.keys()}
         starts = {code: value for code, value in began.items() if code in tuned}
     arrived = [p.code for p in learning.parameters if p.code not in history.slots]
-    sizes = {each.settings["games_per_iteration"] for each in (history.learning, learning)}
+    earlier = list(history.earlier)
+    size = history.learning.settings["games_per_iteration"]
+    rest = issued - sum(iterations for iterations, _ in earlier)
+    if rest and learning.settings["games_per_iteration"] != size:
+        earlier.append((rest, size))
     return msgspec.structs.replace(
         history,
         learning=learning,
         slots=history.slots + arrived,
         left=left,
         starts=starts,
-        earlier=history.earlier if len(sizes) == 1 else _issued_sizes(history, issued),
+        earlier=earlier,
     )
 
 
@@ -190,8 +179,7 @@ def _parameter_effects(was: Tune, now: Tune) -> Iterator[str]:
 
 def _forgotten(was: Tune, now: Tune) -> Iterator[str]:
     """Yield lines on the knowledge that the tune loses by the edit."""
-    tuned = {p.code for p in now.history.learning.tuned}
-    lost = [p.code for p in was.history.learning.tuned if p.code not in tuned]
+    lost = [code for code in was.history.codes if code not in now.history.codes]
     if lost:
         yield f"the results for {', '.join(lost)} are forgotten"
     if now.tuner.averages.count < was.tuner.averages.count:
@@ -260,8 +248,8 @@ def _gains(tune: Tune, iteration: int) -> dict[str, dict[str, float]]:
     if isinstance(method, GainMethod):
         columns["R"] = method.gains.R(k).tolist()
     return {
-        p.code: {name: values[i] for name, values in columns.items()}
-        for i, p in enumerate(tune.history.learning.tuned)
+        code: {name: values[i] for name, values in columns.items()}
+        for i, code in enumerate(tune.history.codes)
     }
 
 
@@ -269,68 +257,48 @@ def _gains(tune: Tune, iteration: int) -> dict[str, dict[str, float]]:
 
 
 def trajectory(
-    state: SpsaState, tickets: Tickets, make: MakeTune, games: Iterable[tuple[Ticket, GameResult]]
+    state: SpsaState,
+    tickets: Tickets,
+    estimate_rule: EstimateRule,
+    games: Iterable[tuple[Ticket, GameResult]],
 ) -> Trajectory:
     """Return θ after every iteration, in order of completion.
 
     state  of the tune after all `games`
     """
-    points = list(Replay(state, tickets, make).points(games))
+    points = list(_replayed(state, tickets, estimate_rule, games))
     return Trajectory("iteration", tuple(state.codes), points)
 
 
-class Replay:
-    """Feeds recorded games to a fresh tuner, under the settings of their time."""
+def _replayed(
+    state: SpsaState,
+    tickets: Tickets,
+    estimate_rule: EstimateRule,
+    games: Iterable[tuple[Ticket, GameResult]],
+) -> Iterator[tuple[int, tuple[str, ...], array[float]]]:
+    """Yield the number of each iteration, the codes of the tuned parameters, and θ.
 
-    def __init__(self, state: SpsaState, tickets: Tickets, make: MakeTune) -> None:
-        self._edits = list(state.edits)
-        #: The settings at the beginning, then after each edit.
-        self._learning = [*(edit.learning for edit in self._edits), state.history.learning]
-        self._tickets = tickets
-        self._make = make
-        self._tune = make(TuneHistory.begin(self._learning.pop(0)))
-
-    def points(
-        self, games: Iterable[tuple[Ticket, GameResult]]
-    ) -> Iterator[tuple[int, tuple[str, ...], array[float]]]:
-        """Yield the number of each iteration, the codes of the tuned parameters, and θ."""
-        layouts = self._tickets.history.layouts
-        self._apply_edits()
-        for k, iteration in self._completed_iterations(games):
-            plus, minus = (
-                layouts[iteration.layout].in_order(self._codes(), values)
-                for values in (iteration.plus, iteration.minus)
-            )
-            schedule = IterationGames(self._tickets.games.pairing, iteration.size)
-            tuner = self._tune.tuner
-            tuner.tell(k, plus, minus, iteration.result, schedule.equivalent_games)
-            yield k, tuple(self._codes()), array("d", tuner.theta.tolist())
-            self._apply_edits()
-
-    def _codes(self) -> list[str]:
-        return [p.code for p in self._tune.history.learning.tuned]
-
-    def _apply_edits(self) -> None:
-        """Apply the edits made at this point."""
-        while self._edits and self._edits[0].completed == self._tune.tuner.iterations:
-            edit = self._edits.pop(0)
-            learning = self._learning.pop(0)
-            self._tune, _ = apply_edit(self._tune, learning, edit.issued, self._make)
-
-    def _completed_iterations(
-        self, games: Iterable[tuple[Ticket, GameResult]]
-    ) -> Iterator[tuple[int, Iteration]]:
-        """Yield iterations in order of completion."""
-        open_iterations: dict[int, Iteration] = {}
-        schedule = self._tickets.games
-        for ticket, result in games:
-            if is_of_closing_match(ticket) or result.outcome == "void":
-                continue
-            k = ticket["k"]
-            iteration = open_iterations.get(k)
-            if iteration is None:
-                iteration = open_iterations[k] = self._tickets.iteration(ticket)
-            iteration.result += schedule.gain(self._tickets.sides(ticket), result.points(0))
-            iteration.games += 1
-            if iteration.games == iteration.size:
-                yield k, open_iterations.pop(k)
+    A fresh tuner learns from the games under the settings of their time.
+    """
+    edits = list(state.edits)
+    #: The settings at the beginning, then after each edit.
+    learning = [*(edit.learning for edit in edits), state.history.learning]
+    tune = make_tune(TuneHistory.begin(learning.pop(0)), estimate_rule)
+    open_iterations: dict[int, Iteration] = {}
+    for ticket, result in games:
+        if is_of_closing_match(ticket) or result.outcome == "void":
+            continue
+        k = ticket["k"]
+        iteration = open_iterations.get(k)
+        if iteration is None:
+            iteration = open_iterations[k] = tickets.iteration(ticket)
+        iteration.result += tickets.games.gain(tickets.sides(ticket), result.points(0))
+        iteration.games += 1
+        if iteration.games < iteration.size:
+            continue
+        del open_iterations[k]
+        while edits and edits[0].completed == tune.tuner.iterations:
+            tune, _ = apply_edit(tune, learning.pop(0), edits.pop(0).issued)
+        codes = tune.history.codes
+        tickets.learn(tune.tuner, codes, k, iteration)
+        yield k, tuple(codes), array("d", tune.tuner.theta.tolist())

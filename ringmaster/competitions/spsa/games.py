@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -21,6 +21,7 @@ from ringmaster.competitions.spsa.state import Iteration, PlayedValues, TuneHist
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.parameters import TunedParameter
+from ringmaster.tuners.spsa import Spsa
 
 Pairing = Literal["self_play", "reference"]
 #: "+" and "-" for the sides of an iteration, "=" for the opponent.
@@ -85,20 +86,6 @@ class IterationGames(msgspec.Struct, frozen=True):
         if self.size <= 26:
             return f"{number}{'abcdefghijklmnopqrstuvwxyz'[game]}"
         return f"{number}_{game:0{len(str(self.size - 1))}d}"
-
-
-def opponent_cycle(weights: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the opponents of consecutive openings, spread evenly by weight."""
-    total = sum(weights.values())
-    credit = dict.fromkeys(weights, 0)
-    order = []
-    for _ in range(total):
-        for code, weight in weights.items():
-            credit[code] += weight
-        following = max(credit, key=lambda code: credit[code])
-        credit[following] -= total
-        order.append(following)
-    return tuple(order)
 
 
 class ValueGrid:
@@ -199,6 +186,16 @@ class Tickets(msgspec.Struct, frozen=True):
         values = ticket["p" if side == "+" else "m"]
         by_code = self.history.layouts[ticket.get("l", 0)].by_code(values)
         return {code: by_code[code] for code in self.history.slots if code in by_code}
+
+    def learn(self, tuner: Spsa, codes: Sequence[str], k: int, iteration: Iteration) -> None:
+        """Let a tuner of these parameters learn from a complete iteration."""
+        layout = self.history.layouts[iteration.layout]
+        plus, minus = (
+            layout.in_order(codes, iteration.plus),
+            layout.in_order(codes, iteration.minus),
+        )
+        games = IterationGames(self.games.pairing, iteration.size).equivalent_games
+        tuner.tell(k, plus, minus, iteration.result, games)
 
     def values(
         self, ticket: Ticket, codes: Sequence[str]

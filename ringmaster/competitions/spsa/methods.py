@@ -147,36 +147,26 @@ def make_schedule(
             )
     # at least one: an edit may ask for fewer games than were played
     iterations = max(counting.iterations(games), 1)
-    return Schedule(
-        make_method(name, space, parameters, values, iterations, counting),
-        counting,
-        iterations,
-        tuple(derived),
-    )
+    method = _make_method(values, parameters, space, counting.length(iterations))
+    return Schedule(method, counting, iterations, tuple(derived))
 
 
-def make_method(
-    name: str,
-    space: Space,
-    parameters: Sequence[TunedParameter],
-    values: Mapping[str, Any],
-    iterations: int,
-    counting: Counting,
+def _make_method(
+    values: Mapping[str, Any], parameters: Sequence[TunedParameter], space: Space, N: float
 ) -> Method:
-    """Return the tuner's method.  Raises SettingError if gains overflow."""
+    """Return the tuner's method for a tune of length N.  Raises SettingError if gains overflow."""
+    name = values["method"]
     if name == "adaptive":
         return Adaptive(space, _arguments(parameters, "c_end", math.nan))
     make: dict[str, Callable[[], Gains]] = {
-        "classic": lambda: _classic(values, parameters, space, counting.length(iterations)),
+        "classic": lambda: _classic(values, parameters, space, N),
         "constant": lambda: _autoselected(values, parameters, space).gains,
         "blog": lambda: _blog(values, parameters, space),
-        "weather_factory": lambda: _weather_factory(
-            values, parameters, space, counting.length(iterations)
-        ),
+        "weather_factory": lambda: _weather_factory(values, parameters, space, N),
     }
     with np.errstate(all="ignore"):
         gains = make[name]()
-        ends = [f(k) for f in (gains.c, gains.R) for k in (1, counting.length(iterations))]
+        ends = [f(k) for f in (gains.c, gains.R) for k in (1, N)]
     within = np.all([(e > 0) & (e < 1e100) for e in ends], axis=0)
     for ok, parameter in zip(within, parameters, strict=True):
         if not ok:

@@ -12,6 +12,7 @@ import msgspec
 
 from ringmaster.competitions.spsa.methods import Schedule
 from ringmaster.competitions.spsa.state import SpsaState
+from ringmaster.competitions.tuning.opponents import counts_text
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
@@ -25,18 +26,14 @@ _NO_SIGNAL = "not yet"
 class Findings(msgspec.Struct, frozen=True):
     """The results for one tuned parameter, in the parameter's units.
 
-    optimum, low, high, elo_at_stake, signal  of the method or of the regression; None if
-                                              unknown
+    optimum, interval  of the method, or of the regression; None for an unknown optimum
     """
 
     estimate: float
     mean: float
     fit: Fit
     optimum: float | None
-    low: float | None
-    high: float | None
-    elo_at_stake: float | None
-    signal: bool
+    interval: OptimumInterval | Fit
 
 
 class TuneReport(msgspec.Struct, frozen=True):
@@ -83,7 +80,7 @@ class TuneReport(msgspec.Struct, frozen=True):
                     _number(parameter.start),
                     _number(one.estimate),
                     *([course] if has_course else []),
-                    _ends(one.low, one.high),
+                    _ends(one.interval),
                 )
             )
         courses = ("course",) if has_course else ()
@@ -117,24 +114,19 @@ class TuneReport(msgspec.Struct, frozen=True):
                 )
             else:
                 parameters.append(self._data(i, parameter, next(theta), next(findings)))
-        return {
+        data = {
             "method": self.state.method,
             "iterations": {"told": self.state.iterations, "planned": self.schedule.iterations},
             "estimate": self._estimate_choice()[0],
             "derived": list(self.schedule.derived),
             "parameters": parameters,
-            **self._opponents_data(),
         }
-
-    def _opponents_data(self) -> dict[str, Any]:
-        if len(self.opponents) < 2:
-            return {}
-        names = ("wins", "draws", "losses")
-        rows = [
-            {"code": code, "weight": self.opponents[code], **dict(zip(names, counts, strict=True))}
-            for code, counts in self._against()
-        ]
-        return {"opponents": rows}
+        if len(self.opponents) > 1:
+            data["opponents"] = [
+                {"code": code, "weight": weight, "wins": won, "draws": drawn, "losses": lost}
+                for code, weight, (won, drawn, lost) in self._against()
+            ]
+        return data
 
     def _data(
         self, index: int, parameter: TunedParameter, theta: float, findings: Findings
@@ -147,10 +139,10 @@ class TuneReport(msgspec.Struct, frozen=True):
             "mean": findings.mean,
             "estimate": findings.estimate,
             "engine_value": self.engine_value(index, findings.estimate),
-            "low": findings.low,
-            "high": findings.high,
-            "elo_at_stake": findings.elo_at_stake,
-            "signal": findings.signal,
+            "low": findings.interval.low,
+            "high": findings.interval.high,
+            "elo_at_stake": findings.interval.elo_at_stake,
+            "signal": findings.interval.signal,
             "slope": fit.slope,
             "slope_error": Z95 * fit.slope_error if math.isfinite(fit.slope_error) else None,
             "curvature": fit.curvature,
@@ -170,35 +162,32 @@ class TuneReport(msgspec.Struct, frozen=True):
         if own is not None and (estimate := tuner.method.estimate(tuner.memory)) is not None:
             best = estimate.tolist()
         rows = zip(tuner.estimate().tolist(), mean.tolist(), fits, best, intervals, strict=True)
-        return [
-            Findings(value, average, fit, optimum, own.low, own.high, own.elo_at_stake, own.signal)
-            for value, average, fit, optimum, own in rows
-        ]
+        return [Findings(*row) for row in rows]
 
     def _title(self) -> str:
         return f"iteration {self.state.iterations}/{self.schedule.iterations}, {self.state.method}"
 
     def _results(self) -> list[str]:
-        wins, draws, losses = self.state.results
+        state = self.state
         if not self.opponents:
-            return [f"wins {wins}, draws {draws}, losses {losses} of θ+ against θ-"]
-        minus = self.state.results_minus
+            return [f"{counts_text(state.results)} of θ+ against θ-"]
         several = len(self.opponents) > 1
         name = "the opponents" if several else next(iter(self.opponents))
         lines = [
-            f"wins {won}, draws {drawn}, losses {lost} of {side} against {name}"
-            for side, (won, drawn, lost) in (("θ+", (wins, draws, losses)), ("θ-", minus))
+            f"{counts_text(state.results)} of θ+ against {name}",
+            f"{counts_text(state.results_minus)} of θ- against {name}",
         ]
         if several:
-            for code, (won, drawn, lost) in self._against():
-                text = f"wins {won}, draws {drawn}, losses {lost} of both against {code}"
-                lines.append(f"{text} (weight {self.opponents[code]})")
+            lines += [
+                f"{counts_text(counts)} of both against {code} (weight {weight})"
+                for code, weight, counts in self._against()
+            ]
         return lines
 
-    def _against(self) -> Iterator[tuple[str, list[int]]]:
-        """Yield wins, draws and losses of both sides together by opponent."""
-        for code in self.opponents:
-            yield code, self.state.against.get(code, [0, 0, 0])
+    def _against(self) -> Iterator[tuple[str, int, list[int]]]:
+        """Yield code, weight, and the results of both sides together, of each opponent."""
+        for code, weight in self.opponents.items():
+            yield code, weight, self.state.against.get(code, [0, 0, 0])
 
     def _estimate_choice(self) -> tuple[str, str]:
         """Return the kind of the estimate, and the reason for it."""
@@ -264,15 +253,15 @@ class TuneReport(msgspec.Struct, frozen=True):
             slope: Cell = None
             if math.isfinite(fit.slope_error):
                 slope = _with_error(fit.slope, Z95 * fit.slope_error)
-            optimum: list[Cell] = [None, None]
+            optimum: Cell = None
+            stake: Cell = None
             if one.optimum is not None:
-                optimum = [
-                    f"{one.optimum:.4g} ({_ends(one.low, one.high)})",
-                    None if one.elo_at_stake is None else f"{one.elo_at_stake:+z.1f}",
-                ]
+                optimum = f"{one.optimum:.4g} ({_ends(one.interval)})"
+                if one.interval.elo_at_stake is not None:
+                    stake = f"{one.interval.elo_at_stake:+z.1f}"
             halve = None if fit.games_to_halve is None else f"{fit.games_to_halve:,}"
-            signal = "yes" if one.signal else _NO_SIGNAL
-            rows.append((parameter.code, *optimum, signal, slope, halve))
+            signal = "yes" if one.interval.signal else _NO_SIGNAL
+            rows.append((parameter.code, optimum, stake, signal, slope, halve))
         return Table(
             headers=("parameter", "optimum (95 %)", "at stake", "signal", "Elo/unit", "to halve"),
             rows=tuple(rows),
@@ -284,13 +273,13 @@ class TuneReport(msgspec.Struct, frozen=True):
 
 def _explanations(findings: Sequence[Findings]) -> Iterator[str]:
     """Yield explanations of the columns that have entries."""
-    stakes = [f.elo_at_stake for f in findings if f.elo_at_stake is not None]
+    stakes = [f.interval.elo_at_stake for f in findings if f.interval.elo_at_stake is not None]
     if stakes:
         yield (
             "at stake: Elo gain from the start to the estimate, as the results suggest; "
             f"{sum(stakes):+z.1f} in all"
         )
-    if not all(f.signal for f in findings):
+    if not all(f.interval.signal for f in findings):
         yield f"signal {_NO_SIGNAL}: the effect of this parameter alone may be chance;"
         yield "  all estimates together may still be better than the start"
     yield "Elo/unit: gain by a higher value, at the mean of the played values, ± 95 %"
@@ -318,8 +307,9 @@ def _with_error(value: float, error: float) -> str:
     return f"{value:+.{places}f} ± {round(error, digits):.{places}f}"
 
 
-def _ends(low: float | None, high: float | None) -> str:
+def _ends(interval: OptimumInterval | Fit) -> str:
     """Return an interval, whose open ends are None, in words."""
+    low, high = interval.low, interval.high
     if low is not None and high is not None:
         return f"{low:.4g} to {high:.4g}"
     if low is not None:

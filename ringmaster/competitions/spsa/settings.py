@@ -8,12 +8,8 @@ from typing import Any
 from ringmaster.competitions.common_settings import COMMON_SETTINGS
 from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
-from ringmaster.competitions.tuning.closing_match_settings import VERIFY
-from ringmaster.competitions.tuning.opponents import (
-    Opponents,
-    make_opponents,
-    opponent_weights,
-)
+from ringmaster.competitions.tuning.closing_match_settings import VERIFY, PairedGames
+from ringmaster.competitions.tuning.opponents import Opponents
 from ringmaster.competitions.tuning.parameter_settings import (
     BINDING,
     BOUNDS,
@@ -24,7 +20,6 @@ from ringmaster.competitions.tuning.parameter_settings import (
 from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
 from ringmaster.errors import SettingError
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.players import Player
 from ringmaster.model.settings import (
     CallOf,
     Float,
@@ -34,6 +29,7 @@ from ringmaster.model.settings import (
     Maybe,
     OneOf,
     Setting,
+    SettingType,
 )
 
 PARAMETER = CallOf(
@@ -71,24 +67,25 @@ ANNEALING = CallOf(
 )
 
 
+def _of_methods(name: str, kind: SettingType, help: str) -> Setting:
+    """Return a setting of some methods; None stands for the method's default."""
+    return Setting(name, Maybe(kind), help, None)
+
+
 SPSA_SETTINGS: tuple[Setting, ...] = (
     *COMMON_SETTINGS,
     *TUNE_GAME_SETTINGS,
     Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
-    Setting(
-        "parameters",
-        ListOf(PARAMETER, minimum=1),
-        "The parameters to tune.",
-    ),
+    Setting("parameters", ListOf(PARAMETER, minimum=1), "The parameters to tune."),
     Setting(
         "number_of_games",
-        Maybe(Integer(minimum=2, maximum=10**9)),
+        Maybe(PairedGames(minimum=2, maximum=10**9)),
         'Games of the tune; method "constant" can derive the number.',
         None,
     ),
     Setting(
         "games_per_iteration",
-        Integer(minimum=2, maximum=10**6),
+        PairedGames(minimum=2, maximum=10**6),
         "Games with the same perturbation; an even number.",
         2,
     ),
@@ -113,45 +110,39 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
         "The method, which chooses the perturbations and learns from results.",
         "adaptive",
     ),
-    Setting(
+    _of_methods(
         "alpha",
-        Maybe(Float(minimum=0, maximum=10)),
+        Float(minimum=0, maximum=10),
         'Exponent of the step gain; by default 0.602, with "weather_factory" 0.601.',
-        None,
     ),
-    Setting(
+    _of_methods(
         "gamma",
-        Maybe(Float(minimum=0, maximum=10)),
+        Float(minimum=0, maximum=10),
         'Exponent of the perturbation; by default 0.101, with "weather_factory" 0.102.',
-        None,
     ),
-    Setting(
+    _of_methods(
         "A",
-        Maybe(Float(minimum=0, maximum=1e12)),
+        Float(minimum=0, maximum=1e12),
         "Stability constant, in units of k; by default A_ratio times the tune's length, with "
         '"weather_factory" 100000.',
-        None,
     ),
-    Setting(
+    _of_methods(
         "A_ratio",
-        Maybe(Float(minimum=0, maximum=1000)),
+        Float(minimum=0, maximum=1000),
         'Of "classic", instead of A: the stability constant as a fraction of the tune; by '
         "default 0.1.",
-        None,
     ),
-    Setting(
+    _of_methods(
         "k_counts",
-        Maybe(OneOf("iterations", "pairs", "games")),
+        OneOf("iterations", "pairs", "games"),
         'Unit of k in the gain sequences; by default iterations, with "weather_factory" games.',
-        None,
     ),
-    Setting(
+    _of_methods(
         "update",
-        Maybe(OneOf("realised", "nominal")),
+        OneOf("realised", "nominal"),
         "Whether a result moves θ by the difference that was played, or by the difference "
         "before clipping and rounding; by default realised.  Not for "
         '"adaptive".',
-        None,
     ),
     Setting(
         "rounding",
@@ -168,42 +159,36 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
         "auto",
         change="report",
     ),
-    Setting(
+    _of_methods(
         "epsilon",
-        Maybe(Float(above=0, maximum=1000)),
+        Float(above=0, maximum=1000),
         'Of "blog": ε; a win moves θ by ε/2 of the perturbation; by default 0.0002.',
-        None,
     ),
-    Setting("annealing", Maybe(ANNEALING), 'Of "blog": the decrease of s and ε.', None),
-    Setting(
+    _of_methods("annealing", ANNEALING, 'Of "blog": the decrease of s and ε.'),
+    _of_methods(
         "elo_per_parameter",
-        Maybe(Float(above=0, maximum=1000)),
+        Float(above=0, maximum=1000),
         'Of "constant": Elo lost at half a range from the optimum; by default 2.',
-        None,
     ),
-    Setting(
+    _of_methods(
         "precision",
-        Maybe(Float(above=0, maximum=1000)),
+        Float(above=0, maximum=1000),
         'Of "constant": largest Elo loss at the end of 95 % of all tunes; by default 0.5.',
-        None,
     ),
-    Setting(
+    _of_methods(
         "draw_ratio",
-        Maybe(Float(minimum=0, maximum=0.99)),
+        Float(minimum=0, maximum=0.99),
         'Of "constant": the share of drawn games; by default 0.61.',
-        None,
     ),
-    Setting(
+    _of_methods(
         "a",
-        Maybe(Float(above=0, maximum=1e6)),
+        Float(above=0, maximum=1e6),
         'Of "weather_factory": factor of the step gain; by default 1.',
-        None,
     ),
-    Setting(
+    _of_methods(
         "c",
-        Maybe(Float(above=0, maximum=1e6)),
+        Float(above=0, maximum=1e6),
         'Of "weather_factory": factor of the perturbation; by default 1.',
-        None,
     ),
     MAKE_CANDIDATE,
     Setting("verify", Maybe(VERIFY), "The closing match.", None),
@@ -281,31 +266,24 @@ def unused_arguments(name: str, parameters: Sequence[TunedParameter]) -> list[st
     return lines
 
 
-def find_opponents(values: Mapping[str, Any]) -> dict[str, Player]:
-    """Return the opponents by player code, {} in self-play.  Raises SettingError."""
-    weights = opponent_weights(values)
-    if values["pairing"] == "self_play":
-        if weights:
-            raise SettingError(
-                ("opponent",),
-                "opponent has no meaning with pairing 'self_play'",
-                "pairing = 'reference' as well",
-            )
-        return {}
-    if not weights:
+def check_opponents(values: Mapping[str, Any]) -> None:
+    """Raise SettingError for a pairing that contradicts the opponents."""
+    self_play = values["pairing"] == "self_play"
+    if self_play and values["opponent"] is not None:
+        raise SettingError(
+            ("opponent",),
+            "opponent has no meaning with pairing 'self_play'",
+            "pairing = 'reference' as well",
+        )
+    if not self_play and values["opponent"] is None:
         raise SettingError(
             ("opponent",), "'opponent' is missing", "the code of a player to play against"
         )
-    return make_opponents(values)
 
 
 def check_numbers(values: Mapping[str, Any]) -> list[SettingError]:
-    """Return errors in the numbers of games."""
+    """Return an error unless the games make whole iterations."""
     size, games = values["games_per_iteration"], values["number_of_games"]
-    for name, number in (("games_per_iteration", size), ("number_of_games", games)):
-        if number is not None and number % 2:
-            expected = "an even number: games are played in pairs"
-            return [SettingError((name,), f"{number} is odd", expected)]
     if games is None or games % size == 0:
         return []
     less = games // size * size

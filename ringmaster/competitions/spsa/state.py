@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.spsa.methods import AnnealingSettings
-from ringmaster.competitions.tuning.game_tune import GameTuneState
+from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
 
@@ -24,20 +24,8 @@ LEARNING_SETTINGS = (
     "pairing",
     "number_of_games",
     "games_per_iteration",
-    "alpha",
-    "gamma",
-    "A",
-    "A_ratio",
-    "k_counts",
-    "update",
+    *dict.fromkeys(name for own in DEFAULTS.values() for name in own),
     "rounding",
-    "epsilon",
-    "annealing",
-    "elo_per_parameter",
-    "precision",
-    "draw_ratio",
-    "a",
-    "c",
     "seed",
 )
 
@@ -168,6 +156,11 @@ class TuneHistory(msgspec.Struct, omit_defaults=True):
         """Return the history of a new tune."""
         return cls(learning, [p.code for p in learning.parameters], [])
 
+    @property
+    def codes(self) -> list[str]:
+        """Codes of the tuned parameters."""
+        return [p.code for p in self.learning.tuned]
+
     def frozen_value(self, parameter: ParameterSettings) -> float:
         """Return the value of a frozen parameter: its last tuned value, or its start."""
         return parameter.clip(self.left.get(parameter.code, parameter.start))
@@ -190,7 +183,7 @@ class TuneHistory(msgspec.Struct, omit_defaults=True):
 
     def random_index(self) -> list[int]:
         """Return the index of the random numbers of each tuned parameter."""
-        return [self.slots.index(p.code) for p in self.learning.tuned]
+        return [self.slots.index(code) for code in self.codes]
 
 
 class Iteration(msgspec.Struct, omit_defaults=True):
@@ -248,7 +241,7 @@ class SpsaState(GameTuneState):
     @property
     def codes(self) -> list[str]:
         """Codes of the tuned parameters."""
-        return [p.code for p in self.history.learning.tuned]
+        return self.history.codes
 
     @property
     def method(self) -> str:

@@ -6,7 +6,7 @@ import functools
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -14,7 +14,6 @@ from ringmaster.competitions.common_settings import (
     COMMON_SETTINGS,
     PLAYER,
     PlayerDefinition,
-    find_player,
     noting,
 )
 from ringmaster.competitions.competition import Competition, Played, PlayedValue, TunedOptions
@@ -26,14 +25,11 @@ from ringmaster.competitions.result_lines import (
     expected_repeats,
     result_line,
     result_reason,
+    void_excess,
 )
 from ringmaster.competitions.tournaments.matchup_report import describe_settings
-from ringmaster.competitions.tuning.function_probes import (
-    call,
-    combinations,
-    fill,
-    player_made_by,
-)
+from ringmaster.competitions.tuning.function_probes import call, combinations, fill, player_made_by
+from ringmaster.competitions.tuning.opponents import make_player
 from ringmaster.competitions.tuning.parameter_binding import tuned_options
 from ringmaster.competitions.tuning.parameter_settings import duplicates
 from ringmaster.errors import SettingError, SettingErrors, counted, shown
@@ -100,12 +96,7 @@ TUNE_GAME_SETTINGS: tuple[Setting, ...] = tuple(
 CANDIDATE_SETTINGS: tuple[Setting, ...] = (
     *COMMON_SETTINGS,
     *TUNE_GAME_SETTINGS,
-    Setting(
-        "opponent",
-        Identifier(),
-        "Code of the candidates' opponent.",
-        change="refused",
-    ),
+    Setting("opponent", Identifier(), "Code of the candidates' opponent.", change="refused"),
     Setting(
         "candidate_colour",
         _Colour("b", "w", "random", "alternating"),
@@ -133,23 +124,25 @@ CANDIDATE_SETTINGS: tuple[Setting, ...] = (
 )
 
 
-class CandidateParameter(Protocol):
-    """A parameter of a `CandidateTuner`.
+def _identity(value: float) -> float:
+    return value
 
-    function       from an optimiser parameter to an engine parameter
-    function_name  its argument of Parameter(…), for errors
-    """
+
+class CandidateParameter(msgspec.Struct, frozen=True, kw_only=True):
+    """A Parameter(…) of a control file, with the arguments of `PARAMETER_ARGUMENTS`."""
+
+    #: Its argument with the function.
+    function_name: ClassVar[str]
+
+    code: str
+    format: str | None
+    option: str | None
 
     @property
-    def code(self) -> str: ...
-    @property
-    def format(self) -> str | None: ...
-    @property
-    def option(self) -> str | None: ...
-    @property
-    def function(self) -> Callable[[float], Any]: ...
-    @property
-    def function_name(self) -> str: ...
+    def function(self) -> Callable[[float], Any]:
+        """The function from an optimiser parameter to an engine parameter."""
+        function: Callable[[float], Any] | None = getattr(self, self.function_name)
+        return function or _identity
 
 
 def candidate_seat(values: Mapping[str, Any], number: int) -> int:
@@ -160,6 +153,18 @@ def candidate_seat(values: Mapping[str, Any], number: int) -> int:
     if colour == "random":
         return words(values["seed"], COLOUR_STREAM, number, 1)[0] % 2
     return 0 if colour == _FIRST[values["game"]] else 1
+
+
+def check_maker(make: Callable[..., Any] | None, player: str | None) -> None:
+    """Raise SettingError unless there is either a make_candidate function or a player."""
+    if make is None and player is None:
+        raise SettingError(
+            ("make_candidate",),
+            "'make_candidate' is missing",
+            "a function that returns a Player, or `player` for one with options",
+        )
+    if make is not None and player is not None:
+        raise SettingError(("player",), "player and make_candidate exclude each other")
 
 
 Values = tuple[Any, ...]
@@ -190,7 +195,7 @@ class CandidateTuner(Competition):
 
     charts_read_usage = False
 
-    parameters: tuple[Any, ...]
+    parameters: tuple[CandidateParameter, ...]
     _state: CandidateState
     #: A typical candidate, for reports and warnings.
     _specimen: Player
@@ -204,68 +209,43 @@ class CandidateTuner(Competition):
         errors: list[SettingError] = []
         with noting(errors):
             self.settings = make_game_settings(self._game, values)
-            self._check_komi()
+            if self.no_draws and self._game == "go" and self.settings.komi % 1 == 0:
+                raise SettingError(
+                    ("komi",),
+                    f"{self.settings.komi:g} is a whole number, so games may end in jigo",
+                    "a fractional number such as 7.5",
+                )
         with noting(errors):
-            self.opponent = self._find(values["opponent"], "opponent")
+            self.opponent = make_player(values, values["opponent"], ("opponent",))
         with noting(errors):
-            self._check_maker()
+            player = values["player"]
+            check_maker(values["make_candidate"], player)
+            if player is not None and make_player(values, player, ("player",)).protocol == "gtp":
+                raise SettingError(
+                    ("player",),
+                    "GTP has no options that parameters could be",
+                    "a make_candidate function that returns a Player",
+                )
         errors += duplicates([p.code for p in self.parameters])
         for i, _ in enumerate(self.parameters):
             with noting(errors):
-                self._check_parameter(i)
+                self._check_parameter(i, self._sample(i))
         if errors:
             raise SettingErrors(errors)
         self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
-
-    def _find(self, code: str, argument: str) -> Player:
-        definition = find_player(self.values, code, (argument,))
-        try:
-            return definition.make(code, self._game)
-        except SettingError as error:
-            raise error.under("players", code) from None
-
-    def _check_komi(self) -> None:
-        if self.no_draws and self._game == "go" and self.settings.komi % 1 == 0:
-            raise SettingError(
-                ("komi",),
-                f"{self.settings.komi:g} is a whole number, so games may end in jigo",
-                "a fractional number such as 7.5",
-            )
-
-    def _check_maker(self) -> None:
-        make, player = self.values["make_candidate"], self.values["player"]
-        if make is None and player is None:
-            raise SettingError(
-                ("make_candidate",),
-                "'make_candidate' is missing",
-                "a function that returns a Player, or `player` for one with options",
-            )
-        if make is not None and player is not None:
-            raise SettingError(("player",), "player and make_candidate exclude each other")
-        if player is not None and self._find(player, "player").protocol == "gtp":
-            raise SettingError(
-                ("player",),
-                "GTP has no options that parameters could be",
-                "a make_candidate function that returns a Player",
-            )
 
     @abstractmethod
     def _sample(self, index: int) -> float:
         """Return a typical optimiser parameter, to probe a parameter's functions."""
 
-    def _check_parameter(self, index: int, value: float | None = None) -> None:
-        """Raise SettingError when a parameter's function or format fails.
-
-        value  the optimiser parameter; by default a typical one
-        """
-        engine_value = self._engine_value(index, self._sample(index) if value is None else value)
-        template = self._format(index)
-        path: SettingPath = ("parameters", index, "format")
+    def _check_parameter(self, index: int, value: float) -> None:
+        """Raise SettingError when a function or format fails at an optimiser parameter."""
+        engine_value, template = self._engine_value(index, value), self._format(index)
         try:
             _ = fill(template, engine_value)
         except Exception as error:  # from the __str__ of any type
             raise SettingError(
-                path,
+                ("parameters", index, "format"),
                 f"{template!r} cannot show {shown(engine_value)}: {error}",
                 "a text with one conversion such as %s or %.2f, or with one for each item of a "
                 "tuple",
@@ -308,13 +288,13 @@ class CandidateTuner(Competition):
         ]
 
     def _format(self, index: int) -> str:
-        parameter: CandidateParameter = self.parameters[index]
+        parameter = self.parameters[index]
         if parameter.format is not None:
             return parameter.format
         return parameter.code.replace("%", "%%") + ": %s"
 
     def _engine_value(self, index: int, value: float) -> Any:
-        parameter: CandidateParameter = self.parameters[index]
+        parameter = self.parameters[index]
         path = ("parameters", index, parameter.function_name)
         return call(parameter.function, value, path, parameter.code)
 
@@ -339,7 +319,7 @@ class CandidateTuner(Competition):
         """Return engine parameters for reports: "I: 0.01; F: 365.17"."""
         texts = []
         for i, value in enumerate(values):
-            parameter: CandidateParameter = self.parameters[i]
+            parameter = self.parameters[i]
             if isinstance(value, Failed):
                 texts.append(f"[{parameter.code}: {parameter.function_name} fails at {value.at:g}]")
                 continue
@@ -373,28 +353,22 @@ class CandidateTuner(Competition):
         make: Callable[..., PlayerDefinition] | None = self.values["make_candidate"]
         if make is not None:
             return player_made_by(lambda: make(*values), code, self.values)
-        definition = find_player(self.values, self.values["player"], ("player",))
-        player = definition.make(code, self._game)
+        player = make_player(self.values, self.values["player"], ("player",))
         options = {p.option or p.code: v for p, v in zip(self.parameters, values, strict=True)}
         for i, (name, value) in enumerate(options.items()):
             if not isinstance(value, bool | int | float | str):
                 raise SettingError(
                     ("parameters", i), f"{shown(value)} cannot be the value of option {name!r}"
                 )
-        return msgspec.structs.replace(player, options={**player.options, **options})
+        return msgspec.structs.replace(player, code=code, options={**player.options, **options})
 
     # games
-
-    def seat(self, number: int) -> int:
-        """Return the candidate's place in game `number`: 0 if it moves first."""
-        return candidate_seat(self.values, number)
 
     def candidate_job(
         self,
         game_id: str,
         attempt: int,
         ticket: Ticket,
-        seat: int,
         number: int,
         candidate: tuple[Player, Values],
     ) -> GameJob:
@@ -403,6 +377,7 @@ class CandidateTuner(Competition):
         number  number of the game in the tune
         """
         player, values = candidate
+        seat = ticket["s"]
         named = self.named(values)
         text = self.formatted(values)
         alternating = self.values["candidate_colour"] == "alternating"
@@ -420,9 +395,9 @@ class CandidateTuner(Competition):
             shown_parameters=(text, "") if seat == 0 else ("", text),
         )
 
-    def played(self, ticket: Ticket, seat: int, code: str, values: Values) -> Played:
+    def played(self, ticket: Ticket, code: str, values: Values) -> Played:
         """Return a candidate's game for `describe`."""
-        named = self.named(values)
+        seat, named = ticket["s"], self.named(values)
         return Played(
             players=(code, self.opponent.code) if seat == 0 else (self.opponent.code, code),
             parameters=(named, {}) if seat == 0 else ({}, named),
@@ -447,17 +422,12 @@ class CandidateTuner(Competition):
         base  values of a candidate of the startup checks
         ends  other values
         """
-
-        def maker(place: int, end: Values) -> Callable[[], Player]:
-            changed = (*base[:place], end[place], *base[place + 1 :])
-            return lambda: self.candidate("", changed)
-
-        name = self._sample_name(base)
-        makers = {
-            parameter.code: [maker(place, end) for end in ends]
-            for place, parameter in enumerate(self.parameters)
+        changed = {
+            parameter.code: [(*base[:i], end[i], *base[i + 1 :]) for end in ends]
+            for i, parameter in enumerate(self.parameters)
         }
-        return tuned_options(f"check-{name}", self.candidate(name, base), makers)
+        make = functools.partial(self.candidate, "")
+        return tuned_options(f"check-{self._sample_name(base)}", make, base, changed)
 
     def reported_players(self) -> list[Player]:
         return [self._specimen, self.opponent]
@@ -502,6 +472,7 @@ class CandidateTuner(Competition):
         Return its line for the display and the history, and the reason why it ends the run.
         """
         opponent = self.opponent.code
+        self._state.void_excess = void_excess(self._state.void_excess, result)
         # all candidates are one engine
         codes = ("candidate", opponent) if seat == 0 else (opponent, "candidate")
         halt = self._state.count_void(result, codes, first=first)
@@ -510,6 +481,7 @@ class CandidateTuner(Competition):
 
     def count_game(self, result: GameResult, seat: int) -> None:
         """Count a repeated game, and store the name that the opponent reports."""
+        self._state.void_excess = void_excess(self._state.void_excess, result)
         self._state.repeats += result.repeats
         self._state.opponent = result.usage[1 - seat].name or self._state.opponent
 
@@ -521,6 +493,10 @@ class CandidateTuner(Competition):
             verb = "drew" if result.outcome == "draw" else "no result"
         reason = result_reason(result)
         return f"game {result.game_id}: {candidate} {verb} {result.score}{reason}"
+
+    def state(self) -> dict[str, Any]:
+        state: dict[str, Any] = msgspec.to_builtins(self._state)
+        return state
 
     def conditions(self, games: int) -> Text:
         """Return the report's lines on the conditions of the counted games."""

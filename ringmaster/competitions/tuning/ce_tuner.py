@@ -13,12 +13,13 @@ from typing import Any, ClassVar, cast
 import msgspec
 
 from ringmaster.competitions.competition import Played, Reaction, TunedOptions
-from ringmaster.competitions.result_lines import void_excess
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
+    CandidateParameter,
     CandidateState,
     CandidateTuner,
+    candidate_seat,
 )
 from ringmaster.competitions.tuning.parameter_settings import check_unchanged
 from ringmaster.errors import SettingError, StateRefused, counted
@@ -26,21 +27,8 @@ from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import Player
 from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import (
-    CallOf,
-    Float,
-    Function,
-    Integer,
-    ListOf,
-    Maybe,
-    Setting,
-)
-from ringmaster.tuners.cross_entropy import (
-    MOST_SAMPLES,
-    Distribution,
-    elite_size,
-    ranked,
-)
+from ringmaster.model.settings import CallOf, Float, Function, Integer, ListOf, Maybe, Setting
+from ringmaster.tuners.cross_entropy import MOST_SAMPLES, Distribution, elite_size, ranked
 
 #: Number of candidates on the live display.
 SHOWN_LIVE = 10
@@ -49,29 +37,14 @@ SHOWN_LIVE = 10
 PROBED_DEVIATIONS, PROBED_STEPS, PROBED_CANDIDATES = 4, 8, 1000
 
 
-def _identity(value: float) -> float:
-    return value
-
-
-class CeParameter(msgspec.Struct, frozen=True):
+class CeParameter(CandidateParameter, frozen=True, kw_only=True):
     """A Parameter(…) of a ce_tuner control file."""
 
-    code: str
+    function_name: ClassVar[str] = "transform"
+
     initial_mean: float
     initial_variance: float
     transform: Callable[[float], Any] | None
-    format: str | None
-    option: str | None
-
-    @property
-    def function(self) -> Callable[[float], Any]:
-        """The transform, or the identity."""
-        return self.transform or _identity
-
-    @property
-    def function_name(self) -> str:
-        """The argument of Parameter(…) with the function."""
-        return "transform"
 
 
 PARAMETER = CallOf(
@@ -124,13 +97,12 @@ class CeTuner(CandidateTuner):
 
     type_name: ClassVar[str] = "ce_tuner"
     _state: State
+    parameters: tuple[CeParameter, ...]
     table: ClassVar[tuple[Setting, ...]] = (
         *CANDIDATE_SETTINGS,
         Setting("parameters", ListOf(PARAMETER, minimum=1), "The parameters.", change="refused"),
         Setting(
-            "number_of_generations",
-            Integer(minimum=1, maximum=10**9),
-            "Number of generations.",
+            "number_of_generations", Integer(minimum=1, maximum=10**9), "Number of generations."
         ),
         Setting(
             "samples_per_generation",
@@ -173,7 +145,7 @@ class CeTuner(CandidateTuner):
         self._specimen = self.candidate("candidate", means)
 
     def _sample(self, index: int) -> float:
-        return float(self.parameters[index].initial_mean)
+        return self.parameters[index].initial_mean
 
     def _probes(self, index: int) -> list[float]:
         mean, variance = self._state.means[index], self._state.variances[index]
@@ -257,7 +229,9 @@ class CeTuner(CandidateTuner):
             "c": candidate,
             "r": round_number,
             "p": list(self._samples[candidate]),
-            "s": self.seat(self._number(state.generation, candidate, round_number)),
+            "s": candidate_seat(
+                self.values, self._number(state.generation, candidate, round_number)
+            ),
         }
         job = self.make_job(f"{self._code(state.generation, candidate)}r{round_number}", 0, ticket)
         state.issued[candidate] += 1
@@ -286,11 +260,11 @@ class CeTuner(CandidateTuner):
         if player is None:
             player = self._players[code] = self.candidate(code, values)
         number = self._number(generation, candidate, round_number)
-        return self.candidate_job(game_id, attempt, ticket, ticket["s"], number, (player, values))
+        return self.candidate_job(game_id, attempt, ticket, number, (player, values))
 
     def describe(self, ticket: Ticket) -> Played:
         code = self._code(ticket["g"], ticket["c"])
-        return self.played(ticket, ticket["s"], code, self.values_to_show(ticket["p"]))
+        return self.played(ticket, code, self.values_to_show(ticket["p"]))
 
     # results
 
@@ -300,7 +274,6 @@ class CeTuner(CandidateTuner):
         present = ticket["g"] == state.generation
         if present:
             state.issued[candidate] = max(state.issued[candidate], ticket["r"] + 1)
-        state.void_excess = void_excess(state.void_excess, result)
         if result.outcome == "void":
             code = self._code(ticket["g"], candidate)
             line, halt = self.count_void(result, seat, code, first=not state.completed)
@@ -345,9 +318,6 @@ class CeTuner(CandidateTuner):
         return self._state.generation >= int(self.values["number_of_generations"])
 
     # state
-
-    def state(self) -> dict[str, Any]:
-        return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
 
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, State)

@@ -71,7 +71,17 @@ def clop_charts(codes: Sequence[str], tuner: Clop, opponents: str) -> list[Chart
     if len(codes) > 1 and any(finding.signal for finding in findings):
         effects = tuner.effects(at)
         groups.append(_surface(codes, tuner, at, effects))
-        groups.append(_importance(codes, findings, effects))
+        order = np.argsort(-effects, kind="stable").tolist()
+        groups.append(
+            importance_chart(
+                "Effect",
+                {codes[i]: 100 * float(effects[i]) if findings[i].signal else None for i in order},
+                "win rate, percentage points",
+                "no signal yet",
+                "How much the win rate changes over a parameter's range, the others at their "
+                "estimates, by a fit to all games.",
+            )
+        )
     if (results := windows.chart(opponents)) is not None:
         text = "Points of the samples by groups of games, with 95 % intervals."
         groups.append(ChartGroup("Results", (results,), text, "results"))
@@ -203,18 +213,3 @@ def _surface(codes: Sequence[str], tuner: Clop, at: Array, effects: Array) -> Ch
         "played."
     )
     return ChartGroup("Fitted model", (chart,), text, "surface")
-
-
-def _importance(codes: Sequence[str], findings: Sequence[Finding], effects: Array) -> ChartGroup:
-    order = np.argsort(-effects, kind="stable").tolist()
-    text = (
-        "How much the win rate changes over a parameter's range, the others at their estimates, "
-        "by a fit to all games."
-    )
-    return importance_chart(
-        "Effect",
-        {codes[i]: 100 * float(effects[i]) if findings[i].signal else None for i in order},
-        "win rate, percentage points",
-        "no signal yet",
-        text,
-    )

@@ -13,32 +13,177 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
+from ringmaster.competitions.common_settings import COMMON_SETTINGS, PlayerDefinition
 from ringmaster.competitions.competition import Played, PlayedValue, Reaction
-from ringmaster.competitions.ending import endless_warning, is_endless, limit_of
-from ringmaster.competitions.game_settings import make_game_settings
+from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
 from ringmaster.competitions.result_lines import result_line
-from ringmaster.competitions.tuning.candidates import candidate_seat
-from ringmaster.competitions.tuning.clop_settings import CLOP_SETTINGS, DEFAULT_VERIFY
+from ringmaster.competitions.tuning.candidates import (
+    CANDIDATE_SETTINGS,
+    TUNE_GAME_SETTINGS,
+    candidate_seat,
+    check_maker,
+)
 from ringmaster.competitions.tuning.closing_match import Standing
-from ringmaster.competitions.tuning.closing_match_settings import VerifySettings
-from ringmaster.competitions.tuning.game_tune import COLUMN, GameTune, GameTuneState
-from ringmaster.competitions.tuning.opponents import make_opponents, opponent_weights
+from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
+from ringmaster.competitions.tuning.opponents import Opponents, counts_text
 from ringmaster.competitions.tuning.parameter_settings import (
+    BOUNDS,
+    PLAYED_BINDING,
     ValuesByCode,
     check_codes,
     check_unchanged,
+    checked_parameter,
     value_text,
 )
+from ringmaster.competitions.tuning.player_tune import COLUMN, GameTune, GameTuneState
 from ringmaster.competitions.verdicts import games_of
-from ringmaster.errors import SettingError, SettingErrors, StoreError, counted
-from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket, is_of_closing_match
-from ringmaster.model.parameters import ClopParameter
-from ringmaster.model.players import Player
-from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
+from ringmaster.errors import SettingError, StoreError, counted
+from ringmaster.model.jobs import GameJob, Task, Ticket, is_of_closing_match
+from ringmaster.model.parameters import CLOP_TYPES, ClopParameter, middle
+from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Table, Text
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import Setting
+from ringmaster.model.settings import (
+    Boolean,
+    CallOf,
+    Context,
+    Float,
+    Identifier,
+    Integer,
+    ListOf,
+    Maybe,
+    OneOf,
+    Setting,
+    SettingPath,
+)
 from ringmaster.tuners.clop import Axis, Clop, Finding
+
+
+class _Type(OneOf):
+    """A name of CLOP_TYPES."""
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str) and value.startswith("Categ"):
+            return context.refuse(
+                path,
+                "a quadratic model needs numbers, not categories",
+                "an mc_tuner with EXPLICIT([…]) for choices without order",
+            )
+        return super().interpret(value, path, context)
+
+
+def _build_parameter(values: dict[str, Any], context: Context) -> ClopParameter:
+    kind, low, high = values["type"], values["min"], values["max"]
+    integer, logarithmic = CLOP_TYPES[kind]
+    for name in ("min", "max"):
+        if logarithmic and values[name] <= 0:
+            raise SettingError(
+                (name,),
+                f"parameter {values['code']!r}: {values[name]:g} has no logarithm, which {kind} "
+                "needs",
+                "a number above 0",
+            )
+    if values["start"] is None:
+        values["start"] = middle(low, high, integer, logarithmic)
+    return checked_parameter(ClopParameter, {**values, "integer": integer})
+
+
+_START = msgspec.structs.replace(
+    next(s for s in BOUNDS if s.name == "start"),
+    type=Maybe(Float()),
+    help="Value of the closing match's other side with ``against='start'``, and of a frozen "
+    "parameter; by default the middle of the range.",
+    default=None,
+)
+
+PARAMETER = CallOf(
+    "Parameter",
+    (
+        *(s for s in BOUNDS if s.name != "start"),
+        Setting(
+            "type",
+            _Type(*CLOP_TYPES),
+            "CLOP's type: Integer for whole numbers, Gamma for a logarithmic scale.",
+            "LinearParameter",
+        ),
+        _START,
+        *(s for s in PLAYED_BINDING if s.name != "integer"),
+    ),
+    _build_parameter,
+    positional=("code", "type", "min", "max"),
+)
+
+#: The closing match; `against` is "" for the first opponent.
+CLOP_VERIFY = CallOf(
+    VERIFY.kind,
+    tuple(
+        msgspec.structs.replace(
+            s,
+            type=Maybe(Identifier()),
+            help="Opponent of the tuned values: a player's code, or 'start' for the start values; "
+            "by default the first opponent of the tune.",
+            default=None,
+        )
+        if s.name == "against"
+        else s
+        for s in VERIFY.settings
+    ),
+    lambda values, context: VERIFY.build({**values, "against": values["against"] or ""}, context),
+    positional=VERIFY.positional,
+)
+
+#: The closing match of the action `verify` for a control file without Verify(…).
+DEFAULT_VERIFY = VerifySettings(1000, against="")
+
+_OF_CANDIDATES = {s.name: s for s in CANDIDATE_SETTINGS}
+
+CLOP_SETTINGS: tuple[Setting, ...] = (
+    *COMMON_SETTINGS,
+    *TUNE_GAME_SETTINGS,
+    Setting(
+        "parameters", ListOf(PARAMETER, minimum=1), "The parameters to tune.", change="refused"
+    ),
+    Setting(
+        "opponent",
+        Opponents(),
+        "Code of the candidates' opponent; or several codes, as a list or as a dictionary of code "
+        "to weight, a factor of `replications`.",
+        change="refused",
+    ),
+    msgspec.structs.replace(_OF_CANDIDATES["candidate_colour"], default="alternating"),
+    Setting(
+        "replications",
+        Integer(minimum=1, maximum=1000),
+        "Games of each sample against each opponent; with an even number both colours play each "
+        "opening.",
+        1,
+        change="refused",
+    ),
+    ending_setting("number_of_games", Integer(minimum=1, maximum=10**9), "Games of the tune"),
+    Setting(
+        "clop_H",
+        Float(minimum=0.1, maximum=100),
+        "H: a lower number concentrates the samples sooner, and may miss the optimum.",
+        3.0,
+    ),
+    Setting(
+        "correlations",
+        OneOf("all", "none"),
+        "Whether the model has products of two parameters; none for many parameters that do not "
+        "depend on each other.",
+        "all",
+    ),
+    _OF_CANDIDATES["make_candidate"],
+    _OF_CANDIDATES["player"],
+    Setting("verify", Maybe(CLOP_VERIFY), "The closing match.", None),
+    Setting(
+        "stop_on_error",
+        Maybe(Boolean()),
+        "Gomill's, without effect: void games are played again.",
+        None,
+        change="report",
+    ),
+)
+
 
 #: Code of a player that make_candidate returns.
 CANDIDATE = "candidate"
@@ -78,38 +223,13 @@ class ClopTuner(GameTune):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         make, player = values["make_candidate"], values["player"]
+        self._player_setting: str | None = player
         # like Gomill's, `make_candidate` takes values by position
         by_name = None if make is None else lambda **named: make(*named.values())
         own = player if make is None else CANDIDATE
         super().__init__(code, {**values, "make_candidate": by_name, "player": own})
-        errors: list[SettingError] = []
-        with noting(errors):
-            self.settings = make_game_settings(self._game, values)
-        definition = PlayerDefinition({})
-        with noting(errors):
-            if make is None and player is None:
-                raise SettingError(
-                    ("player",),
-                    "'player' is missing",
-                    "the code of the player to tune, or a function make_candidate",
-                )
-            if make is not None and player is not None:
-                raise SettingError(("player",), "player and make_candidate exclude each other")
-            if make is None:
-                definition = find_player(values, player, ("player",))
-        self.opponents: dict[str, Player] = {}
-        self._weights = opponent_weights(values)
-        with noting(errors):
-            self.opponents = make_opponents(values)
-        with noting(errors):
-            self._check_codes()
         self._is_endless = is_endless(values, "number_of_games")
-        with noting(errors):
-            limit = limit_of(values, "number_of_games")
-            self.values = {**self.values, "number_of_games": limit}
-        errors += check_codes(self.declared)
-        if errors:
-            raise SettingErrors(errors)
+        self.values = {**self.values, "number_of_games": limit_of(values, "number_of_games")}
         #: Opponent of each game of a sample, and the game's number against this opponent.
         self._plan = [
             (code, number)
@@ -127,16 +247,21 @@ class ClopTuner(GameTune):
         self._state = State(codes=[p.code for p in self.tuned])
         if values["verify"] is not None:
             self.values = {**self.values, "verify": self._against_opponent(values["verify"])}
-        self._set_player(definition, counted="samples")
+        self._set_player(self._definition, counted="samples")
 
-    def _check_codes(self) -> None:
-        """Raise SettingError for an opponent with the code of the candidates."""
+    def _tuned_player(self) -> PlayerDefinition:
+        make, player = self.values["make_candidate"], self._player_setting
+        check_maker(make, player)
+        return PlayerDefinition({}) if player is None else super()._tuned_player()
+
+    def _wrong_settings(self) -> Iterable[SettingError]:
         if self._candidate_code in self.opponents:
-            raise SettingError(
+            yield SettingError(
                 ("opponent",),
                 f"{self._candidate_code!r} is the code of the candidates",
                 "another code for this player",
             )
+        yield from check_codes(self.declared)
 
     @property
     def _candidate_code(self) -> str:
@@ -206,26 +331,15 @@ class ClopTuner(GameTune):
                 "stop_on_error has no effect: a void game is played again, and a game without a "
                 "result counts half a win"
             )
-        return lines + self.closing.notices(self._standing())
+        return lines + super().notices()
 
-    def check_jobs(self) -> list[CheckJob]:
-        if self._verifying:
-            return self.closing.check_jobs(self._standing())
-        samples = {
+    def _samples_to_check(self) -> Mapping[str, ValuesByCode]:
+        return {
             "start": self.start_values,
             "minimum": self._by_code(axis.round(axis.minimum) for axis in self.tuner.axes),
             "maximum": self._by_code(axis.round(axis.maximum) for axis in self.tuner.axes),
             "first sample": self._by_code(self.tuner.played(self.tuner.ask(0))),
         }
-        return [
-            *self._opponent_checks(),
-            *self._candidate_checks(samples),
-            *(
-                job
-                for job in self.closing.check_jobs(None)
-                if job.id not in {f"check-{code}" for code in self.opponents}
-            ),
-        ]
 
     # issuing games
 
@@ -315,8 +429,7 @@ class ClopTuner(GameTune):
 
     def state(self) -> dict[str, Any]:
         self._state.tuner = self.tuner.state()
-        self._state.matches = self.closing.state()
-        return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
+        return super().state()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, State)
@@ -342,11 +455,10 @@ class ClopTuner(GameTune):
         games = games_of(len(self.tuner), self.values["number_of_games"])
         return f"{games}, {counted(self._samples, 'sample')}"
 
-    def report(self) -> Report:
-        closing = self.closing.blocks(self._standing())
-        return Report((self._table(), *self._remarks(), *closing, *self._conditions()))
+    def _blocks(self) -> Sequence[Table | Text]:
+        return [self._table(), *self._remarks()]
 
-    def live_report(self) -> Report:
+    def _live_blocks(self) -> Sequence[Table | Text]:
         # regions and signals take a while
         estimate: Sequence[float | None] = self.tuner.estimate() or [None] * len(self.tuned)
         rows: list[tuple[Cell, ...]] = []
@@ -360,7 +472,7 @@ class ClopTuner(GameTune):
             notes=tuple(self._tallies()),
             align=("left", RIGHT, RIGHT),
         )
-        return Report((table, *self.closing.live_blocks(self._standing())))
+        return [table]
 
     def _title(self) -> str:
         limit = self.values["number_of_games"]
@@ -370,11 +482,10 @@ class ClopTuner(GameTune):
 
     def _tallies(self) -> list[str]:
         """Return the candidates' results against each opponent."""
-        lines = []
-        for code in self.opponents:
-            wins, draws, losses = self._state.results.get(code, [0, 0, 0])
-            lines.append(f"wins {wins}, draws {draws}, losses {losses} against {code}")
-        return lines
+        results = self._state.results
+        return [
+            f"{counts_text(results.get(code, (0, 0, 0)))} against {code}" for code in self.opponents
+        ]
 
     def _table(self) -> Table:
         findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))

@@ -35,14 +35,14 @@ from ringmaster.competitions.tuning.closing_match_settings import (
     START,
     Conditions,
     Match,
-    Side,
-    Sides,
     VerifySettings,
+    limited,
 )
+from ringmaster.competitions.tuning.opponents import make_player
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.competitions.verdicts import MatchResult
 from ringmaster.errors import SettingError, UsageError
-from ringmaster.model.jobs import CLOSING, CheckJob, Opening, Ticket
+from ringmaster.model.jobs import CLOSING, CheckJob, GameSettings, Opening, Ticket
 from ringmaster.model.players import Player
 from ringmaster.model.report import Table, Text
 from ringmaster.model.results import GameResult
@@ -77,36 +77,39 @@ class ClosingMatches:
 
     def __init__(
         self,
-        settings: VerifySettings | None,
-        *,
-        sides: Sides,
+        values: Mapping[str, Any],
+        candidate: Callable[[str, ValuesByCode], Player],
+        game: GameSettings,
         start: ValuesByCode,
         book: OpeningBook,
-        seed: int,
+        *,
         counted: str = "iterations",
         shown: Callable[[ValuesByCode], dict[str, Any]] = dict,
     ) -> None:
         """Raises SettingError for settings that do not make a match.
 
-        start    start values of the tune
-        book     the tune's openings
-        counted  unit of `Standing.iterations`
-        shown    returns values for reports
+        values     settings of the tune
+        candidate  returns the tuned player with a suffix of its code and parameter values
+        game       settings of the games
+        start      start values of the tune
+        book       the tune's openings
+        counted    unit of `Standing.iterations`
+        shown      returns values for reports
         """
-        self.settings = settings
+        self.settings: VerifySettings | None = values["verify"]
         self.matches: list[Match] = []
-        self._sides = sides
-        self._game = sides.game
+        self._values = values
+        self._candidate = candidate
+        self._game = game
         self._start = start
         self._tunes_book = book
-        self._seed = seed
         self._counted = counted
         self._shown = shown
         #: Numbers of issued games without a result, by match.
         self._open: defaultdict[int, set[int]] = defaultdict(set)
         self._book = self._own_book()
-        if settings is not None:
-            sides.build(settings, self._start, self._start)  # checks them
+        if self.settings is not None:
+            self._sides(self._start, self._start)  # checks them
 
     def _own_book(self) -> OpeningBook | None:
         """Return the closing match's separate book, None without one."""
@@ -117,7 +120,7 @@ class ClosingMatches:
             check_openings(openings, self._game.game, self._game.variant)
         except SettingError as error:
             raise error.under("verify") from None
-        return OpeningBook(openings, self._game.game, self._seed, self._game.variant)
+        return OpeningBook(openings, self._game.game, self._values["seed"], self._game.variant)
 
     def request(self, games: int | None) -> None:
         """Request a match, with or without Verify(…).  Raises UsageError.
@@ -151,7 +154,7 @@ class ClosingMatches:
         settings = self.settings
         if settings is None or settings.against == START:
             return []
-        return [self._sides.build(settings, self._start, None)[1].player]
+        return [self._opponent(settings)]
 
     def openings(self) -> dict[str, Any] | None:
         """Describe the closing match's separate openings, None without any."""
@@ -160,18 +163,57 @@ class ClosingMatches:
     def check_jobs(self, standing: Standing | None) -> list[CheckJob]:
         """Return the startup checks.
 
-        standing  progress of the tune, to check both sides; None to check a separate
-                  opponent only
+        standing  progress of the tune, to check both sides; None for only the checks that
+                  the tune omits: other limits, another player
         """
-        if self.settings is None:
+        settings, code = self.settings, self._values["player"]
+        if settings is None:
             return []
-        values = None if standing is None else standing.values
-        return self._sides.check_jobs(self.settings, values, self._start)
+        candidates = {}
+        if standing is not None:
+            candidates["tuned"] = standing.values
+            if settings.against == START:
+                candidates[START] = self._start
+        elif settings.limits:
+            candidates["closing match"] = self._start
+        jobs = [
+            CheckJob(f"check-{code}-{name}", limited(self._candidate("", v), settings), self._game)
+            for name, v in candidates.items()
+        ]
+        opponents = [CheckJob(f"check-{p.code}", p, self._game) for p in self.opponents()]
+        return jobs + opponents
 
-    def sides(self, ticket: Ticket) -> tuple[Side, Side]:
-        """Return both sides of a game, the first mover first."""
+    def _codes(self, against: str) -> tuple[str, str]:
+        """Return the codes of both sides, the tuned one first."""
+        code = self._values["player"]
+        return f"{code}:tuned", f"{code}:{START}" if against == START else against
+
+    def _sides(
+        self, tuned: ValuesByCode, start: ValuesByCode | None
+    ) -> tuple[tuple[Player, ValuesByCode], tuple[Player, ValuesByCode]]:
+        """Return players and values of both sides, the tuned one first.  Raises SettingError.
+
+        start  values of the other side, if it is the tuned player as well
+        """
+        settings = self.settings or DEFAULT
+        first = limited(self._candidate(":tuned", tuned), settings), tuned
+        if start is None or settings.against != START:
+            return first, (self._opponent(settings), {})
+        return first, (limited(self._candidate(f":{START}", start), settings), start)
+
+    def _opponent(self, settings: VerifySettings) -> Player:
+        """Return the opponent from the control file.  Raises SettingError."""
+        against, path = settings.against, ("verify", "against")
+        if against == self._codes(START)[0]:
+            raise SettingError(path, f"{against!r} is the code of the tuned side")
+        return limited(make_player(self._values, against, path), settings)
+
+    def sides(
+        self, ticket: Ticket
+    ) -> tuple[tuple[Player, ValuesByCode], tuple[Player, ValuesByCode]]:
+        """Return players and values of both sides of a game, the first mover first."""
         match = self._match(ticket)
-        first, second = self._sides.build(self.settings or DEFAULT, match.tuned, match.start)
+        first, second = self._sides(match.tuned, match.start)
         return (second, first) if ticket["g"] % 2 else (first, second)
 
     def opening(self, ticket: Ticket) -> Opening:
@@ -179,22 +221,15 @@ class ClosingMatches:
         book = self._book or self._tunes_book
         return book.pick(self._match(ticket).first + ticket["g"] // 2)
 
-    def round_of(self, ticket: Ticket) -> int:
-        """Return the number of a game's pair in its match, from 1."""
-        return int(ticket["g"]) // 2 + 1
-
     def describe(self, ticket: Ticket) -> Played:
         """Describe a game of a match."""
-        match, swapped = self._match(ticket), ticket["g"] % 2
-        order = (1, 0) if swapped else (0, 1)
+        match = self._match(ticket)
+        first, second = (1, 0) if ticket["g"] % 2 else (0, 1)
         codes = match.tally.players
         return Played(
-            players=(codes[order[0]], codes[order[1]]),
+            players=(codes[first], codes[second]),
             matchup=match_id(ticket["v"]),
-            parameters=(
-                self._shown(match.values(order[0])),
-                self._shown(match.values(order[1])),
-            ),
+            parameters=(self._shown(match.values(first)), self._shown(match.values(second))),
             opening=ticket.get("o", ""),
             pair=ticket["g"] // 2,
         )
@@ -202,8 +237,7 @@ class ClosingMatches:
     # matches and their games
 
     def _match(self, ticket: Ticket) -> Match:
-        match: Match = self.matches[ticket["v"] - 1]
-        return match
+        return self.matches[int(ticket["v"]) - 1]
 
     def void_kinds(self) -> VoidKinds:
         """Return the void games of all matches, by player and reason."""
@@ -241,7 +275,7 @@ class ClosingMatches:
             iteration=standing.iterations,
             tuned=dict(standing.values),
             start=self._start if settings.against == START else None,
-            tally=Tally(self._sides.codes(settings.against)),
+            tally=Tally(self._codes(settings.against)),
             first=0 if settings.openings is not None else standing.openings,
             games=settings.games,
             conditions=Conditions.from_settings(settings),
@@ -352,9 +386,9 @@ class ClosingMatches:
         settings = self.settings
         if settings is None:
             return []
-        both = self._sides.build(settings, self._start, self._start)
+        both = [player for player, _ in self._sides(self._start, self._start)]
         book = self._book or self._tunes_book
-        line = expected_repeats([s.player for s in both], book.size, settings.games, 2, _WHOSE)
+        line = expected_repeats(both, book.size, settings.games, 2, _WHOSE)
         lines = [line] if line else []
         if standing.due and self.nothing(standing):
             lines.append(NOTHING)
@@ -362,17 +396,13 @@ class ClosingMatches:
         if match is not None:
             changed = self._series(match, now=True).changed_test()
             lines += [f"the SPRT of the closing match {changed}"] if changed else []
-        elif self._superseded(standing):
+            return lines
+        replaced = bool(self.matches) and self.matches[-1].iteration == standing.iterations
+        if replaced and standing.due and not self.nothing(standing):
             lines.append(
                 "the last closing match had other values or conditions; another one will be played"
             )
         return lines
-
-    def _superseded(self, standing: Standing) -> bool:
-        """Whether a match is due that replaces one after the same iteration."""
-        if not self.matches or not standing.due or self.nothing(standing):
-            return False
-        return self.matches[-1].iteration == standing.iterations
 
     def notices(self, standing: Standing) -> list[str]:
         """Return notices for the start of a run."""

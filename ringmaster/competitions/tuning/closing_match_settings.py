@@ -1,31 +1,27 @@
-"""Settings of closing matches: Verify(…), the two sides, and the conditions."""
+"""Closing matches: Verify(…), the conditions of a match, and its stored state."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.common_settings import (
-    LIMITS,
-    check_player,
-    find_player,
-)
+from ringmaster.competitions.common_settings import LIMITS, check_player
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.opening_settings import OPENINGS, OpeningsSettings, describe_openings
 from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.errors import SettingError
-from ringmaster.model.jobs import CheckJob, GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.settings import (
+    INVALID,
     CallOf,
     Context,
     Identifier,
     Integer,
     Maybe,
     Setting,
+    SettingPath,
 )
 from ringmaster.model.time_control import TimeControl
 from ringmaster.stats.sprt import Sprt
@@ -66,24 +62,22 @@ class VerifySettings(msgspec.Struct, frozen=True):
 DEFAULT = VerifySettings(1000, Sprt(0.0, 10.0))
 
 
-def check_games(games: int) -> None:
-    """Raise SettingError for an odd number of games."""
-    if games % 2:
-        raise SettingError(
-            ("games",), f"{games} is odd", "an even number: games are played in pairs"
-        )
+class PairedGames(Integer):
+    """An even number of games, since games are played in pairs."""
 
-
-def _build_verify(values: dict[str, Any], context: Context) -> VerifySettings:
-    check_games(values["games"])
-    return VerifySettings(**values)
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        games = super().interpret(value, path, context)
+        if games is not INVALID and games % 2:
+            expected = "an even number: games are played in pairs"
+            return context.refuse(path, f"{games} is odd", expected)
+        return games
 
 
 VERIFY = CallOf(
     "Verify",
     (
         Setting(
-            "games", Integer(minimum=2, maximum=MOST_GAMES), "Most games of the closing match."
+            "games", PairedGames(minimum=2, maximum=MOST_GAMES), "Most games of the closing match."
         ),
         SPRT_SETTING,
         Setting(
@@ -107,7 +101,7 @@ VERIFY = CallOf(
             None,
         ),
     ),
-    _build_verify,
+    lambda values, context: VerifySettings(**values),
     positional=("games",),
 )
 
@@ -119,77 +113,7 @@ class Side(msgspec.Struct, frozen=True):
     values: ValuesByCode
 
 
-class Sides(msgspec.Struct, frozen=True):
-    """Builds the players of closing matches.
-
-    code         code of the tuned player
-    values       settings of the competition
-    candidate    returns the tuned player with a suffix of its code and parameter values
-    game         settings of the games
-    """
-
-    code: str
-    values: Mapping[str, Any]
-    candidate: Callable[[str, ValuesByCode], Player]
-    game: GameSettings
-
-    def codes(self, against: str) -> tuple[str, str]:
-        """Return the codes of both sides, the tuned one first."""
-        other = f"{self.code}:{START}" if against == START else against
-        return f"{self.code}:tuned", other
-
-    def build(
-        self, settings: VerifySettings, tuned: ValuesByCode, start: ValuesByCode | None
-    ) -> tuple[Side, Side]:
-        """Return both sides, the tuned one first.  Raises SettingError.
-
-        start  values of the other side, if it is the tuned player as well
-        """
-        first = Side(self._candidate(settings, ":tuned", tuned), tuned)
-        if start is None or settings.against != START:
-            return first, Side(self._opponent(settings), {})
-        return first, Side(self._candidate(settings, f":{START}", start), start)
-
-    def check_jobs(
-        self, settings: VerifySettings, tuned: ValuesByCode | None, start: ValuesByCode
-    ) -> list[CheckJob]:
-        """Return the startup checks of both sides.
-
-        tuned  None for only the checks that the tune omits: other limits, another player
-        """
-        candidates = {}
-        if tuned is not None:
-            candidates["tuned"] = tuned
-            if settings.against == START:
-                candidates[START] = start
-        elif settings.limits:
-            candidates["closing match"] = start
-        jobs = [
-            CheckJob(f"check-{self.code}-{name}", self._candidate(settings, "", values), self.game)
-            for name, values in candidates.items()
-        ]
-        if settings.against != START:
-            opponent = self._opponent(settings)
-            jobs.append(CheckJob(f"check-{opponent.code}", opponent, self.game))
-        return jobs
-
-    def _candidate(self, settings: VerifySettings, suffix: str, values: ValuesByCode) -> Player:
-        return _limited(self.candidate(suffix, values), settings)
-
-    def _opponent(self, settings: VerifySettings) -> Player:
-        """Return the opponent from the control file."""
-        against, path = settings.against, ("verify", "against")
-        if against == self.codes(START)[0]:
-            raise SettingError(path, f"{against!r} is the code of the tuned side")
-        definition = find_player(self.values, against, path)
-        try:
-            player = definition.make(against, self.game.game)
-        except SettingError as error:
-            raise error.under("players", against) from None
-        return _limited(player, settings)
-
-
-def _limited(player: Player, settings: VerifySettings) -> Player:
+def limited(player: Player, settings: VerifySettings) -> Player:
     """Return a player with the limits of the closing match.
 
     Raises SettingError for limits that its protocol does not support.

@@ -14,19 +14,15 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.competition import Played, Reaction, TunedOptions
-from ringmaster.competitions.ending import (
-    ending_setting,
-    endless_warning,
-    is_endless,
-    limit_of,
-)
-from ringmaster.competitions.result_lines import void_excess
+from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
+    CandidateParameter,
     CandidateState,
     CandidateTuner,
     Values,
+    candidate_seat,
 )
 from ringmaster.competitions.tuning.function_probes import spread
 from ringmaster.competitions.tuning.parameter_settings import SCALE, check_unchanged
@@ -38,15 +34,7 @@ from ringmaster.model.parameters import Explicit
 from ringmaster.model.players import Player
 from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import (
-    Boolean,
-    CallOf,
-    Float,
-    Integer,
-    ListOf,
-    Maybe,
-    Setting,
-)
+from ringmaster.model.settings import Boolean, CallOf, Float, Integer, ListOf, Maybe, Setting
 from ringmaster.stats.elo import share_interval, wilson
 from ringmaster.tuners.ucb import Node, Path, Ucb
 
@@ -63,24 +51,13 @@ PROBES = 1000
 FINEST = 2**60
 
 
-class McParameter(msgspec.Struct, frozen=True):
+class McParameter(CandidateParameter, frozen=True, kw_only=True):
     """A Parameter(…) of an mc_tuner control file."""
 
-    code: str
+    function_name: ClassVar[str] = "scale"
+
     scale: Callable[[float], Any]
     split: int
-    format: str | None
-    option: str | None
-
-    @property
-    def function(self) -> Callable[[float], Any]:
-        """The scale."""
-        return self.scale
-
-    @property
-    def function_name(self) -> str:
-        """The argument of Parameter(…) with the function."""
-        return "scale"
 
 
 PARAMETER = CallOf(
@@ -119,6 +96,7 @@ class McTuner(CandidateTuner):
 
     type_name: ClassVar[str] = "mc_tuner"
     _state: State
+    parameters: tuple[McParameter, ...]
     no_draws: ClassVar[bool] = True
     table: ClassVar[tuple[Setting, ...]] = (
         *CANDIDATE_SETTINGS,
@@ -134,9 +112,7 @@ class McTuner(CandidateTuner):
             "Assumed earlier games of every candidate.",
         ),
         Setting(
-            "initial_wins",
-            Integer(minimum=1, maximum=10**9),
-            "Assumed wins among these games.",
+            "initial_wins", Integer(minimum=1, maximum=10**9), "Assumed wins among these games."
         ),
         Setting("max_depth", Integer(minimum=1), "Generations of candidates.", 1),
         Setting(
@@ -192,22 +168,14 @@ class McTuner(CandidateTuner):
         )
         # probes every scale before the first game
         self._samples = [self._first_samples(i) for i in range(len(splits))]
-        self._state = State(
-            codes=[p.code for p in self.parameters],
-            splits=splits,
-        )
-        self._alike = [
-            p.code
-            for p, row in zip(self.parameters, self._samples, strict=True)
-            if len({msgspec.json.encode(canonical(value)) for value in row}) < len(row)
-        ]
+        self._state = State(codes=[p.code for p in self.parameters], splits=splits)
         self._player = functools.lru_cache(CACHED_PLAYERS)(self._new_player)
         #: Nodes of the games in progress, by number.
         self._flying: dict[int, Path] = {}
-        self._specimen = self.candidate("candidate", self._shown((0,))[0])
+        self._specimen = self.candidate("candidate", self._values((0,)))
 
     def _sample(self, index: int) -> float:
-        return 0.5 / int(self.parameters[index].split)
+        return 0.5 / self.parameters[index].split
 
     def _first_samples(self, index: int) -> list[Any]:
         """Return a parameter's values in the first generation.
@@ -241,14 +209,15 @@ class McTuner(CandidateTuner):
     def _point(self, ticket: Ticket) -> Sequence[float]:
         return self.tree.centre(tuple(ticket["p"]))
 
-    def _shown(self, path: Path) -> tuple[Values, str]:
-        """Return a node's engine parameters, with `Failed` for failing scales, and their text."""
-        if len(path) == 1:
-            places = self.tree.coordinates(path[0])
-            values: Values = tuple(row[p] for row, p in zip(self._samples, places, strict=True))
-        else:
-            values = self.values_to_show(self.tree.centre(path))
-        return values, self.formatted(values)
+    def _values(self, path: Path) -> Values:
+        """Return a node's engine parameters, with `Failed` for failing scales."""
+        if len(path) > 1:
+            return self.values_to_show(self.tree.centre(path))
+        places = self.tree.coordinates(path[0])
+        return tuple(row[p] for row, p in zip(self._samples, places, strict=True))
+
+    def _text(self, path: Path) -> str:
+        return self.formatted(self._values(path))
 
     def _steps(self, path: Path) -> str:
         """Return a node's path from the root: "(0,1) (3,2)"."""
@@ -275,14 +244,14 @@ class McTuner(CandidateTuner):
             )
         if len(values["summary_spec"]) > values["max_depth"]:
             lines.append("summary_spec has more entries than there are generations (max_depth)")
-        for parameter in self.parameters:
+        for parameter, row in zip(self.parameters, self._samples, strict=True):
             scale = parameter.scale
             if isinstance(scale, Explicit) and parameter.split % len(scale.values):
                 lines.append(
                     f"parameter {parameter.code!r}: split {parameter.split} does not give each of "
                     f"the {len(scale.values)} values of EXPLICIT an equal share"
                 )
-            elif parameter.code in self._alike:
+            elif len({msgspec.json.encode(canonical(value)) for value in row}) < len(row):
                 lines.append(f"parameter {parameter.code!r}: some of its samples are the same")
         return lines
 
@@ -293,7 +262,7 @@ class McTuner(CandidateTuner):
 
     def _corners(self) -> tuple[Values, Values]:
         """Return the candidates with the lowest and the highest values at the first level."""
-        first, last = (self._shown((child,))[0] for child in (0, self.tree.size - 1))
+        first, last = (self._values((child,)) for child in (0, self.tree.size - 1))
         return first, last
 
     def check_jobs(self) -> list[CheckJob]:
@@ -310,7 +279,7 @@ class McTuner(CandidateTuner):
         if limit is not None and number >= limit:
             return None
         path, expanded = self.tree.choose(number)
-        ticket: Ticket = {"n": number, "p": list(path), "s": self.seat(number)}
+        ticket: Ticket = {"n": number, "p": list(path), "s": candidate_seat(self.values, number)}
         if expanded:
             ticket["e"] = [self.tree.initial_visits, self.tree.initial_wins]
         try:
@@ -336,12 +305,12 @@ class McTuner(CandidateTuner):
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         path = tuple(ticket["p"])
-        candidate = self._player(path), self._shown(path)[0]
-        return self.candidate_job(game_id, attempt, ticket, ticket["s"], ticket["n"], candidate)
+        candidate = self._player(path), self._values(path)
+        return self.candidate_job(game_id, attempt, ticket, ticket["n"], candidate)
 
     def describe(self, ticket: Ticket) -> Played:
         path = tuple(ticket["p"])
-        return self.played(ticket, ticket["s"], self._code(path), self._shown(path)[0])
+        return self.played(ticket, self._code(path), self._values(path))
 
     # learning
 
@@ -350,7 +319,6 @@ class McTuner(CandidateTuner):
         number, path, seat = ticket["n"], tuple(ticket["p"]), ticket["s"]
         state.next = max(state.next, number + 1)
         flying = self._flying.pop(number, None) is not None
-        state.void_excess = void_excess(state.void_excess, result)
         if result.outcome == "void":
             # its expansion of the tree stays
             self.tree.grow(path, _initial(ticket))
@@ -377,7 +345,7 @@ class McTuner(CandidateTuner):
         return Reaction(line, notes=tuple(self._tree_lines()), snapshot=self._snapshot())
 
     def _full(self, path: Path) -> str:
-        return f"{self._shown(path)[1]} [{self._steps(path)}]"
+        return f"{self._text(path)} [{self._steps(path)}]"
 
     def finished(self) -> bool:
         limit = self.values["number_of_games"]
@@ -387,7 +355,7 @@ class McTuner(CandidateTuner):
 
     def state(self) -> dict[str, Any]:
         self._state.tree = self.tree.state()
-        return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
+        return super().state()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, State)
@@ -416,7 +384,7 @@ class McTuner(CandidateTuner):
             yet = "" if self.finished() else " yet"
             games = games_of(self.tree.games, limit)
             return f"no win{yet} of {counted(self.tree.size, 'candidate')}, after {games}"
-        shown = self.brief(self._shown(best.path)[0])
+        shown = self.brief(self._values(best.path))
         share = share_interval(best.points, best.games)
         is_best = "came out best" if self.finished() else "is best so far"
         return f"{shown} {is_best}: {share} of {counted(best.games, 'game')}"
@@ -463,7 +431,7 @@ class McTuner(CandidateTuner):
 
     def _table(self, depth: int, nodes: list[Node]) -> Table:
         rows: list[tuple[Cell, ...]] = [
-            (self._steps(n.path), self._shown(n.path)[1], f"{n.value:.3f}", n.games) for n in nodes
+            (self._steps(n.path), self._text(n.path), f"{n.value:.3f}", n.games) for n in nodes
         ]
         return Table(
             headers=("candidate", "parameters", "win rate", "games"),
@@ -481,7 +449,7 @@ class McTuner(CandidateTuner):
         for node in self.tree.nodes(2):
             indent = "  " * len(node.path)
             lines.append(
-                f"{indent}{self._steps(node.path[-1:])} {self._shown(node.path)[1]} "
+                f"{indent}{self._steps(node.path[-1:])} {self._text(node.path)} "
                 f"{node.value:.3f} {node.games:3d}"
             )
         return lines
@@ -491,7 +459,7 @@ class McTuner(CandidateTuner):
         nodes = [
             {
                 "path": [list(self.tree.coordinates(child)) for child in node.path],
-                "parameters": self.named(self._shown(node.path)[0]),
+                "parameters": self.named(self._values(node.path)),
                 "games": node.games,
                 "points": node.points,
                 "visits": node.visits,
@@ -526,8 +494,8 @@ class McTuner(CandidateTuner):
             self.tree,
             self._state.codes,
             self._samples,
-            lambda path: self._shown(path)[0],
-            lambda path: self._shown(path)[1],
+            self._values,
+            self._text,
             self.opponent.code,
         )
         for ticket, result in history:
@@ -538,7 +506,7 @@ class McTuner(CandidateTuner):
         low, high = wilson(node.points, node.games)
         return {
             "candidate": self._code(node.path),
-            "parameters": self.named(self._shown(node.path)[0]),
+            "parameters": self.named(self._values(node.path)),
             "games": node.games,
             "points": node.points,
             "win_rate": node.points / node.games if node.games else None,

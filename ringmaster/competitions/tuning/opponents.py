@@ -1,8 +1,8 @@
-"""The opponents of a tuned player: the setting, and the players."""
+"""The opponents of a tuned player: the setting, the players, and the results against them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ringmaster.competitions.common_settings import find_player
@@ -63,13 +63,35 @@ def opponent_weights(values: Mapping[str, Any]) -> dict[str, int]:
     return {opponent: 1} if isinstance(opponent, str) else dict(opponent)
 
 
+def make_player(values: Mapping[str, Any], code: str, path: SettingPath) -> Player:
+    """Return a player of the control file that the setting `path` names.  Raises SettingError."""
+    definition = find_player(values, code, path)
+    try:
+        return definition.make(code, values["game"])
+    except SettingError as error:
+        raise error.under("players", code) from None
+
+
 def make_opponents(values: Mapping[str, Any]) -> dict[str, Player]:
     """Return the players of the setting `opponent` by code.  Raises SettingError."""
-    opponents = {}
-    for code in opponent_weights(values):
-        definition = find_player(values, code, ("opponent",))
-        try:
-            opponents[code] = definition.make(code, values["game"])
-        except SettingError as error:
-            raise error.under("players", code) from None
-    return opponents
+    return {code: make_player(values, code, ("opponent",)) for code in opponent_weights(values)}
+
+
+def opponent_cycle(weights: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the opponents of consecutive openings, spread evenly by weight."""
+    total = sum(weights.values())
+    credit = dict.fromkeys(weights, 0)
+    order = []
+    for _ in range(total):
+        for code, weight in weights.items():
+            credit[code] += weight
+        following = max(credit, key=lambda code: credit[code])
+        credit[following] -= total
+        order.append(following)
+    return tuple(order)
+
+
+def counts_text(counts: Sequence[int]) -> str:
+    """Return wins, draws and losses in words."""
+    wins, draws, losses = counts
+    return f"wins {wins}, draws {draws}, losses {losses}"

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -23,8 +23,7 @@ from ringmaster.competitions.tuning.function_probes import (
     player_made_by,
     spread,
 )
-from ringmaster.competitions.tuning.parameter_settings import BINDINGS, ValuesByCode
-from ringmaster.competitions.tuning.searched_parameter import Choices
+from ringmaster.competitions.tuning.parameter_settings import BINDINGS, Choices, ValuesByCode
 from ringmaster.errors import SettingError, SettingErrors, is_text, shown
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import OptionChange, Ticket
@@ -38,6 +37,9 @@ _CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
 _PROBES, _LEAST_PROBES = 10_000, 8
 _SCALAR = Scalar()
 _NOWHERE = Path()
+
+#: Values of all parameters.
+V = TypeVar("V")
 
 
 class ParameterBinding:
@@ -329,33 +331,31 @@ def _filled(template: str, value: OptionValue) -> str:
 
 
 def tuned_options(
-    check: str, base: Player, ends: Mapping[str, Sequence[Callable[[], Player]]]
+    check: str, make: Callable[[V], Player], base: V, ends: Mapping[str, Sequence[V]]
 ) -> TunedOptions:
     """Return the parameters as options, without parameters with failing functions.
 
-    base  the player of the startup check
-    ends  by parameter code: functions that return the player with another value of it
+    make  returns the player with some values
+    base  values of the player of the startup check
+    ends  by parameter code: the values with other ones of this parameter
     """
+    player = make(base)
     changes: list[OptionChange] = []
     idle: list[str] = []
-    for code, makers in ends.items():
+    for code, values in ends.items():
         try:
-            players = [msgspec.structs.replace(make(), code=base.code) for make in makers]
+            others = [other for other in map(make, values) if other != player]
         except SettingError:
             continue
-        others = [player for player in players if player != base]
         if not others:
             idle.append(code)
-        elif all(_differs_in_options_only(player, base) for player in others):
-            changes.append(OptionChange(code, tuple(_changed(base, p) for p in others)))
+        elif all(
+            other.options.keys() >= player.options.keys()
+            and msgspec.structs.replace(other, options=player.options) == player
+            for other in others
+        ):
+            changes.append(OptionChange(code, tuple(_changed(player, o) for o in others)))
     return TunedOptions(check, tuple(changes), tuple(idle))
-
-
-def _differs_in_options_only(player: Player, base: Player) -> bool:
-    return (
-        player.options.keys() >= base.options.keys()
-        and msgspec.structs.replace(player, options=base.options) == base
-    )
 
 
 def _changed(base: Player, player: Player) -> dict[str, bool | int | float | str]:

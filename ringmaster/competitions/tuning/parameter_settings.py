@@ -9,6 +9,7 @@ import msgspec
 
 from ringmaster.errors import SettingError, StateRefused, shown
 from ringmaster.model.parameters import Explicit, Linear, Log, TunedParameter
+from ringmaster.model.players import OptionValue
 from ringmaster.model.settings import (
     Boolean,
     Call,
@@ -119,10 +120,7 @@ BINDING: tuple[Setting, ...] = (
         None,
     ),
     Setting(
-        "argument",
-        Maybe(String()),
-        'Words of the command line, such as "--mobility=%s".',
-        None,
+        "argument", Maybe(String()), 'Words of the command line, such as "--mobility=%s".', None
     ),
     Setting("environ", Maybe(String()), "Name of an environment variable.", None),
     Setting(
@@ -147,13 +145,7 @@ PLAYED_BINDING: tuple[Setting, ...] = tuple(
 
 #: The rest of its row in a parameter file.
 ROW: tuple[Setting, ...] = (
-    Setting(
-        "comment",
-        Maybe(String()),
-        "Comment in parameter files.",
-        None,
-        change="report",
-    ),
+    Setting("comment", Maybe(String()), "Comment in parameter files.", None, change="report"),
     Setting(
         "not_used",
         Boolean(),
@@ -210,6 +202,22 @@ def check_codes(parameters: Sequence[TunedParameter]) -> list[SettingError]:
             SettingError(("parameters",), "every parameter is frozen: there is nothing to tune")
         )
     return errors
+
+
+class Choices(msgspec.Struct, frozen=True):
+    """The function from the index of a choice to the choice."""
+
+    choices: tuple[OptionValue, ...]
+
+    def __call__(self, index: float) -> OptionValue:
+        return self.choices[int(index)]
+
+    def index(self, value: Any) -> int | None:
+        """Return the index of a choice, None for another value; True is not 1."""
+        for i, choice in enumerate(self.choices):
+            if type(choice) is type(value) and choice == value:
+                return i
+        return None
 
 
 _BOUNDS = (

@@ -1,33 +1,43 @@
-"""The common base of spsa, texel, clop_tuner and optuna_tuner: players and the closing match."""
+"""The common bases of tunes of one player: `PlayerTune` with the player and the closing match,
+and `GameTune` for spsa, clop_tuner and optuna_tuner, which learn from games."""
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ringmaster.competitions.common_settings import PLAYER, PlayerDefinition
-from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Reaction
-from ringmaster.competitions.opening_settings import OpeningBook
+import msgspec
+
+from ringmaster.competitions.common_settings import PLAYER, PlayerDefinition, find_player, noting
+from ringmaster.competitions.competition import (
+    Competition,
+    MatchupInfo,
+    Played,
+    Reaction,
+    TunedOptions,
+)
+from ringmaster.competitions.game_settings import make_game_settings
+from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
+from ringmaster.competitions.result_lines import GameCounts, VoidKinds, sum_void_kinds, void_excess
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
+from ringmaster.competitions.tournaments.matchup_report import describe_settings
 from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standing, match_id
-from ringmaster.competitions.tuning.closing_match_settings import Sides
-from ringmaster.competitions.tuning.parameter_binding import ParameterBinding
+from ringmaster.competitions.tuning.opponents import (
+    make_opponents,
+    opponent_cycle,
+    opponent_weights,
+)
+from ringmaster.competitions.tuning.parameter_binding import ParameterBinding, tuned_options
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.competitions.verdicts import MatchResult
-from ringmaster.errors import SettingError
-from ringmaster.model.jobs import (
-    CheckJob,
-    GameJob,
-    GameSettings,
-    Task,
-    Ticket,
-    is_of_closing_match,
-)
+from ringmaster.errors import SettingError, SettingErrors
+from ringmaster.model.jobs import CheckJob, GameSettings, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
-from ringmaster.model.report import ChartGroup
+from ringmaster.model.report import ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Function, Maybe, Setting, SettingPath
 
@@ -39,8 +49,7 @@ MAKE_CANDIDATE = Setting(
     "make_candidate",
     Maybe(
         Function(
-            "a function that takes parameter values by name and returns a Player",
-            result=PLAYER,
+            "a function that takes parameter values by name and returns a Player", result=PLAYER
         )
     ),
     "Function that returns a player with parameter values; by default they are engine options.",
@@ -67,8 +76,6 @@ class PlayerTune(Competition):
         self._game: GameName = values["game"]
         self.declared: tuple[TunedParameter, ...] = values["parameters"]
         self.parameters = tuple(p for p in self.declared if not p.not_used)
-        #: Indices of `parameters` in `declared`.
-        self._indices = [i for i, p in enumerate(self.declared) if not p.not_used]
         #: Whether only the closing match is played (the action `verify`).
         self._verifying = False
 
@@ -84,11 +91,11 @@ class PlayerTune(Competition):
         # fails before the first job
         self._binding.player("", self.start_values)
         self.closing = ClosingMatches(
-            values["verify"],
-            sides=Sides(values["player"], values, self._binding.player, self.settings),
-            start=self.start_values,
-            book=self.book,
-            seed=values["seed"],
+            values,
+            self._binding.player,
+            self.settings,
+            self.start_values,
+            self.book,
             counted=counted,
             shown=self.shown_values,
         )
@@ -120,9 +127,10 @@ class PlayerTune(Competition):
         index  in `parameters`
         value  on the tuner's scale
         """
+        parameter = self.parameters[index]
         try:
             return self._binding.value(
-                self._indices[index], self.parameters[index].played_value(value)
+                self.declared.index(parameter), parameter.played_value(value)
             )
         except SettingError as error:
             return f"[{error.path[-1]} fails at {value:g}]"
@@ -280,9 +288,20 @@ class PlayerTune(Competition):
         return self._register_of_tune(ticket) and not self._verifying
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
-        if is_of_closing_match(ticket):
-            return self._match_job(game_id, attempt, ticket)
-        return self._job_of_tune(game_id, attempt, ticket)
+        if not is_of_closing_match(ticket):
+            return self._job_of_tune(game_id, attempt, ticket)
+        (first, values), (second, others) = self.closing.sides(ticket)
+        return self._game_job(
+            game_id,
+            attempt,
+            (first, second),
+            self.settings,
+            ticket,
+            self.closing.opening(ticket),
+            (self.shown_values(values), self.shown_values(others)),
+            round=ticket["g"] // 2 + 1,
+            series=match_id(ticket["v"]),
+        )
 
     @abstractmethod
     def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
@@ -318,17 +337,212 @@ class PlayerTune(Competition):
         following = self.closing.next_game(standing) if standing.due else None
         return None if following is None else self._issue(*following)
 
-    def _match_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        """Return a game of the closing match."""
-        first, second = self.closing.sides(ticket)
-        return self._game_job(
-            game_id,
-            attempt,
-            (first.player, second.player),
-            self.settings,
-            ticket,
-            self.closing.opening(ticket),
-            (self.shown_values(first.values), self.shown_values(second.values)),
-            round=self.closing.round_of(ticket),
-            series=match_id(ticket["v"]),
+
+#: Column of wins, draws and losses by points.
+COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
+
+
+class GameTuneState(GameCounts, kw_only=True):
+    """The part of the state that all these types have.
+
+    matches  closing matches, as `ClosingMatches` stores them
+    """
+
+    matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
+
+
+class GameTune(PlayerTune):
+    """Base of the types that learn from games, in self-play or against opponents.
+
+    opponents  by player code; empty in self-play
+    """
+
+    charts_read_usage = False
+
+    _state: GameTuneState
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        super().__init__(code, values)
+        errors: list[SettingError] = []
+        with noting(errors):
+            self.settings = make_game_settings(self._game, values)
+        with noting(errors):
+            self._definition = self._tuned_player()
+        self.opponents: dict[str, Player] = {}
+        with noting(errors):
+            self.opponents = self._find_opponents()
+        errors += self._wrong_settings()
+        if errors:
+            raise SettingErrors(errors)
+        self._weights = opponent_weights(values)
+        self._opponent_cycle = opponent_cycle(self._weights)
+
+    def _tuned_player(self) -> PlayerDefinition:
+        """Return the definition of the tuned player.  Raises SettingError."""
+        return find_player(self.values, self.values["player"], ("player",))
+
+    def _find_opponents(self) -> dict[str, Player]:
+        """Return the opponents by code.  Raises SettingError."""
+        return make_opponents(self.values)
+
+    @abstractmethod
+    def _wrong_settings(self) -> Iterable[SettingError]:
+        """Return errors of the other settings, before the tune is built."""
+
+    @property
+    @abstractmethod
+    def _games(self) -> int:
+        """Number of games of the tune that count."""
+
+    # before the games
+
+    def prepare(self) -> None:
+        self.book.load()
+        self.closing.prepare()
+
+    def warnings(self) -> list[str]:
+        lines = self.closing.warnings(self._standing())
+        lacking = not self.closing.has_openings if self._verifying else self.book.lacks_openings
+        if lacking:
+            lines.append(SAME_GAMES_OF_TUNE)
+        return lines
+
+    def notices(self) -> list[str]:
+        return self.closing.notices(self._standing())
+
+    def reported_players(self) -> list[Player]:
+        players = {p.code: p for p in (*super().reported_players(), *self.opponents.values())}
+        return list(players.values())
+
+    def check_jobs(self) -> list[CheckJob]:
+        if self._verifying:
+            return self.closing.check_jobs(self._standing())
+        opponents = [
+            CheckJob(f"check-{code}", player, self.settings)
+            for code, player in self.opponents.items()
+        ]
+        of_match = [job for job in self.closing.check_jobs(None) if job not in opponents]
+        return [*opponents, *self._candidate_checks(self._samples_to_check()), *of_match]
+
+    @abstractmethod
+    def _samples_to_check(self) -> Mapping[str, ValuesByCode]:
+        """Return values for the startup checks of the tuned player, by the name of the check.
+
+        An engine that refuses a value there would make games void later.
+        """
+
+    def _optional(self) -> Iterable[TunedParameter]:
+        """Return the parameters whose options the startup test may change alone."""
+        return [p for p in self.parameters if not p.frozen]
+
+    def tuned_options(self) -> TunedOptions | None:
+        if self._verifying:
+            return None
+        start = self.start_values
+        ends = {
+            p.code: [
+                {**start, p.code: p.played_value(end)}
+                for end in sorted((p.minimum, p.maximum), key=lambda end: -abs(end - p.start))
+            ]
+            for p in self._optional()
+        }
+        make = functools.partial(self._binding.player, ":end")
+        return tuned_options(self._check_id("start"), make, start, ends)
+
+    # issuing games
+
+    def may_run_ahead(self, parallel: int) -> bool:
+        """Return whether games may be issued before earlier results arrive.
+
+        Values depend on the results that exist when they are chosen, so games that are
+        played one at a time are also issued one at a time.
+        """
+        return parallel > 1
+
+    def _opponent(self, ticket: Ticket) -> str:
+        """Return the code of a game's opponent; tickets have it if there are several."""
+        return str(ticket.get("r", self._opponent_cycle[0]))
+
+    @abstractmethod
+    def _codes(self, ticket: Ticket, own: str) -> tuple[str, str]:
+        """Return the codes of a game's players, first mover first.
+
+        own  code of the tuned player
+        """
+
+    # results
+
+    def void_kinds(self) -> VoidKinds:
+        return sum_void_kinds([self._state.void_kinds, self.closing.void_kinds()])
+
+    def _record_of_tune(self, ticket: Ticket, result: GameResult) -> Reaction:
+        state = self._state
+        self._register_of_tune(ticket)
+        line = self._line(ticket, result)
+        state.void_excess = void_excess(state.void_excess, result)
+        if result.outcome == "void":
+            codes = self._codes(ticket, self.values["player"])
+            halt = state.count_void(result, codes, first=not self._games)
+            return Reaction(line, replay=True, halt=halt)
+        state.repeats += result.repeats
+        return self._learn(ticket, result, line)
+
+    @abstractmethod
+    def _line(self, ticket: Ticket, result: GameResult) -> str:
+        """Return a result's line for the display and the history."""
+
+    @abstractmethod
+    def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
+        """Learn from a counted game."""
+
+    # state
+
+    def state(self) -> dict[str, Any]:
+        self._state.matches = self.closing.state()
+        state: dict[str, Any] = msgspec.to_builtins(self._state, str_keys=True)
+        return state
+
+    def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
+        for ticket in outstanding:
+            if not is_of_closing_match(ticket):
+                self._register_of_tune(ticket)
+        return []
+
+    # reports
+
+    def _progress(self, total: int | None, phase: str = "tuning") -> Progress:
+        """Return the progress of the tune and its closing match.
+
+        total  games of the tune to its end, None without a limit
+        """
+        standing = self._standing()
+        played, wanted = self.closing.progress(standing)
+        if self._verifying:
+            return Progress(played, wanted, phase="closing match")
+        before = self.closing.completed - played
+        if not standing.due:
+            # a match of the present values belongs to the earlier ones
+            before, played = self.closing.completed, 0
+            wanted = 0 if self.closing.settings is None else self.closing.settings.games
+        return Progress(
+            self._games + before + played,
+            None if total is None else total + before + wanted,
+            phase="closing match" if standing.due else phase,
         )
+
+    def report(self) -> Report:
+        conditions = [describe_settings(self.settings), *self._state.lines(self._games)]
+        shown = tuple(filter(None, conditions))
+        closing = self.closing.blocks(self._standing())
+        return Report((*self._blocks(), *closing, *([Text(shown)] if shown else [])))
+
+    def live_report(self) -> Report:
+        return Report((*self._live_blocks(), *self.closing.live_blocks(self._standing())))
+
+    @abstractmethod
+    def _blocks(self) -> Sequence[Table | Text]:
+        """Return the report's blocks on the tune."""
+
+    @abstractmethod
+    def _live_blocks(self) -> Sequence[Table | Text]:
+        """Return the blocks of the live display on the tune."""

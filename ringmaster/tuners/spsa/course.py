@@ -175,16 +175,16 @@ class ThinnedTrajectory:
         theta   the present values, (n,)
         """
         present = list(zip(places, theta.tolist(), strict=True))
-        points = [
-            (iteration, [now if place is None else values[place] for place, now in present])
-            for iteration, values in self.points()
-        ]
+
+        def row(values: Sequence[float]) -> list[float]:
+            return [now if place is None else values[place] for place, now in present]
+
         trajectory = ThinnedTrajectory()
         trajectory.stride = self.stride
+        trajectory._points = [(iteration, row(values)) for iteration, values in self._points]
         if self._last is not None:
-            iteration, values = points.pop()
-            trajectory._last = iteration, np.array(values)
-        trajectory._points = points
+            iteration, last = self._last
+            trajectory._last = iteration, np.array(row(last.tolist()))
         return trajectory
 
     def state(self) -> dict[str, Any]:

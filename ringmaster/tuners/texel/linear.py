@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -111,8 +111,6 @@ class Linear(Optimiser):
                 the path
     threads     0: one for each processor
     """
-
-    needs_features: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS
+from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, PairedGames
 from ringmaster.competitions.tuning.opponents import Opponents, opponent_weights
@@ -221,14 +222,13 @@ PARAMETER = CallOf(
     (
         Setting("code", String(), "Name; also of the engine option, unless set otherwise."),
         Setting("start", Scalar(), "Start value: a number, or one of the choices."),
-        Setting("min", Maybe(Float()), "Smallest value.", None),
-        Setting("max", Maybe(Float()), "Largest value.", None),
-        Setting(
+        optional("min", Float(), "Smallest value."),
+        optional("max", Float(), "Largest value."),
+        optional(
             "step",
-            Maybe(Float(above=0)),
+            Float(above=0),
             "Distance of neighbouring values, counted from min; by default any number, or 1 for "
             "whole numbers.",
-            None,
         ),
         Setting(
             "log",
@@ -236,19 +236,17 @@ PARAMETER = CallOf(
             "Whether equal factors are equally important, as for times and rates.",
             False,
         ),
-        Setting(
+        optional(
             "choices",
-            Maybe(ListOf(Scalar(), minimum=2)),
+            ListOf(Scalar(), minimum=2),
             "Values without an order, instead of a range: texts, numbers or truth values.",
-            None,
         ),
-        Setting(
+        optional(
             "only_if",
-            Maybe(DictOf(String(), _Alternatives())),
+            DictOf(String(), _Alternatives()),
             'Choices of earlier parameters that it depends on, such as ``{"style": "risky"}`` or '
             '``{"style": ["risky", "mad"]}``.  Other candidates do not have it: its option '
             "stays at the engine's default, and make_candidate gets None.",
-            None,
         ),
         *PLAYED_BINDING,
     ),
@@ -350,12 +348,11 @@ OPTUNA_SETTINGS: tuple[Setting, ...] = (
         "Games of a candidate that is not ended early; an even number.",
         40,
     ),
-    Setting(
+    optional(
         "opponent",
-        Maybe(Opponents()),
+        Opponents(),
         "Code of the candidates' opponent; or several codes, as a list or as a dictionary of "
         "code to weight.  By default the player with the start values.",
-        None,
         change="refused",
     ),
     Setting(
@@ -365,19 +362,16 @@ OPTUNA_SETTINGS: tuple[Setting, ...] = (
         "estimate at its beginning; None: end none.",
         0.05,
     ),
-    Setting(
+    optional(
         "constraint",
-        Maybe(
-            Function(
-                "a function that takes parameter values by name and returns whether to play them",
-                result=Boolean(),
-            )
+        Function(
+            "a function that takes parameter values by name and returns whether to play them",
+            result=Boolean(),
         ),
         "Function that refuses candidates by returning False; others are drawn instead.",
-        None,
     ),
     MAKE_CANDIDATE,
-    Setting("verify", Maybe(VERIFY), "The closing match.", None),
+    optional("verify", VERIFY, "The closing match."),
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS
+from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, PairedGames
@@ -26,10 +27,8 @@ from ringmaster.model.settings import (
     Identifier,
     Integer,
     ListOf,
-    Maybe,
     OneOf,
     Setting,
-    SettingType,
 )
 
 PARAMETER = CallOf(
@@ -38,12 +37,11 @@ PARAMETER = CallOf(
         *BOUNDS,
         *GAINS,
         *BINDING,
-        Setting(
+        optional(
             "step",
-            Maybe(Float(above=0)),
+            Float(above=0),
             'Of "weather_factory": scale of the perturbations; by default chosen so that the '
             "last one is c_end.",
-            None,
         ),
         *ROW,
     ),
@@ -67,21 +65,15 @@ ANNEALING = CallOf(
 )
 
 
-def _of_methods(name: str, kind: SettingType, help: str) -> Setting:
-    """Return a setting of some methods; None stands for the method's default."""
-    return Setting(name, Maybe(kind), help, None)
-
-
 SPSA_SETTINGS: tuple[Setting, ...] = (
     *COMMON_SETTINGS,
     *TUNE_GAME_SETTINGS,
     Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
     Setting("parameters", ListOf(PARAMETER, minimum=1), "The parameters to tune."),
-    Setting(
+    optional(
         "number_of_games",
-        Maybe(PairedGames(minimum=2, maximum=10**9)),
+        PairedGames(minimum=2, maximum=10**9),
         'Games of the tune; method "constant" can derive the number.',
-        None,
     ),
     Setting(
         "games_per_iteration",
@@ -96,12 +88,11 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
         "self_play",
         change="refused",
     ),
-    Setting(
+    optional(
         "opponent",
-        Maybe(Opponents()),
+        Opponents(),
         'With pairing "reference": code of the opponent; or several codes, as a list or as a '
         "dictionary of code to weight.",
-        None,
         change="refused",
     ),
     Setting(
@@ -110,34 +101,34 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
         "The method, which chooses the perturbations and learns from results.",
         "adaptive",
     ),
-    _of_methods(
+    optional(
         "alpha",
         Float(minimum=0, maximum=10),
         'Exponent of the step gain; by default 0.602, with "weather_factory" 0.601.',
     ),
-    _of_methods(
+    optional(
         "gamma",
         Float(minimum=0, maximum=10),
         'Exponent of the perturbation; by default 0.101, with "weather_factory" 0.102.',
     ),
-    _of_methods(
+    optional(
         "A",
         Float(minimum=0, maximum=1e12),
         "Stability constant, in units of k; by default A_ratio times the tune's length, with "
         '"weather_factory" 100000.',
     ),
-    _of_methods(
+    optional(
         "A_ratio",
         Float(minimum=0, maximum=1000),
         'Of "classic", instead of A: the stability constant as a fraction of the tune; by '
         "default 0.1.",
     ),
-    _of_methods(
+    optional(
         "k_counts",
         OneOf("iterations", "pairs", "games"),
         'Unit of k in the gain sequences; by default iterations, with "weather_factory" games.',
     ),
-    _of_methods(
+    optional(
         "update",
         OneOf("realised", "nominal"),
         "Whether a result moves θ by the difference that was played, or by the difference "
@@ -159,39 +150,39 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
         "auto",
         change="report",
     ),
-    _of_methods(
+    optional(
         "epsilon",
         Float(above=0, maximum=1000),
         'Of "blog": ε; a win moves θ by ε/2 of the perturbation; by default 0.0002.',
     ),
-    _of_methods("annealing", ANNEALING, 'Of "blog": the decrease of s and ε.'),
-    _of_methods(
+    optional("annealing", ANNEALING, 'Of "blog": the decrease of s and ε.'),
+    optional(
         "elo_per_parameter",
         Float(above=0, maximum=1000),
         'Of "constant": Elo lost at half a range from the optimum; by default 2.',
     ),
-    _of_methods(
+    optional(
         "precision",
         Float(above=0, maximum=1000),
         'Of "constant": largest Elo loss at the end of 95 % of all tunes; by default 0.5.',
     ),
-    _of_methods(
+    optional(
         "draw_ratio",
         Float(minimum=0, maximum=0.99),
         'Of "constant": the share of drawn games; by default 0.61.',
     ),
-    _of_methods(
+    optional(
         "a",
         Float(above=0, maximum=1e6),
         'Of "weather_factory": factor of the step gain; by default 1.',
     ),
-    _of_methods(
+    optional(
         "c",
         Float(above=0, maximum=1e6),
         'Of "weather_factory": factor of the perturbation; by default 1.',
     ),
     MAKE_CANDIDATE,
-    Setting("verify", Maybe(VERIFY), "The closing match.", None),
+    optional("verify", VERIFY, "The closing match."),
 )
 
 

@@ -27,6 +27,7 @@ from ringmaster.competitions.result_lines import (
     result_reason,
     void_excess,
 )
+from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tournaments.matchup_report import describe_settings
 from ringmaster.competitions.tuning.function_probes import call, combinations, fill, player_made_by
 from ringmaster.competitions.tuning.opponents import make_player
@@ -43,7 +44,6 @@ from ringmaster.model.settings import (
     Context,
     Function,
     Identifier,
-    Maybe,
     OneOf,
     Setting,
     SettingPath,
@@ -68,18 +68,16 @@ class _Colour(OneOf):
 #: Arguments of every Parameter(…).
 PARAMETER_ARGUMENTS: tuple[Setting, ...] = (
     Setting("code", Identifier(), "Short name for messages and reports."),
-    Setting(
+    optional(
         "format",
-        Maybe(String()),
+        String(),
         'Format of values in reports, such as ``"I: %4.2f"``; by default the code and ``%s``.',
-        None,
         change="report",
     ),
-    Setting(
+    optional(
         "option",
-        Maybe(String()),
+        String(),
         "Name of the engine option, without make_candidate; by default the code.",
-        None,
     ),
 )
 
@@ -103,22 +101,18 @@ CANDIDATE_SETTINGS: tuple[Setting, ...] = (
         "The candidates' colour in all games; random and alternating depend on the game's number.",
         change="refused",
     ),
-    Setting(
+    optional(
         "make_candidate",
-        Maybe(
-            Function(
-                "a function that takes one value for each parameter and returns a Player",
-                result=PLAYER,
-            )
+        Function(
+            "a function that takes one value for each parameter and returns a Player",
+            result=PLAYER,
         ),
         "Function that returns a player with engine parameters, in the order of `parameters`.",
-        None,
     ),
-    Setting(
+    optional(
         "player",
-        Maybe(Identifier()),
+        Identifier(),
         "Without make_candidate: code of the player with the parameters as options.",
-        None,
         change="refused",
     ),
 )

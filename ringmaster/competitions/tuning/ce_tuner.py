@@ -13,6 +13,7 @@ from typing import Any, ClassVar, cast
 import msgspec
 
 from ringmaster.competitions.competition import Played, Reaction, TunedOptions
+from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
@@ -27,7 +28,7 @@ from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import Player
 from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import CallOf, Float, Function, Integer, ListOf, Maybe, Setting
+from ringmaster.model.settings import CallOf, Float, Function, Integer, ListOf, Setting
 from ringmaster.tuners.cross_entropy import MOST_SAMPLES, Distribution, elite_size, ranked
 
 #: Number of candidates on the live display.
@@ -53,11 +54,10 @@ PARAMETER = CallOf(
         *PARAMETER_ARGUMENTS,
         Setting("initial_mean", Float(), "Mean of the first generation."),
         Setting("initial_variance", Float(minimum=0), "Variance of the first generation."),
-        Setting(
+        optional(
             "transform",
-            Maybe(Function("a function of a number")),
+            Function("a function of a number"),
             "Function from an optimiser parameter to an engine parameter; by default none.",
-            None,
             change="played",
         ),
     ),

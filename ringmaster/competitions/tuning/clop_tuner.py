@@ -17,6 +17,7 @@ from ringmaster.competitions.common_settings import COMMON_SETTINGS, PlayerDefin
 from ringmaster.competitions.competition import Played, PlayedValue, Reaction
 from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
 from ringmaster.competitions.result_lines import result_line
+from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_SETTINGS,
     TUNE_GAME_SETTINGS,
@@ -174,12 +175,11 @@ CLOP_SETTINGS: tuple[Setting, ...] = (
     ),
     _OF_CANDIDATES["make_candidate"],
     _OF_CANDIDATES["player"],
-    Setting("verify", Maybe(CLOP_VERIFY), "The closing match.", None),
-    Setting(
+    optional("verify", CLOP_VERIFY, "The closing match."),
+    optional(
         "stop_on_error",
-        Maybe(Boolean()),
+        Boolean(),
         "Gomill's, without effect: void games are played again.",
-        None,
         change="report",
     ),
 )

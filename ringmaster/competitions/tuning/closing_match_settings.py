@@ -9,6 +9,7 @@ import msgspec
 from ringmaster.competitions.common_settings import LIMITS, check_player
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.opening_settings import OPENINGS, OpeningsSettings, describe_openings
+from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.errors import SettingError
@@ -19,7 +20,6 @@ from ringmaster.model.settings import (
     Context,
     Identifier,
     Integer,
-    Maybe,
     Setting,
     SettingPath,
 )
@@ -93,12 +93,11 @@ VERIFY = CallOf(
             "the players' limits in the tune.",
         ),
         *LIMITS[1:],
-        Setting(
+        optional(
             "openings",
-            Maybe(OPENINGS),
+            OPENINGS,
             "Start positions of the closing match; by default the openings after those of the "
             "tune.",
-            None,
         ),
     ),
     lambda values, context: VerifySettings(**values),

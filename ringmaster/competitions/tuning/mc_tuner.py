@@ -15,6 +15,7 @@ import msgspec
 
 from ringmaster.competitions.competition import Played, Reaction, TunedOptions
 from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
+from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
@@ -34,7 +35,7 @@ from ringmaster.model.parameters import Explicit
 from ringmaster.model.players import Player
 from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import Boolean, CallOf, Float, Integer, ListOf, Maybe, Setting
+from ringmaster.model.settings import Boolean, CallOf, Float, Integer, ListOf, Setting
 from ringmaster.stats.elo import share_interval, wilson
 from ringmaster.tuners.ucb import Node, Path, Ucb
 
@@ -130,11 +131,10 @@ class McTuner(CandidateTuner):
             (30,),
             change="report",
         ),
-        Setting(
+        optional(
             "log_tree_to_history_period",
-            Maybe(Integer(minimum=1)),
+            Integer(minimum=1),
             "Number of games between dumps of the tree to the history and the tree log.",
-            None,
             change="report",
         ),
         Setting(

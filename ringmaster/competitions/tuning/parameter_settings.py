@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from ringmaster.competitions.setting_types import optional
 from ringmaster.errors import SettingError, StateRefused, shown
 from ringmaster.model.parameters import Explicit, Linear, Log, TunedParameter
 from ringmaster.model.players import OptionValue
@@ -18,7 +19,6 @@ from ringmaster.model.settings import (
     Float,
     Function,
     ListOf,
-    Maybe,
     Setting,
     SettingPath,
     SettingType,
@@ -94,46 +94,33 @@ BOUNDS: tuple[Setting, ...] = (
 
 #: Perturbations and steps of SPSA.
 GAINS: tuple[Setting, ...] = (
-    Setting(
-        "c_end",
-        Maybe(Float(above=0)),
-        "Perturbation at the last iteration; some methods find their own.",
-        None,
+    optional(
+        "c_end", Float(above=0), "Perturbation at the last iteration; some methods find their own."
     ),
-    Setting(
+    optional(
         "r_end",
-        Maybe(Float(above=0, maximum=1000)),
+        Float(above=0, maximum=1000),
         'Relative apply factor at the last iteration; by default 0.002 with "classic", and 1, '
         'a factor of epsilon, with "blog".',
-        None,
     ),
 )
 
 #: The binding to an engine.
 BINDING: tuple[Setting, ...] = (
     Setting("integer", Boolean(), "Whether values are whole numbers.", False),
-    Setting("option", Maybe(String()), "Name of the UCI or USI option.", None),
-    Setting(
+    optional("option", String(), "Name of the UCI or USI option."),
+    optional(
         "gtp",
-        Maybe(String()),
+        String(),
         'GTP command that sets the value before each game, such as "param mobility %s".',
-        None,
     ),
-    Setting(
-        "argument", Maybe(String()), 'Words of the command line, such as "--mobility=%s".', None
-    ),
-    Setting("environ", Maybe(String()), "Name of an environment variable.", None),
-    Setting(
-        "format",
-        Maybe(String()),
-        'Format of the value for engines and reports, such as "%.3f".',
-        None,
-    ),
-    Setting(
+    optional("argument", String(), 'Words of the command line, such as "--mobility=%s".'),
+    optional("environ", String(), "Name of an environment variable."),
+    optional("format", String(), 'Format of the value for engines and reports, such as "%.3f".'),
+    optional(
         "transform",
-        Maybe(Function("a function of a number")),
+        Function("a function of a number"),
         "Function from the value to the engine's value; by default none.",
-        None,
     ),
     Setting("frozen", Boolean(), "Do not tune it.", False),
 )
@@ -145,7 +132,7 @@ PLAYED_BINDING: tuple[Setting, ...] = tuple(
 
 #: The rest of its row in a parameter file.
 ROW: tuple[Setting, ...] = (
-    Setting("comment", Maybe(String()), "Comment in parameter files.", None, change="report"),
+    optional("comment", String(), "Comment in parameter files.", change="report"),
     Setting(
         "not_used",
         Boolean(),

@@ -21,6 +21,7 @@ from ringmaster.competitions.competition import (
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
 from ringmaster.competitions.result_lines import GameCounts, VoidKinds, sum_void_kinds, void_excess
+from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import describe_settings
 from ringmaster.competitions.tuning.chart_parts import closing_charts
@@ -39,21 +40,16 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import Function, Maybe, Setting, SettingPath
+from ringmaster.model.settings import Function, SettingPath
 
 #: Ends of the codes of the tuned player's sides, in the tune and the closing match.
 _SIDES = ("", "+", "-", ":trial", ":candidate", ":tuned", ":start")
 
 #: A function for players that need more than options.
-MAKE_CANDIDATE = Setting(
+MAKE_CANDIDATE = optional(
     "make_candidate",
-    Maybe(
-        Function(
-            "a function that takes parameter values by name and returns a Player", result=PLAYER
-        )
-    ),
+    Function("a function that takes parameter values by name and returns a Player", result=PLAYER),
     "Function that returns a player with parameter values; by default they are engine options.",
-    None,
 )
 
 

@@ -49,7 +49,7 @@ def starts(pids: Path) -> int:
 def test_engine_that_is_slow_to_get_ready_is_not_tested_before_its_first_game(
     worker: Worker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("ringmaster.play.worker.MOST_SECONDS_TO_TEST", 0.0)
+    monkeypatch.setattr("ringmaster.play.compliance.protocol_tests.MOST_SECONDS_TO_TEST", 0.0)
     pids = tmp_path / "pids"
     player = uci("slow", "--pid-file", str(pids), nodes=5)
     result = worker.run(CheckJob("c", player, SETTINGS["chess"], keep=True, limits=True))

@@ -12,16 +12,16 @@ import chess
 import psutil
 import pytest
 
-from ringmaster.engines.engine import Engine
+from ringmaster.engines.engine import Thought
 from ringmaster.engines.process import Surroundings
 from ringmaster.model.jobs import CheckJob, GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, Finding
 from ringmaster.model.time_control import TimeControl
-from ringmaster.play.compliance import check_gtp
 from ringmaster.play.compliance.engine_check import EngineCheck, Patience, Search, TranscriptTail
-from ringmaster.play.compliance.examination import UCI_TESTS, examine, run_test, suggest
+from ringmaster.play.compliance.limits import GTP_SECONDS
 from ringmaster.play.compliance.positions import CHESS
+from ringmaster.play.compliance.protocol_tests import TESTS, run_check, run_test
 from ringmaster.play.engine_pool import make_engine
 
 ENGINES = Path(__file__).parent.parent / "engines"
@@ -30,6 +30,8 @@ PATIENCE = Patience(search=0.6, stop=0.4, quiet=0.1, idle=0.1, quit=1.0)
 #: For engines that never answer by themselves, however long the wait is.
 IMPATIENCE = dataclasses.replace(PATIENCE, search=0.1, stop=5.0, quit=0.1)
 CLOCK = TimeControl.parse("10+0.1")
+CHESS_GAME = GameSettings("chess", hang_timeout=5)
+GO_GAME = GameSettings("go", board_size=7, komi=0.5, hang_timeout=1.0)
 
 Try = Callable[..., list[Finding]]
 
@@ -44,10 +46,6 @@ def filler(*flags: str, **settings: Any) -> Player:
     return Player("x", command, **settings)
 
 
-def maker(player: Player) -> Callable[[], Engine]:
-    return lambda: make_engine(player, Surroundings({}))
-
-
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
     yield
@@ -56,8 +54,9 @@ def nothing_is_left() -> Iterator[None]:
 
 
 def engine_check(player: Player, patience: Patience = PATIENCE) -> EngineCheck:
-    settings = GameSettings(game="chess", hang_timeout=5)
-    check = EngineCheck(player, settings, maker(player), patience=patience)
+    settings = GO_GAME if player.protocol == "gtp" else CHESS_GAME
+    job = CheckJob("c", player, settings, thorough=True)
+    check = EngineCheck(job, lambda: make_engine(player, Surroundings({})), patience=patience)
     # the load of the machine excuses lateness; it has a test of its own
     check.load = 0.0
     return check
@@ -65,17 +64,20 @@ def engine_check(player: Player, patience: Patience = PATIENCE) -> EngineCheck:
 
 @pytest.fixture
 def tried() -> Iterator[Try]:
-    """Give a player's findings in single tests of UCI."""
+    """Give a player's findings in some tests."""
     checks: list[EngineCheck] = []
 
-    def run(player: Player, *names: str, patience: Patience = PATIENCE) -> list[Finding]:
+    def run(
+        player: Player, *names: str, patience: Patience = PATIENCE, load: float = 0.0
+    ) -> list[Finding]:
         check = engine_check(player, patience)
+        check.load = load
         checks.append(check)
-        check.quick = "go nodes 100"
-        check.engine()
-        for name, test in UCI_TESTS:
-            if name in names:
-                run_test(check, (name, test))
+        if player.protocol == "uci":
+            check.quick = dataclasses.replace(check.quick, move_time_ms=None, nodes=100)
+        for test in TESTS:
+            if test.name in names:
+                run_test(check, test)
         return check.findings
 
     yield run
@@ -88,29 +90,36 @@ def details(findings: list[Finding], status: str) -> list[str]:
 
 
 def examined(player: Player, patience: Patience = PATIENCE) -> CheckResult:
-    settings = GameSettings(game="chess")
-    return examine(player, settings, maker(player), patience=patience)
+    return run_check(engine_check(player, patience))
 
 
 @pytest.mark.slow
-def test_engine_that_obeys_the_protocol_passes_everything() -> None:
-    result = examined(careful(nodes=100, options={"Threads": 1, "Hash": 2}))
-    assert result.name == "Careful"
+@pytest.mark.parametrize(
+    ("player", "name", "tests"),
+    [
+        (careful(nodes=100, options={"Threads": 1, "Hash": 2}), "Careful", {"options", "nodes"}),
+        (filler(), "Filler:1.0", set()),
+    ],
+    ids=["uci", "gtp"],
+)
+def test_engine_that_obeys_the_protocol_passes_everything(
+    player: Player, name: str, tests: set[str]
+) -> None:
+    result = examined(player)
+    assert result.name == name
     assert [f for f in result.findings if f.status != "pass"] == []
-    assert result.problems == result.suggestions == ()
-    names = {f.name for f in result.findings}
-    assert {"handshake", "options", "nodes", "moves", "scores", "stop", "quit"} <= names
+    assert result.problems == ()
+    assert {"handshake", "moves", "quit"} | tests <= {f.name for f in result.findings}
 
 
 @pytest.mark.parametrize("position", CHESS, ids=lambda position: str(position.name))
 def test_position_is_legal_and_unfinished(position: Any) -> None:
-    start, _, moves = position.arguments.partition(" moves ")
-    board = chess.Board(start.partition(" ")[2] or chess.STARTING_FEN)
-    for move in moves.split():
+    board = chess.Board(position.opening.fen or chess.STARTING_FEN)
+    for move in position.opening.moves:
         board.push_uci(move)
     assert board.is_valid()
     assert board.outcome(claim_draw=False) is None
-    game = position.game(GameSettings(game="chess"))
+    game = position.game(CHESS_GAME)
     assert game.ending() is None
     assert game.to_move == (0 if board.turn else 1)
 
@@ -139,19 +148,6 @@ def test_no_more_positions_are_tried_after_three_breakdowns(tried: Try, tmp_path
     player = careful("--crash-on", "go", "--pid-file", str(pids), nodes=1)
     assert len(details(tried(player, "moves"), "fail")) == 3
     assert len(pids.read_text().split()) == 3
-
-
-@pytest.mark.parametrize(
-    ("flag", "text"),
-    [
-        ("--white-scores", "scores: they seem to be White's (score_pov='white' corrects them)"),
-        ("--wrong-scores", "scores: White a queen up: wrong sign"),
-    ],
-)
-def test_scores_of_the_wrong_side_are_a_warning(tried: Try, flag: str, text: str) -> None:
-    findings = tried(careful(flag, nodes=1), "moves")
-    assert details(findings, "warn") == [text]
-    assert details(findings, "fail") == []
 
 
 @pytest.mark.slow
@@ -196,13 +192,11 @@ def test_limit_that_is_not_obeyed_is_reported_as_far_as_it_spoils_games(
     assert {f.status for f in findings} == {status}
 
 
-def test_busy_machine_is_blamed_before_the_engine() -> None:
-    check = engine_check(careful(time_control=CLOCK))
-    check.load, check.processors = 9.0, 2
-    check.judge("answered 60 ms late", name="clock", matters=True, is_late=True)
-    (finding,) = check.findings
-    assert finding.status == "skip"
-    assert "the machine is busy: a load of 9.0 on 2" in finding.detail
+@pytest.mark.slow
+def test_busy_machine_is_blamed_before_the_engine(tried: Try) -> None:
+    player = careful("--ignore", "movetime", move_time=1.0)
+    ((skipped,)) = details(tried(player, "limits", patience=IMPATIENCE, load=1e6), "skip")
+    assert "the machine is busy: a load of 1000000.0 on " in skipped
 
 
 @pytest.mark.parametrize(
@@ -211,7 +205,7 @@ def test_busy_machine_is_blamed_before_the_engine() -> None:
         ("stop", ["--early"], "go infinite: bestmove before `stop`"),
         ("stop", ["--deaf"], "stop: no bestmove in 0.4 s after `stop`"),
         ("stop", ["--deaf-ready"], "isready during a search: no readyok in 0.4 s"),
-        ("silence after bestmove", ["--chatter"], "'info string that was a good move'"),
+        ("silence after a move", ["--chatter"], "'info string that was a good move'"),
         ("quit", ["--crash-on", "quit"], "quit: the engine exits with status 1"),
         ("quit", ["--ignore-quit"], "quit: the engine has not exited after 0.1 s"),
         ("handshake", ["--no-author"], "handshake: no id author"),
@@ -279,7 +273,7 @@ def test_crash_in_a_harmless_test_costs_that_test_alone() -> None:
 @pytest.mark.slow
 def test_hang_is_a_fault_with_its_duration(tried: Try) -> None:
     faults = details(tried(careful("--hang-on", "go:4", nodes=1), "moves"), "fail")
-    assert "no bestmove after 'go nodes 100' in 0.6 s, nor after 'stop' in 0.4 s" in faults[0]
+    assert "no answer to 'go nodes 100' in 0.6 s, nor after 'stop' in 0.4 s" in faults[0]
 
 
 @pytest.mark.slow
@@ -298,110 +292,51 @@ def test_no_test_begins_after_the_time_limit() -> None:
     assert "not reached in 0 s" in last.detail
 
 
-# --- suggestions
-
-
-@pytest.mark.parametrize(
-    ("change", "line"),
-    [
-        ({"over_ms": 63.0}, "margin=0.09: it answered 63 ms after its time"),
-        ({"setup_seconds": 24.0}, "ready_timeout=96: it took 24.0 s to start"),
-        ({"move_seconds": 2.5}, "hang_timeout=25: it took 2.5 s for a move"),
-    ],
-)
-def test_settings_are_suggested(change: dict[str, Any], line: str) -> None:
-    check = engine_check(careful(nodes=1))
-    assert list(suggest(check)) == []
-    for name, value in change.items():
-        setattr(check, name, value)
-    assert list(suggest(check)) == [line]
-
-
-def test_own_book_is_mentioned_unless_it_is_set(tried: Try) -> None:
-    check = engine_check(careful("--option", "name OwnBook type check default true", nodes=1))
-    run_test(check, UCI_TESTS[1])
-    check.drop()
-    assert list(suggest(check)) == ["options={'OwnBook': False}: it plays from its own book"]
-
-
 # --- GTP
 
 
-def examine_go(
-    player: Player, patience: Patience = PATIENCE
-) -> tuple[tuple[str, ...], list[Finding]]:
-    rules = GameSettings(game="go", board_size=7, komi=0.5, scorer="players", hang_timeout=1.0)
-    result = examine(player, rules, maker(player), patience=patience)
-    return tuple(map(str, result.problems)), list(result.findings)
-
-
-def test_go_engine_that_obeys_the_protocol_passes_everything() -> None:
-    problems, findings = examine_go(filler())
-    assert problems == ()
-    assert [f for f in findings if f.status != "pass"] == []
-
-
 @pytest.mark.parametrize(
     ("flags", "text"),
     [
-        (["--illegal-move", "3"], "moves: move 3, "),
-        (["--final-score", "black wins"], "final_score: 'black wins' is no score"),
-        (["--crash-on", "genmove:2"], "moves: it exited with status 1"),
-        (["--hang-on", "genmove:2"], "moves: no answer to 'genmove w'"),
-        (["--fail", "genmove:out of memory"], "moves: out of memory"),
+        (["--illegal-move", "3"], "moves: move 3: "),
+        (["--crash-on", "genmove:2"], "it exited with status 1"),
+        (["--hang-on", "genmove:2"], "no answer to 'genmove w'"),
+        (["--fail", "genmove:out of memory"], "out of memory"),
     ],
 )
-def test_go_engine_that_spoils_games_has_problems(flags: list[str], text: str) -> None:
-    problems, _ = examine_go(filler(*flags))
-    assert any(line.startswith(text) for line in problems), problems
+def test_go_engine_that_spoils_games_fails(tried: Try, flags: list[str], text: str) -> None:
+    (failure,) = details(tried(filler(*flags), "moves"), "fail")
+    assert text in failure
 
 
-@pytest.mark.parametrize(
-    ("flags", "text"),
-    [
-        (["--no-command", "final_score"], "final_score: it has none"),
-        (["--ignore-quit"], "quit: the engine has not exited"),
-    ],
-)
-def test_harmless_faults_of_a_go_engine_are_warnings(flags: list[str], text: str) -> None:
-    patience = IMPATIENCE if "--ignore-quit" in flags else PATIENCE
-    problems, findings = examine_go(filler(*flags), patience)
-    assert problems == ()
-    assert any(text in line for line in details(findings, "warn")), findings
+def test_go_engine_that_ignores_quit_is_warned_of(tried: Try) -> None:
+    (warning,) = details(tried(filler("--ignore-quit"), "quit", patience=IMPATIENCE), "warn")
+    assert "the engine has not exited" in warning
 
 
 @pytest.mark.slow
 def test_go_engine_that_takes_one_command_at_a_time_is_tested_with_a_warning(
-    monkeypatch: pytest.MonkeyPatch,
+    tried: Try, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ringmaster.engines.gtp._AHEAD_PATIENCE", 0.05)
-    problems, findings = examine_go(filler("--one-at-a-time"))
-    assert problems == ()
-    assert "takes one command at a time" in details(findings, "warn")[0]
+    (warning,) = tried(filler("--one-at-a-time"), "handshake", "moves")[:1]
+    assert (warning.status, "takes one command at a time" in warning.detail) == ("warn", True)
 
 
 @pytest.mark.slow
-def test_go_engine_that_oversteps_its_clock_fails() -> None:
+def test_go_engine_that_oversteps_its_clock_fails(tried: Try) -> None:
     player = filler("--overstep", "200", time_control=TimeControl.parse("60"))
-    rules = GameSettings(game="go", board_size=7, hang_timeout=1.0)
-    check = EngineCheck(player, rules, maker(player), patience=PATIENCE)
-    check.load = 0.0
-    check_gtp.try_clock(check)
-    (finding,) = check.findings
-    assert finding.status == "fail"
-    assert "after its clock of 2 s had run out" in finding.detail
+    (failure,) = details(tried(player, "limits"), "fail")
+    assert f"after its time of {GTP_SECONDS}000 ms had run out" in failure
 
 
 # --- info lines, evidence
 
 
-def test_search_keeps_the_numbers_and_the_last_score_of_its_info_lines() -> None:
-    search = Search(CHESS[0], "go nodes 5")
-    search.take(b"info depth 3 nodes 70 score cp -7 pv e2e4\ninfo string score cp 5 nodes 99\n")
-    assert (search.most("nodes"), search.most("depth"), search.score()) == (70, 3, -7)
-    search.take(b"info score mate 0 nodes 60\nbestmove a2a3 ponder b7b6\n")
-    assert (search.most("nodes"), search.score()) == (70, -1)
-    assert (search.bestmove, search.ponder) == ("a2a3", "b7b6")
+def test_highest_count_of_a_searchs_info_lines_counts() -> None:
+    lines = b"info depth 3 nodes 70 pv e2e4\ninfo string nodes 99\ninfo score mate 0 nodes 60\n"
+    search = Search(Thought("move", "a2a3", 0, info_lines=lines), 1.0)
+    assert (search.most("nodes"), search.most("depth"), search.most("seldepth")) == (70, 3, None)
 
 
 def test_transcript_tail_keeps_two_turns_without_control_characters() -> None:
@@ -417,18 +352,3 @@ def test_transcript_tail_keeps_two_turns_without_control_characters() -> None:
     assert lines[6] == "> stop"
     assert "\x1b" not in lines[7]
     assert len(lines[7]) <= 170
-
-
-# --- through a worker
-
-
-@pytest.mark.slow
-def test_only_a_thorough_check_has_findings(worker: Any) -> None:
-    settings = GameSettings(game="go", board_size=7, hang_timeout=1.0)
-    quick = worker.run(CheckJob("c", filler(), settings))
-    assert isinstance(quick, CheckResult)
-    assert (quick.problems, quick.findings) == ((), ())
-    thorough = worker.run(CheckJob("c", filler(), settings, thorough=True))
-    assert thorough.problems == ()
-    assert thorough.name == "Filler:1.0"
-    assert len(thorough.findings) > 4

@@ -56,7 +56,9 @@ class FirstTests:
             self._due.add(key)
         is_due, tuned = key in self._due, self._tuned
         changes = tuned.changes if tuned and tuned.check == job.id and is_due else ()
-        return replace(job, keep=True, limits=is_first and is_due, changes=changes)
+        # GTP has no command that ends a search
+        limits = is_first and is_due and job.player.protocol != "gtp"
+        return replace(job, keep=True, limits=limits, changes=changes)
 
     def take(self, result: CheckResult) -> None:
         """Record the findings of a check."""

@@ -275,9 +275,9 @@ def test_engine_that_would_spoil_games_fails_its_check(
     assert run([str(control), "check"]) == 1
     out, err = capsys.readouterr()
     assert "player 'a': not fit to play (Filler:1.0)" in out
-    assert re.search(r"  FAIL  moves +move 2: ", out)
+    assert re.search(r"  FAIL  moves +the start position, move 2: ", out)
     assert "< = " in out
-    assert "player 'a': moves: move 2: " in err
+    assert "player 'a': moves: the start position, move 2: " in err
 
 
 def test_of_a_tunes_candidates_one_is_checked_thoroughly(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, 
 from ringmaster.play.engine_pool import EnginePool, make_engine
 from ringmaster.play.game_runner import REASONS_TO_DISCARD, GameRunner
 from ringmaster.play.live_record import LiveRecord
-from ringmaster.play.transcript import FaultTranscript, FileTranscript
 
 if TYPE_CHECKING:
     from ringmaster.play.evaluation import Evaluator
@@ -174,19 +173,18 @@ class Worker:
             job = msgspec.structs.replace(job, player=player)
         surroundings = self._surroundings_of(CHECK, has_slot=job.keep)
         make = self._pool.take_for_check if job.keep else self._make
-        file = None if job.transcript is None else FileTranscript(job.transcript)
-        transcript = FaultTranscript("") if job.keep else file
-        check = EngineCheck(job, lambda: make(job.player, surroundings), transcript)
+        check = EngineCheck(job, lambda: make(job.player, surroundings))
         try:
             result = run_check(check)
-            if job.keep and check.running is not None and not result.problems:
-                self._pool.keep(check.running)
+            engine = check.running
+            if job.keep and engine is not None and not result.problems and engine.is_usable():
+                # the tests are no part of the game's transcript
+                engine.channel.transcript = check.start
+                self._pool.keep(engine)
                 check.running = None
             return result
         finally:
             check.drop(patience=QUIT_PATIENCE)
-            if file is not None:
-                file.close()
 
     def close(self) -> None:
         """End all engines."""

@@ -18,7 +18,7 @@ from ringmaster.model.jobs import CheckJob, GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, Finding
 from ringmaster.model.time_control import TimeControl
-from ringmaster.play.compliance.engine_check import EngineCheck, Patience, Search, TranscriptTail
+from ringmaster.play.compliance.engine_check import EngineCheck, Patience, Search
 from ringmaster.play.compliance.limits import GTP_SECONDS
 from ringmaster.play.compliance.positions import CHESS
 from ringmaster.play.compliance.protocol_tests import TESTS, run_check, run_test
@@ -127,7 +127,7 @@ def test_position_is_legal_and_unfinished(position: Any) -> None:
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
-        (["--illegal-move", "3"], "the start position"),
+        (["--illegal-move", "3"], "an opening, move 11"),
         (["--bestmove", "(none)"], "not a move in UCI notation"),
         (["--castle"], "castling"),
         (["--crash-on", "go"], "it exited with status 1"),
@@ -141,13 +141,6 @@ def test_illegal_moves_and_crashes_are_reported_with_the_position(
     if "--crash-on" not in flags:
         assert any(line.startswith("> position ") for line in failures[0].exchange)
         assert any(line.startswith("< bestmove ") for line in failures[0].exchange)
-
-
-def test_no_more_positions_are_tried_after_three_breakdowns(tried: Try, tmp_path: Path) -> None:
-    pids = tmp_path / "pids"
-    player = careful("--crash-on", "go", "--pid-file", str(pids), nodes=1)
-    assert len(details(tried(player, "moves"), "fail")) == 3
-    assert len(pids.read_text().split()) == 3
 
 
 @pytest.mark.slow
@@ -178,7 +171,7 @@ def test_overstepped_time_fails_a_player(
         (["--nodes", "7"], {"nodes": 5000}, "fail", "nodes 50,000 it searched 7 nodes"),
         (["--nodes", "30000"], {"nodes": 5000}, "warn", "searched 30,000 nodes"),
         (["--ignore", "depth", "--depth", "9"], {"depth": 9}, "fail", "searched to depth 9"),
-        (["--depth", "6"], {"depth": 4}, "warn", "twice with depth 4 it searched to depth 6"),
+        (["--depth", "6"], {"depth": 4}, "warn", "with depth 4 it searched to depth 6"),
         (["--lazy"], {"move_time": 1.0}, "warn", "with movetime 400 it used"),
         (["--ignore", "nodes", "--nodes", "80"], {"nodes": 800}, "skip", "too slow to test"),
     ],
@@ -202,9 +195,9 @@ def test_busy_machine_is_blamed_before_the_engine(tried: Try) -> None:
 @pytest.mark.parametrize(
     ("test", "flags", "text"),
     [
-        ("stop", ["--early"], "go infinite: bestmove before `stop`"),
-        ("stop", ["--deaf"], "stop: no bestmove in 0.4 s after `stop`"),
-        ("stop", ["--deaf-ready"], "isready during a search: no readyok in 0.4 s"),
+        ("stop", ["--early"], "stop: bestmove before `stop`"),
+        ("stop", ["--deaf"], "stop: no answer to 'stop' in 0.4 s"),
+        ("stop", ["--deaf-ready"], "isready during a search: no answer to 'isready' in 0.4 s"),
         ("silence after a move", ["--chatter"], "'info string that was a good move'"),
         ("quit", ["--crash-on", "quit"], "quit: the engine exits with status 1"),
         ("quit", ["--ignore-quit"], "quit: the engine has not exited after 0.1 s"),
@@ -221,7 +214,7 @@ def test_misconduct_is_a_warning(tried: Try, test: str, flags: list[str], text: 
 @pytest.mark.slow
 def test_stop_matters_to_a_player_that_ponders(tried: Try) -> None:
     findings = tried(careful("--deaf", nodes=1, ponder=True), "stop")
-    assert any(line.startswith("stop: no bestmove") for line in details(findings, "fail"))
+    assert any(line.startswith("stop: no answer") for line in details(findings, "fail"))
 
 
 @pytest.mark.parametrize(
@@ -298,7 +291,7 @@ def test_no_test_begins_after_the_time_limit() -> None:
 @pytest.mark.parametrize(
     ("flags", "text"),
     [
-        (["--illegal-move", "3"], "moves: move 3: "),
+        (["--illegal-move", "3"], "moves: the start position, move 3: "),
         (["--crash-on", "genmove:2"], "it exited with status 1"),
         (["--hang-on", "genmove:2"], "no answer to 'genmove w'"),
         (["--fail", "genmove:out of memory"], "out of memory"),
@@ -337,18 +330,3 @@ def test_highest_count_of_a_searchs_info_lines_counts() -> None:
     lines = b"info depth 3 nodes 70 pv e2e4\ninfo string nodes 99\ninfo score mate 0 nodes 60\n"
     search = Search(Thought("move", "a2a3", 0, info_lines=lines), 1.0)
     assert (search.most("nodes"), search.most("depth"), search.most("seldepth")) == (70, 3, None)
-
-
-def test_transcript_tail_keeps_two_turns_without_control_characters() -> None:
-    tail = TranscriptTail()
-    tail.note("x", ">", b"first")
-    tail.note("x", ">", b"position startpos\ngo infinite")
-    tail.note("x", "<", b"\n".join(b"info %d" % i for i in range(100)))
-    tail.note("x", ">", b"stop")
-    tail.note("x", "<", b"bestmove \x1b[31me2e4" + b"x" * 10_000)
-    lines = tail.evidence()
-    assert lines[:2] == ("> position startpos", "> go infinite")
-    assert lines[5] == "< info 99"
-    assert lines[6] == "> stop"
-    assert "\x1b" not in lines[7]
-    assert len(lines[7]) <= 170

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 import msgspec
 
 from ringmaster.engines.engine import Limits
 from ringmaster.engines.uci import UciOrUsiEngine
 from ringmaster.engines.uci_messages import read_info
-from ringmaster.model.jobs import OptionChange
 from ringmaster.model.players import HASH, THREADS, OptionValue
 from ringmaster.play.compliance.engine_check import EngineCheck
 
@@ -50,7 +49,6 @@ class _Effects:
     def __init__(self, check: EngineCheck, engine: UciOrUsiEngine) -> None:
         self._check = check
         self._engine = engine
-        self._end = time.monotonic() + SECONDS
         self._options = {**check.player.options}
         # small values make searches short and repeatable
         for name, most in SMALL.items():
@@ -63,25 +61,29 @@ class _Effects:
         self._base: list[Hashable] = []
 
     def run(self) -> None:
+        """Record the options without an effect, and the number that was not tested."""
         check, changes = self._check, self._check.job.changes
+        begin = time.monotonic()
         self._set({})
         if not self._find_limits():
             check.note("skip", "no limit is known that makes it search long enough")
             return
+        words = f"depth {self._limits.depth}" if self._limits.depth else f"nodes {NODES}"
         until = time.monotonic() + SHARE * SECONDS
         for mark in self._marks({}):
             self._base.append(mark)
             if len(self._base) >= LEAST_POSITIONS and time.monotonic() > until:
                 break
-        if self._differs({}):
-            check.note("skip", f"the same search ({self._limit}) is another one each time")
+        if self._differs(()):
+            check.note("skip", f"the same search ({words}) is another one each time")
             return
         groups, idle, untested = [list(changes)], list[str](), 0
         while groups:
             group = groups.pop()
-            if time.monotonic() > self._end:
+            ends = itertools.zip_longest(*(change.ends for change in group), fillvalue={})
+            if time.monotonic() > begin + SECONDS:
                 untested += len(group)
-            elif not self._has_effect(group):
+            elif not any(map(self._differs, ends)):
                 idle += [change.code for change in group]
             elif len(group) > 1:
                 middle = len(group) // 2
@@ -91,19 +93,13 @@ class _Effects:
             fault = (
                 f"no effect seen of {len(idle)} of {len(changes)} tuned options: "
                 f"{', '.join(idle[:MOST_NAMES])}{more}; at the ends of their ranges all moves, "
-                f"scores and nodes are the same ({len(self._base)} positions with {self._limit})"
+                f"scores and nodes are the same ({len(self._base)} positions with {words})"
             )
             if check.player.time_control is not None:
                 fault += "; these searches do not show options of the time management"
             check.judge(fault, exchange=())
         if untested:
             check.note("skip", f"{untested} of {len(changes)} not tested in {SECONDS:g} s")
-
-    @property
-    def _limit(self) -> str:
-        """The limit of the searches in words."""
-        limits = self._limits
-        return f"depth {limits.depth}" if limits.depth else f"nodes {limits.nodes}"
 
     def _find_limits(self) -> bool:
         """Set the limits to about NODES nodes; return False if the engine obeys none."""
@@ -119,18 +115,9 @@ class _Effects:
                 break
         return most >= LEAST_NODES
 
-    def _has_effect(self, group: Sequence[OptionChange]) -> bool:
-        """Return whether changing all options of a group makes a difference."""
-        for ends in itertools.zip_longest(*(change.ends for change in group), fillvalue={}):
-            options: dict[str, OptionValue] = {}
-            for end in ends:
-                options |= end
-            if self._differs(options):
-                return True
-        return False
-
-    def _differs(self, options: dict[str, OptionValue]) -> bool:
-        """Return whether changed options make a difference."""
+    def _differs(self, ends: Iterable[Mapping[str, OptionValue]]) -> bool:
+        """Return whether changed options make a difference to the searches."""
+        options = {name: value for end in ends for name, value in end.items()}
         return any(a != b for a, b in zip(self._base, self._marks(options), strict=False))
 
     def _marks(self, options: dict[str, OptionValue]) -> Iterator[Hashable]:

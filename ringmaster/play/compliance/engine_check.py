@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -17,11 +16,11 @@ from ringmaster.games.clean_text import one_line
 from ringmaster.model.jobs import CheckJob
 from ringmaster.model.results import Finding, Problem
 from ringmaster.play.compliance.positions import CheckPosition, positions_for
+from ringmaster.play.transcript import FaultTranscript
 
 DETAIL, WIDTH = 300, 160  # characters of a finding's detail and of a protocol line in a finding
 SENT, RECEIVED = 3, 4  # lines kept of each request and of each answer in the transcript's tail
-#: Lines kept of a handshake, bytes kept of a line and of a read.
-HANDSHAKE_LINES, LINE_BYTES, READ_BYTES = 5000, 4096, 1 << 18
+LINE_BYTES = 4096  # read of a protocol line
 
 Lines = tuple[str, ...]
 
@@ -42,39 +41,6 @@ class Patience:
 
 #: The searches before a first game take a second.
 FIRST_GAME = Patience(search=0.5, stop=0.4, clock=0.2, limits=0.9)
-
-
-class TranscriptTail:
-    """The handshake, and the last two requests with their answers; `full` receives all lines."""
-
-    def __init__(self, full: Transcript | None = None) -> None:
-        self._full = full
-        self._requests = 0
-        self._turns: deque[tuple[list[bytes], deque[bytes]]] = deque(maxlen=2)
-        self.handshake: list[str] = []
-
-    def note(self, code: str, direction: str, data: bytes) -> None:
-        """Record lines; see channel.Transcript."""
-        if self._full is not None:
-            self._full.note(code, direction, data)
-        if direction == ">":
-            self._requests += 1
-            self._turns.append((data.split(b"\n")[-SENT:], deque(maxlen=RECEIVED)))
-        elif direction == "<" and self._turns:
-            if self._requests == 1 and len(self.handshake) < HANDSHAKE_LINES:
-                text = data[:READ_BYTES].decode("utf-8", "replace")
-                self.handshake += [line.strip() for line in text.split("\n")]
-            # a flood is cut before it is split
-            self._turns[-1][1].extend(data[-RECEIVED * LINE_BYTES :].split(b"\n"))
-
-    def evidence(self) -> Lines:
-        """Return the last two requests and answers, with "> " or "< " before each line."""
-        return tuple(
-            f"{mark} {one_line(line[:LINE_BYTES].decode('utf-8', 'replace'), WIDTH)}"
-            for turn in self._turns
-            for mark, lines in zip("><", turn, strict=True)
-            for line in lines
-        )
 
 
 class Search(NamedTuple):
@@ -98,17 +64,17 @@ class EngineCheck:
     """The check of one player's engine, with its findings.
 
     make        returns an engine; called again when one has failed
-    transcript  receives all lines of a thorough check, else those of the start
     running     the engine; None before the start
+    start       the dialogue of the start
     """
 
     running: Engine | None = None
+    start: Transcript | None = None
 
     def __init__(
         self,
         job: CheckJob,
         make: Callable[[], Engine],
-        transcript: Transcript | None = None,
         patience: Patience | None = None,
     ) -> None:
         self.job = job
@@ -116,8 +82,7 @@ class EngineCheck:
         self.settings = job.settings
         self.patience = patience or (Patience() if job.thorough else FIRST_GAME)
         self._make = make
-        self.tail = TranscriptTail(transcript if job.thorough else None)
-        self._transcript = self.tail if job.thorough else transcript
+        self._dialogue = FaultTranscript("")
         #: Problems of the last start with the player's settings.
         self.complaints: list[Problem] = []
         #: The name of the present test.
@@ -145,10 +110,12 @@ class EngineCheck:
             self.running = self._make()
             if not self.running.is_usable():
                 timeout = start_timeout(self.settings, self.player)
-                self.running.launch(self._transcript, timeout=timeout)
+                self.running.launch(FaultTranscript(""), timeout=timeout)
             self.complaints = self.running.check(self.settings)
             if self.complaints:
                 raise EngineNotStarted(str(self.complaints[0]), self.player.code)
+            channel = self.running.channel
+            self.start, channel.transcript = channel.transcript, self._dialogue
         return self.running
 
     def drop(self, patience: float = 0.2) -> None:
@@ -187,11 +154,28 @@ class EngineCheck:
         if not fault:
             return self.note("pass", detail, name)
         if exchange is None:
-            exchange = self.tail.evidence()
+            exchange = self._evidence()
             if self.running is not None and not self.running.is_usable():
                 stderr = self.running.last_words().splitlines()[-3:]
                 exchange += tuple(f"! {one_line(line, WIDTH)}" for line in stderr)
         self.note("fail" if spoils else "warn", fault, name, exchange)
+
+    def _evidence(self) -> Lines:
+        """Return the last two requests and the ends of the answers, with "> " or "< " before
+        each line."""
+        lines, requests, room = list[str](), 0, RECEIVED
+        for _, _, direction, data in reversed(self._dialogue.entries):
+            most = SENT if direction == ">" else room
+            # a flood is cut before it is split
+            last = data[-most * LINE_BYTES :].split(b"\n")[-most:] if most else []
+            for line in reversed(last):
+                text = line[:LINE_BYTES].decode("utf-8", "replace")
+                lines.append(f"{direction} {one_line(text, WIDTH)}")
+            requests += direction == ">"
+            room = RECEIVED if direction == ">" else room - len(last)
+            if requests == 2:
+                break
+        return tuple(reversed(lines))
 
     # dialogues; all raise EngineError
 

@@ -136,8 +136,7 @@ def _obeys(check: EngineCheck, limit: Limit, end: float) -> bool:
             limits = dataclasses.replace(limits, nodes=amount)
     if not breaches:
         return True
-    is_same = breaches[1:] == breaches[:1]
-    fault = f"twice {breaches[0]}" if is_same else "; ".join(breaches)
+    fault = "; ".join(dict.fromkeys(breaches))
     if is_timed and check.load > check.processors:
         load = f"a load of {check.load:.1f} on {check.processors}"
         check.note("skip", f"{fault} (the machine is busy: {load})", name)

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ringmaster.engines.channel import Exchange
 from ringmaster.engines.engine import QUIT_PATIENCE, Limits, start_timeout
 from ringmaster.engines.uci_messages import Go, OptionDeclaration, Ready
 from ringmaster.errors import EngineError, EngineTimeout, IllegalMove, OptionRefused
@@ -19,28 +18,35 @@ from ringmaster.play.compliance.effects import try_effects
 from ringmaster.play.compliance.engine_check import EngineCheck
 from ringmaster.play.compliance.limits import try_limits
 from ringmaster.play.compliance.positions import START
+from ringmaster.play.transcript import FaultTranscript
 
 GO_PLIES, GO_SECONDS = 16, 4.0  # of the Go engine's game against itself
 SLOW_STOP = 500  # a slower answer to `stop` in ms is a fault
 MOST_FAULTS = 5  # faulty declarations that are reported
 MOST_SECONDS_TO_TEST = 1.0  # of the start, before a first game
-MOST_BREAKDOWNS = 3  # the number of crashes or hangs that ends the test of moves
 
 
 def try_handshake(check: EngineCheck) -> None:
     """Judge the name and author, or remarks of the start over GTP."""
     faults = check.engine().remarks
     if check.player.protocol != "gtp":
-        lines = check.tail.handshake
+        lines = _handshake(check)
         wanted = "id name", "id author"
         missing = [x for x in wanted if not any(line.startswith(x + " ") for line in lines)]
         faults = [f"no {' and no '.join(missing)}"] if missing else []
     check.judge("; ".join(faults), exchange=())
 
 
+def _handshake(check: EngineCheck) -> list[str]:
+    """Return the engine's lines at its start."""
+    assert isinstance(check.start, FaultTranscript)
+    text = b"\n".join(data for *_, direction, data in check.start.entries if direction == "<")
+    return [line.strip() for line in text.decode("utf-8", "replace").split("\n")]
+
+
 def try_options(check: EngineCheck) -> None:
     """Judge the declarations of options: readable, unique, with possible defaults."""
-    declared = [line for line in check.tail.handshake if line.startswith("option")]
+    declared = [line for line in _handshake(check) if line.startswith("option")]
     names, faults = set[str](), []
     for line in declared:
         option = OptionDeclaration.parse(line)
@@ -63,13 +69,12 @@ def try_options(check: EngineCheck) -> None:
 
 def try_moves(check: EngineCheck) -> None:
     """Judge the moves of short searches: one in each position, in Go some of a game."""
-    is_go = check.settings.game == "go"
-    end, plies = time.monotonic() + GO_SECONDS, GO_PLIES if is_go else 1
-    judged = breakdowns = faults = 0
+    end, plies = time.monotonic() + GO_SECONDS, GO_PLIES if check.settings.game == "go" else 1
+    judged = faults = 0
     for position in check.positions:
         game = position.game(check.settings)
+        check.begin(position)
         try:
-            check.begin(position)
             for _ in range(plies):
                 thought = check.think(check.quick, game.to_move).thought
                 if thought.kind == "move":
@@ -79,16 +84,9 @@ def try_moves(check: EngineCheck) -> None:
                 if is_over or time.monotonic() > end:
                     break
         except IllegalMove as error:
-            where = f"move {len(game.moves) + 1}" if is_go else position.name
+            where = f"{position.name}, move {len(game.moves) + 1}"
             check.judge(f"{where}: {error.move!r} is illegal: {error.reason}", spoils=True)
             faults += 1
-        except EngineError as error:
-            check.judge(f"{position.name}: {error}", spoils=True)
-            check.drop()
-            faults += 1
-            breakdowns += 1
-            if breakdowns == MOST_BREAKDOWNS:
-                return
     if not faults:
         check.note("pass", f"{judged} legal moves")
 
@@ -107,38 +105,23 @@ def try_silence(check: EngineCheck) -> None:
 
 def try_stop(check: EngineCheck) -> None:
     """Judge isready and stop during a search without a limit."""
-    patience = check.patience
     check.begin(check.positions[0])
+    channel, seconds = check.engine().channel, check.patience.stop
     search = Go(b"position startpos\ngo infinite\n")
-    _converse(check, search, patience.idle)
-    if search.is_complete:
-        check.judge("bestmove before `stop`", name="go infinite")
-        return
-    is_ready = _converse(check, Ready(), patience.stop) is not None
-    fault = "" if is_ready else f"no readyok in {patience.stop:g} s"
-    check.judge(fault, "answered by readyok", "isready during a search")
-    search.request = b"stop\n"
-    ms = _converse(check, search, patience.stop)
-    if ms is None:
-        fault = f"no bestmove in {patience.stop:g} s after `stop`"
-        check.judge(fault, spoils=check.player.ponder)
-        check.drop()
-    else:
-        detail = f"bestmove {ms:.0f} ms after `stop`"
-        check.judge(detail if ms > SLOW_STOP else "", detail)
-
-
-def _converse(check: EngineCheck, exchange: Exchange, seconds: float) -> float | None:
-    """Carry out an exchange; return its milliseconds, None without an answer in time.
-
-    The process stays in use.  Raises EngineError.
-    """
-    channel = check.engine().channel
     try:
-        return channel.converse(exchange, seconds) / 1e6
+        channel.converse(search, check.patience.idle)
+        check.judge("bestmove before `stop`")
+        return
     except EngineTimeout:
         channel.has_failed = False
-        return None
+    check.name = "isready during a search"
+    channel.converse(Ready(), seconds)
+    check.note("pass", "answered by readyok")
+    check.name = "stop"
+    search.request = b"stop\n"
+    ms = channel.converse(search, seconds) / 1e6
+    detail = f"bestmove {ms:.0f} ms after `stop`"
+    check.judge(detail if ms > SLOW_STOP else "", detail)
 
 
 def try_quit(check: EngineCheck) -> None:
@@ -179,21 +162,13 @@ TESTS = (
 )
 
 
-def tests_of(job: CheckJob) -> list[ProtocolTest]:
-    """Return the tests that a job requests.
-
-    Before a first game these are the limits and tuned options over UCI and USI: GTP has no
-    command that ends a search.
-    """
-    is_gtp = job.player.protocol == "gtp"
-    names = {test.name for test in TESTS} if job.thorough else set[str]()
-    if job.limits and not is_gtp:
-        names.add("limits")
-    if not job.changes:
-        names.discard(TUNED_OPTIONS)
-    elif not is_gtp:
-        names.add(TUNED_OPTIONS)
-    return [test for test in TESTS if test.name in names and not (test.is_uci and is_gtp)]
+def _is_wanted(test: ProtocolTest, job: CheckJob) -> bool:
+    """Return whether a job requests a test."""
+    if test.is_uci and job.player.protocol == "gtp":
+        return False
+    if test.run is try_effects:
+        return bool(job.changes)
+    return job.thorough or (job.limits and test.run is try_limits)
 
 
 def run_check(check: EngineCheck) -> CheckResult:
@@ -213,8 +188,7 @@ def run_check(check: EngineCheck) -> CheckResult:
         problems += check.complaints or problems_of(error)
     if job.thorough:
         problems += [Problem(f"{f.name}: {f.detail}") for f in check.findings if f.status == "fail"]
-    is_fit = not problems and check.running is not None and check.running.is_usable()
-    if not (job.keep and is_fit):
+    if not job.keep or problems:
         check.drop(QUIT_PATIENCE)
     return CheckResult(
         job.id,
@@ -246,18 +220,13 @@ def _run_tests(check: EngineCheck, begin: float) -> None:
 
     begin  the time of the start
     """
-    tests, start = tests_of(check.job), time.monotonic()
+    tests, start = [test for test in TESTS if _is_wanted(test, check.job)], time.monotonic()
     if tests and not check.job.thorough and start - begin > MOST_SECONDS_TO_TEST:
         # each search of a test would wait as long again
         check.note("skip", f"it took {start - begin:.1f} s to get ready", tests[0].name)
         return
-    channel = check.engine().channel
-    former, channel.transcript = channel.transcript, check.tail
-    try:
-        while tests and time.monotonic() < start + check.patience.whole:
-            run_test(check, tests.pop(0))
-    finally:
-        channel.transcript = former
+    while tests and time.monotonic() < start + check.patience.whole:
+        run_test(check, tests.pop(0))
     if tests:
         names = ", ".join(test.name for test in tests)
         check.note("skip", f"not reached in {check.patience.whole:g} s: {names}", "time")
@@ -274,5 +243,6 @@ def run_test(check: EngineCheck, test: ProtocolTest) -> None:
             # the searches cannot be judged; games have longer deadlines
             check.note("skip", str(error))
         else:
-            check.judge(str(error), spoils=test.spoils)
+            is_needed = test.run is try_stop and check.player.ponder
+            check.judge(str(error), spoils=test.spoils or is_needed)
         check.drop()

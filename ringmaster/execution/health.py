@@ -29,19 +29,15 @@ class Health:
         games, faults = self._games[host], self._faults[host]
         if not is_fault or faults < FEWEST or games == self._all_games:
             return ""
-        if _excess(faults, games, self._all_faults, self._all_games) > CHANCE / len(self._games):
+        # imported here: its import takes long, and few runs need it
+        from scipy.stats import hypergeom
+
+        # Fisher's exact test, one-sided: faults fall on games at random
+        chance = hypergeom.sf(faults - 1, self._all_games, self._all_faults, games)
+        if chance > CHANCE / len(self._games):
             return ""
         elsewhere = self._all_games - games, self._all_faults - faults
         return (
             f"{faults} of its {counted(games, 'game')} had an engine that lost on time, crashed "
             f"or hung, and {elsewhere[1]} of {elsewhere[0]} elsewhere"
         )
-
-
-def _excess(faults: int, games: int, all_faults: int, all_games: int) -> float:
-    """Return the chance that a host has at least `faults` in `games`, if faults fall on games
-    at random (Fisher's exact test, one-sided)."""
-    # imported here: its import takes long, and few runs need it
-    from scipy.stats import hypergeom
-
-    return float(hypergeom.sf(faults - 1, all_games, all_faults, games))

@@ -15,7 +15,7 @@ from ringmaster.errors import ExecutorError
 from ringmaster.execution.dask_executor import DaskExecutor
 from ringmaster.execution.dask_link import Answered, Silence, Unprepared, Workers
 from ringmaster.execution.executor import Done, JobEnd, Lost
-from ringmaster.execution.health import CHANCE, Health, excess
+from ringmaster.execution.health import CHANCE, Health
 from ringmaster.model.cluster import Calibration, Cluster
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
 from ringmaster.model.players import Player
@@ -485,20 +485,6 @@ def test_host_with_more_faults_than_chance_allows_gets_no_more_games(
     text = told(executor)[-1]
     assert text.startswith("host bad gets no more games: ")
     assert "an engine that lost on time, crashed or hung, and 0 of" in text
-
-
-@given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 400), st.integers(0, 40))
-def test_excess_is_the_tail_of_the_hypergeometric_distribution(
-    games: int, faults: int, others: int, other_faults: int
-) -> None:
-    from scipy.stats import hypergeom
-
-    faults, other_faults = min(faults, games), min(other_faults, others)
-    whole = games + others
-    tail = hypergeom(whole, faults + other_faults, games).sf(faults - 1)
-    is_excess = faults * whole > games * (faults + other_faults)
-    expected = tail if is_excess else 1.0
-    assert excess(faults, games, faults + other_faults, whole) == pytest.approx(expected, rel=1e-6)
 
 
 def test_equal_hosts_are_seldom_taken_for_bad_ones() -> None:

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from ringmaster.model.jobs import CheckJob, GameJob, GameSettings
+from ringmaster.model.jobs import CheckJob, GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, GameResult
 from ringmaster.play.worker import Worker
-from tests.play.test_faults import command, gtp, uci
+from tests.play.test_faults import command, gtp, sent_lines, uci
+from tests.play.test_faults import play as play_game
 
 SETTINGS: dict[str, Any] = {
     "go": GameSettings("go", board_size=5, komi=0.5, scorer="internal", hang_timeout=5),
@@ -28,18 +29,10 @@ def check(worker: Worker, player: Player) -> tuple[str, ...]:
 
 
 def play(worker: Worker, *players: Player, id: str = "0_0", log: Path | None = None) -> GameResult:
-    game = "go" if players[0].protocol == "gtp" else "chess"
-    transcript = None if log is None else str(log)
-    one, other = players
-    result = worker.run(GameJob(id, (one, other), SETTINGS[game], transcript=transcript))
-    assert isinstance(result, GameResult)
+    settings = {"scorer": "internal", "game": "go"} if players[0].protocol == "gtp" else {}
+    result = play_game(worker, *players, id=id, log=log, hang_timeout=5, **settings)
     assert result.outcome != "void", result.detail
     return result
-
-
-def sent(log: Path, code: str) -> list[str]:
-    words = [line.split() for line in log.read_text().splitlines()]
-    return [" ".join(line[3:]) for line in words if line[1:3] == [code, ">"]]
 
 
 def starts(pids: Path) -> int:
@@ -69,7 +62,7 @@ def test_engine_that_was_checked_before_a_run_is_not_started_again_for_its_first
     play(worker, slow, uci("other"), log=log)
     assert starts(pids) == 1
     # and it is got ready once: the game goes on where the check has ended
-    lines = sent(log, "slow")
+    lines = sent_lines(log, "slow")
     setup = ["uci", "setoption name Strength value 7", "ucinewgame", "isready"]
     assert lines[: len(setup)] == setup
     assert lines[len(setup)].startswith("position ")
@@ -85,7 +78,7 @@ def test_go_engine_that_is_new_for_each_game_plays_its_first_one_in_the_checked_
     play(worker, player, gtp("other"), log=log)
     assert starts(pids) == 1
     # a network is not loaded twice
-    assert sent(log, "new").count("load net") == 1
+    assert sent_lines(log, "new").count("load net") == 1
     play(worker, player, gtp("other"), id="0_1")
     assert starts(pids) == 2
 
@@ -114,7 +107,7 @@ def test_candidates_of_a_tune_are_checked_in_one_process_that_then_plays(
     assert [check(worker, sample) for sample in samples] == [(), (), ()]
     play(worker, samples[0], uci("other"), log=log)
     assert starts(pids) == 1
-    lines = sent(log, "e")
+    lines = sent_lines(log, "e")
     assert lines[lines.index("setoption name Strength value 1000") :][3:6] == [
         "setoption name Strength value 0",
         "ucinewgame",

@@ -224,8 +224,6 @@ def test_stop_matters_to_a_player_that_ponders(tried: Try) -> None:
             "name A type spin default 9 min 1 max 5",
             "default of option 'A' cannot be '9'; it takes an integer from 1 to 5",
         ),
-        ("name A type check default maybe", "option 'A' cannot be 'maybe'"),
-        ("name A type combo default x var y", "option 'A' cannot be 'x'"),
         ("name A type slider default 1", "cannot be read"),
         ("name hash type spin default 1 min 1 max 2", "option 'hash' is declared twice"),
     ],
@@ -233,23 +231,6 @@ def test_stop_matters_to_a_player_that_ponders(tried: Try) -> None:
 def test_wrong_option_declaration_is_reported(tried: Try, line: str, fault: str) -> None:
     findings = tried(careful("--option", line, nodes=1), "options")
     assert any(fault in text for text in details(findings, "warn")), findings
-
-
-@pytest.mark.parametrize(
-    ("player", "text"),
-    [
-        (careful("--crash-on", "uci", nodes=1), "it exited with status 1"),
-        (careful(nodes=1, options={"Hush": 1}), "it has no option 'Hush'"),
-    ],
-    ids=["crash", "option"],
-)
-def test_engine_that_cannot_be_set_up_has_a_problem_and_no_findings(
-    player: Player, text: str
-) -> None:
-    result = examined(player)
-    (problem,) = result.problems
-    assert text in str(problem)
-    assert result.findings == ()
 
 
 @pytest.mark.slow
@@ -261,12 +242,6 @@ def test_crash_in_a_harmless_test_costs_that_test_alone() -> None:
     assert "it exited with status 1" in warning.detail
     assert "! complaint 0" in warning.exchange
     assert "quit" in [f.name for f in result.findings if f.status == "pass"]
-
-
-@pytest.mark.slow
-def test_hang_is_a_fault_with_its_duration(tried: Try) -> None:
-    faults = details(tried(careful("--hang-on", "go:4", nodes=1), "moves"), "fail")
-    assert "no answer to 'go nodes 100' in 0.6 s, nor after 'stop' in 0.4 s" in faults[0]
 
 
 @pytest.mark.slow

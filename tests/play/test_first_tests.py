@@ -70,45 +70,14 @@ def test_engine_that_obeys_its_limits_is_not_accused(
     assert findings(worker, careful(**limits)) == []
 
 
-def test_engine_that_counts_nodes_too_seldom_is_found(worker: Worker) -> None:
-    ((_, _, detail),) = findings(worker, careful("--nodes", "16384", nodes=500))
-    assert detail == "with nodes 500 it searched 16,384 nodes"
-
-
 def test_first_iteration_is_no_breach_of_a_limit_of_few_nodes(worker: Worker) -> None:
     assert findings(worker, careful("--nodes", "800", nodes=1)) == []
 
 
-@pytest.mark.parametrize(
-    ("flags", "limits", "phrase"),
-    [
-        (
-            ["--nodes", "7"],
-            {"nodes": 100},
-            "with nodes 5,000 it searched 7 nodes; with nodes 50,000 it searched 7 nodes",
-        ),
-        (
-            ["--ignore", "nodes", "--nodes", "90000"],
-            {"nodes": 2000},
-            "with nodes 2,000 it searched 90,000 nodes; it had to be stopped after 0.5 s",
-        ),
-        (
-            ["--ignore", "clock"],
-            {"time_control": TimeControl.parse("60+1")},
-            "with clock 200 it had to be stopped after 0.7 s",
-        ),
-    ],
-)
-def test_engine_that_ignores_its_limit_is_reported_with_both_numbers(
-    worker: Worker, flags: list[str], limits: dict[str, Any], phrase: str
-) -> None:
-    ((status, _, detail),) = findings(worker, careful(*flags, **limits))
-    assert (status, detail) == ("fail", phrase)
-
-
-def test_slow_engine_is_not_accused_of_ignoring_its_nodes(worker: Worker) -> None:
-    slow = careful("--ignore", "nodes", "--nodes", "900", nodes=1_000_000)
-    assert findings(worker, slow) == []
+def test_engine_that_ignores_its_limit_is_reported_with_both_numbers(worker: Worker) -> None:
+    deaf = careful("--ignore", "clock", time_control=TimeControl.parse("60+1"))
+    ((status, _, detail),) = findings(worker, deaf)
+    assert (status, detail) == ("fail", "with clock 200 it had to be stopped after 0.7 s")
 
 
 def test_process_that_was_tested_plays_the_first_game(worker: Worker, tmp_path: Path) -> None:

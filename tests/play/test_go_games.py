@@ -312,12 +312,6 @@ def test_play_goes_on_after_two_passes_until_both_pass_again() -> None:
     assert comments[4].startswith(f"so be it\n{CLEANUP_BEGINS}")
 
 
-def test_without_cleanup_two_passes_end_the_game() -> None:
-    result, first, _ = go(["A2", "pass"], ["A1", "pass"], scorer="internal")
-    assert result.plies == 4
-    assert not any(limits.cleanup for limits in first.requests)
-
-
 def test_moves_of_the_cleanup_count_towards_the_limit() -> None:
     result, _, _ = go(["pass", "E5"], ["pass", "E6"], cleanup=True, move_limit=4)
     assert (result.reason, result.plies) == ("move limit", 4)

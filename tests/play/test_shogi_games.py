@@ -119,11 +119,6 @@ def test_an_illegal_move_forfeits_and_is_quoted(move: str) -> None:
     assert repr(move) in result.detail
 
 
-def test_the_move_limit_draws() -> None:
-    result, _, _ = shogi(["7g7f", "2g2f"], ["3c3d"], move_limit=3)
-    assert (result.outcome, result.reason, result.plies) == ("draw", "move limit", 3)
-
-
 def test_moves_of_the_opening_are_played_first_and_recorded() -> None:
     opening = Opening(None, ("7g7f", "3c3d", "8h2b+"), "book:1")
     result, _, white = shogi(["resign"], ["3a2b"], opening=opening)

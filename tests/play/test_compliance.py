@@ -23,6 +23,7 @@ from ringmaster.play.compliance.limits import GTP_SECONDS
 from ringmaster.play.compliance.positions import CHESS
 from ringmaster.play.compliance.protocol_tests import TESTS, run_check, run_test
 from ringmaster.play.engine_pool import make_engine
+from tests.play.test_faults import gtp
 
 ENGINES = Path(__file__).parent.parent / "engines"
 #: Short waits for what never comes; long enough for a machine that is busy.
@@ -39,11 +40,6 @@ Try = Callable[..., list[Finding]]
 def careful(*flags: str, **settings: Any) -> Player:
     command = (sys.executable, str(ENGINES / "careful_uci.py"), *flags)
     return Player("x", command, protocol="uci", **settings)
-
-
-def filler(*flags: str, **settings: Any) -> Player:
-    command = (sys.executable, "-I", "-S", str(ENGINES / "fault_gtp.py"), *flags)
-    return Player("x", command, **settings)
 
 
 @pytest.fixture(autouse=True)
@@ -98,7 +94,7 @@ def examined(player: Player, patience: Patience = PATIENCE) -> CheckResult:
     ("player", "name", "tests"),
     [
         (careful(nodes=100, options={"Threads": 1, "Hash": 2}), "Careful", {"options", "nodes"}),
-        (filler(), "Filler:1.0", set()),
+        (gtp("x"), "Filler:1.0", set()),
     ],
     ids=["uci", "gtp"],
 )
@@ -273,12 +269,12 @@ def test_no_test_begins_after_the_time_limit() -> None:
     ],
 )
 def test_go_engine_that_spoils_games_fails(tried: Try, flags: list[str], text: str) -> None:
-    (failure,) = details(tried(filler(*flags), "moves"), "fail")
+    (failure,) = details(tried(gtp("x", *flags), "moves"), "fail")
     assert text in failure
 
 
 def test_go_engine_that_ignores_quit_is_warned_of(tried: Try) -> None:
-    (warning,) = details(tried(filler("--ignore-quit"), "quit", patience=IMPATIENCE), "warn")
+    (warning,) = details(tried(gtp("x", "--ignore-quit"), "quit", patience=IMPATIENCE), "warn")
     assert "the engine has not exited" in warning
 
 
@@ -287,13 +283,13 @@ def test_go_engine_that_takes_one_command_at_a_time_is_tested_with_a_warning(
     tried: Try, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ringmaster.engines.gtp._AHEAD_PATIENCE", 0.05)
-    (warning,) = tried(filler("--one-at-a-time"), "handshake", "moves")[:1]
+    (warning,) = tried(gtp("x", "--one-at-a-time"), "handshake", "moves")[:1]
     assert (warning.status, "takes one command at a time" in warning.detail) == ("warn", True)
 
 
 @pytest.mark.slow
 def test_go_engine_that_oversteps_its_clock_fails(tried: Try) -> None:
-    player = filler("--overstep", "200", time_control=TimeControl.parse("60"))
+    player = gtp("x", "--overstep", "200", time_control=TimeControl.parse("60"))
     (failure,) = details(tried(player, "limits"), "fail")
     assert f"after its time of {GTP_SECONDS}000 ms had run out" in failure
 

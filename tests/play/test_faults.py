@@ -218,24 +218,6 @@ def test_fault_over_the_opponents_move_is_not_one_over_the_own(
     assert result.faulty == (0 if reason == "illegal move" and "--fail" in flags else 1)
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        ["--crash-on", "play"],
-        ["--hang-on", "play"],
-        ["--garbage-on", "play"],
-        ["--fail", "play:illegal move"],
-    ],
-)
-@pytest.mark.slow
-def test_fault_over_the_last_move_before_the_move_limit_comes_too_late(
-    worker: Worker, flags: list[str]
-) -> None:
-    settings = {"move_limit": 2, "hang_timeout": 0.2}
-    result = play(worker, gtp("bad", *flags), gtp("good"), game="go", **settings)
-    assert (result.outcome, result.reason, result.plies) == ("unknown", "move limit", 2)
-
-
 @pytest.mark.parametrize("flags", [["--crash-on", "play"], ["--fail", "play:illegal move"]])
 def test_engine_gets_no_move_when_its_opponent_resigns(worker: Worker, flags: list[str]) -> None:
     result = play(worker, gtp("bad", *flags), gtp("good", "--resign-at", "1"), game="go")

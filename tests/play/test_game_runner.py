@@ -10,7 +10,6 @@ import pytest
 from ringmaster.engines.engine import Limits, Thought
 from ringmaster.errors import (
     EngineCrashed,
-    EngineNotStarted,
     EngineProtocolError,
     EngineTimeout,
     JobAbandoned,
@@ -169,18 +168,6 @@ def test_software_failure_makes_the_game_void_or_loses_it_with_reason_and_last_w
     assert (result.outcome, result.winner, result.reason) == ("win", 0, reason)
     assert (result.forfeit, result.faulty, result.score) == (True, 1, "1-0")
     assert str(error) in result.detail
-
-
-def test_engine_that_cannot_be_started_makes_the_game_void_without_a_record() -> None:
-    engines = Scripted(WHITE, []), Scripted(BLACK, [])
-    engines[1].launch_error = EngineNotStarted("no such program", "b")
-    result = GameRunner(job(WHITE, BLACK), engines).play()
-    assert (result.outcome, result.reason, result.faulty, result.record) == (
-        "void",
-        "start",
-        1,
-        None,
-    )
 
 
 def test_an_abandoned_job_has_no_result() -> None:

@@ -169,6 +169,7 @@ def test_the_opponent_of_an_engine_that_does_not_start_is_ended(worker: Worker) 
     before = psutil.Process().children()
     result = play(worker, Player("a", ("false",)), filler("b"))
     assert (result.outcome, result.reason, result.faulty) == ("void", "start", 0)
+    assert result.record is None
     assert psutil.Process().children() == before
 
 

@@ -136,12 +136,6 @@ def test_a_record_in_kif_is_a_kifu_file() -> None:
     assert Record.from_kif_str(result.record).result.is_white_win()
 
 
-def test_a_claim_is_believed_in_chess() -> None:
-    engines = Scripted(chess_player("w"), ["claim"]), Scripted(chess_player("b"), [])
-    result = GameRunner(job(*(engine.player for engine in engines)), engines).play()
-    assert (result.winner, result.reason, result.score) == (0, "claim", "1-0")
-
-
 def clocked(code: str, text: str) -> Player:
     return Player(code, ("x",), protocol="usi", time_control=TimeControl.parse(text))
 

@@ -158,19 +158,6 @@ def test_more_jobs_at_a_time_never_lower_the_limit_for_hosts_to_come(
     assert executor.slots == 2
 
 
-def test_job_waits_for_the_first_host(link: FakeLink, make: Make) -> None:
-    executor = make()
-    assert (executor.slots, executor.room()) == (1, 1)
-    executor.submit(game(0))
-    link.post()
-    news(executor)
-    assert list(link.tasks) == []
-    link.join("tcp://one", 4)
-    news(executor)
-    assert link.tasks[0].ids == ["0_0"]
-    assert executor.slots == 4
-
-
 @given(st.lists(st.sampled_from("jlsad"), max_size=60), st.integers(1, 4))
 def test_every_job_ends_once_whatever_hosts_do(steps: list[str], slots: int) -> None:
     # j: a host joins, l: one leaves, s: a job is submitted, a: a task is answered,
@@ -593,11 +580,6 @@ def test_positions_are_shipped_before_their_first_shard(
     assert link.tasks[0].ids == ["e"]
     (file,) = link.orders[-1].files
     assert (file.path, file.size) == (str(positions), 4)
-
-
-def test_file_that_is_not_there_is_an_error_at_the_start(link: FakeLink) -> None:
-    with pytest.raises(ExecutorError, match="cannot ship /nowhere: there is no such file"):
-        DaskExecutor("no:matter", lambda: link, Cluster(ship=("/nowhere",)))
 
 
 def test_close_ends_the_run_on_all_hosts(link: FakeLink, make: Make) -> None:

@@ -81,11 +81,6 @@ def test_fingerprint_differs_by_opening_and_series() -> None:
     assert len(set(match)) == 3
 
 
-def test_repetition_draws() -> None:
-    result, _, _ = chess(["g1f3", "f3g1"] * 2, ["g8f6", "f6g8"] * 2)
-    assert (result.outcome, result.reason, result.score) == ("draw", "repetition", "1/2-1/2")
-
-
 @pytest.mark.parametrize("move", ["e2e5", "(none)", "0000", "", "e7e8k", "e2e4 "])
 def test_illegal_move_forfeits_and_is_quoted(move: str) -> None:
     result, _, _ = chess([move], [])

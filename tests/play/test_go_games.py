@@ -278,11 +278,6 @@ def test_last_words_of_the_engine_that_ended_the_game_are_in_the_record(
     assert ("final message from x: I see nothing\nfür mich" in root_comment(result)) == noted
 
 
-def test_failing_last_words_change_nothing() -> None:
-    result, _, _ = go(["resign"], [], ({"gomill-explain_last_move": GONE}, {}))
-    assert result.score == "W+R"
-
-
 @pytest.mark.parametrize("answer", ["D4 or E5?", "", "nothing", "Z99"])
 def test_answer_that_is_no_move_forfeits(answer: str) -> None:
     result, _, _ = go([answer], [])

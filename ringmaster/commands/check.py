@@ -84,4 +84,5 @@ def _without_tests(result: CheckResult) -> str:
     """Return a line on a player that was only set up."""
     twin = result.tested_as
     verdict = f"set up; its engine is tested as player {twin!r}" if twin else "ok"
-    return f"player {result.code!r}: {verdict} ({sanitise(result.name, 80)})\n"
+    name = f" ({sanitise(result.name, 80)})" if result.name else ""
+    return f"player {result.code!r}: {verdict}{name}\n"

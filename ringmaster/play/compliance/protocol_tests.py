@@ -114,10 +114,12 @@ def try_stop(check: EngineCheck) -> None:
         return
     except EngineTimeout:
         channel.has_failed = False
-    check.name = "isready during a search"
-    channel.converse(Ready(), seconds)
-    check.note("pass", "answered by readyok")
-    check.name = "stop"
+    fault = ""
+    try:
+        channel.converse(Ready(), seconds)
+    except EngineTimeout as error:
+        fault, channel.has_failed = str(error), False
+    check.judge(fault, "answered by readyok", "isready during a search")
     search.request = b"stop\n"
     ms = channel.converse(search, seconds) / 1e6
     detail = f"bestmove {ms:.0f} ms after `stop`"

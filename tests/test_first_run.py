@@ -38,7 +38,7 @@ players = {{
 }}
 matchups = [Matchup("liar", "sound", number_of_games=4)]
 """
-FOUND = "player 'liar' does not obey its limit: with nodes 5,000 it searched 7 nodes; "
+FOUND = "player 'liar': nodes: with nodes 5,000 it searched 7 nodes; "
 
 #: The engine declares Weight, which has an effect, and Idle.
 TUNE = f"""
@@ -167,7 +167,7 @@ def test_engine_that_was_mended_is_warned_of_no_more(tmp_path: Path) -> None:
     assert FOUND in ringmaster(control, "run", "-q", "-g", "1").stderr
     shim.write_text(f"#!/bin/sh\n{command}\n")
     for _ in range(2):
-        assert "limit" not in ringmaster(control, "run", "-q", "-g", "1").stderr
+        assert "nodes" not in ringmaster(control, "run", "-q", "-g", "1").stderr
 
 
 @pytest.mark.parametrize("source", [SPSA, MC_TUNER, CE_TUNER], ids=["spsa", "mc", "ce"])

@@ -329,9 +329,9 @@ class Engine(ABC):
     def think(self, colour: int, limits: Limits) -> Thought:
         """Request a move for `colour`."""
 
-    def stop_thinking(self, seconds: float) -> float | None:
-        """Stop a search after a timeout, where the protocol can; return the seconds until
-        the answer, None without one in time.  After an answer the engine is usable."""
+    def stop_thinking(self, seconds: float) -> Thought | None:
+        """Stop a search after a timeout, where the protocol can; return the answer, None
+        without one in time.  After an answer the engine is usable."""
         return None
 
     def ponder(self, colour: int, limits: Limits) -> Exchange | None:

@@ -435,17 +435,18 @@ class GtpEngine(Engine):
                 f"it said '=' unasked, before {request.name()}", self.player.code
             )
 
-    def stop_thinking(self, seconds: float) -> float | None:
+    def stop_thinking(self, seconds: float) -> Thought | None:
         # GTP cannot stop a search; wait whether the answer comes.
-        if self._last_request is None:
+        request = self._last_request
+        if request is None:
             return None
-        self._last_request.request = b""
+        request.request = b""
         try:
-            elapsed = self.channel.converse(self._last_request, seconds)
+            elapsed = self.channel.converse(request, seconds)
         except EngineError:
             return None
         self.channel.has_failed = False
-        return elapsed / 1e9
+        return Thought("move", request.text, elapsed)
 
     def observe(self, colour: int, move: str, *, own: bool) -> None:
         if not own:

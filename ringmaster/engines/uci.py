@@ -352,15 +352,16 @@ class UciOrUsiEngine(Engine):
             if not pondering.go.is_complete:
                 self._converse(pondering.go, b"stop\n", seconds)
 
-    def stop_thinking(self, seconds: float) -> float | None:
-        if self._search is None:
+    def stop_thinking(self, seconds: float) -> Thought | None:
+        go = self._search
+        if go is None:
             return None
         try:
-            elapsed = self._converse(self._search, b"stop\n", seconds)
+            elapsed = self._converse(go, b"stop\n", seconds)
         except EngineError:
             return None
         self.channel.has_failed = False
-        return elapsed / _NS
+        return Thought(self._kind(go.bestmove), go.bestmove, elapsed, go.ponder, go.info_lines)
 
     def _say_goodbye(self) -> None:
         # Some engines read only `stop` during a search.

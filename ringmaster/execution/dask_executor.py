@@ -317,7 +317,11 @@ class DaskExecutor(Executor):
         elif not all(isinstance(self._job(number), CheckJob) for number in numbers):
             # checks are quick and say nothing about the length of games
             host.take_pace(answer.seconds)
-        self._pass_on(answer.stderr)
+        if self._error_lines is not None:
+            for line in answer.stderr:
+                # lines for the terminal are dropped rather than waited for
+                with suppress(OSError):
+                    os.write(self._error_lines, line.encode()[: select.PIPE_BUF - 1] + b"\n")
         place = Host(host.name, host.speed, answer.load)
         left = set(numbers)
         for outcome in answer.outcomes:
@@ -389,11 +393,3 @@ class DaskExecutor(Executor):
                 self._failure = ExecutorError(
                     f"job {job.id} was lost {losses} times; the last time: {reason}"
                 )
-
-    def _pass_on(self, lines: Iterable[str]) -> None:
-        """Write lines of engines for the terminal; drop them rather than wait."""
-        if self._error_lines is None:
-            return
-        for line in lines:
-            with suppress(OSError):
-                os.write(self._error_lines, line.encode()[: select.PIPE_BUF - 1] + b"\n")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from ringmaster.errors import counted
 from ringmaster.model.results import FAULTS, TIME_LOSSES, GameResult
 
@@ -31,36 +29,15 @@ class Health:
         games, faults = self._games[host], self._faults[host]
         if not is_fault or faults < FEWEST or games == self._all_games:
             return ""
-        if excess(faults, games, self._all_faults, self._all_games) > CHANCE / len(self._games):
+        # imported here: its import takes long, and few runs need it
+        from scipy.stats import hypergeom
+
+        # Fisher's exact test, one-sided: faults fall on games at random
+        chance = hypergeom.sf(faults - 1, self._all_games, self._all_faults, games)
+        if chance > CHANCE / len(self._games):
             return ""
         elsewhere = self._all_games - games, self._all_faults - faults
         return (
             f"{faults} of its {counted(games, 'game')} had an engine that lost on time, crashed "
             f"or hung, and {elsewhere[1]} of {elsewhere[0]} elsewhere"
         )
-
-
-def excess(faults: int, games: int, all_faults: int, all_games: int) -> float:
-    """Return the chance that a host has at least `faults` in `games`, if faults fall on games
-    at random (Fisher's exact test, one-sided: the tail of the hypergeometric distribution); 1
-    if it has no more than its share."""
-
-    if faults * all_games <= games * all_faults:
-        return 1.0  # no more than expected; the exact value is of no use
-
-    def log_choose(n: int, k: int) -> float:
-        return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-
-    whole = log_choose(all_games, games)
-    total = 0.0
-    # beyond the mean each term is smaller than the one before
-    for k in range(faults, min(games, all_faults) + 1):
-        if games - k > all_games - all_faults:
-            continue
-        term = math.exp(
-            log_choose(all_faults, k) + log_choose(all_games - all_faults, games - k) - whole
-        )
-        total += term
-        if term < 1e-12 * total:
-            break
-    return total

@@ -5,7 +5,7 @@ A job holds everything needed to run it.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -222,11 +222,13 @@ class CheckJob(msgspec.Struct, frozen=True, tag="check"):
     speed     seconds for which to measure the engine's nodes a second, 0 for not at all
     """
 
+    #: Checks have none.
+    transcript: ClassVar[None] = None
+
     id: str
     player: Player
     settings: GameSettings
     show_stderr: bool = False
-    transcript: str | None = None
     thorough: bool = False
     keep: bool = False
     limits: bool = False

@@ -144,8 +144,8 @@ class EvaluationResult(msgspec.Struct, frozen=True, tag="evaluation"):
         return self.job_id
 
 
-#: Names of findings: on options that a tune changes, on a search that went wrong.
-TUNED_OPTIONS, SEARCH = "tuned options", "search"
+#: The test of options that a tune changes.
+TUNED_OPTIONS = "tuned options"
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -199,9 +199,7 @@ def problems_of(error: EngineError) -> list[Problem]:
 class CheckResult(msgspec.Struct, frozen=True, tag="check"):
     """The result of a check; without problems the player can play.
 
-    findings, suggestions  from a thorough check, or a test of limits and options; a
-                 failed finding is also a problem
-    seconds      duration of a thorough check
+    findings     from the requested tests; a failed one of a thorough check is also a problem
     tested_as    the player whose thorough check covers the same engine, or ""
     hash, threads  current megabytes and threads; None if unknown
     nps          nodes a second, if the job measures them
@@ -213,7 +211,6 @@ class CheckResult(msgspec.Struct, frozen=True, tag="check"):
     problems: tuple[Problem, ...] = ()
     stderr: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
-    suggestions: tuple[str, ...] = ()
     seconds: float = 0.0
     tested_as: str = ""
     hash: int | None = None

@@ -332,10 +332,10 @@ class GameRunner:
         void = self._after_standstill(mover)
         if void is not None:
             return void
-        seconds = engine.stop_thinking(STOP_GRACE)
+        answer = engine.stop_thinking(STOP_GRACE)
         detail = f"{engine.player.code}: {error}"
-        if seconds is not None:
-            detail += f"; it answered {seconds:.3f} s later"
+        if answer is not None:
+            detail += f"; it answered {answer.elapsed_ns / 1e9:.3f} s later"
             return self._referee.loss(mover, "time", detail)
         if engine.has_exited():
             return self._referee.loss(mover, "time", f"{detail}; it is gone now")

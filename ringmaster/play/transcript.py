@@ -141,6 +141,11 @@ class FaultTranscript:
         self._wanted = False
         self.start = time.monotonic()
 
+    @property
+    def entries(self) -> deque[tuple[float, str, str, bytes]]:
+        """The kept entries: seconds since the start, player code, direction, lines."""
+        return self._end.entries
+
     def note(self, code: str, direction: str, data: bytes) -> None:
         """Keep lines; see channel.Transcript."""
         self.write(time.monotonic() - self.start, code, direction, data)
@@ -160,7 +165,7 @@ class FaultTranscript:
         player  code of the player in the game, which may differ from the check's
         """
         age = self.start - transcript.start
-        for now, _, direction, data in self._end.entries:
+        for now, _, direction, data in self.entries:
             transcript.write(now + age, player, direction, data)
 
     def close(self) -> None:

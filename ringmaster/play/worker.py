@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import select
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -13,32 +12,21 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 
 from ringmaster.engines.containment import contain, sweep
-from ringmaster.engines.engine import Engine, Limits, start_timeout
+from ringmaster.engines.engine import QUIT_PATIENCE, Engine
 from ringmaster.engines.process import STDERR_LINE, Surroundings
-from ringmaster.errors import EngineError, counted
-from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job, Opening
-from ringmaster.model.players import HASH, THREADS, Player
-from ringmaster.model.results import (
-    CheckResult,
-    EvaluationResult,
-    Finding,
-    GameResult,
-    JobResult,
-    Problem,
-    problems_of,
-)
+from ringmaster.errors import counted
+from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
+from ringmaster.model.players import Player
+from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, JobResult
 from ringmaster.play.engine_pool import EnginePool, make_engine
 from ringmaster.play.game_runner import REASONS_TO_DISCARD, GameRunner
 from ringmaster.play.live_record import LiveRecord
-from ringmaster.play.transcript import FaultTranscript, FileTranscript, GameTranscript
 
 if TYPE_CHECKING:
     from ringmaster.play.evaluation import Evaluator
 
 #: The game id during checks (Gomill's word).
 CHECK: Final = "startup-check"
-#: Engines that take longer to get ready are not tested before their first game.
-MOST_SECONDS_TO_TEST = 1.0
 
 
 class Context(Protocol):
@@ -84,18 +72,6 @@ class Echo:
                 data += whole.pop(0)
             with suppress(OSError):
                 os.write(self._fd, data[-select.PIPE_BUF :])
-
-
-def measure_speed(engine: Engine, job: CheckJob) -> float | None:
-    """Return the nodes a second that an engine searches at the start of a game, None if it
-    reports none.  Raises EngineError."""
-    engine.start_game(job.settings, Opening(), 0)
-    milliseconds = round(1000 * job.speed)
-    thought = engine.think(
-        0, Limits(start_timeout(job.settings, job.player), move_time_ms=milliseconds)
-    )
-    nodes = thought.number("nodes")
-    return None if not nodes else nodes / (thought.elapsed_ns / 1e9)
 
 
 class Worker:
@@ -185,91 +161,30 @@ class Worker:
         return self._evaluator.run(job, self._surroundings_of(job.id))
 
     def _check(self, job: CheckJob) -> CheckResult:
+        """Check an engine; with `job.keep` the pool keeps the process of a fit one for the
+        player's first game, whose transcript and standard error include the check's."""
+        # Imported here: needed before a competition's first run only.
+        from ringmaster.play.compliance.engine_check import EngineCheck
+        from ringmaster.play.compliance.protocol_tests import run_check
+
         if job.show_stderr:
             # As in Gomill, a check shows standard error in any case.
             player = msgspec.structs.replace(job.player, discard_stderr=False)
             job = msgspec.structs.replace(job, player=player)
-        if job.keep:
-            return self._set_up(job, FaultTranscript(""))
-        transcript = None if job.transcript is None else FileTranscript(job.transcript)
-        try:
-            return (self._examine if job.thorough else self._set_up)(job, transcript)
-        finally:
-            if transcript is not None:
-                transcript.close()
-
-    def _set_up(self, job: CheckJob, transcript: GameTranscript | None) -> CheckResult:
-        """Start an engine and set its options.
-
-        With `job.keep` the pool keeps the process for the player's first game, whose transcript
-        and standard error include the check's.
-        """
-        player, problems = job.player, list[Problem]()
-        findings: tuple[Finding, ...] = ()
-        stderr: tuple[str, ...] = ()
-        hash = threads = nps = None
         surroundings = self._surroundings_of(CHECK, has_slot=job.keep)
-        engine = None
-        healthy = False
+        make = self._pool.take_for_check if job.keep else self._make
+        check = EngineCheck(job, lambda: make(job.player, surroundings))
         try:
-            engine = (self._pool.take_for_check if job.keep else self._make)(player, surroundings)
-            begun = time.monotonic()
-            if not engine.is_usable():
-                engine.launch(transcript, timeout=start_timeout(job.settings, player))
-            problems += engine.check(job.settings)
-            hash, threads = engine.option_number(HASH), engine.option_number(THREADS)
-            if not problems:
-                nps = measure_speed(engine, job) if job.speed else None
-                findings = self._first_tests(job, engine, time.monotonic() - begun)
-            healthy = not problems and engine.is_usable()
-        except EngineError as error:
-            problems += problems_of(error)
-        finally:
-            if engine is not None and healthy and job.keep:
+            result = run_check(check)
+            engine = check.running
+            if job.keep and engine is not None and not result.problems and engine.is_usable():
+                # the tests are no part of the game's transcript
+                engine.channel.transcript = check.start
                 self._pool.keep(engine)
-            elif engine is not None:
-                if engine.is_launched and job.show_stderr:
-                    stderr = tuple(engine.channel.take_stderr())
-                engine.end()
-        name = "" if engine is None else engine.name
-        return CheckResult(
-            job.id,
-            player.code,
-            name,
-            tuple(problems),
-            stderr,
-            findings,
-            hash=hash,
-            threads=threads,
-            nps=nps,
-        )
-
-    def _first_tests(self, job: CheckJob, engine: Engine, seconds: float) -> tuple[Finding, ...]:
-        """Test limits and tuned options, unless the engine took long to get ready."""
-        if not job.limits and not job.changes:
-            return ()
-        if seconds > MOST_SECONDS_TO_TEST:
-            # Each search of a test would wait as long again.
-            return (Finding("skip", "limits", f"it took {seconds:.1f} s to get ready"),)
-        # Imported here: needed before a competition's first run only.
-        from ringmaster.play.compliance.examination import run_first_tests
-
-        return run_first_tests(engine, job.player, job.settings, job.changes, own_limits=job.limits)
-
-    def _examine(self, job: CheckJob, transcript: GameTranscript | None) -> CheckResult:
-        # Imported here: needed by `check` only.
-        from ringmaster.play.compliance.examination import examine
-
-        surroundings = self._surroundings_of(CHECK, has_slot=False)
-        result = examine(
-            job.player,
-            job.settings,
-            lambda: self._make(job.player, surroundings),
-            check_id=job.id,
-            transcript=transcript,
-            changes=job.changes,
-        )
-        return result if job.show_stderr else msgspec.structs.replace(result, stderr=())
+                check.running = None
+            return result
+        finally:
+            check.drop(patience=QUIT_PATIENCE)
 
     def close(self) -> None:
         """End all engines."""

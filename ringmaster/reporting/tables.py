@@ -152,7 +152,7 @@ def render_check(result: CheckResult, *, verbose: bool = False) -> str:
     """Return the findings on one player as text.
 
     Failures come first, then warnings, each with the protocol lines that show it; then tests that
-    could not be made, and suggested settings.
+    could not be made.
 
     verbose  whether to list passed tests, too
     """
@@ -183,9 +183,6 @@ def render_check(result: CheckResult, *, verbose: bool = False) -> str:
         f"  {', '.join(totals)}, in {result.seconds:.1f} s",
         *(f"  {line}".rstrip() for line in table.splitlines()),
     ]
-    if result.suggestions:
-        lines.append("  suggested settings:")
-        lines += [f"    {sanitise(text, DETAIL_LIMIT)}" for text in result.suggestions]
     return "\n".join(lines) + "\n"
 
 
@@ -196,15 +193,12 @@ def _detail(finding: Finding, columns: int) -> str:
     return "\n".join(folded((sanitise(line, DETAIL_LIMIT) for line in lines), columns))
 
 
-def as_data(results: Sequence[CheckResult], code: str) -> dict[str, Any]:
-    """Return a player's tests for `check --json`; an empty dictionary after a quick check."""
+def as_data(results: Sequence[CheckResult]) -> dict[str, Any]:
+    """Return the checks of one player for `check --json`."""
+    problems = dict.fromkeys(str(problem) for result in results for problem in result.problems)
+    data = {"code": results[0].code, "name": results[0].name, "problems": list(problems)}
     for result in results:
-        if result.code == code and result.findings:
-            return {
-                "findings": [msgspec.to_builtins(finding) for finding in result.findings],
-                "suggestions": list(result.suggestions),
-                "seconds": round(result.seconds, 3),
-            }
-        if result.code == code and result.tested_as:
-            return {"tested_as": result.tested_as}
-    return {}
+        if result.findings:
+            findings = [msgspec.to_builtins(finding) for finding in result.findings]
+            return data | {"findings": findings, "seconds": round(result.seconds, 3)}
+    return data | ({"tested_as": results[0].tested_as} if results[0].tested_as else {})

@@ -1,8 +1,7 @@
 """A UCI engine that keeps to the protocol in any position, but for the faults it is
 told to have; slow to start (it needs python-chess), quick to move.
 
-It mates in one or two moves when there is little on the board, else makes the first
-legal move of the alphabet; its score is the material.  Flags combine.
+It makes the first legal move of the alphabet.  Flags combine.
 """
 
 from __future__ import annotations
@@ -29,8 +28,6 @@ FLAGS: Table = {
     "swap-clocks": ("", str, False, "take the other side's clock for its own"),
     "nodes": ("N", int, None, "the nodes that it says it has searched"),
     "depth": ("N", int, None, "the depth that it says it has reached"),
-    "white-scores": ("", str, False, "scores from White's side"),
-    "wrong-scores": ("", str, False, "scores from the other side"),
     "castle": ("", str, False, "king takes rook, whether it may or not"),
     "early": ("", str, False, "answer to `go infinite` and `go ponder` at once"),
     "deaf": ("", str, False, "think on after `stop`"),
@@ -39,7 +36,6 @@ FLAGS: Table = {
     "no-author": ("", str, False, "no `id author`"),
     "option": ("LINE", str, [], "declare this, too"),
 }
-VALUES = {chess.PAWN: 100, chess.KNIGHT: 300, chess.BISHOP: 300, chess.ROOK: 500, chess.QUEEN: 900}
 
 
 class CarefulEngine:
@@ -137,61 +133,13 @@ class CarefulEngine:
 
     def _decide(self, numbers: dict[str, str]) -> tuple[str, str]:
         """Return the words of the bestmove line, and the info line."""
-        board, flags = self._board, self._flags
-        mate, move = self._search()
-        sign = 1
-        if flags["white-scores"] and not board.turn:
-            sign = -1
-        if flags["wrong-scores"]:
-            sign = -1
-        score = f"cp {sign * self._material()}"
-        if mate:
-            score = f"mate {sign * mate}"
+        flags, move = self._flags, min(map(str, self._board.legal_moves))
         nodes = flags["nodes"] or numbers.get("nodes", 100)
         depth = flags["depth"] or numbers.get("depth", 1)
-        info = f"info depth {depth} score {score} nodes {nodes} time 0 pv {move}"
-        text = str(move)
-        if flags["castle"] and text in ("e1g1", "e1e2") and board.castling_rights:
-            text = "e1h1"
-        return text, info
-
-    def _search(self) -> tuple[int, chess.Move]:
-        """Return a mate in so many moves, 0 for none, and the move."""
-        board = self._board
-        legal = sorted(board.legal_moves, key=str)
-        if len(board.piece_map()) <= 9:
-            for moves in (1, 2):
-                for move in legal:
-                    if self._mates(move, moves):
-                        return moves, move
-            if all(self._is_answered_by_mate(move) for move in legal):
-                return -1, legal[0]
-        return 0, legal[0]
-
-    def _mates(self, move: chess.Move, moves: int) -> bool:
-        board = self._board
-        board.push(move)
-        try:
-            replies = list(board.legal_moves)
-            if not replies:
-                return board.is_check()
-            return moves > 1 and len(replies) < 6 and all(map(self._is_answered_by_mate, replies))
-        finally:
-            board.pop()
-
-    def _is_answered_by_mate(self, move: chess.Move) -> bool:
-        self._board.push(move)
-        try:
-            return any(self._mates(answer, 1) for answer in list(self._board.legal_moves))
-        finally:
-            self._board.pop()
-
-    def _material(self) -> int:
-        board = self._board
-        return sum(
-            value * (len(board.pieces(kind, board.turn)) - len(board.pieces(kind, not board.turn)))
-            for kind, value in VALUES.items()
-        )
+        info = f"info depth {depth} score cp 0 nodes {nodes} time 0 pv {move}"
+        if flags["castle"] and move in ("e1g1", "e1e2") and self._board.castling_rights:
+            move = "e1h1"
+        return move, info
 
     def _say(self, text: str) -> None:
         self._faults.write(text.encode() + b"\n")

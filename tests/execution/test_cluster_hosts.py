@@ -15,7 +15,7 @@ from ringmaster.errors import ExecutorError
 from ringmaster.execution.dask_executor import DaskExecutor
 from ringmaster.execution.dask_link import Answered, Silence, Unprepared, Workers
 from ringmaster.execution.executor import Done, JobEnd, Lost
-from ringmaster.execution.health import CHANCE, Health, excess
+from ringmaster.execution.health import CHANCE, Health
 from ringmaster.model.cluster import Calibration, Cluster
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
 from ringmaster.model.players import Player
@@ -156,19 +156,6 @@ def test_more_jobs_at_a_time_never_lower_the_limit_for_hosts_to_come(
     assert executor.slots == 7
     executor.resize(2)
     assert executor.slots == 2
-
-
-def test_job_waits_for_the_first_host(link: FakeLink, make: Make) -> None:
-    executor = make()
-    assert (executor.slots, executor.room()) == (1, 1)
-    executor.submit(game(0))
-    link.post()
-    news(executor)
-    assert list(link.tasks) == []
-    link.join("tcp://one", 4)
-    news(executor)
-    assert link.tasks[0].ids == ["0_0"]
-    assert executor.slots == 4
 
 
 @given(st.lists(st.sampled_from("jlsad"), max_size=60), st.integers(1, 4))
@@ -487,20 +474,6 @@ def test_host_with_more_faults_than_chance_allows_gets_no_more_games(
     assert "an engine that lost on time, crashed or hung, and 0 of" in text
 
 
-@given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 400), st.integers(0, 40))
-def test_excess_is_the_tail_of_the_hypergeometric_distribution(
-    games: int, faults: int, others: int, other_faults: int
-) -> None:
-    from scipy.stats import hypergeom
-
-    faults, other_faults = min(faults, games), min(other_faults, others)
-    whole = games + others
-    tail = hypergeom(whole, faults + other_faults, games).sf(faults - 1)
-    is_excess = faults * whole > games * (faults + other_faults)
-    expected = tail if is_excess else 1.0
-    assert excess(faults, games, faults + other_faults, whole) == pytest.approx(expected, rel=1e-6)
-
-
 def test_equal_hosts_are_seldom_taken_for_bad_ones() -> None:
     import random
 
@@ -607,11 +580,6 @@ def test_positions_are_shipped_before_their_first_shard(
     assert link.tasks[0].ids == ["e"]
     (file,) = link.orders[-1].files
     assert (file.path, file.size) == (str(positions), 4)
-
-
-def test_file_that_is_not_there_is_an_error_at_the_start(link: FakeLink) -> None:
-    with pytest.raises(ExecutorError, match="cannot ship /nowhere: there is no such file"):
-        DaskExecutor("no:matter", lambda: link, Cluster(ship=("/nowhere",)))
 
 
 def test_close_ends_the_run_on_all_hosts(link: FakeLink, make: Make) -> None:

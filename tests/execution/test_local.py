@@ -272,13 +272,22 @@ def test_the_engines_of_a_killed_worker_are_killed_with_their_children(
 
 
 @pytest.mark.process
-def test_a_terminated_worker_ends_its_engines_itself(make: Maker, fifo: Fifo) -> None:
+@pytest.mark.parametrize(
+    ("way", "number", "reason"),
+    [
+        ("pause", signal.SIGTERM, r"worker 0 \(process \d+\) exited with status 143"),
+        ("fault", signal.SIGUSR1, "worker 0 failed: ZeroDivisionError: in the middle"),
+    ],
+)
+def test_a_worker_that_is_terminated_or_raises_ends_its_engines_itself(
+    make: Maker, fifo: Fifo, way: str, number: int, reason: str
+) -> None:
     executor = make(1, with_reaper=False)
-    executor.submit(game(1, do="pause", engine="plain", tell=fifo.path))
+    executor.submit(game(1, do=way, engine="plain", tell=fifo.path))
     worker, *engines = fifo.pids(executor)
     with Watched(engines) as watched:
-        os.kill(worker, signal.SIGTERM)
-        assert lost(executor) == f"worker 0 (process {worker}) exited with status 143"
+        os.kill(worker, number)
+        assert re.match(reason, lost(executor))
         assert watched.alive() == []
 
 
@@ -334,17 +343,6 @@ def test_a_result_of_the_wrong_type_is_a_fault_of_the_work(make: Maker) -> None:
     executor = make(1)
     executor.submit(game(1, do="wrong result"))
     assert lost(executor).startswith("worker 0 failed: sent no valid result")
-
-
-@pytest.mark.process
-def test_a_fault_ends_the_engines_of_its_worker(make: Maker, fifo: Fifo) -> None:
-    executor = make(1, with_reaper=False)
-    executor.submit(game(1, do="fault", engine="plain", tell=fifo.path))
-    worker, *engines = fifo.pids(executor)
-    with Watched(engines) as watched:
-        os.kill(worker, signal.SIGUSR1)
-        assert lost(executor).startswith("worker 0 failed: ZeroDivisionError: in the middle")
-        assert watched.alive() == []
 
 
 @pytest.mark.process
@@ -465,22 +463,6 @@ def test_game_in_progress_survives_its_worker_not_being_needed(
     assert list(executor.running()) == [jobs[1 - newest]]
 
 
-def test_worker_that_is_needed_again_before_its_game_ends_stays(
-    make: Maker, fifos: list[Fifo]
-) -> None:
-    executor = make(2)
-    pids = []
-    for n, fifo in enumerate(fifos[:2]):
-        executor.submit(game(n, do="block", tell=fifo.path))
-        pids += fifo.pids(executor)
-    executor.resize(1)
-    executor.resize(2)
-    os.kill(pids[1], signal.SIGKILL)
-    assert isinstance(one_event(executor), Lost)
-    executor.submit(game(3))
-    assert isinstance(one_event(executor), Done), "the dead worker has a replacement"
-
-
 @pytest.mark.process
 def test_idle_workers_that_are_not_needed_end(make: Maker) -> None:
     executor = make(3)
@@ -572,10 +554,16 @@ def test_close_leaves_no_process_and_no_descriptor(fifo: Fifo) -> None:
 
 
 @pytest.mark.slow
-def test_close_kills_a_worker_that_does_not_abandon_its_job(make: Maker, fifo: Fifo) -> None:
+@pytest.mark.parametrize("has_fork_server", [True, False])
+def test_close_kills_a_worker_that_does_not_abandon_its_job(
+    make: Maker, fifo: Fifo, has_fork_server: bool
+) -> None:
     executor = make(1)
     executor.submit(game(1, do="stick", engine="plain", tell=fifo.path))
-    with Watched(fifo.pids(executor)) as watched:
+    fork_server = helper("fork_server")
+    with Watched([*fifo.pids(executor), fork_server]) as watched:
+        if not has_fork_server:
+            os.kill(fork_server, signal.SIGKILL)
         executor.close(patience=0.0)
         assert watched.alive() == []
 
@@ -620,18 +608,6 @@ def test_a_fork_server_that_is_killed_costs_nothing(make: Maker, fifo: Fifo) -> 
     assert lost(executor) == f"worker 0 (process {worker}) ended"
     assert all_work(executor)
     assert helper("fork_server") != fork_server
-
-
-@pytest.mark.slow
-def test_workers_without_a_fork_server_are_ended_by_close(make: Maker, fifo: Fifo) -> None:
-    executor = make(1)
-    executor.submit(game(1, do="stick", engine="plain", tell=fifo.path))
-    pids = fifo.pids(executor)
-    fork_server = helper("fork_server")
-    with Watched([*pids, fork_server]) as watched:
-        os.kill(fork_server, signal.SIGKILL)
-        executor.close(patience=0.0)
-        assert watched.alive() == []
 
 
 @pytest.mark.slow
@@ -734,14 +710,6 @@ def first_events(executor: LocalExecutor, number: int, complaint: str) -> list[J
 def test_quick_workers_are_worth_more_jobs_than_one_each(quick: LocalExecutor) -> None:
     assert quick.room(ahead=True) == 2 * (1 + local.AHEAD_JOBS)
     assert quick.room() == 2
-
-
-@pytest.mark.process
-def test_slow_workers_get_one_job_at_a_time(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "AHEAD_SECONDS", 0.0)
-    executor = make(2)
-    run_all(executor, [game(n) for n in range(6)])
-    assert executor.room(ahead=True) == 2
 
 
 @pytest.mark.process

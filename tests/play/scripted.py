@@ -85,8 +85,8 @@ class Scripted(Engine):
         kind: Any = move if move in ("resign", "claim") else "move"
         return Thought(kind, move, ms * MS)
 
-    def stop_thinking(self, seconds: float) -> float | None:
-        return self.stops_in
+    def stop_thinking(self, seconds: float) -> Thought | None:
+        return None if self.stops_in is None else Thought("move", "", round(self.stops_in * 1e9))
 
     def has_exited(self) -> bool:
         return not self.alive

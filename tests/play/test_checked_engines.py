@@ -1,23 +1,42 @@
-"""The process that was checked before a run goes on to its player's first game."""
+"""Before its first game a player is tested in a process that goes on to play the game."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ringmaster.model.jobs import CheckJob, GameJob, GameSettings
+from ringmaster.model.jobs import CheckJob, GameSettings, OptionChange
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, GameResult
+from ringmaster.model.time_control import TimeControl
+from ringmaster.play.compliance import effects
 from ringmaster.play.worker import Worker
-from tests.play.test_faults import command, gtp, uci
+from tests.play.test_compliance import careful
+from tests.play.test_faults import command, gtp, sent_lines, uci
+from tests.play.test_faults import play as play_game
+from tests.play.workers import one_worker
 
 SETTINGS: dict[str, Any] = {
-    "go": GameSettings("go", board_size=5, komi=0.5, scorer="internal", hang_timeout=5),
-    "chess": GameSettings("chess", hang_timeout=5),
+    "go": GameSettings("go", board_size=5, komi=0.5, scorer="internal", hang_timeout=20),
+    "chess": GameSettings("chess", hang_timeout=20),
 }
+
+WEIGHT = OptionChange("weight", ({"Weight": 900}, {"Weight": 0}))
+IDLE = OptionChange("idle", ({"Idle": 9}, {"Idle": 1}))
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
+    # lateness is not forgiven because others use the machine
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
+    # nor are tests left out because the engine has to wait for a processor
+    monkeypatch.setattr("ringmaster.play.compliance.protocol_tests.MOST_SECONDS_TO_TEST", 60.0)
+    with one_worker("tests/engines") as new_worker:
+        yield new_worker
 
 
 def check(worker: Worker, player: Player) -> tuple[str, ...]:
@@ -28,18 +47,10 @@ def check(worker: Worker, player: Player) -> tuple[str, ...]:
 
 
 def play(worker: Worker, *players: Player, id: str = "0_0", log: Path | None = None) -> GameResult:
-    game = "go" if players[0].protocol == "gtp" else "chess"
-    transcript = None if log is None else str(log)
-    one, other = players
-    result = worker.run(GameJob(id, (one, other), SETTINGS[game], transcript=transcript))
-    assert isinstance(result, GameResult)
+    settings = {"scorer": "internal", "game": "go"} if players[0].protocol == "gtp" else {}
+    result = play_game(worker, *players, id=id, log=log, hang_timeout=20, **settings)
     assert result.outcome != "void", result.detail
     return result
-
-
-def sent(log: Path, code: str) -> list[str]:
-    words = [line.split() for line in log.read_text().splitlines()]
-    return [" ".join(line[3:]) for line in words if line[1:3] == [code, ">"]]
 
 
 def starts(pids: Path) -> int:
@@ -49,7 +60,7 @@ def starts(pids: Path) -> int:
 def test_engine_that_is_slow_to_get_ready_is_not_tested_before_its_first_game(
     worker: Worker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("ringmaster.play.worker.MOST_SECONDS_TO_TEST", 0.0)
+    monkeypatch.setattr("ringmaster.play.compliance.protocol_tests.MOST_SECONDS_TO_TEST", 0.0)
     pids = tmp_path / "pids"
     player = uci("slow", "--pid-file", str(pids), nodes=5)
     result = worker.run(CheckJob("c", player, SETTINGS["chess"], keep=True, limits=True))
@@ -69,7 +80,7 @@ def test_engine_that_was_checked_before_a_run_is_not_started_again_for_its_first
     play(worker, slow, uci("other"), log=log)
     assert starts(pids) == 1
     # and it is got ready once: the game goes on where the check has ended
-    lines = sent(log, "slow")
+    lines = sent_lines(log, "slow")
     setup = ["uci", "setoption name Strength value 7", "ucinewgame", "isready"]
     assert lines[: len(setup)] == setup
     assert lines[len(setup)].startswith("position ")
@@ -85,7 +96,7 @@ def test_go_engine_that_is_new_for_each_game_plays_its_first_one_in_the_checked_
     play(worker, player, gtp("other"), log=log)
     assert starts(pids) == 1
     # a network is not loaded twice
-    assert sent(log, "new").count("load net") == 1
+    assert sent_lines(log, "new").count("load net") == 1
     play(worker, player, gtp("other"), id="0_1")
     assert starts(pids) == 2
 
@@ -114,7 +125,7 @@ def test_candidates_of_a_tune_are_checked_in_one_process_that_then_plays(
     assert [check(worker, sample) for sample in samples] == [(), (), ()]
     play(worker, samples[0], uci("other"), log=log)
     assert starts(pids) == 1
-    lines = sent(log, "e")
+    lines = sent_lines(log, "e")
     assert lines[lines.index("setoption name Strength value 1000") :][3:6] == [
         "setoption name Strength value 0",
         "ucinewgame",
@@ -152,3 +163,127 @@ def test_standard_error_and_remarks_of_the_start_come_with_the_first_game(
     result = play(worker, player, gtp("other"))
     assert ("one", "loading") in result.stderr
     assert "one takes one command at a time" in str(result)
+
+
+# tests of limits and options
+
+
+def scored(*flags: str, **settings: Any) -> Player:
+    return Player("x", command("scored", *flags), protocol="uci", depth=1, **settings)
+
+
+def findings(worker: Worker, player: Player, *changes: OptionChange) -> list[tuple[str, str, str]]:
+    job = CheckJob("c", player, SETTINGS["chess"], keep=True, limits=not changes, changes=changes)
+    result = worker.run(job)
+    assert isinstance(result, CheckResult)
+    assert result.problems == ()
+    return [(f.status, f.name, f.detail) for f in result.findings if f.status != "pass"]
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"nodes": 1},
+        {"nodes": 10_000_000},
+        {"depth": 3},
+        {"move_time": 0.15},
+        {"time_control": TimeControl.parse("10+0.1")},
+        {"nodes": 800, "time_control": TimeControl.parse("60+1")},
+    ],
+)
+def test_engine_that_obeys_its_limits_is_not_accused(
+    worker: Worker, limits: dict[str, Any]
+) -> None:
+    assert findings(worker, careful(**limits)) == []
+
+
+def test_first_iteration_is_no_breach_of_a_limit_of_few_nodes(worker: Worker) -> None:
+    assert findings(worker, careful("--nodes", "800", nodes=1)) == []
+
+
+def test_engine_that_ignores_its_limit_is_reported_with_both_numbers(worker: Worker) -> None:
+    deaf = careful("--ignore", "clock", time_control=TimeControl.parse("60+1"))
+    ((status, _, detail),) = findings(worker, deaf)
+    assert (status, detail) == ("fail", "with clock 200 it had to be stopped after 0.7 s")
+
+
+def test_process_that_was_tested_plays_the_first_game(worker: Worker, tmp_path: Path) -> None:
+    pids, log = tmp_path / "pids", tmp_path / "log"
+    player = uci("e", "--pid-file", str(pids), nodes=100)
+    assert findings(worker, player) == []
+    other = uci("other", nodes=1)
+    assert play(worker, player, other, log=log).outcome == "win"
+    assert len(pids.read_text().split()) == 1
+    # a new game begins for it; the searches of the test are no part of the transcript
+    sent = [line.split(None, 3)[3] for line in log.read_text().splitlines() if " e > " in line]
+    assert sent[:5] == ["uci", "ucinewgame", "isready", "ucinewgame", "isready"]
+
+
+def test_engine_that_dies_of_its_limit_is_reported_and_restarted(
+    worker: Worker, tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    player = uci("e", "--crash-on", "go:1", "--pid-file", str(pids), nodes=100)
+    ((status, name, detail),) = findings(worker, player)
+    assert (status, name) == ("fail", "limits")
+    assert "exited" in detail
+
+
+# options
+
+
+def test_option_without_effect_is_found_beside_one_that_has_one(worker: Worker) -> None:
+    ((status, _, detail),) = findings(worker, scored("--nodes", "0"), WEIGHT, IDLE)
+    assert status == "warn"
+    assert detail == (
+        "no effect seen of 1 of 2 tuned options: idle; at the ends of their ranges all moves, "
+        "scores and nodes are the same (12 positions with nodes 10000)"
+    )
+
+
+def test_hundreds_of_options_without_effect_are_found_soon(worker: Worker) -> None:
+    changes = [OptionChange(f"p{i}", ({"Idle": 1 + i % 9},)) for i in range(300)]
+    ((_, _, detail),) = findings(worker, scored("--nodes", "0"), *changes)
+    assert (
+        "300 of 300 tuned options: p0, p1, p2, p3, p4, p5, p6, p7, p8, p9 and 290 more;" in detail
+    )
+
+
+@pytest.mark.parametrize("flags", [["--random"], ["--drifts", "--never-clears"]])
+def test_engine_that_plays_by_chance_is_not_accused_of_options_without_effect(
+    worker: Worker, flags: list[str]
+) -> None:
+    ((status, _, detail),) = findings(worker, scored("--nodes", "0", *flags), WEIGHT, IDLE)
+    assert (status, detail) == ("skip", "the same search (nodes 10000) is another one each time")
+
+
+def test_searches_of_a_few_nodes_prove_nothing(worker: Worker) -> None:
+    ((status, _, detail),) = findings(worker, scored("--nodes", "7"), IDLE)
+    assert (status, detail) == ("skip", "no limit is known that makes it search long enough")
+
+
+def test_options_set_in_new_processes_are_not_tested(
+    worker: Worker,
+) -> None:
+    player = scored("--nodes", "0", "--applies", "start", restart="on")
+    ((status, _, detail),) = findings(worker, player, WEIGHT)
+    assert (status, detail) == (
+        "skip",
+        "each game has a new process, which may take them differently",
+    )
+
+
+def test_untested_options_are_not_accused(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(effects, "SECONDS", 0.0)
+    outcomes = findings(worker, scored("--nodes", "0"), IDLE)
+    assert outcomes == [("skip", "tuned options", "1 of 1 not tested in 0 s")]
+
+
+def test_engine_has_its_own_options_again_after_the_test(worker: Worker, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    player = uci("e", nodes=1, options={"Strength": 500})
+    findings(worker, player, OptionChange("s", ({"Strength": 0}, {"Strength": 1000})))
+    other = uci("other", nodes=1)
+    play(worker, player, other, log=log)
+    set_last = [line for line in log.read_text().splitlines() if "e > setoption" in line]
+    assert not set_last or set_last[-1].endswith("Strength value 500")

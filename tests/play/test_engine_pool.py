@@ -71,18 +71,12 @@ def test_one_process_never_serves_both_players() -> None:
     assert a is not b
 
 
-def test_gtp_engines_are_new_for_each_game_unless_kept_on_request() -> None:
-    pool = Pool()
-    a, reused = Player("a", ("x",)), Player("k", ("y",), restart="off")
+@pytest.mark.parametrize("a", [Player("a", ("x",)), uci("a", restart="on")], ids=["gtp", "on"])
+def test_gtp_engines_are_new_for_each_game_unless_kept_on_request(a: Player) -> None:
+    pool, reused = Pool(), Player("k", ("y",), restart="off")
     first, second = pool.game(a, reused), pool.game(a, reused)
     assert first[0] is not second[0]
     assert first[1] is second[1]
-
-
-def test_restart_on_gives_a_new_process_each_game() -> None:
-    pool = Pool()
-    a = uci("a", restart="on")
-    assert pool.game(a, uci("b"))[0] is not pool.game(a, uci("b"))[0]
 
 
 def test_unhealthy_engines_are_ended() -> None:

@@ -168,17 +168,13 @@ def test_other_options_go_to_the_same_process_but_not_where_a_new_one_is_needed(
     assert len(set(pids)) == 3
 
 
-def test_search_begins_a_new_game_with_each_shard(worker: Worker, positions: Path) -> None:
-    new_worker = job(positions, "--drifts", score=ScoreKind("depth", 1), apply="live", in_flight=1)
-    first = run(worker, new_worker)
-    assert scores(first) == scores(run(worker, new_worker))
-
-
-def test_engine_that_remembers_searches_is_restarted_for_each_shard(
-    worker: Worker, positions: Path
+@pytest.mark.parametrize(
+    ("flags", "apply"), [(["--drifts"], "live"), (["--drifts", "--never-clears"], "restart")]
+)
+def test_scores_of_a_search_do_not_depend_on_earlier_shards(
+    worker: Worker, positions: Path, flags: list[str], apply: Any
 ) -> None:
-    flags = ("--drifts", "--never-clears")
-    new_worker = job(positions, *flags, score=ScoreKind("depth", 1), apply="restart", in_flight=1)
+    new_worker = job(positions, *flags, score=ScoreKind("depth", 1), apply=apply, in_flight=1)
     first = run(worker, new_worker)
     assert scores(first) == scores(run(worker, new_worker))
 
@@ -214,11 +210,6 @@ def test_fault_is_a_void_result_with_reason_and_place(
     assert scores(run(worker, job(positions))) == expected()
 
 
-def test_fault_names_the_position_that_it_was_at(worker: Worker, positions: Path) -> None:
-    result = run(worker, job(positions, "--die-at", "50", in_flight=1))
-    assert FENS[48] in result.detail
-
-
 def test_search_without_end_gets_stop(worker: Worker, positions: Path) -> None:
     new_worker = job(positions, "--endless", "nodes", score=ScoreKind("nodes", 1))
     impatient = GameSettings(game="chess", hang_timeout=0.5)
@@ -235,12 +226,6 @@ def test_options_and_programs_that_are_not_there_are_void_results(
     assert "no option 'Wait'" in result.detail
     result = run(worker, job(positions, player=Player("e", ("/no/such",), protocol="uci")))
     assert (result.outcome, result.reason) == ("void", "start")
-
-
-def test_chatter_changes_no_score(worker: Worker, positions: Path) -> None:
-    for form in ("stockfish", "glaurung"):
-        result = run(worker, job(positions, "--form", form, "--chatter", "100000"))
-        assert scores(result) == pytest.approx(expected(), abs=0.01)
 
 
 @pytest.mark.parametrize(("unit", "pov"), [(1.0, "first"), (2.0, "first"), (1.0, "mover")])

@@ -10,7 +10,6 @@ import pytest
 from ringmaster.engines.engine import Limits, Thought
 from ringmaster.errors import (
     EngineCrashed,
-    EngineNotStarted,
     EngineProtocolError,
     EngineTimeout,
     JobAbandoned,
@@ -80,11 +79,6 @@ def test_fingerprint_differs_by_opening_and_series() -> None:
     start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQ - 0 1"
     match = [fingerprint(), fingerprint(series="1"), fingerprint(opening=Opening(fen=start))]
     assert len(set(match)) == 3
-
-
-def test_repetition_draws() -> None:
-    result, _, _ = chess(["g1f3", "f3g1"] * 2, ["g8f6", "f6g8"] * 2)
-    assert (result.outcome, result.reason, result.score) == ("draw", "repetition", "1/2-1/2")
 
 
 @pytest.mark.parametrize("move", ["e2e5", "(none)", "0000", "", "e7e8k", "e2e4 "])
@@ -169,18 +163,6 @@ def test_software_failure_makes_the_game_void_or_loses_it_with_reason_and_last_w
     assert (result.outcome, result.winner, result.reason) == ("win", 0, reason)
     assert (result.forfeit, result.faulty, result.score) == (True, 1, "1-0")
     assert str(error) in result.detail
-
-
-def test_engine_that_cannot_be_started_makes_the_game_void_without_a_record() -> None:
-    engines = Scripted(WHITE, []), Scripted(BLACK, [])
-    engines[1].launch_error = EngineNotStarted("no such program", "b")
-    result = GameRunner(job(WHITE, BLACK), engines).play()
-    assert (result.outcome, result.reason, result.faulty, result.record) == (
-        "void",
-        "start",
-        1,
-        None,
-    )
 
 
 def test_an_abandoned_job_has_no_result() -> None:

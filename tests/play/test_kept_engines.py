@@ -3,6 +3,7 @@ of their clocks and their surroundings."""
 
 from __future__ import annotations
 
+import functools
 import os
 import shlex
 from collections.abc import Iterator
@@ -12,12 +13,13 @@ from typing import Any
 import psutil
 import pytest
 
-from ringmaster.model.jobs import CheckJob, GameJob, GameSettings
+from ringmaster.model.jobs import CheckJob, GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, GameResult
 from ringmaster.model.time_control import TimeControl
 from ringmaster.play.worker import Worker
-from tests.play.test_faults import command
+from tests.play.test_faults import command, sent_lines
+from tests.play.test_faults import play as play_game
 from tests.play.workers import one_worker
 
 
@@ -37,29 +39,7 @@ def filler(code: str, *flags: str, **settings: Any) -> Player:
     )
 
 
-def play(worker: Worker, *players: Player, id: str = "g", **settings: Any) -> GameResult:
-    log, of_faults = settings.pop("log", None), settings.pop("of_faults", False)
-    rules = {"board_size": 5, "komi": 0.5, "scorer": "internal", "hang_timeout": 0.5, **settings}
-    job = GameJob(
-        id,
-        (players[0], players[1]),
-        GameSettings("go", **rules),
-        transcript=None if log is None else str(log),
-        transcript_of_faults=of_faults,
-    )
-    result = worker.run(job)
-    assert isinstance(result, GameResult)
-    return result
-
-
-def sent_lines(log: Path, code: str) -> list[str]:
-    """Return the commands of a transcript that went to a player."""
-    matching_lines = []
-    for line in log.read_text().splitlines():
-        _, who, direction, *words = line.split()
-        if (who, direction) == (code, ">"):
-            matching_lines.append(" ".join(words))
-    return matching_lines
+play = functools.partial(play_game, game="go", scorer="internal")
 
 
 def test_reused_engine_is_prepared_for_each_game(worker: Worker, tmp_path: Path) -> None:
@@ -140,17 +120,6 @@ def test_reused_engine_that_failed_is_replaced(
     assert len(pids.read_text().split()) == 2
 
 
-def test_clocks_go_through_a_whole_game(worker: Worker, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    clocked = filler("clocked", time_control="100+25/20")
-    result = play(worker, clocked, filler("b", time_control="90+5x30"), log=log)
-    assert result.score == "B+4.5"
-    lines = sent_lines(log, "clocked")
-    assert lines.index("time_settings 100 20 25") < lines.index("time_left b 100 0")
-    assert lines[lines.index("genmove b") - 2 :][:2] == ["time_left b 100 0", "time_left w 90 0"]
-    assert "kgs-time_settings byoyomi 90 30 5" in sent_lines(log, "b")
-
-
 def test_startup_check_reports_everything_missing(worker: Worker) -> None:
     player = filler(
         "x",
@@ -173,14 +142,6 @@ def test_game_against_an_engine_without_cleanup_is_void(worker: Worker) -> None:
     )
     assert (result.outcome, result.reason, result.faulty) == ("void", "setup", 1)
     assert "it has no command kgs-genmove_cleanup" in result.detail
-
-
-def test_cleanup_ends_with_two_more_passes(worker: Worker, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    result = play(worker, filler("a"), filler("b"), cleanup=True, log=log)
-    assert result.score == "B+4.5"
-    lines = sent_lines(log, "a") + sent_lines(log, "b")
-    assert sum(line.startswith("kgs-genmove_cleanup") for line in lines) == 2
 
 
 # Both at once
@@ -208,13 +169,8 @@ def test_the_opponent_of_an_engine_that_does_not_start_is_ended(worker: Worker) 
     before = psutil.Process().children()
     result = play(worker, Player("a", ("false",)), filler("b"))
     assert (result.outcome, result.reason, result.faulty) == ("void", "start", 0)
+    assert result.record is None
     assert psutil.Process().children() == before
-
-
-def test_of_two_engines_that_cannot_be_started_the_first_is_named(worker: Worker) -> None:
-    result = play(worker, Player("a", ("/no/such/one",)), Player("b", ("/no/such/other",)))
-    assert (result.reason, result.faulty) == ("start", 0)
-    assert "/no/such/one" in result.detail
 
 
 # Engines that lose commands read ahead
@@ -257,14 +213,6 @@ def test_engine_that_loses_commands_gets_one_at_a_time(worker: Worker, tmp_path:
     assert not any(map(psutil.pid_exists, processes))
     assert commands_without_answer(logs[1], "b") == 1
     assert "time_left w 60 0" in sent_lines(logs[1], "b")
-
-
-@pytest.mark.usefixtures("impatient")
-def test_one_command_at_a_time_is_noted_once_for_a_reused_engine(worker: Worker) -> None:
-    loser = filler("b", "--one-at-a-time", restart="off")
-    results = [play(worker, filler("a"), loser) for _ in range(2)]
-    assert [notes_on(r, "b") for r in results] == [1, 0]
-    assert {r.outcome for r in results} == {"win"}
 
 
 @pytest.mark.usefixtures("impatient")

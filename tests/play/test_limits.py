@@ -3,6 +3,7 @@ names the limit."""
 
 from __future__ import annotations
 
+import functools
 import re
 import signal
 import sys
@@ -11,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from ringmaster.model.jobs import CheckJob, GameJob, GameSettings
+from ringmaster.model.jobs import CheckJob, GameSettings
 from ringmaster.model.players import Player
-from ringmaster.model.results import CheckResult, GameResult
+from ringmaster.model.results import CheckResult
 from ringmaster.play.worker import Worker
+from tests.play.test_faults import play as play_game
 from tests.program import ENGINE
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="is tested with Linux's /proc")
@@ -27,10 +29,7 @@ def uci(code: str, *flags: str, **settings: Any) -> Player:
     return Player(code, command, protocol="uci", nodes=1, **settings)
 
 
-def play(worker: Worker, *players: Player) -> GameResult:
-    result = worker.run(GameJob("g", (players[0], players[1]), GameSettings("chess")))
-    assert isinstance(result, GameResult)
-    return result
+play = functools.partial(play_game, hang_timeout=60)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from ringmaster.model.players import Player
 from ringmaster.model.time_control import TimeControl
 from ringmaster.play.worker import Worker
 from tests.play import test_faults as faults
-from tests.play.test_faults import uci
-from tests.play.test_kept_engines import sent_lines
+from tests.play.test_faults import sent_lines, uci
 
 CLOCK = TimeControl.parse("10+0.1")
 

@@ -119,11 +119,6 @@ def test_an_illegal_move_forfeits_and_is_quoted(move: str) -> None:
     assert repr(move) in result.detail
 
 
-def test_the_move_limit_draws() -> None:
-    result, _, _ = shogi(["7g7f", "2g2f"], ["3c3d"], move_limit=3)
-    assert (result.outcome, result.reason, result.plies) == ("draw", "move limit", 3)
-
-
 def test_moves_of_the_opening_are_played_first_and_recorded() -> None:
     opening = Opening(None, ("7g7f", "3c3d", "8h2b+"), "book:1")
     result, _, white = shogi(["resign"], ["3a2b"], opening=opening)
@@ -139,12 +134,6 @@ def test_a_record_in_kif_is_a_kifu_file() -> None:
     assert result.record_suffix == "kifu"
     assert result.record is not None
     assert Record.from_kif_str(result.record).result.is_white_win()
-
-
-def test_a_claim_is_believed_in_chess() -> None:
-    engines = Scripted(chess_player("w"), ["claim"]), Scripted(chess_player("b"), [])
-    result = GameRunner(job(*(engine.player for engine in engines)), engines).play()
-    assert (result.winner, result.reason, result.score) == (0, "claim", "1-0")
 
 
 def clocked(code: str, text: str) -> Player:

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 import msgspec
 
+from ringmaster.engines.engine import Limits
 from ringmaster.engines.uci import UciOrUsiEngine
-from ringmaster.engines.uci_messages import read_info, read_pv
-from ringmaster.errors import EngineTimeout
-from ringmaster.model.jobs import OptionChange
-from ringmaster.model.players import OptionValue
+from ringmaster.engines.uci_messages import read_info
+from ringmaster.model.players import HASH, THREADS, OptionValue
 from ringmaster.play.compliance.engine_check import EngineCheck
 
 SECONDS = 5.0  # for all options
-STAGES = (2000, 20_000)  # nodes of a search; the second stage tests options without effect so far
-LEAST_POSITIONS = 3  # of a stage
-DEPTHS, ENOUGH_NODES = range(1, 13), 1000  # depths for engines that ignore nodes
-LEAST_NODES = 500  # with fewer nodes over all positions, a search shows no effects
+NODES = 10_000  # of a search
+LEAST_NODES = 100  # with fewer nodes, a search shows no effects
+LEAST_POSITIONS = 3
+DEPTHS = range(1, 13)  # for engines that ignore nodes
 SHARE = 0.1  # the share of the time for one pass over the positions
 #: The hash table in megabytes (clearing a large one takes longer than a search), and threads.
-SMALL = {"hash": 16, "usi_hash": 16, "threads": 1}
+SMALL = {**dict.fromkeys(HASH, 16), **dict.fromkeys(THREADS, 1)}
 MOST_NAMES = 10  # option names in a message
 
 
-def try_effects(check: EngineCheck, changes: Sequence[OptionChange]) -> None:
+def try_effects(check: EngineCheck) -> None:
     """Record tuned options without an effect on searches limited by nodes or depth.
 
     Such searches are repeatable, so any difference shows an effect.  An engine whose searches
@@ -35,13 +34,11 @@ def try_effects(check: EngineCheck, changes: Sequence[OptionChange]) -> None:
     """
     engine = check.engine()
     assert isinstance(engine, UciOrUsiEngine)
+    if not check.player.keeps_process:
+        check.note("skip", "each game has a new process, which may take them differently")
+        return
     try:
-        if check.player.keeps_process:
-            _Effects(check, engine).run(changes)
-        else:
-            check.note("skip", "each game has a new process, which may take them differently")
-    except EngineTimeout as error:
-        check.note("skip", str(error))
+        _Effects(check, engine).run()
     finally:
         engine.change_player(check.player)
 
@@ -52,7 +49,6 @@ class _Effects:
     def __init__(self, check: EngineCheck, engine: UciOrUsiEngine) -> None:
         self._check = check
         self._engine = engine
-        self._end = time.monotonic() + SECONDS
         self._options = {**check.player.options}
         # small values make searches short and repeatable
         for name, most in SMALL.items():
@@ -60,42 +56,44 @@ class _Effects:
             if number is not None and number > most:
                 option = engine.options[name]
                 self._options[option.name] = max(most, option.minimum or 0)
-        self._go = ""
+        self._limits = Limits(0.0)
         #: Marks of the searches without changes.
         self._base: list[Hashable] = []
-        #: Nodes of the last pass over the positions.
-        self._nodes = 0
 
-    def run(self, changes: Sequence[OptionChange]) -> None:
-        check = self._check
-        idle, untested, stages = list(changes), 0, list[str]()
-        for nodes in STAGES:
-            if not idle or time.monotonic() > self._end:
+    def run(self) -> None:
+        """Record the options without an effect, and the number that was not tested."""
+        check, changes = self._check, self._check.job.changes
+        begin = time.monotonic()
+        self._set({})
+        if not self._find_limits():
+            check.note("skip", "no limit is known that makes it search long enough")
+            return
+        words = f"depth {self._limits.depth}" if self._limits.depth else f"nodes {NODES}"
+        until = time.monotonic() + SHARE * SECONDS
+        for mark in self._marks({}):
+            self._base.append(mark)
+            if len(self._base) >= LEAST_POSITIONS and time.monotonic() > until:
                 break
-            problem = self._learn(nodes)
-            if problem:
-                check.note("skip", problem)
-                return
-            groups, idle = [idle], []
-            while groups:
-                group = groups.pop()
-                if time.monotonic() > self._end:
-                    untested += len(group)
-                elif not self._has_effect(group):
-                    idle += group
-                elif len(group) > 1:
-                    middle = len(group) // 2
-                    groups += [group[middle:], group[:middle]]
-            stages.append(f"{len(self._base)} with {self._go.removeprefix('go ')}")
-        if not stages:
-            untested = len(idle)
-        elif idle:
-            names = ", ".join(change.code for change in idle[:MOST_NAMES])
+        if self._differs(()):
+            check.note("skip", f"the same search ({words}) is another one each time")
+            return
+        groups, idle, untested = [list(changes)], list[str](), 0
+        while groups:
+            group = groups.pop()
+            ends = itertools.zip_longest(*(change.ends for change in group), fillvalue={})
+            if time.monotonic() > begin + SECONDS:
+                untested += len(group)
+            elif not any(map(self._differs, ends)):
+                idle += [change.code for change in group]
+            elif len(group) > 1:
+                middle = len(group) // 2
+                groups += [group[middle:], group[:middle]]
+        if idle:
             more = f" and {len(idle) - MOST_NAMES} more" if len(idle) > MOST_NAMES else ""
             fault = (
-                f"no effect seen of {len(idle)} of {len(changes)} tuned options: {names}{more}; "
-                "at the ends of their ranges all moves, scores and nodes are the same "
-                f"(positions: {', '.join(stages)})"
+                f"no effect seen of {len(idle)} of {len(changes)} tuned options: "
+                f"{', '.join(idle[:MOST_NAMES])}{more}; at the ends of their ranges all moves, "
+                f"scores and nodes are the same ({len(self._base)} positions with {words})"
             )
             if check.player.time_control is not None:
                 fault += "; these searches do not show options of the time management"
@@ -103,65 +101,34 @@ class _Effects:
         if untested:
             check.note("skip", f"{untested} of {len(changes)} not tested in {SECONDS:g} s")
 
-    def _learn(self, nodes: int) -> str:
-        """Search without changes as long as there is time; return a reason to stop, or ""."""
-        self._set({})
-        self._go, self._base = self._find_go(nodes), []
-        if not self._go:
-            return "no limit is known that it obeys"
-        until = time.monotonic() + SHARE * SECONDS
-        for mark in self._marks({}):
-            self._base.append(mark)
-            if len(self._base) >= LEAST_POSITIONS and time.monotonic() > until:
+    def _find_limits(self) -> bool:
+        """Set the limits to about NODES nodes; return False if the engine obeys none."""
+        check, most = self._check, 0
+        for limits in (Limits(0.0, nodes=NODES), *(Limits(0.0, depth=depth) for depth in DEPTHS)):
+            check.begin(check.positions[0], new_game=False)
+            search = check.think(limits)
+            searched = search.most("nodes") or 0
+            is_obeyed = not search.was_stopped and (limits.depth or searched <= 3 * NODES)
+            if is_obeyed and searched >= most:
+                self._limits, most = limits, searched
+            if most >= NODES / 2 or (limits.depth and not is_obeyed):
                 break
-        if self._differs({}):
-            return f"the same search ({self._go}) is another one each time"
-        is_short = self._nodes < LEAST_NODES
-        return f"its searches ({self._go}) are too short to tell" if is_short else ""
+        return most >= LEAST_NODES
 
-    def _find_go(self, nodes: int) -> str:
-        """Return a `go` command for about this number of nodes that the engine obeys, or ""."""
-        best, go = "", f"go nodes {nodes}"
-        search = self._check.search(go, new_game=False)
-        searched = search.most("nodes") or 0
-        if not search.was_stopped and nodes / 2 <= searched <= 2 * nodes + ENOUGH_NODES:
-            return go
-        for depth in DEPTHS:
-            search = self._check.search(f"go depth {depth}", new_game=False)
-            if search.was_stopped:
-                break
-            best = f"go depth {depth}"
-            if (search.most("nodes") or 0) >= nodes / 2:
-                break
-        return best
-
-    def _has_effect(self, group: Sequence[OptionChange]) -> bool:
-        """Return whether changing all options of a group makes a difference."""
-        for ends in itertools.zip_longest(*(change.ends for change in group), fillvalue={}):
-            options: dict[str, OptionValue] = {}
-            for end in ends:
-                options |= end
-            if self._differs(options):
-                return True
-        return False
-
-    def _differs(self, options: dict[str, OptionValue]) -> bool:
+    def _differs(self, ends: Iterable[Mapping[str, OptionValue]]) -> bool:
+        """Return whether changed options make a difference to the searches."""
+        options = {name: value for end in ends for name, value in end.items()}
         return any(a != b for a, b in zip(self._base, self._marks(options), strict=False))
 
     def _marks(self, options: dict[str, OptionValue]) -> Iterator[Hashable]:
         """Yield a mark of the search of each position, with some options changed."""
         self._set(options)
-        self._nodes = 0
         for position in self._check.positions:
-            search = self._check.search(self._go, position, new_game=False)
-            self._nodes += search.most("nodes") or 0
-            names = ("depth", "seldepth", "multipv", "nodes", "score", "mate")
-            lines = tuple(
-                (*map(read_info(info).get, names), pv)
-                for info in search.infos
-                if (pv := read_pv(info))
-            )
-            yield search.bestmove, search.ponder, search.was_stopped, lines
+            self._check.begin(position, new_game=False)
+            search = self._check.think(self._limits)
+            thought, names = search.thought, ("depth", "seldepth", "nodes", "score", "mate")
+            numbers = map(read_info(thought.info).get, names)
+            yield thought.move, thought.ponder, search.was_stopped, *numbers, thought.pv
 
     def _set(self, options: dict[str, OptionValue]) -> None:
         player = msgspec.structs.replace(self._check.player, options={**self._options, **options})

@@ -1,0 +1,250 @@
+"""The tests of an engine, in one table: all for `check`, some before a first game."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ringmaster.engines.engine import QUIT_PATIENCE, Limits, start_timeout
+from ringmaster.engines.uci_messages import Go, OptionDeclaration, Ready
+from ringmaster.errors import EngineError, EngineTimeout, IllegalMove, OptionRefused
+from ringmaster.games.clean_text import one_line
+from ringmaster.model.jobs import CheckJob
+from ringmaster.model.players import HASH, THREADS
+from ringmaster.model.results import TUNED_OPTIONS, CheckResult, Problem, problems_of
+from ringmaster.play.compliance.effects import try_effects
+from ringmaster.play.compliance.engine_check import EngineCheck
+from ringmaster.play.compliance.limits import try_limits
+from ringmaster.play.compliance.positions import START
+from ringmaster.play.transcript import FaultTranscript
+
+GO_PLIES, GO_SECONDS = 16, 4.0  # of the Go engine's game against itself
+SLOW_STOP = 500  # a slower answer to `stop` in ms is a fault
+MOST_FAULTS = 5  # faulty declarations that are reported
+MOST_SECONDS_TO_TEST = 1.0  # of the start, before a first game
+
+
+def try_handshake(check: EngineCheck) -> None:
+    """Judge the name and author, or remarks of the start over GTP."""
+    faults = check.engine().remarks
+    if check.player.protocol != "gtp":
+        lines = _handshake(check)
+        wanted = "id name", "id author"
+        missing = [x for x in wanted if not any(line.startswith(x + " ") for line in lines)]
+        faults = [f"no {' and no '.join(missing)}"] if missing else []
+    check.judge("; ".join(faults), exchange=())
+
+
+def _handshake(check: EngineCheck) -> list[str]:
+    """Return the engine's lines at its start."""
+    assert isinstance(check.start, FaultTranscript)
+    text = b"\n".join(data for *_, direction, data in check.start.entries if direction == "<")
+    return [line.strip() for line in text.decode("utf-8", "replace").split("\n")]
+
+
+def try_options(check: EngineCheck) -> None:
+    """Judge the declarations of options: readable, unique, with possible defaults."""
+    declared = [line for line in _handshake(check) if line.startswith("option")]
+    names, faults = set[str](), []
+    for line in declared:
+        option = OptionDeclaration.parse(line)
+        if option is None:
+            faults.append(("cannot be read", line))
+            continue
+        name = option.name.casefold()
+        if name in names:
+            faults.append((f"option {option.name!r} is declared twice", line))
+        names.add(name)
+        try:
+            option.render(True if option.type == "button" else option.default)
+        except OptionRefused as refusal:
+            faults.append((f"the default of {refusal}", line))
+    for fault, line in faults[:MOST_FAULTS]:
+        check.judge(fault, exchange=(f"< {one_line(line, 160)}",))
+    if not faults:
+        check.note("pass", f"{len(declared)} declared, their defaults within their ranges")
+
+
+def try_moves(check: EngineCheck) -> None:
+    """Judge the moves of short searches: one in each position, in Go some of a game."""
+    end, plies = time.monotonic() + GO_SECONDS, GO_PLIES if check.settings.game == "go" else 1
+    judged = faults = 0
+    for position in check.positions:
+        game = position.game(check.settings)
+        check.begin(position)
+        try:
+            for _ in range(plies):
+                thought = check.think(check.quick, game.to_move).thought
+                if thought.kind == "move":
+                    game.play(thought.move)
+                judged += 1
+                is_over = thought.kind != "move" or game.ending() is not None
+                if is_over or time.monotonic() > end:
+                    break
+        except IllegalMove as error:
+            where = f"{position.name}, move {len(game.moves) + 1}"
+            check.judge(f"{where}: {error.move!r} is illegal: {error.reason}", spoils=True)
+            faults += 1
+    if not faults:
+        check.note("pass", f"{judged} legal moves")
+
+
+def try_silence(check: EngineCheck) -> None:
+    """Judge output after a move."""
+    check.begin(check.positions[0])
+    check.think(check.quick)
+    channel = check.engine().channel
+    select.select([channel.process.stdout_fd], [], [], check.patience.quiet)
+    text = one_line(channel.unasked().decode("utf-8", "replace"), 100)
+    # over GTP it would pass for the next answer
+    spoils = check.player.protocol == "gtp"
+    check.judge(f"the engine also prints {text!r}" if text else "", spoils=spoils)
+
+
+def try_stop(check: EngineCheck) -> None:
+    """Judge isready and stop during a search without a limit."""
+    check.begin(check.positions[0])
+    channel, seconds = check.engine().channel, check.patience.stop
+    search = Go(b"position startpos\ngo infinite\n")
+    try:
+        channel.converse(search, check.patience.idle)
+        check.judge("bestmove before `stop`")
+        return
+    except EngineTimeout:
+        channel.has_failed = False
+    fault = ""
+    try:
+        channel.converse(Ready(), seconds)
+    except EngineTimeout as error:
+        fault, channel.has_failed = str(error), False
+    check.judge(fault, "answered by readyok", "isready during a search")
+    search.request = b"stop\n"
+    ms = channel.converse(search, seconds) / 1e6
+    detail = f"bestmove {ms:.0f} ms after `stop`"
+    check.judge(detail if ms > SLOW_STOP else "", detail)
+
+
+def try_quit(check: EngineCheck) -> None:
+    """Judge whether the process ends after `quit`."""
+    seconds, channel = check.patience.quit, check.engine().channel
+    channel.send(b"quit\n", seconds)
+    if not channel.process.wait(seconds):
+        check.judge(f"the engine has not exited after {seconds:g} s")
+    else:
+        status = channel.process.exit_status()
+        check.judge("" if status == "status 0" else f"the engine exits with {status}")
+    check.drop()
+
+
+class ProtocolTest(NamedTuple):
+    """A test of an engine.
+
+    is_uci  whether it is for UCI and USI only
+    spoils  whether a crash or hang in it would spoil games
+    """
+
+    name: str
+    run: Callable[[EngineCheck], None]
+    is_uci: bool = False
+    spoils: bool = True
+
+
+#: Limits come early: other tests search with limits that the engine obeys.
+TESTS = (
+    ProtocolTest("handshake", try_handshake),
+    ProtocolTest("options", try_options, is_uci=True),
+    ProtocolTest("limits", try_limits),
+    ProtocolTest("moves", try_moves),
+    ProtocolTest("silence after a move", try_silence),
+    ProtocolTest("stop", try_stop, is_uci=True, spoils=False),
+    ProtocolTest(TUNED_OPTIONS, try_effects, is_uci=True, spoils=False),
+    ProtocolTest("quit", try_quit, spoils=False),
+)
+
+
+def _is_wanted(test: ProtocolTest, job: CheckJob) -> bool:
+    """Return whether a job requests a test."""
+    if test.is_uci and job.player.protocol == "gtp":
+        return False
+    if test.run is try_effects:
+        return bool(job.changes)
+    return job.thorough or (job.limits and test.run is try_limits)
+
+
+def run_check(check: EngineCheck) -> CheckResult:
+    """Start an engine, set its options, and run the tests that the job requests.
+
+    The faults of the engine are in the result.  Raises JobAbandoned.
+    """
+    job, begin = check.job, time.monotonic()
+    problems = list[Problem]()
+    hash = threads = nps = None
+    try:
+        engine = check.engine()
+        hash, threads = engine.option_number(HASH), engine.option_number(THREADS)
+        nps = _speed(check) if job.speed else None
+        _run_tests(check, begin)
+    except EngineError as error:
+        problems += check.complaints or problems_of(error)
+    if job.thorough:
+        problems += [Problem(f"{f.name}: {f.detail}") for f in check.findings if f.status == "fail"]
+    if not job.keep or problems:
+        check.drop(QUIT_PATIENCE)
+    return CheckResult(
+        job.id,
+        job.player.code,
+        "" if check.running is None else check.running.name,
+        tuple(problems),
+        tuple(check.stderr),
+        tuple(check.findings),
+        time.monotonic() - begin,
+        hash=hash,
+        threads=threads,
+        nps=nps,
+    )
+
+
+def _speed(check: EngineCheck) -> float | None:
+    """Return the nodes a second that an engine searches at the start of a game, None if it
+    reports none.  Raises EngineError."""
+    check.begin(START)
+    timeout = start_timeout(check.settings, check.player)
+    limits = Limits(timeout, move_time_ms=round(1000 * check.job.speed))
+    thought = check.engine().think(0, limits)
+    nodes = thought.number("nodes")
+    return nodes / (thought.elapsed_ns / 1e9) if nodes else None
+
+
+def _run_tests(check: EngineCheck, begin: float) -> None:
+    """Run the requested tests; all faults of the engine are findings.
+
+    begin  the time of the start
+    """
+    tests, start = [test for test in TESTS if _is_wanted(test, check.job)], time.monotonic()
+    if tests and not check.job.thorough and start - begin > MOST_SECONDS_TO_TEST:
+        # each search of a test would wait as long again
+        check.note("skip", f"it took {start - begin:.1f} s to get ready", tests[0].name)
+        return
+    while tests and time.monotonic() < start + check.patience.whole:
+        run_test(check, tests.pop(0))
+    if tests:
+        names = ", ".join(test.name for test in tests)
+        check.note("skip", f"not reached in {check.patience.whole:g} s: {names}", "time")
+
+
+def run_test(check: EngineCheck, test: ProtocolTest) -> None:
+    """Run one test; a crash or hang is its finding."""
+    check.name = test.name
+    try:
+        check.engine()
+        test.run(check)
+    except EngineError as error:
+        if isinstance(error, EngineTimeout) and not check.job.thorough:
+            # the searches cannot be judged; games have longer deadlines
+            check.note("skip", str(error))
+        else:
+            is_needed = test.run is try_stop and check.player.ponder
+            check.judge(str(error), spoils=test.spoils or is_needed)
+        check.drop()

@@ -7,7 +7,6 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -217,13 +216,4 @@ def agrees(program: str) -> bool:
 @settings(deadline=None, derandomize=True, max_examples=25, suppress_health_check=list(HealthCheck))
 @given(PROGRAM)
 def test_random_program_has_the_values_of_cpython(program: str) -> None:
-    agrees(program)
-
-
-@pytest.mark.slow
-@settings(
-    deadline=None, derandomize=True, max_examples=300, suppress_health_check=list(HealthCheck)
-)
-@given(PROGRAM)
-def test_many_random_programs_have_the_values_of_cpython(program: str) -> None:
     agrees(program)

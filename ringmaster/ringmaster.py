@@ -105,8 +105,7 @@ class Ringmaster:
         #: The failure of a function of the control file: no job can be made any more.
         self._failure: SettingError | None = None
         self._backlog: list[IssuedJob] = []
-        #: Whether the stored issues belong to other settings, without any result.
-        self._starts_over = False
+        self._changes = Comparison()
         self._replays: list[Task] = []
         self._store: Store | None = None
         #: Results of the tests before a player's first game.
@@ -195,8 +194,7 @@ class Ringmaster:
         if paths.has_results:
             self._store = Store.open(paths.status)
             self._changes = self._loaded.check_changes(self._store)
-            self._starts_over = self._loaded.starts_over(self._store)
-            self._backlog = self._loaded.restore(self._store)
+            self._backlog = self._loaded.restore(self._store, self._changes)
 
     def _check_players(self) -> None:
         """Start every player once.  Raises ControlFileError naming each problem."""
@@ -229,8 +227,7 @@ class Ringmaster:
         if self._store is None:
             self._store = Store.open(loaded.paths.status)
             self._competition.attach(self._store.scores)
-            self._changes = Comparison()
-        if self._starts_over:
+        if self._changes.starts_over:
             # in a transaction before the new settings: a kill in between changes nothing
             with self._store.transaction() as transaction:
                 for issue in self._store.issues():
@@ -350,11 +347,8 @@ class Ringmaster:
         """Begin a transaction that also changes the competition's state."""
         assert self._store is not None
         self._inconsistent = True
-        try:
-            with self._store.transaction() as transaction:
-                yield transaction
-        except SettingError as error:
-            raise self._loaded.control_file.error([error]) from None
+        with self._loaded.locating_errors(), self._store.transaction() as transaction:
+            yield transaction
         self._inconsistent = False
 
     @property

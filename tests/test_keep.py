@@ -43,7 +43,7 @@ def control(tmp_path: Path) -> Path:
     control = recorded(write(tmp_path), games)
     loaded = LoadedCompetition(control)
     with closing(Store.open(loaded.paths.status)) as store:
-        loaded.restore(store)
+        loaded.restore(store, loaded.compare(store))
         with store.transaction() as transaction:
             transaction.save_state(loaded.competition.state())
     return control

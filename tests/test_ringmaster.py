@@ -570,7 +570,7 @@ def test_state_that_cannot_be_read_is_refused(control: Path) -> None:
     with store.transaction() as transaction:
         transaction.save_state({"matchups": "another form"})
     with pytest.raises(ControlFileError, match="`fsck` repairs"):
-        loaded.restore(store)
+        loaded.restore(store, loaded.compare(store))
     store.close()
 
 

@@ -135,8 +135,7 @@ class Results:
         self.candidates: list[dict[str, Any]] = summary.get("candidates", [])
 
     def _read(self, store: Store) -> None:
-        self._loaded.check_changes(store)
-        self._loaded.restore(store)
+        self._loaded.restore(store, self._loaded.check_changes(store))
         counts = store.counts()
         # every result is counted or void, and no result is ever deleted
         self._last = sum(counts)

@@ -432,8 +432,7 @@ def _competition(data: bytes, folder: Path) -> None:
     loaded = LoadedCompetition(control)
     store = Store.open_readonly(loaded.paths.status)
     try:
-        loaded.compare(store)
-        loaded.restore(store)
+        loaded.restore(store, loaded.compare(store))
         loaded.report_text()
         loaded.summary(store, 0)
     finally:

@@ -437,5 +437,5 @@ class LoadedCompetition:
             "void_by_kind": self.competition.void_kinds(),
             **self.competition.summary(),
             "conditions": self.conditions.summary(),
-            "runs": 0 if store is None else store.runs(),
+            "runs": 0 if store is None else len(store.runs()),
         }

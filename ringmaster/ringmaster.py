@@ -123,7 +123,7 @@ class Ringmaster:
         """
         loaded = self._loaded
         paths = loaded.paths
-        self._journal = Journal(paths.log, paths.hist, tree=paths.tree_log)
+        self._journal = Journal(paths)
         self._run_log = RunLog(self._journal, self._display, loaded)
         self._transcripts = Transcripts(paths.gtplogs, self._run_log.warn)
         if not paths.log.stat().st_size:

@@ -14,6 +14,7 @@ from ringmaster.model.results import GameResult
 from ringmaster.reporting.live import PlainDisplay
 from ringmaster.run_log import RECENT, WARNINGS, RunLog
 from ringmaster.storage.journal import Journal
+from ringmaster.storage.paths import OutputPaths
 
 
 class Run:
@@ -22,7 +23,7 @@ class Run:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._out, self._errors = io.StringIO(), io.StringIO()
-        self.journal = Journal(folder / "log", folder / "hist", tree=folder / "tree")
+        self.journal = Journal(OutputPaths(folder / "t.ctl"))
         display = PlainDisplay(self._out, self._errors, log_games=True)
         event: Any = SimpleNamespace(competition=SimpleNamespace(unit="games"))
         self.run_log = RunLog(self.journal, display, event)
@@ -37,7 +38,7 @@ class Run:
 
     @property
     def log(self) -> list[str]:
-        lines = (self.folder / "log").read_text().splitlines()
+        lines = (self.folder / "t.log").read_text().splitlines()
         return [line.split(" ", 2)[2] for line in lines]
 
 

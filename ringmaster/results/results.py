@@ -140,7 +140,7 @@ class Results:
         # every result is counted or void, and no result is ever deleted
         self._last = sum(counts)
         self.completed, self.void = self._competition.count_games(*counts)
-        for run in store.all_runs():
+        for run in store.runs():
             self._first_run = self._first_run or run
             self.runs.append(
                 RunInfo(
@@ -210,7 +210,7 @@ class Results:
     def _open(self) -> Store:
         path = self._loaded.paths.status
         store = Store.open_readonly(path, lasting=True)
-        runs = store.all_runs()
+        runs = store.runs()
         if not runs or self._first_run is None or runs[0].started != self._first_run.started:
             store.close()
             raise StoreError(f"{path} was reset since it was loaded; load it again")

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from ringmaster.errors import StoreUnwritable
 from ringmaster.storage.journal import Journal, one_line
+from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.records import write_record
 
 NOON = time.struct_time((2026, 3, 1, 12, 0, 5, 6, 60, 0))
@@ -23,7 +24,7 @@ NOON = time.struct_time((2026, 3, 1, 12, 0, 5, 6, 60, 0))
 
 @contextmanager
 def opened(folder: Path) -> Iterator[Journal]:
-    journal = Journal(folder / "t.log", folder / "t.hist", clock=lambda: NOON)
+    journal = Journal(OutputPaths(folder / "t.ctl"), lambda: NOON)
     try:
         yield journal
     finally:
@@ -145,7 +146,7 @@ def test_line_that_did_not_fit_is_not_there_in_part(tmp_path: Path) -> None:
 
 def test_journal_that_cannot_be_opened_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(StoreUnwritable, match="No such file"):
-        Journal(tmp_path / "none" / "t.log", tmp_path / "t.hist")
+        Journal(OutputPaths(tmp_path / "none" / "t.ctl"))
     (tmp_path / "t.hist").mkdir()
     with opened(tmp_path) as journal:
         with pytest.raises(StoreUnwritable, match=r"cannot write .*t\.hist: Is a directory"):
@@ -206,10 +207,9 @@ def test_record_is_written_after_a_kill_of_its_writer(
 
 def test_lines_of_a_block_are_written_at_its_end_even_after_an_error(tmp_path: Path) -> None:
     log, hist = tmp_path / "t.log", tmp_path / "t.hist"
-    journal = Journal(log, hist, lambda: time.struct_time((2026, 1, 2, 3, 4, 5, 4, 2, 0)))
 
     def block() -> None:
-        with journal.together():
+        with opened(tmp_path) as journal, journal.together():
             journal.log("one")
             journal.history(["first", "second"])
             journal.log("two")
@@ -219,11 +219,8 @@ def test_lines_of_a_block_are_written_at_its_end_even_after_an_error(tmp_path: P
 
     with pytest.raises(_Killed):
         block()
-    assert log.read_text() == "2026-01-02 03:04:05 one\n2026-01-02 03:04:05 two\n"
+    assert log.read_text() == "2026-03-01 12:00:05 one\n2026-03-01 12:00:05 two\n"
     assert hist.read_text() == "first\nsecond\n"
-    journal.history(["third"])
-    assert hist.read_text() == "first\nsecond\nthird\n"
-    journal.close()
 
 
 @pytest.mark.parametrize("rotate", ["rename", "delete"])

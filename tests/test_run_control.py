@@ -8,7 +8,7 @@ import pytest
 
 from ringmaster.model.jobs import Job
 from ringmaster.model.results import JobResult
-from ringmaster.run_control import COMMAND_PERIOD, NoKeys, RunControl
+from ringmaster.run_control import COMMAND_PERIOD, RunControl
 from tests.execution.inline import InlineExecutor
 
 
@@ -51,7 +51,7 @@ def test_command_is_obeyed(
 ) -> None:
     monkeypatch.setattr("ringmaster.run_control.time", Clock())
     given = [[command] for command in commands]
-    control = RunControl(NoKeys(), None, lambda: given.pop(0) if given else [], "games")
+    control = RunControl(None, None, lambda: given.pop(0) if given else [], "games")
     lines: list[str] = []
     control.attach(InlineExecutor(Idle()), lines.append)
     for _ in commands:
@@ -64,7 +64,7 @@ def test_command_is_obeyed(
 def test_commands_change_the_games_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ringmaster.run_control.time", Clock())
     given = [["more", "more"], ["fewer"]]
-    control = RunControl(NoKeys(), None, lambda: given.pop(0), "games")
+    control = RunControl(None, None, lambda: given.pop(0), "games")
     executor = InlineExecutor(Idle())
     before = executor.slots
     control.attach(executor, lambda line: None)

@@ -154,7 +154,7 @@ class Store:
         now = self._clock()
         full = full or self._last_full is None or now - self._last_full >= FULL_COMMIT_PERIOD
         with translated(self._path):
-            if connection.in_transaction:
+            if self._connection.in_transaction:
                 raise RuntimeError("a transaction is open already")
             # a power cut costs a second; a thousand games a second can still be recorded
             if full != self._full:
@@ -235,7 +235,7 @@ class Store:
             for ended, reason, *row in found:
                 *others, settings, parallel = rows.checked("runs", row)
                 values = decode(settings, type=dict[str, Any])
-                runs.append(RunEntry(*others, values, parallel, ended, reason))
+                runs.append(RunEntry(*[*others, values, parallel, ended, reason]))
         return runs
 
     def snapshot(self) -> tuple[int, dict[str, Any]] | None:

@@ -102,7 +102,8 @@ class ReportedConditions:
         rows: list[tuple[Cell, ...]] = []
         lines = []
         for player, facts, hash, threads in self._rows():
-            limits = ", ".join(filter(None, (describe_limits(player), player.ponder and "ponders")))
+            words = describe_limits(player), "ponders" if player.ponder else ""
+            limits = ", ".join(filter(None, words))
             if ids := self._competition.matchups_of(player):
                 limits += f" (matchup{'s' if len(ids) > 1 else ''} {', '.join(ids)})"
             rows.append((player.code, facts.name, limits, hash, threads))

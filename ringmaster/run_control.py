@@ -89,7 +89,7 @@ class RunControl:
 
     def wake_fds(self) -> list[int]:
         """Return the descriptors that end a wait for results."""
-        fds = [self.signals.fd]
+        fds: list[int | None] = [self.signals.fd]
         fds += [source.fileno() for source in (self._keys, self._error_lines) if source is not None]
         return [fd for fd in fds if fd is not None]
 

@@ -367,33 +367,13 @@ def history(control: Path) -> list[str]:
     return [line.split()[1].rstrip(":") for line in lines if line.startswith("game ")]
 
 
-TREE = """
-competition_type = "mc_tuner"
-players = {"opponent": Player("opponent")}
-opponent = "opponent"
-def make_candidate(x):
-    return Player(["candidate", str(x)])
-parameters = [Parameter("x", scale=LINEAR(-1, 1), split=4)]
-board_size = 9
-komi = 7.5
-candidate_colour = "b"
-exploration_coefficient = 0.45
-initial_visits = 10
-initial_wins = 5
-max_depth = 1
-number_of_games = 20
-log_tree_to_history_period = 2
-skip_player_checks = True
-"""
-
-
 def test_tree_log_has_a_line_for_each_of_simultaneous_results(tmp_path: Path) -> None:
     logs = []
     for at_once in (1, 5):
         folder = tmp_path / str(at_once)
         folder.mkdir()
         control = folder / "tune.ctl"
-        control.write_text(TREE)
+        control.write_text(ADAPTIVE + "log_tree_to_history_period = 2\n")
         assert run(control, at_once=at_once) == 0
         log = LoadedCompetition(control).paths.tree_log
         logs.append(len(log.read_text().splitlines()))

@@ -69,11 +69,8 @@ def test_void_game_is_shown_as_a_warning_with_its_details(run: Run) -> None:
     assert "its last words" in run.warned[-1]
     assert run.run_log.completed == 2
     assert run.run_log.recent[1] == "game 0_1: void"
-
-
-def test_run_ended_by_a_void_game_waits_for_games_in_progress(run: Run) -> None:
     run.run_log.results([VOID], halted=True)
-    assert run.shown == ["waiting for games in progress"]
+    assert run.shown[2:] == ["waiting for games in progress"]
 
 
 def test_forfeits_and_standard_error_are_in_the_log_alone(run: Run) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -158,7 +159,11 @@ def test_journal_that_cannot_be_opened_is_a_clear_error(tmp_path: Path) -> None:
 # game records
 
 
-def test_record_is_written_unchanged_in_a_new_folder(tmp_path: Path) -> None:
+def test_record_is_written_unchanged_in_a_new_folder_also_after_one_was_deleted(
+    tmp_path: Path,
+) -> None:
+    write_record(tmp_path / "t.games", "0_1.pgn", "a\r\né\n")
+    shutil.rmtree(tmp_path / "t.games")
     write_record(tmp_path / "t.games", "0_0.pgn", "a\r\né\n")
     write_record(tmp_path / "t.games", "0_0.pgn", "b\r\né\udc80\n")
     assert (tmp_path / "t.games" / "0_0.pgn").read_bytes() == "b\r\né\\udc80\n".encode()
@@ -181,13 +186,6 @@ def test_record_that_does_not_fit_leaves_the_old_one(tmp_path: Path) -> None:
         write_record(tmp_path, "0_0.sgf", "new" * 1000)
     assert os.listdir(tmp_path) == ["0_0.sgf"]
     assert (tmp_path / "0_0.sgf").read_text() == "old"
-
-
-def test_file_in_the_place_of_the_folder_is_a_clear_error(tmp_path: Path) -> None:
-    (tmp_path / "t.games").write_text("mine")
-    with pytest.raises(StoreUnwritable, match=r"cannot write .*0_0\.sgf: "):
-        write_record(tmp_path / "t.games", "0_0.sgf", "text")
-    assert (tmp_path / "t.games").read_text() == "mine"
 
 
 def test_record_is_written_after_a_kill_of_its_writer(

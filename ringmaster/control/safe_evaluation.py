@@ -50,8 +50,6 @@ _SIGNS: Final[Mapping[type, Callable[[Any], Any]]] = {
 
 _Function = ast.FunctionDef | ast.Lambda
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-#: No default.
-_EMPTY: Final[Any] = inspect.Parameter.empty
 
 
 class _Leave(BaseException):
@@ -407,9 +405,8 @@ class SafeEvaluator:
     def _formattedvalue(self, node: ast.FormattedValue, scope: Scope | None) -> Any:
         value = self.value(node.value, scope)
         layout = "" if node.format_spec is None else self.value(node.format_spec, scope)
-        return self.limits.format(
-            value, layout, chr(node.conversion) if node.conversion > 0 else ""
-        )
+        conversion = chr(node.conversion) if node.conversion > 0 else ""
+        return self.limits.format(value, layout, conversion)
 
     # comprehensions
 
@@ -449,16 +446,16 @@ class SafeEvaluator:
 
     def _lambda(self, node: _Function, scope: Scope | None) -> SafeFunction:
         defaults = self._values(node.args.defaults, scope)
-        named = [_EMPTY if d is None else self.value(d, scope) for d in node.args.kw_defaults]
+        absent = inspect.Parameter.empty
+        named = [absent if d is None else self.value(d, scope) for d in node.args.kw_defaults]
         own = _bound_names(node)
         self.limits.spend(len(own))
         return SafeFunction(self, node, scope, own, _signature_of(node.args, defaults, named))
 
     def _call(self, node: ast.Call, scope: Scope | None) -> Any:
-        function, method = None, ""
+        method = ""
         if isinstance(node.func, ast.Attribute):
-            function = self.value(node.func.value, scope)
-            method = node.func.attr
+            function, method = self.value(node.func.value, scope), node.func.attr
             if isinstance(function, Recorder | ModuleType):
                 function, method = self._member(function, method), ""
         else:
@@ -562,12 +559,12 @@ def _signature_of(node: ast.arguments, defaults: list[Any], named: list[Any]) ->
     """Return the signature of a function.
 
     defaults  values of the last positional parameters that have one
-    named     values of parameters after a star; _EMPTY for none
+    named     values of parameters after a star; `Parameter.empty` for none
     """
     kinds = inspect.Parameter
     plain: list[tuple[str, Any]] = [(arg.arg, kinds.POSITIONAL_ONLY) for arg in node.posonlyargs]
     plain += [(arg.arg, kinds.POSITIONAL_OR_KEYWORD) for arg in node.args]
-    padded = [*[_EMPTY] * (len(plain) - len(defaults)), *defaults]
+    padded = [*[kinds.empty] * (len(plain) - len(defaults)), *defaults]
     parameters = [kinds(*arg, default=value) for arg, value in zip(plain, padded, strict=True)]
     if node.vararg is not None:
         parameters.append(kinds(node.vararg.arg, kinds.VAR_POSITIONAL))

@@ -516,7 +516,6 @@ class SafeEvaluator:
             return left.value
         finally:
             self._calls -= 1
-        return None
 
 
 @functools.lru_cache(maxsize=1000)

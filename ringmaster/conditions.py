@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -13,7 +13,6 @@ from ringmaster.model.players import HASH, Player, describe_limits, given_option
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
 from ringmaster.model.results import (
     CheckResult,
-    EngineUsage,
     EvaluationResult,
     GameResult,
     HostTally,
@@ -72,24 +71,21 @@ class ReportedConditions:
         if result.host is not None:
             name = result.host.name
             self._hosts.setdefault(name, HostTally(name)).take(result)
-        usage = (result.usage,) if isinstance(result, EvaluationResult) else result.usage
         if isinstance(result, GameResult) and result.outcome == "void":
             return False
-        return self._take_usage(zip(task.who, usage, strict=True))
-
-    def _take_usage(self, used: Iterable[tuple[str, EngineUsage]]) -> bool:
-        changed = False
-        for player, usage in used:
+        usage = (result.usage,) if isinstance(result, EvaluationResult) else result.usage
+        is_new = False
+        for player, used in zip(task.who, usage, strict=True):
             code = self._competition.reported_code(player)
             before = self._facts.get(code, EngineFacts())
             # each candidate has another description
-            description = usage.description if code == player else ""
-            if usage.name and (usage.name, description) != (before.name, before.description):
+            description = used.description if code == player else ""
+            if used.name and (used.name, description) != (before.name, before.description):
                 self._facts[code] = msgspec.structs.replace(
-                    before, name=usage.name, description=description
+                    before, name=used.name, description=description
                 )
-                changed = True
-        return changed
+                is_new = True
+        return is_new
 
     def _rows(self) -> Iterator[tuple[Player, EngineFacts, int | None, int | None]]:
         """Yield players with the facts about their engines, hash in MB, and threads."""
@@ -106,7 +102,8 @@ class ReportedConditions:
         rows: list[tuple[Cell, ...]] = []
         lines = []
         for player, facts, hash, threads in self._rows():
-            limits = _limits(player)
+            words = describe_limits(player), "ponders" if player.ponder else ""
+            limits = ", ".join(filter(None, words))
             if ids := self._competition.matchups_of(player):
                 limits += f" (matchup{'s' if len(ids) > 1 else ''} {', '.join(ids)})"
             rows.append((player.code, facts.name, limits, hash, threads))
@@ -246,10 +243,6 @@ class ReportedConditions:
             remedy += ", or no pondering"
         usable = f"{cpus} CPU{' is' if cpus == 1 else 's are'} usable"
         return f"{games} {game_cpus * parallel} CPUs{cause}, but {usable}: {effect}; use {remedy}"
-
-
-def _limits(player: Player) -> str:
-    return ", ".join(filter(None, (describe_limits(player), "ponders" if player.ponder else "")))
 
 
 def _words(openings: Mapping[str, Any]) -> Iterator[str]:

@@ -45,7 +45,7 @@ from ringmaster.model.report import ChartGroup, Report
 from ringmaster.model.results import CheckResult, Problem
 from ringmaster.model.settings import Setting, SettingPath
 from ringmaster.reporting.tables import render_report
-from ringmaster.storage.entries import IssuedJob, StoredGame, StoredShard
+from ringmaster.storage.entries import IssuedJob
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Store
 
@@ -65,18 +65,6 @@ def _begins(template: str | None, command: str) -> bool:
 def _table_of(type_name: str) -> tuple[Setting, ...] | None:
     competition = competition_class(type_name)
     return None if competition is None else competition.table
-
-
-def _restore(competition: Competition, state: dict[str, Any]) -> None:
-    """Restore a competition from a stored state; raise StateRefused for an unreadable state."""
-    try:
-        competition.restore(state)
-    except (AttributeError, LookupError, TypeError, ValueError, msgspec.MsgspecError) as error:
-        raise StateRefused(
-            f"the stored state cannot be read ({type(error).__name__}: {error}); `fsck` repairs "
-            "a damaged status file",
-            ("competition_type",),
-        ) from None
 
 
 def _places(data: Any, text: str) -> Iterator[SettingPath]:
@@ -139,7 +127,11 @@ class LoadedCompetition:
 
     def forget_results(self) -> None:
         """Return to the state before `restore`, to restore later results."""
-        self.competition = self._make_competition()
+        make = competition_class(self.control_file.competition_type)
+        assert make is not None
+        with self.locating_errors():
+            self.competition = make(self.code, self.control_file.values)
+        self.competition.positions_file = self.paths.positions
         self.conditions = ReportedConditions(self.competition)
         self.effects = []
 
@@ -148,13 +140,11 @@ class LoadedCompetition:
         """The competition code."""
         return self.control_file.code
 
-    def _make_competition(self) -> Competition:
-        make = competition_class(self.control_file.competition_type)
-        assert make is not None
+    @contextmanager
+    def locating_errors(self) -> Iterator[None]:
+        """Raise a SettingError of the block again, with its place in the control file."""
         try:
-            competition = make(self.code, self.control_file.values)
-            competition.positions_file = self.paths.positions
-            return competition
+            yield
         except SettingErrors as several:
             raise self.control_file.error(several.errors) from None
         except SettingError as error:
@@ -166,13 +156,12 @@ class LoadedCompetition:
         Raises ControlFileError, and OpeningsError or DatasetError for a line or record of a file.
         """
         try:
-            self.competition.prepare()
-            jobs = self.competition.check_jobs()
-            # each set of files once, for any number of players
-            for settings in {job.settings.tablebases: job.settings for job in jobs}.values():
-                check_files(settings)
-        except SettingError as error:
-            raise self.control_file.error([error]) from None
+            with self.locating_errors():
+                self.competition.prepare()
+                jobs = self.competition.check_jobs()
+                # each set of files once, for any number of players
+                for settings in {job.settings.tablebases: job.settings for job in jobs}.values():
+                    check_files(settings)
         except (OpeningsError, DatasetError) as error:
             place = self._place_of_file(error.path)
             line = error.line if isinstance(error, OpeningsError) else error.number
@@ -199,10 +188,8 @@ class LoadedCompetition:
 
     def check_jobs(self) -> list[CheckJob]:
         """Return the startup checks of players.  Raises ControlFileError."""
-        try:
+        with self.locating_errors():
             return self.competition.check_jobs()
-        except SettingError as error:
-            raise self.control_file.error([error]) from None
 
     def warnings(self) -> list[str]:
         """Return the warnings about the control file as text."""
@@ -228,6 +215,10 @@ class LoadedCompetition:
             if all(change.allowed for change in changes):
                 contradicted = self._contradictions(store, is_edited)
             changes = judge_by_played(changes, contradicted, self.control_file.path_text)
+        closing = 0
+        if changes:
+            games = (game for game in store.games() if game.result.outcome != "void")
+            closing = self.competition.closing_games(game.ticket for game in games)
         return Comparison(
             run=last.number,
             started=last.started,
@@ -235,12 +226,8 @@ class LoadedCompetition:
             unit=self.competition.unit.removesuffix("s"),
             played=played,
             changes=tuple(changes) if played else allow_all(changes),
-            closing=self._closing_games(store) if changes else 0,
+            closing=closing,
         )
-
-    def _closing_games(self, store: Store) -> int:
-        games = (game for game in store.games() if game.result.outcome != "void")
-        return self.competition.closing_games(game.ticket for game in games)
 
     def _contradictions(self, store: Store, is_edited: bool) -> dict[SettingPath, str]:
         """Return, by setting, how its function contradicts a value already played.
@@ -276,13 +263,30 @@ class LoadedCompetition:
         snapshot = None if store is None or not any(store.counts()) else store.snapshot()
         if snapshot is not None:
             try:
-                _restore(self._make_competition(), snapshot[1])
-            except StateRefused as refused:
-                return self._refused(refused)
+                with self._refusing():
+                    self.competition.restore(snapshot[1])
+            except ControlFileError as refused:
+                return refused
+            finally:
+                self.forget_results()
         return None
 
-    def _refused(self, refused: StateRefused) -> ControlFileError:
-        return self.control_file.error([SettingError(refused.path, str(refused))])
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """Raise ControlFileError for a state that the block cannot read, or that does not fit."""
+        try:
+            yield
+        except StateRefused as refused:
+            error = SettingError(refused.path, str(refused))
+        except (AttributeError, LookupError, TypeError, ValueError, msgspec.MsgspecError) as fault:
+            error = SettingError(
+                ("competition_type",),
+                f"the stored state cannot be read ({type(fault).__name__}: {fault}); `fsck` "
+                "repairs a damaged status file",
+            )
+        else:
+            return
+        raise self.control_file.error([error])
 
     def engine_key(self, player: Player) -> Hashable:
         """Return a key of players that one thorough check covers.
@@ -351,45 +355,30 @@ class LoadedCompetition:
             return ""
         return f"'./{name}' for the file beside the control file"
 
-    def starts_over(self, store: Store) -> bool:
-        """Whether the settings have changed before the first result.
-
-        Then the store's state and issued games are obsolete.
-        """
-        return not any(store.counts()) and bool(self.compare(store).changes)
-
-    def restore(self, store: Store) -> list[IssuedJob]:
+    def restore(self, store: Store, comparison: Comparison) -> list[IssuedJob]:
         """Restore the competition from the store.
 
-        Return the issued games without a result that are still needed.  Raises ControlFileError
-        if the state does not fit the settings.
+        Return the issued games without a result that are still needed.
+
+        comparison  of the control file with the last run
+
+        Raises ControlFileError if the state does not fit the settings, StoreCorrupt.
         """
         self.competition.attach(store.scores)
-        if self.starts_over(store):
+        if comparison.starts_over:
             return []
-        snapshot = store.snapshot()
-        after = 0
-        if snapshot is not None:
-            after, state = snapshot
-            try:
-                _restore(self.competition, state)
-            except StateRefused as refused:
-                raise self._refused(refused) from None
+        after, state = store.snapshot() or (0, None)
+        if state is not None:
+            with self._refusing():
+                self.competition.restore(state)
         for recorded in store.results(after):
-            self._take(recorded)
-        with self.reading_tickets():
+            with self.reading_tickets(f"result {recorded.seq}, "):
+                self.competition.record_result(recorded.ticket, recorded.result)
+        with self._refusing(), self.reading_tickets():
             self.conditions.restore(store)
             issues = store.issues()
-            try:
-                self.effects = self.competition.apply_edits([issue.ticket for issue in issues])
-            except StateRefused as refused:
-                raise self._refused(refused) from None
+            self.effects = self.competition.apply_edits([issue.ticket for issue in issues])
             return [issue for issue in issues if self.competition.resume(issue.ticket)]
-
-    def _take(self, recorded: StoredGame | StoredShard) -> None:
-        """Pass a recorded result to the competition.  Raises StoreCorrupt."""
-        with self.reading_tickets(f"result {recorded.seq}, "):
-            self.competition.record_result(recorded.ticket, recorded.result)
 
     @contextmanager
     def reading_tickets(self, place: str = "") -> Iterator[None]:
@@ -448,5 +437,5 @@ class LoadedCompetition:
             "void_by_kind": self.competition.void_kinds(),
             **self.competition.summary(),
             "conditions": self.conditions.summary(),
-            "runs": 0 if store is None else store.runs(),
+            "runs": 0 if store is None else len(store.runs()),
         }

@@ -36,7 +36,7 @@ from ringmaster.model.jobs import CheckJob, GameJob, Task
 from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, Result
 from ringmaster.player_checks import FirstTests, check_before_run
 from ringmaster.reporting.live import Display, DisplayView
-from ringmaster.run_control import COMMAND_PERIOD, PAGE, Keys, NoKeys, RunControl, RunOptions
+from ringmaster.run_control import COMMAND_PERIOD, PAGE, Keys, RunControl, RunOptions
 from ringmaster.run_log import RunLog
 from ringmaster.storage.entries import IssuedJob, PendingRecord, RunEntry
 from ringmaster.storage.journal import Journal
@@ -87,7 +87,7 @@ class Ringmaster:
         self._make_executor = executor
         self._display = display
         self._control = RunControl(
-            keys or NoKeys(),
+            keys,
             error_lines,
             loaded.paths.take_commands,
             loaded.competition.unit,
@@ -105,9 +105,9 @@ class Ringmaster:
         #: The failure of a function of the control file: no job can be made any more.
         self._failure: SettingError | None = None
         self._backlog: list[IssuedJob] = []
-        #: Whether the stored issues belong to other settings, without any result.
-        self._starts_over = False
-        self._replays: list[Task] = []
+        self._changes = Comparison()
+        #: Void games to repeat, before those of the backlog.
+        self._replays: list[IssuedJob] = []
         self._store: Store | None = None
         #: Results of the tests before a player's first game.
         self._tests: dict[str, list[str]] | None = None
@@ -124,7 +124,7 @@ class Ringmaster:
         """
         loaded = self._loaded
         paths = loaded.paths
-        self._journal = Journal(paths.log, paths.hist, tree=paths.tree_log)
+        self._journal = Journal(paths)
         self._run_log = RunLog(self._journal, self._display, loaded)
         self._transcripts = Transcripts(paths.gtplogs, self._run_log.warn)
         if not paths.log.stat().st_size:
@@ -195,8 +195,7 @@ class Ringmaster:
         if paths.has_results:
             self._store = Store.open(paths.status)
             self._changes = self._loaded.check_changes(self._store)
-            self._starts_over = self._loaded.starts_over(self._store)
-            self._backlog = self._loaded.restore(self._store)
+            self._backlog = self._loaded.restore(self._store, self._changes)
 
     def _check_players(self) -> None:
         """Start every player once.  Raises ControlFileError naming each problem."""
@@ -229,8 +228,7 @@ class Ringmaster:
         if self._store is None:
             self._store = Store.open(loaded.paths.status)
             self._competition.attach(self._store.scores)
-            self._changes = Comparison()
-        if self._starts_over:
+        if self._changes.starts_over:
             # in a transaction before the new settings: a kill in between changes nothing
             with self._store.transaction() as transaction:
                 for issue in self._store.issues():
@@ -350,11 +348,8 @@ class Ringmaster:
         """Begin a transaction that also changes the competition's state."""
         assert self._store is not None
         self._inconsistent = True
-        try:
-            with self._store.transaction() as transaction:
-                yield transaction
-        except SettingError as error:
-            raise self._loaded.control_file.error([error]) from None
+        with self._loaded.locating_errors(), self._store.transaction() as transaction:
+            yield transaction
         self._inconsistent = False
 
     @property
@@ -387,7 +382,7 @@ class Ringmaster:
         if self._control.paused:
             return None
         try:
-            job = self._next_replay() or self._make_next(transaction)
+            job = self._make_next(transaction)
         except SettingError as error:
             # finished games count, and so do games in progress
             self._failure = error
@@ -403,19 +398,13 @@ class Ringmaster:
         interrupted = self._control.signals.received is not None
         return bool(self._halt or self._control.stopping or self._failure or interrupted)
 
-    def _next_replay(self) -> Task | None:
-        """Return the next void job to repeat; a job on hold stays issued for a later run."""
-        while self._replays:
-            job = self._replays.pop(0)
-            if self._competition.wants(job.ticket):
-                return job
-        return None
-
     def _make_next(self, transaction: Transaction) -> Task | None:
-        while self._backlog:
-            issue = self._backlog.pop(0)
-            if self._competition.wants(issue.ticket):
-                return self._competition.make_job(issue.game_id, issue.attempt, issue.ticket)
+        """Return an issued job or a new one; a job on hold stays issued for a later run."""
+        for issues in (self._replays, self._backlog):
+            while issues:
+                issue = issues.pop(0)
+                if self._competition.wants(issue.ticket):
+                    return self._competition.make_job(issue.game_id, issue.attempt, issue.ticket)
         job = self._competition.next_job()
         if job is not None:
             transaction.issue(IssuedJob(job.id, job.attempt, job.ticket))
@@ -565,8 +554,8 @@ class Ringmaster:
         if self._loaded.conditions.take(job, result):
             transaction.set_value(NOTE, self._loaded.conditions.as_note())
         if reaction.replay:
-            again = msgspec.structs.replace(job, attempt=job.attempt + 1, transcript=None)
-            transaction.issue(IssuedJob(again.id, again.attempt, again.ticket))
+            again = IssuedJob(job.id, job.attempt + 1, job.ticket)
+            transaction.issue(again)
             self._replays.append(again)
         self._halt = self._halt or reaction.halt
         if reaction.snapshot:

@@ -48,22 +48,10 @@ class Keys(Protocol):
         """Return the keys pressed since the last call; never blocks."""
 
 
-class NoKeys:
-    """Keys of a run without a terminal."""
-
-    def fileno(self) -> int | None:
-        """Return None."""
-        return None
-
-    def read(self) -> str:
-        """Return no keys."""
-        return ""
-
-
 class RunControl:
     """Obeys the user during one run.
 
-    keys         reads keys
+    keys         reads keys, None without
     error_lines  lines of the engines' standard error, None without
     take_commands  returns the commands of `storage.paths.COMMANDS` given since the last call
     unit         unit of the jobs: "games"
@@ -77,7 +65,7 @@ class RunControl:
 
     def __init__(
         self,
-        keys: Keys,
+        keys: Keys | None,
         error_lines: ErrorLines | None,
         take_commands: Callable[[], list[str]],
         unit: str,
@@ -101,13 +89,13 @@ class RunControl:
 
     def wake_fds(self) -> list[int]:
         """Return the descriptors that end a wait for results."""
-        lines_fd = None if self._error_lines is None else self._error_lines.fileno()
-        fds = (self.signals.fd, self._keys.fileno(), lines_fd)
+        fds: list[int | None] = [self.signals.fd]
+        fds += [source.fileno() for source in (self._keys, self._error_lines) if source is not None]
         return [fd for fd in fds if fd is not None]
 
     def check(self) -> None:
         """Obey new keys, and every COMMAND_PERIOD the command."""
-        for key in self._keys.read():
+        for key in self._keys.read() if self._keys is not None else "":
             self._obey(key)
         if not self.stopping and time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + COMMAND_PERIOD

@@ -13,6 +13,7 @@ import pytest
 
 import ringmaster
 from ringmaster.cli import run
+from ringmaster.control.changes import Comparison
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.results import GameResult
 from ringmaster.storage.entries import IssuedJob
@@ -39,11 +40,11 @@ def disturbed(monkeypatch: pytest.MonkeyPatch, control: Path) -> Callable[[], in
     restore = LoadedCompetition.restore
     calls: list[LoadedCompetition] = []
 
-    def disturb(loaded: LoadedCompetition, store: Store) -> list[IssuedJob]:
+    def disturb(loaded: LoadedCompetition, store: Store, comparison: Comparison) -> list[IssuedJob]:
         calls.append(loaded)
         if len(calls) <= 2:
             a_run(control, GAMES * len(calls))
-        return restore(loaded, store)
+        return restore(loaded, store, comparison)
 
     monkeypatch.setattr(LoadedCompetition, "restore", disturb)
     return lambda: len(calls)
@@ -137,11 +138,11 @@ def test_file_that_changes_all_the_time_is_given_up(
     restore = LoadedCompetition.restore
     calls = 0
 
-    def disturb(loaded: LoadedCompetition, store: Store) -> list[IssuedJob]:
+    def disturb(loaded: LoadedCompetition, store: Store, comparison: Comparison) -> list[IssuedJob]:
         nonlocal calls
         calls += 1
         a_run(control, GAMES * calls)
-        return restore(loaded, store)
+        return restore(loaded, store, comparison)
 
     monkeypatch.setattr(LoadedCompetition, "restore", disturb)
     assert run([str(control), "show"]) == 1

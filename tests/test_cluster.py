@@ -72,7 +72,7 @@ def check_whole(control: Path) -> None:
     loaded = LoadedCompetition(copy / control.name)
     loaded.prepare()
     store = Store.open(copy / control.with_suffix(".status").name)
-    loaded.restore(store)
+    loaded.restore(store, loaded.compare(store))
     with store.transaction() as transaction:
         transaction.save_state(loaded.competition.state())
     store.close()

@@ -19,7 +19,7 @@ from ringmaster.model.results import CheckResult, EngineUsage, EvaluationResult,
 from ringmaster.reporting.tables import render_report
 from tests.competitions.settings_of import call, make, uci
 from tests.play.workers import one_worker
-from tests.program import ENGINES, REPOSITORY, book, ringmaster, shown
+from tests.program import ENGINES, REPOSITORY, book, ringmaster
 from tests.recorded import memory_store
 from tests.test_tournaments import write
 
@@ -36,28 +36,15 @@ POSITIONS_SETTING = call("Positions", "/somewhere/positions.epd")
 
 
 def events() -> dict[str, Any]:
-    """One competition of each type."""
+    """A match, and tunes whose players are reported in different ways."""
     return {
         "playoff": make("playoff", matchups=[call("Matchup", "a", "b")], **CHESS),
-        "allplayall": make("allplayall", competitors=["a", "b", "c"], **CHESS),
-        "gauntlet": make("gauntlet", challengers=["a"], opponents=["b", "c"], **CHESS),
-        "swiss": make("swiss", competitors=["a", "b", "c"], rounds=2, **CHESS),
         "mc_tuner": make(
             "mc_tuner",
             parameters=[call("Parameter", "x", split=2, scale=call("LINEAR", 1, 9))],
             exploration_coefficient=0.4,
             initial_visits=2,
             initial_wins=1,
-            **AGAINST,
-        ),
-        "ce_tuner": make(
-            "ce_tuner",
-            parameters=[call("Parameter", "x", initial_mean=1, initial_variance=1)],
-            number_of_generations=2,
-            samples_per_generation=4,
-            batch_size=10,
-            elite_proportion=0.5,
-            step_size=0.5,
             **AGAINST,
         ),
         "spsa": make(
@@ -93,7 +80,7 @@ def rows_of(conditions: ReportedConditions) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("kind", list(events()))
-def test_every_type_states_engine_limits_hash_threads_and_openings(kind: str) -> None:
+def test_report_states_engine_limits_hash_threads_and_openings(kind: str) -> None:
     competition = events()[kind]
     conditions = ReportedConditions(competition)
     for job in [*competition.check_jobs(), *competition.check_jobs()]:
@@ -110,7 +97,6 @@ def test_every_type_states_engine_limits_hash_threads_and_openings(kind: str) ->
     expected = {
         "playoff": {"a", "b"},
         "mc_tuner": {"candidate", "b"},
-        "ce_tuner": {"candidate", "b"},
         "texel": {"a", "c"},
     }
     assert set(rows) == expected.get(kind, {"a", "b", "c"})
@@ -127,7 +113,7 @@ def test_every_type_states_engine_limits_hash_threads_and_openings(kind: str) ->
         assert summary["openings"] == [{"of": None, "file": "openings.epd", "order": "random"}]
 
 
-def test_hosts_of_a_cluster_have_a_table_that_goes_on_from_run_to_run() -> None:
+def test_hosts_of_a_cluster_have_a_table_and_conditions_go_on_from_run_to_run() -> None:
     store = memory_store()
     playoff = make("playoff", matchups=[call("Matchup", "a", "b")], **CHESS)
     conditions = ReportedConditions(playoff)
@@ -145,8 +131,12 @@ def test_hosts_of_a_cluster_have_a_table_that_goes_on_from_run_to_run() -> None:
         ["n2", "1", "1", "0", "0.25"],
     ]
     assert [line.split() for line in text_of(conditions).splitlines()[-3:]] == table
+    conditions.take_check(CheckResult("check-b", "b", "Three", hash=8))
+    with store.transaction() as transaction:
+        transaction.set_value(NOTE, conditions.as_note())
     again = ReportedConditions(playoff)
     again.restore(store)
+    assert again.summary() == conditions.summary()
     assert [line.split() for line in text_of(again).splitlines()[-3:]] == table
     assert again.summary()["hosts"][0] == {
         "name": "n1",
@@ -210,31 +200,6 @@ def test_void_games_and_failed_checks_give_no_engine_facts() -> None:
     assert "wrong" not in text_of(conditions)
 
 
-def test_conditions_are_stored() -> None:
-    competition = events()["spsa"]
-    store = memory_store()
-    conditions = ReportedConditions(competition)
-    conditions.take_check(CheckResult("check-c", "c", "Three", hash=8))
-    with store.transaction() as transaction:
-        transaction.set_value(NOTE, conditions.as_note())
-    again = ReportedConditions(competition)
-    again.restore(store)
-    assert again.summary() == conditions.summary()
-
-
-@pytest.mark.process
-def test_report_and_data_of_a_run_state_conditions(tmp_path: Path) -> None:
-    control = write(tmp_path, "playoff", 'matchups = [Matchup("a", "b", number_of_games=2)]')
-    assert "nodes 1" in ringmaster(control, "show").stdout, "before the first run"
-    assert ringmaster(control).returncode == 0
-    report = control.with_suffix(".report").read_text()
-    assert ringmaster(control, "show").stdout == report
-    assert "openings: book.epd" in report
-    players = shown(control)["conditions"]["players"]
-    assert [player["code"] for player in players] == ["a", "b"]
-    assert all(player["engine"] in report and player["engine"] for player in players)
-
-
 def test_startup_check_reports_hash_and_threads_as_they_are_set() -> None:
     command = (sys.executable, str(ENGINES / "careful_uci.py"))
     settings = GameSettings("chess")
@@ -256,32 +221,31 @@ def crowding(parallel: int, cpus: int, games: int | None = None, **changes: Any)
     return ReportedConditions(playoff).crowding(parallel, cpus)
 
 
-def test_more_games_than_cpus_give_a_warning() -> None:
-    assert crowding(2, 2) == ""
-    assert crowding(64, 2) == (
-        "64 games at a time need 64 CPUs, but 2 CPUs are usable: games do not end sooner; use -j 2"
-    )
+EIGHT: dict[str, Any] = {"options": {"threads": 8}}
 
 
-def test_threads_of_engines_count() -> None:
-    threads: dict[str, Any] = {"options": {"threads": 8}}
-    assert crowding(1, 8, **threads) == ""
-    line = crowding(2, 8, time_control="1+0.1", nodes=None, **threads)
-    assert "2 games at a time need 16 CPUs (player 'a' has 8 threads), but 8 CPUs" in line
-    assert line.endswith("engines lose time and strength; use -j 1")
-    assert crowding(1, 2, **threads).endswith("use at most 2 threads an engine")
-    assert "player 'a' has 4 threads" in crowding(1, 2, options={"USI_Threads": 4})
-
-
-def test_both_sides_count_where_one_ponders() -> None:
-    assert crowding(1, 2, ponder=True) == ""
-    line = crowding(2, 2, ponder=True)
-    assert "2 games at a time need 4 CPUs (both sides think at the same time" in line
-
-
-def test_finished_games_need_no_cpu() -> None:
-    assert crowding(64, 2, games=2) == ""
-    assert "3 games at a time need 3 CPUs" in crowding(64, 2, games=3)
+@pytest.mark.parametrize(
+    ("parallel", "cpus", "changes", "words"),
+    [
+        (2, 2, {}, ""),
+        (64, 2, {}, "64 CPUs, but 2 CPUs are usable: games do not end sooner; use -j 2"),
+        (2, 8, EIGHT, "2 games at a time need 16 CPUs (player 'a' has 8 threads)"),
+        (2, 8, {**EIGHT, "time_control": "1+0.1", "nodes": None}, "lose time and strength"),
+        (1, 2, EIGHT, "use at most 2 threads an engine"),
+        (1, 2, {"options": {"USI_Threads": 4}}, "player 'a' has 4 threads"),
+        (1, 2, {"ponder": True}, ""),
+        (2, 2, {"ponder": True}, "need 4 CPUs (both sides think at the same time"),
+        # games that will be finished need none
+        (64, 2, {"games": 2}, ""),
+        (64, 2, {"games": 3}, "3 games at a time need 3 CPUs"),
+    ],
+)
+def test_threads_pondering_and_games_left_decide_the_need_of_cpus(
+    parallel: int, cpus: int, changes: dict[str, Any], words: str
+) -> None:
+    line = crowding(parallel, cpus, **changes)
+    assert words in line
+    assert bool(line) == bool(words)
 
 
 def test_player_without_games_needs_no_cpu() -> None:
@@ -299,12 +263,8 @@ def test_player_without_games_needs_no_cpu() -> None:
     ("command", "startup", "threads"),
     [
         (["katago", "gtp", "-override-config", "maxVisits=50,numSearchThreads = 12"], [], 12),
-        (["leelaz", "-w", "net.gz", "-t", "6"], [], 6),
-        (["pachi", "-t", "=5000", "threads=4"], [], 4),
-        (["engine", "--threads=5"], [], 5),
         (["fuego"], ["uct_param_search number_threads 7"], 7),
         (["other", "-t", "9"], [], None),
-        (["gnugo", "--mode", "gtp"], [], None),
     ],
 )
 def test_threads_of_gtp_engines_are_read_from_the_command(
@@ -335,20 +295,10 @@ def test_run_and_check_warn_about_too_few_cpus(tmp_path: Path) -> None:
     assert any(line.startswith(warning) for line in json.loads(checked.stdout)["warnings"])
 
 
-def cgroups(root: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
-
-
 @pytest.mark.parametrize(
     ("files", "most"),
     [
-        ({}, 1000),
         ({"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/cpu.max": "100000 100000\n"}, 1),
-        ({"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/cpu.max": "max 100000\n"}, 1000),
         (
             {
                 "proc/self/cgroup": "4:cpu,cpuacct:/docker/x\n1:name=systemd:/\n",
@@ -361,4 +311,7 @@ def cgroups(root: Path, files: dict[str, str]) -> Path:
     ],
 )
 def test_control_groups_limit_usable_cpus(tmp_path: Path, files: dict[str, str], most: int) -> None:
-    assert usable_cpus(root=cgroups(tmp_path, files)) == min(most, usable_cpus(root=tmp_path / "-"))
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert usable_cpus(root=tmp_path) == min(most, usable_cpus(root=tmp_path / "-"))

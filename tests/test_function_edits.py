@@ -145,7 +145,7 @@ def compared(control: Path, *, safe: bool = False) -> Comparison:
 def restored(control: Path) -> LoadedCompetition:
     loaded = LoadedCompetition(control)
     store = Store.open_readonly(loaded.paths.status)
-    loaded.restore(store)
+    loaded.restore(store, loaded.compare(store))
     store.close()
     return loaded
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ringmaster.results import load
-from tests.program import PLAYOFF, environment, ringmaster, start, write_control_file
+from tests.program import PLAYOFF, environment, ringmaster, write_control_file
 from tests.test_cli import _wait_for_games as wait_for_games
 
 pytestmark = pytest.mark.process
@@ -55,24 +53,6 @@ def test_run_goes_on_without_a_record_and_the_next_run_writes_it(tmp_path: Path)
     assert (done.returncode, done.stderr) == (0, "")
     assert blocked.read_text().startswith("[Event ")
     assert load(control).waiting_records() == {}
-
-
-def test_record_folder_that_is_deleted_during_a_run_begins_anew(tmp_path: Path) -> None:
-    control = write_control_file(tmp_path, PLAYOFF, 100_000)
-    games = control.with_suffix(".games")
-    run = start(control, "-q")
-    try:
-        wait_for_games(control)
-        shutil.rmtree(games, ignore_errors=True)
-        deadline = time.monotonic() + 30
-        while not (games.exists() and any(games.iterdir())) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert ringmaster(control, "stop").returncode == 0
-        assert run.wait(30) == 0
-    finally:
-        run.kill()
-        run.wait()
-    assert any(games.iterdir())
 
 
 def test_deleted_folder_of_a_competition_ends_the_run_with_its_results_rescued(

@@ -29,7 +29,7 @@ def page_of(control: Path, **options: bool) -> Page:
     loaded = LoadedCompetition(control)
     store = Store.open_readonly(loaded.paths.status)
     try:
-        loaded.restore(store)
+        loaded.restore(store, loaded.compare(store))
         return make_page(loaded, store, **options)
     finally:
         store.close()
@@ -61,7 +61,7 @@ def test_page_has_the_newest_games_and_says_where_the_others_are(
     recorded(control, [(ticket(number=i, pair=i // 2), r) for i, r in enumerate(results)])
     loaded = LoadedCompetition(control)
     store = Store.open_readonly(loaded.paths.status)
-    loaded.restore(store)
+    loaded.restore(store, loaded.compare(store))
     page = make_page(loaded, store, most_games=4)
     store.close()
     # and the last older ones with faults

@@ -18,6 +18,7 @@ from ringmaster.model.results import CheckResult, GameResult, JobResult, Result
 from ringmaster.reporting.live import QuietDisplay
 from ringmaster.ringmaster import Ringmaster
 from ringmaster.run_control import RunOptions
+from ringmaster.storage.paths import COMMANDS, OutputPaths
 from ringmaster.storage.store import Store, Transaction
 from tests.execution.inline import InlineExecutor
 
@@ -159,19 +160,6 @@ def test_last_message_of_a_run_ends_with_the_verdict_however_it_ends(control: Pa
     )
 
 
-def test_engine_that_is_silent_at_its_check_is_reported_once_while_the_run_waits(
-    control: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    control.write_text(PLAYOFF)
-    executor = Late(Players())
-    monkeypatch.setattr("ringmaster.player_checks.time.monotonic", lambda: executor.now)
-    assert run(control, max_games=1, executor=executor) == 0
-    log = control.with_suffix(".log").read_text()
-    assert log.count("its check has taken 12 s so far") == 1
-    assert "player 'b': " in log
-    assert "an engine that does not answer is given 60 s" in log
-
-
 class Silent(Late):
     """Report the engine that does not answer."""
 
@@ -180,23 +168,32 @@ class Silent(Late):
         return [(line, True)] if self.now == 6.0 else []
 
 
-def test_report_of_a_silent_engine_takes_the_place_of_the_check_s(
-    control: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("kind", "report", "other"),
+    [
+        (
+            Late,
+            "its check has taken 12 s so far; an engine that does not answer is given 60 s",
+            "uci",
+        ),
+        (Silent, "player 'b' (engine) has not answered 'uci' for 10 s", "its check has taken"),
+    ],
+)
+def test_engine_that_is_silent_at_its_check_is_reported_once_while_the_run_waits(
+    control: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Late], report: str, other: str
 ) -> None:
     control.write_text(PLAYOFF)
-    executor = Silent(Players())
+    executor = kind(Players())
     monkeypatch.setattr("ringmaster.player_checks.time.monotonic", lambda: executor.now)
     assert run(control, max_games=1, executor=executor) == 0
-    log = control.with_suffix(".log").read_text()
-    assert log.count("player 'b' (engine) has not answered 'uci' for 10 s") == 1
-    assert "its check has taken" not in log
+    assert log(control).count(report) == 1
+    assert other not in log(control)
 
 
 @pytest.mark.parametrize(
     ("source", "parallel", "ahead"),
     [
         (PLAYOFF, 2, True),
-        (PLAYOFF, 1, True),
         (TEST, 2, True),
         (TEST, 1, False),
         (SOURCE, 2, True),
@@ -240,10 +237,11 @@ def test_new_hosts_get_games_before_the_next_result(control: Path) -> None:
 
 
 class Pressing(AtOnce):
-    """Press keys at given waits for results."""
+    """Press keys, or give commands of `storage.paths.COMMANDS`, at given waits for results."""
 
-    def __init__(self, keys: dict[int, str], slots: int = 1) -> None:
+    def __init__(self, paths: OutputPaths, keys: dict[int, str], slots: int = 1) -> None:
         super().__init__(Players(), slots)
+        self._paths = paths
         self._keys = keys
         self._waits = 0
         self._pressed = ""
@@ -254,7 +252,11 @@ class Pressing(AtOnce):
             return super().wait(timeout, wake)
         self._waits += 1
         assert self._waits < 100, "the run does not end"
-        self._pressed += self._keys.get(self._waits, "")
+        keys = self._keys.get(self._waits, "")
+        commands = [word for word in keys.split() if word in COMMANDS]
+        for command in commands:
+            self._paths.give_command(command)
+        self._pressed += "" if commands else keys
         self.running_at.append(len(self.running()))
         return super().wait(0 if timeout is None else min(timeout, 0.001), wake)
 
@@ -268,9 +270,10 @@ class Pressing(AtOnce):
 
 def run_pressing(control: Path, keys: dict[int, str], slots: int = 1) -> tuple[int, Pressing]:
     control.write_text(PLAYOFF)
-    executor = Pressing(keys, slots)
+    loaded = LoadedCompetition(control)
+    executor = Pressing(loaded.paths, keys, slots)
     status = Ringmaster(
-        LoadedCompetition(control),
+        loaded,
         RunOptions(),
         executor=lambda: executor,
         display=QuietDisplay(sys.stderr),
@@ -284,16 +287,27 @@ def log(control: Path) -> str:
     return control.with_suffix(".log").read_text()
 
 
-def test_paused_run_starts_no_games_until_it_goes_on(control: Path) -> None:
-    status, executor = run_pressing(control, {3: "p", 9: "p"})
+@pytest.fixture(autouse=True)
+def _commands_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ringmaster.run_control.COMMAND_PERIOD", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("pause", "resume", "until"),
+    [("p", "p", "p is pressed"), ("pause pause", "resume resume", "the command resume")],
+)
+def test_paused_run_starts_no_games_until_it_goes_on(
+    control: Path, pause: str, resume: str, until: str
+) -> None:
+    status, executor = run_pressing(control, {3: pause, 9: resume})
     assert status == 0
     assert executor.running_at[:10] == [1, 1, 1, 1, 0, 0, 0, 0, 0, 1]
     assert len(history(control)) == 12
-    assert "paused: no games start until p is pressed" in log(control)
-    assert "continued" in log(control)
+    assert log(control).count(f"paused: no games start until {until}") == 1
+    assert log(control).count("continued") == 1
 
 
-@pytest.mark.parametrize(("key", "name"), [("q", "q"), ("\x18", "Ctrl-X")])
+@pytest.mark.parametrize(("key", "name"), [("q", "q"), ("\x18", "Ctrl-X"), ("stop", "command")])
 @pytest.mark.parametrize("pause", ["", "p"])
 def test_key_stops_the_run_after_games_in_progress_even_while_it_is_paused(
     control: Path, key: str, name: str, pause: str
@@ -310,8 +324,9 @@ def test_pause_before_the_last_result_ends_with_the_competition(control: Path) -
     assert len(history(control)) == 12
 
 
-def test_keys_change_the_number_of_games_at_a_time(control: Path) -> None:
-    status, executor = run_pressing(control, {1: "++", 2: "---"})
+@pytest.mark.parametrize("keys", [{1: "++", 2: "---"}, {1: "more more", 2: "fewer fewer fewer"}])
+def test_keys_change_the_number_of_games_at_a_time(control: Path, keys: dict[int, str]) -> None:
+    status, executor = run_pressing(control, keys)
     assert status == 0
     assert max(executor.running_at) == 3
     assert executor.running_at[-1] == 1
@@ -367,33 +382,13 @@ def history(control: Path) -> list[str]:
     return [line.split()[1].rstrip(":") for line in lines if line.startswith("game ")]
 
 
-TREE = """
-competition_type = "mc_tuner"
-players = {"opponent": Player("opponent")}
-opponent = "opponent"
-def make_candidate(x):
-    return Player(["candidate", str(x)])
-parameters = [Parameter("x", scale=LINEAR(-1, 1), split=4)]
-board_size = 9
-komi = 7.5
-candidate_colour = "b"
-exploration_coefficient = 0.45
-initial_visits = 10
-initial_wins = 5
-max_depth = 1
-number_of_games = 20
-log_tree_to_history_period = 2
-skip_player_checks = True
-"""
-
-
 def test_tree_log_has_a_line_for_each_of_simultaneous_results(tmp_path: Path) -> None:
     logs = []
     for at_once in (1, 5):
         folder = tmp_path / str(at_once)
         folder.mkdir()
         control = folder / "tune.ctl"
-        control.write_text(TREE)
+        control.write_text(ADAPTIVE + "log_tree_to_history_period = 2\n")
         assert run(control, at_once=at_once) == 0
         log = LoadedCompetition(control).paths.tree_log
         logs.append(len(log.read_text().splitlines()))
@@ -543,34 +538,13 @@ def test_finished_generation_is_stored_with_its_result(tmp_path: Path) -> None:
     assert before < 1499, "a large state is not stored with every result"
 
 
-def test_result_counts_if_the_next_job_fails(tmp_path: Path) -> None:
-    control = tmp_path / "tune.ctl"
-    source = GENERATIONS.replace("SAMPLES", "20").replace("TRANSFORM", "None")
-    control.write_text(source)
-    tune = LoadedCompetition(control).competition
-    values = [job.parameters[0]["x"] for _ in range(20) if (job := tune.next_job())]
-    sixth = sorted(values[:6])[-1]
-    bad = next(i for i, x in enumerate(values) if x > sixth)
-    # before the first game the transform would be called, and the run refused
-    run(control, max_games=1)
-    control.write_text(source.replace("=None", f"=lambda f: 1 / (f <= {sixth!r}) and f"))
-    for _ in range(2):
-        with pytest.raises(ControlFileError, match="ZeroDivisionError"):
-            run(control)
-    store = Store.open_readonly(control.with_suffix(".status"))
-    played = [recorded.result.game_id for recorded in store.results()]
-    store.close()
-    assert played == [f"g0#{i}r0" for i in range(bad)], "each playable game once"
-    assert bad >= 6
-
-
 def test_state_that_cannot_be_read_is_refused(control: Path) -> None:
     loaded = LoadedCompetition(control)
     store = Store.open(loaded.paths.status)
     with store.transaction() as transaction:
         transaction.save_state({"matchups": "another form"})
     with pytest.raises(ControlFileError, match="`fsck` repairs"):
-        loaded.restore(store)
+        loaded.restore(store, loaded.compare(store))
     store.close()
 
 

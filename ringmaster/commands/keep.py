@@ -150,7 +150,7 @@ def _rebuild(loaded: LoadedCompetition, store: Store) -> None:
     """Store the state that the results give.  Raises StoreError."""
     loaded.prepare()
     try:
-        loaded.restore(store)
+        loaded.restore(store, loaded.compare(store))
     except RingmasterError as error:
         raise StoreError(
             f"the state cannot be rebuilt from the results ({error}): put a copy back with "

@@ -11,7 +11,6 @@ from ringmaster.commands.console import note
 from ringmaster.control.changes import MOST, Comparison
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.reporting.text import sanitise
-from ringmaster.storage.lock import is_locked
 from ringmaster.storage.store import Store
 
 
@@ -52,12 +51,17 @@ def compared(
 
 
 @contextmanager
-def accepted(arguments: argparse.Namespace) -> Iterator[tuple[LoadedCompetition, Store | None]]:
-    """Do the same as `compared`.  Raises ControlFileError for refused changes."""
+def restored(arguments: argparse.Namespace) -> Iterator[tuple[LoadedCompetition, Store | None]]:
+    """Load a competition with its recorded results; the store is as in `compared`.
+
+    Raises ControlFileError for refused changes.
+    """
     with compared(arguments) as (loaded, store, comparison):
         failure = loaded.changes_failure(comparison)
         if failure is not None:
             raise failure
+        if store is not None:
+            loaded.restore(store, comparison)
         yield loaded, store
 
 
@@ -65,12 +69,3 @@ def print_changes(comparison: Comparison) -> None:
     """Print the changes since the last run to standard error."""
     for text in comparison.texts(MOST):
         note(f"changed since the last run: {text}")
-
-
-def restore(loaded: LoadedCompetition, store: Store | None) -> int:
-    """Restore the recorded results; return the number of games in progress."""
-    if store is None:
-        return 0
-    outstanding = loaded.restore(store)
-    # issued games are in progress only while a run is alive
-    return len(outstanding) if is_locked(loaded.paths.locked) else 0

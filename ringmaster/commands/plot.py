@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from ringmaster.commands.console import DONE, complain, say
-from ringmaster.commands.loading import accepted, restore
+from ringmaster.commands.loading import restored
 from ringmaster.errors import RingmasterError, UsageError
 from ringmaster.export.output import open_output
 from ringmaster.loaded_competition import LoadedCompetition
@@ -22,9 +22,8 @@ _FORMATS = ("html", *PICTURES)
 def plot(arguments: argparse.Namespace) -> int:
     """Draw the results."""
     warnings: list[str] = []
-    with accepted(arguments) as (loaded, store):
+    with restored(arguments) as (loaded, store):
         target = _target(loaded, Path(arguments.output) if arguments.output else None)
-        restore(loaded, store)
         if _suffix(target) == "html":
             write_page(loaded, store, target)
         else:

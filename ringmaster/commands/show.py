@@ -6,8 +6,9 @@ import argparse
 import time
 
 from ringmaster.commands.console import DONE, REPORTED, note, say, say_data
-from ringmaster.commands.loading import accepted, compared, print_changes, restore
+from ringmaster.commands.loading import compared, print_changes, restored
 from ringmaster.errors import UsageError
+from ringmaster.storage.lock import is_locked
 from ringmaster.storage.paths import OutputPaths
 
 
@@ -25,7 +26,9 @@ def show(arguments: argparse.Namespace) -> int:
                 known = {"competition": loaded.code, "changes": changes}
                 say_data({**known, "errors": str(failure).splitlines()})
             raise failure
-        in_progress = restore(loaded, store)
+        outstanding = [] if store is None else loaded.restore(store, comparison)
+        # issued games are in progress only while a run is alive
+        in_progress = len(outstanding) if is_locked(loaded.paths.locked) else 0
         # the summary of a tree may have a million nodes
         summary = loaded.summary(store, in_progress) if arguments.json else {}
     for warning in loaded.warnings():
@@ -54,8 +57,7 @@ def report(arguments: argparse.Namespace) -> int:
 
     paths = OutputPaths(arguments.control_file)
     paths.check([paths.report, paths.page])
-    with accepted(arguments) as (loaded, store):
-        restore(loaded, store)
+    with restored(arguments) as (loaded, store):
         loaded.write_report()
         write_page(loaded, store, loaded.paths.page)
     return DONE
@@ -66,7 +68,7 @@ def diff(arguments: argparse.Namespace) -> int:
     with compared(arguments) as (loaded, store, comparison):
         failure = loaded.changes_failure(comparison) or loaded.state_failure(store)
         if store is not None and failure is None:
-            loaded.restore(store)
+            loaded.restore(store, comparison)
     status = DONE if failure is None else REPORTED
     if arguments.json:
         say_data(

@@ -103,6 +103,14 @@ class Comparison(msgspec.Struct, frozen=True):
     closing: int = 0
 
     @property
+    def starts_over(self) -> bool:
+        """Whether the settings changed before the first result.
+
+        Then the store's state and issued games are obsolete.
+        """
+        return bool(self.changes) and not self.played
+
+    @property
     def allowed(self) -> list[SettingChange]:
         """Changes that leave the results valid."""
         return [change for change in self.changes if change.allowed]

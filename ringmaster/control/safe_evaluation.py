@@ -9,33 +9,28 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import inspect
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Final
 
 from ringmaster.control.calls import ParameterReader, Recorder
 from ringmaster.control.names import bindings
-from ringmaster.control.safe_functions import (
-    EMPTY,
-    SafeFunction,
-    Scope,
-    bound_names,
-    containers_in,
-    scope_of,
-    signature_of,
-)
 from ringmaster.control.safe_limits import (
     BUILTINS,
+    ITEMS,
     ITERATORS,
     MODULES,
     MOST_CALL_STEPS,
+    MOST_STEPS,
     Limits,
     guard_of,
-    sort,
 )
 from ringmaster.control.source import PLACE, Source
 from ringmaster.errors import SafeModeError
+from ringmaster.model.settings import Call
 
 #: Calls of functions of the file inside each other.
 MOST_CALLS: Final = 50
@@ -57,8 +52,8 @@ _Function = ast.FunctionDef | ast.Lambda
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
-class _Leave(Exception):
-    """Leaves a loop or a function.
+class _Leave(BaseException):
+    """Leaves a loop or a function; it is no error.
 
     way  the statement
     """
@@ -66,6 +61,45 @@ class _Leave(Exception):
     def __init__(self, way: ast.stmt, value: Any = None) -> None:
         self.way = way
         self.value = value
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """Names of a function call, or of a comprehension.
+
+    own     names that belong to it
+    outer   the scope around it, None for the names of the file
+    values  names that have a value
+    """
+
+    own: frozenset[str]
+    outer: Scope | None
+    is_comprehension: bool = False
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(eq=False, repr=False)
+class SafeFunction:
+    """A function of a control file in safe mode.
+
+    scope  the scope around it
+    own    names that belong to it
+    """
+
+    evaluator: SafeEvaluator
+    node: _Function
+    scope: Scope | None
+    own: frozenset[str]
+    __signature__: inspect.Signature
+
+    def __post_init__(self) -> None:
+        self.__name__ = getattr(self.node, "name", "<lambda>")
+
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
+        return self.evaluator.call_later(self, [*args], named)
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__}>"
 
 
 class SafeEvaluator:
@@ -77,11 +111,10 @@ class SafeEvaluator:
     def __init__(self, source: Source, tree: ast.Module, namespace: dict[str, Any]) -> None:
         self.tree = tree
         self.namespace = namespace
-        self.limits = Limits()
+        self.limits = Limits(self.call, MOST_STEPS, {})
         self._source = source
         self._calls = 0
-        self._bound: dict[ast.AST, frozenset[str]] = {}
-        self._frozen: dict[int, Any] | None = None
+        self._frozen: dict[int, Any] = {}
 
     def run(self) -> None:
         """Evaluate the file.  An exception has its place in the attribute PLACE."""
@@ -98,11 +131,11 @@ class SafeEvaluator:
                 places = {binding.name: binding.target for binding in bindings(self.tree.body)}
                 self._note(error, places.get(name, self.tree.body[-1]))
                 raise
-        self._frozen = dict(containers_in(self.namespace))
+        self._frozen = dict(_containers_in(self.namespace))
 
     def call_later(self, function: SafeFunction, args: list[Any], named: dict[str, Any]) -> Any:
         """Return the result of a call by the competition, with new limits."""
-        self.limits = Limits(MOST_CALL_STEPS, self._frozen)
+        self.limits = Limits(self.call, MOST_CALL_STEPS, self._frozen)
         self._calls = 0
         result = self._invoke(function, args, named)
         self.limits.read(result)
@@ -152,8 +185,6 @@ class SafeEvaluator:
             return
         assert isinstance(target, ast.Name)
         old = self._look_up(target.id, scope)
-        if scope is not None and scope_of(target.id, scope) is not scope:
-            raise SafeModeError(f"{target.id!r} is no variable of this function")
         self._store(target, self._changed(node.op, old, self.value(node.value, scope)), scope)
 
     def _changed(self, sign: ast.operator, old: Any, value: Any) -> Any:
@@ -231,12 +262,9 @@ class SafeEvaluator:
 
     def _unpack(self, parts: list[ast.expr], values: list[Any], scope: Scope | None) -> None:
         stars = [i for i, part in enumerate(parts) if isinstance(part, ast.Starred)]
-        if len(values) < len(parts) - len(stars):
-            raise ValueError(
-                f"not enough values to unpack (expected {len(parts)}, got {len(values)})"
-            )
-        if not stars and len(values) > len(parts):
-            raise ValueError(f"too many values to unpack (expected {len(parts)})")
+        missing = len(parts) - len(stars) - len(values)
+        if missing > 0 or (missing < 0 and not stars):
+            raise ValueError(f"cannot unpack {len(values)} values (expected {len(parts)})")
         if stars:
             first, last = stars[0], len(values) - (len(parts) - stars[0] - 1)
             values = [*values[:first], values[first:last], *values[last:]]
@@ -244,13 +272,14 @@ class SafeEvaluator:
             self._store(part.value if isinstance(part, ast.Starred) else part, value, scope)
 
     def _look_up(self, name: str, scope: Scope | None) -> Any:
-        owner = scope_of(name, scope)
-        values: Mapping[str, Any] = self.namespace if owner is None else owner.values
+        while scope is not None and name not in scope.own:
+            scope = scope.outer
+        values: Mapping[str, Any] = self.namespace if scope is None else scope.values
         if name in values:
             return values[name]
-        if owner is None and name in BUILTINS:
+        if scope is None and name in BUILTINS:
             return BUILTINS[name]
-        if owner is None and hasattr(builtins, name):
+        if scope is None and hasattr(builtins, name):
             raise SafeModeError(f"{name} is not allowed in safe mode")
         raise NameError(f"name {name!r} is not defined", name=name)
 
@@ -260,9 +289,9 @@ class SafeEvaluator:
         """Return the value of an expression, or execute a statement."""
         self.limits.spend(1)
         try:
-            return _method_for(type(node).__name__)(self, node, scope)
-        except _Leave:
-            raise
+            # methods are named like the classes of nodes
+            method = getattr(self, f"_{type(node).__name__.lower()}", self._refuse)
+            return method(node, scope)
         except RecursionError:
             too_deep = SafeModeError("calls are nested too deeply for safe mode")
             self._note(too_deep, node)
@@ -371,15 +400,13 @@ class SafeEvaluator:
         raise SafeModeError(f".{name} is not allowed in safe mode")
 
     def _joinedstr(self, node: ast.JoinedStr, scope: Scope | None) -> Any:
-        text = "".join([self.value(part, scope) for part in node.values])
-        return self.limits.checked(text)
+        return self.limits.checked("".join([self.value(part, scope) for part in node.values]))
 
     def _formattedvalue(self, node: ast.FormattedValue, scope: Scope | None) -> Any:
         value = self.value(node.value, scope)
         layout = "" if node.format_spec is None else self.value(node.format_spec, scope)
-        return self.limits.format(
-            value, layout, chr(node.conversion) if node.conversion > 0 else ""
-        )
+        conversion = chr(node.conversion) if node.conversion > 0 else ""
+        return self.limits.format(value, layout, conversion)
 
     # comprehensions
 
@@ -397,15 +424,7 @@ class SafeEvaluator:
     def _generatorexp(self, node: _Comprehension, scope: Scope | None) -> Iterator[Any]:
         """Return an iterator over a comprehension; its first list is evaluated at once."""
         first = self.limits.lazy(self.value(node.generators[0].iter, scope))
-        return self._loop(node, 0, first, Scope(self._names_bound(node), scope, True))
-
-    def _names_bound(self, node: _Function | _Comprehension) -> frozenset[str]:
-        """Return the names that belong to a function or comprehension."""
-        if node not in self._bound:
-            loops = node.generators if isinstance(node, _Comprehension) else []
-            parts: list[ast.AST] = [loop.target for loop in loops] or [node]
-            self._bound[node] = frozenset().union(*map(bound_names, parts))
-        return self._bound[node]
+        return self._loop(node, 0, first, Scope(_bound_names(node), scope, True))
 
     def _loop(
         self, node: _Comprehension, number: int, items: Iterator[Any], scope: Scope
@@ -427,16 +446,16 @@ class SafeEvaluator:
 
     def _lambda(self, node: _Function, scope: Scope | None) -> SafeFunction:
         defaults = self._values(node.args.defaults, scope)
-        named = [EMPTY if d is None else self.value(d, scope) for d in node.args.kw_defaults]
-        own = self._names_bound(node)
+        absent = inspect.Parameter.empty
+        named = [absent if d is None else self.value(d, scope) for d in node.args.kw_defaults]
+        own = _bound_names(node)
         self.limits.spend(len(own))
-        return SafeFunction(self, node, scope, own, signature_of(node.args, defaults, named))
+        return SafeFunction(self, node, scope, own, _signature_of(node.args, defaults, named))
 
     def _call(self, node: ast.Call, scope: Scope | None) -> Any:
-        function, method = None, ""
+        method = ""
         if isinstance(node.func, ast.Attribute):
-            function = self.value(node.func.value, scope)
-            method = node.func.attr
+            function, method = self.value(node.func.value, scope), node.func.attr
             if isinstance(function, Recorder | ModuleType):
                 function, method = self._member(function, method), ""
         else:
@@ -455,8 +474,6 @@ class SafeEvaluator:
             named |= value
             if len(named) > MOST_NAMED:
                 raise SafeModeError(f"more than {MOST_NAMED} named arguments in safe mode")
-        if method == "sort" and isinstance(function, list):
-            return sort(self, function, *args, **named)
         if method:
             return self.limits.method(function, method, args, named)
         if isinstance(function, ParameterReader):
@@ -472,7 +489,7 @@ class SafeEvaluator:
             return self._invoke(function, args, named)
         guard = guard_of(function)
         if guard is not None:
-            return self.limits.checked(guard(self, *args, **named))
+            return self.limits.checked(guard(self.limits, *args, **named))
         if isinstance(function, Recorder):
             return function.called(None, *args, **named)
         raise TypeError(f"{type(function).__name__!r} object is not callable")
@@ -499,12 +516,85 @@ class SafeEvaluator:
             return left.value
         finally:
             self._calls -= 1
-        return None
 
 
-@functools.cache
-def _method_for(kind: str) -> Callable[..., Any]:
-    """Return the method of SafeEvaluator for a class of nodes, which is named like it."""
-    method: Callable[..., Any]
-    method = getattr(SafeEvaluator, f"_{kind.lower()}", SafeEvaluator._refuse)
-    return method
+@functools.lru_cache(maxsize=1000)
+def _bound_names(node: _Function | _Comprehension) -> frozenset[str]:
+    """Return the names that belong to a function or comprehension.
+
+    Those of functions and comprehensions inside do not count.
+    """
+    found: set[str] = set()
+    waiting: list[ast.AST]
+    if isinstance(node, _Comprehension):
+        waiting = [loop.target for loop in node.generators]
+    else:
+        given = node.args
+        every = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
+        found |= {arg.arg for arg in every if arg is not None}
+        waiting = list(node.body) if isinstance(node, ast.FunctionDef) else [node.body]
+    while waiting:
+        part = waiting.pop()
+        match part:
+            case ast.FunctionDef(name=name):
+                found.add(name)
+                continue
+            case ast.Lambda():
+                continue
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                # `:=` inside it binds a name out here
+                inside = (n for n in ast.walk(part) if isinstance(n, ast.NamedExpr))
+                found |= {n.target.id for n in inside}
+                continue
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+            case ast.alias(name=name, asname=other):
+                found.add(other or name.partition(".")[0])
+        waiting += ast.iter_child_nodes(part)
+    return frozenset(found)
+
+
+def _signature_of(node: ast.arguments, defaults: list[Any], named: list[Any]) -> inspect.Signature:
+    """Return the signature of a function.
+
+    defaults  values of the last positional parameters that have one
+    named     values of parameters after a star; `Parameter.empty` for none
+    """
+    kinds = inspect.Parameter
+    plain: list[tuple[str, Any]] = [(arg.arg, kinds.POSITIONAL_ONLY) for arg in node.posonlyargs]
+    plain += [(arg.arg, kinds.POSITIONAL_OR_KEYWORD) for arg in node.args]
+    padded = [*[kinds.empty] * (len(plain) - len(defaults)), *defaults]
+    parameters = [kinds(*arg, default=value) for arg, value in zip(plain, padded, strict=True)]
+    if node.vararg is not None:
+        parameters.append(kinds(node.vararg.arg, kinds.VAR_POSITIONAL))
+    for arg, default in zip(node.kwonlyargs, named, strict=True):
+        parameters.append(kinds(arg.arg, kinds.KEYWORD_ONLY, default=default))
+    if node.kwarg is not None:
+        parameters.append(kinds(node.kwarg.arg, kinds.VAR_KEYWORD))
+    return inspect.Signature(parameters)
+
+
+def _containers_in(value: Any) -> Iterator[tuple[int, Any]]:
+    """Yield the id of each list, dictionary and set that a value leads to, and the object."""
+    seen: set[int] = set()
+    waiting: list[Any] = [value]
+    while waiting:
+        found = waiting.pop()
+        if id(found) in seen:
+            continue
+        match found:
+            case dict():
+                waiting += [*found.keys(), *found.values()]
+            case Call():
+                waiting += [found.args, found.kwargs]
+            case SafeFunction():
+                waiting += [found.scope]
+                waiting += [p.default for p in found.__signature__.parameters.values()]
+            case Scope():
+                waiting += [found.values, found.outer]
+            case _ if isinstance(found, ITEMS):
+                waiting += found
+            case _:
+                continue
+        seen.add(id(found))
+        yield id(found), found

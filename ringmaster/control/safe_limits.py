@@ -16,7 +16,7 @@ import string
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from ringmaster.errors import SafeModeError
 from ringmaster.model.settings import Call
@@ -34,7 +34,8 @@ MOST_WIDTH: Final = 1000
 DEEPEST: Final = 40
 
 VIEWS: Final[tuple[type[Any], ...]] = (type({}.keys()), type({}.values()), type({}.items()))
-_SIZED: Final[tuple[type[Any], ...]] = (list, tuple, set, dict, str, range, *VIEWS)
+ITEMS: Final[tuple[type[Any], ...]] = (list, tuple, set, *VIEWS)
+_SIZED: Final[tuple[type[Any], ...]] = (dict, str, range, *ITEMS)
 ITERATORS: Final[tuple[type[Any], ...]] = (
     *(types.GeneratorType, map, filter, zip, enumerate, type(iter([])), type(reversed([]))),
 )
@@ -100,14 +101,16 @@ _CONVERSION: Final = re.compile(
 class Limits:
     """Counts the steps and the memory of an evaluation.
 
+    call    calls a function of the control file with a list and a dictionary of arguments
     steps   that are allowed
     frozen  ids of containers that cannot be changed
     """
 
-    def __init__(self, steps: int = MOST_STEPS, frozen: Mapping[int, Any] | None = None) -> None:
+    def __init__(self, call: Callable[..., Any], steps: int, frozen: Mapping[int, Any]) -> None:
+        self.call = call
         self._steps = self._left = steps
         self._room = MOST_ITEMS
-        self._frozen: Mapping[int, Any] = {} if frozen is None else frozen
+        self._frozen = frozen
 
     def spend(self, steps: int) -> None:
         """Count steps.  Raises SafeModeError."""
@@ -138,7 +141,7 @@ class Limits:
         if kind is Call:
             size = len(value.kind) + self.measure(value.args, level)
             return size + self.measure(value.kwargs, level)
-        if kind not in (list, tuple, set, dict, *VIEWS):
+        if kind not in (dict, *ITEMS):
             return 200
         if level > DEEPEST:
             raise SafeModeError("lists are nested too deeply for safe mode")
@@ -230,7 +233,13 @@ class Limits:
     def operate(self, kind: type, left: Any, right: Any) -> Any:
         """Return the result of a binary operator."""
         if isinstance(left, int) and isinstance(right, int):
-            self._check_bits(kind, left, right)
+            bits = 0
+            if kind is ast.Pow and right > 0:
+                bits = (left.bit_length() - 1) * right
+            elif kind is ast.LShift and left:
+                bits = left.bit_length() + right
+            if bits > MOST_BITS:
+                raise SafeModeError(f"an integer of more than {MOST_BITS} bits in safe mode")
         elif isinstance(left, str) and kind is ast.Mod:
             return self.percent(left, right)
         elif kind is ast.Mult:
@@ -243,15 +252,6 @@ class Limits:
         elif isinstance(left, (set, dict, *VIEWS)):
             self.keys([*self.list_of(left), *self.list_of(right)])
         return self.checked(OPERATORS[kind](left, right))
-
-    def _check_bits(self, kind: type, left: int, right: int) -> None:
-        bits = 0
-        if kind is ast.Pow and right > 0:
-            bits = (left.bit_length() - 1) * right
-        elif kind is ast.LShift and left:
-            bits = left.bit_length() + right
-        if bits > MOST_BITS:
-            raise SafeModeError(f"an integer of more than {MOST_BITS} bits in safe mode")
 
     def compare(self, kind: type, left: Any, right: Any) -> Any:
         """Return the result of a comparison."""
@@ -352,7 +352,7 @@ class Limits:
     # methods
 
     def method(self, value: Any, name: str, args: list[Any], named: dict[str, Any]) -> Any:
-        """Return the result of a method without a function among its arguments."""
+        """Return the result of a method."""
         kind = type(value)
         if name not in _METHODS.get(kind, ()):
             raise SafeModeError(f".{name} is not allowed in safe mode")
@@ -361,10 +361,11 @@ class Limits:
         self.spend(1)
         if kind is str:
             return self._of_text(value, name, args, named)
+        if name == "sort":
+            value[:] = _sorted(self, value, *args, **named)
+            return None
         if name in ("extend", "update") or (kind is set and name in _OF_SETS):
-            args = [arg if isinstance(arg, dict) else self.list_of(arg) for arg in args]
-            if kind is dict:
-                args = [a if isinstance(a, dict) else self.pairs(a) for a in args]
+            args = [self.pairs(arg) if kind is dict else self.list_of(arg) for arg in args]
         if kind is set and name in _OF_SETS:
             self.keys([*value, *(item for arg in args for item in arg)])
         elif name in ("count", "index", "copy") or (kind is list and name == "remove"):
@@ -377,8 +378,6 @@ class Limits:
             self.spend(1 + len(value) // 64)
         if kind in (dict, set) and name in _KEYED and args:
             self.key(args[0], len(value))
-        if kind is dict and name == "update":
-            self.keys([key for arg in args for key in arg])
         self.create(1)
         return self.checked(getattr(value, name)(*args, **named))
 
@@ -396,8 +395,11 @@ class Limits:
         self.read(args)
         return self.checked(getattr(value, name)(*args, **named))
 
-    def pairs(self, value: Any) -> list[list[Any]]:
-        """Return the pairs of which a dictionary is made."""
+    def pairs(self, value: Any) -> Any:
+        """Return the pairs, or the dictionary, of which a dictionary is made."""
+        if isinstance(value, dict):
+            self.keys([*value])
+            return value
         pairs = [self.list_of(pair) for pair in self.list_of(value)]
         self.keys([pair[0] for pair in pairs if pair])
         return pairs
@@ -406,144 +408,109 @@ class Limits:
 # built-in functions
 
 
-class Evaluator(Protocol):
-    """The evaluator of a control file."""
-
-    limits: Limits
-
-    def call(self, function: Any, args: list[Any], named: dict[str, Any]) -> Any:
-        """Return the result of a call."""
-
-
-_Guard = Callable[..., Any]
-
-
-def _plain(function: Any) -> _Guard:
+def _plain(function: Any) -> Callable[..., Any]:
     """Return the guard of a function that reads its arguments once."""
 
-    def guard(run: Evaluator, *args: Any, **named: Any) -> Any:
-        run.limits.read(args)
+    def guard(limits: Limits, *args: Any, **named: Any) -> Any:
+        limits.read(args)
         return function(*args, **named)
 
     return guard
 
 
-def _dict(run: Evaluator, items: Any = (), /, **named: Any) -> Any:
-    if isinstance(items, dict):
-        run.limits.keys([*items])
-        return dict(items, **named)
-    return dict(run.limits.pairs(items), **named)
-
-
-def _round(run: Evaluator, number: Any, ndigits: Any = None) -> Any:
+def _round(limits: Limits, number: Any, ndigits: Any = None) -> Any:
     if isinstance(ndigits, int) and abs(ndigits) > MOST_BITS:
         raise SafeModeError(f"more than {MOST_BITS} digits in safe mode")
     return round(number, ndigits)
 
 
-def _sum(run: Evaluator, items: Any, /, start: Any = 0) -> Any:
-    added = run.limits.list_of(items)
+def _sum(limits: Limits, items: Any, /, start: Any = 0) -> Any:
+    added = limits.list_of(items)
     if isinstance(start, str) or all(isinstance(item, int | float) for item in (start, *added)):
         return sum(added, start)
     for item in added:
-        start = run.limits.operate(ast.Add, start, item)
+        start = limits.operate(ast.Add, start, item)
     return start
 
 
-def _next(run: Evaluator, iterator: Any, /, *default: Any) -> Any:
-    if not isinstance(iterator, ITERATORS):
-        raise TypeError(f"{type(iterator).__name__!r} object is not an iterator")
-    run.limits.spend(1)
-    return next(iterator, *default)
-
-
-def _reversed(run: Evaluator, items: Any, /) -> Any:
+def _reversed(limits: Limits, items: Any, /) -> Any:
     if isinstance(items, (set, *ITERATORS)):
         raise TypeError(f"{type(items).__name__!r} object is not reversible")
-    return reversed(run.limits.list_of(items))
+    return reversed(limits.list_of(items))
 
 
-def _map(run: Evaluator, function: Any, /, *items: Any) -> Any:
-    return map(lambda *args: run.call(function, [*args], {}), *map(run.limits.lazy, items))
+def _map(limits: Limits, function: Any, /, *items: Any) -> Any:
+    return map(lambda *args: limits.call(function, [*args], {}), *map(limits.lazy, items))
 
 
-def _filter(run: Evaluator, function: Any, items: Any, /) -> Any:
-    accept = bool if function is None else lambda item: run.call(function, [item], {})
-    return filter(accept, run.limits.lazy(items))
+def _filter(limits: Limits, function: Any, items: Any, /) -> Any:
+    accept = bool if function is None else lambda item: limits.call(function, [item], {})
+    return filter(accept, limits.lazy(items))
 
 
-def _keys(run: Evaluator, items: list[Any], key: Any) -> list[Any]:
+def _keys(limits: Limits, items: list[Any], key: Any) -> list[Any]:
     """Return the keys by which items are ordered."""
-    keys = items if key is None else [run.call(key, [item], {}) for item in items]
+    keys = items if key is None else [limits.call(key, [item], {}) for item in items]
     for _ in range(len(keys).bit_length()):
-        run.limits.read(keys)
+        limits.read(keys)
     return keys
 
 
-def _sorted(run: Evaluator, items: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
-    listed = run.limits.list_of(items)
-    keys = _keys(run, listed, key)
+def _sorted(limits: Limits, items: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
+    listed = limits.list_of(items)
+    keys = _keys(limits, listed, key)
     order = sorted(range(len(listed)), key=keys.__getitem__, reverse=bool(reverse))
     return [listed[i] for i in order]
 
 
-def sort(run: Evaluator, items: list[Any], /, *, key: Any = None, reverse: Any = False) -> None:
-    """Sort a list in place."""
-    run.limits.change(items)
-    items[:] = _sorted(run, items, key=key, reverse=reverse)
-
-
-def _extreme(function: Any) -> _Guard:
+def _extreme(function: Any) -> Callable[..., Any]:
     """Return the guard of `min` or `max`."""
 
-    def guard(run: Evaluator, *args: Any, key: Any = None, **named: Any) -> Any:
-        items = run.limits.list_of(args[0]) if len(args) == 1 else [*args]
+    def guard(limits: Limits, *args: Any, key: Any = None, **named: Any) -> Any:
+        items = limits.list_of(args[0]) if len(args) == 1 else [*args]
         if not items:
             return function([], **named)
         if len(args) > 1 and named:
             return function(*args, **named)  # TypeError
-        keys = _keys(run, items, key)
+        keys = _keys(limits, items, key)
         return items[function(range(len(items)), key=keys.__getitem__)]
 
     return guard
 
 
-_PLAIN: Final = (abs, bool, callable, chr, divmod, float, int, isinstance, ord)
-_GUARDS: Final[Mapping[Any, _Guard]] = {
+_PLAIN: Final = (
+    *(abs, bool, callable, chr, divmod, float, int, isinstance, ord),
+    *filter(callable, [getattr(math, name) for name in MODULES[math]]),
+)
+_GUARDS: Final[Mapping[Any, Callable[..., Any]]] = {
     **{function: _plain(function) for function in _PLAIN},
-    **{
-        function: _plain(function)
-        for module, names in MODULES.items()
-        for name in names
-        if isinstance(function := getattr(module, name), types.BuiltinFunctionType)
-    },
-    all: lambda run, items, /: all(run.limits.lazy(items)),
-    any: lambda run, items, /: any(run.limits.lazy(items)),
-    dict: _dict,
-    enumerate: lambda run, iterable, start=0: enumerate(run.limits.lazy(iterable), start),
+    all: lambda limits, items, /: all(limits.lazy(items)),
+    any: lambda limits, items, /: any(limits.lazy(items)),
+    dict: lambda limits, items=(), /, **named: dict(limits.pairs(items), **named),
+    enumerate: lambda limits, iterable, start=0: enumerate(limits.lazy(iterable), start),
     filter: _filter,
-    len: lambda run, value, /: len(value),
-    list: lambda run, items=(), /: run.limits.list_of(items),
+    len: lambda limits, value, /: len(value),
+    list: lambda limits, items=(), /: limits.list_of(items),
     map: _map,
-    math.fsum: lambda run, items, /: math.fsum(run.limits.list_of(items)),
+    math.fsum: lambda limits, items, /: math.fsum(limits.list_of(items)),
     max: _extreme(max),
     min: _extreme(min),
-    next: _next,
-    pow: lambda run, base, exp: run.limits.operate(ast.Pow, base, exp),
-    range: lambda run, *args: range(*args),
-    repr: lambda run, value, /: run.limits.text(value, repr),
+    next: lambda limits, iterator, /, *default: next(iterator, *default),
+    pow: lambda limits, base, exp: limits.operate(ast.Pow, base, exp),
+    range: lambda limits, *args: range(*args),
+    repr: lambda limits, value, /: limits.text(value, repr),
     reversed: _reversed,
     round: _round,
-    set: lambda run, items=(), /: run.limits.set_of(items),
+    set: lambda limits, items=(), /: limits.set_of(items),
     sorted: _sorted,
-    str: lambda run, value="", /: run.limits.text(value),
+    str: lambda limits, value="", /: limits.text(value),
     sum: _sum,
-    tuple: lambda run, items=(), /: tuple(run.limits.list_of(items)),
-    zip: lambda run, *items, strict=False: zip(*map(run.limits.lazy, items), strict=bool(strict)),
+    tuple: lambda limits, items=(), /: tuple(limits.list_of(items)),
+    zip: lambda limits, *items, strict=False: zip(*map(limits.lazy, items), strict=bool(strict)),
 }
 
 
-def guard_of(function: Any) -> _Guard | None:
+def guard_of(function: Any) -> Callable[..., Any] | None:
     """Return the function to call in place of a built-in one, None for others."""
     listed = isinstance(function, type | types.BuiltinFunctionType)
     return _GUARDS.get(function) if listed else None

@@ -312,10 +312,7 @@ class _Builder:
         for clause in reversed(elifs):
             clause.orelse = last
             last = [clause]
-        new = self._at(ast.If(test, body, last), node)
-        for clause in elifs:
-            clause.end_lineno, clause.end_col_offset = new.end_lineno, new.end_col_offset
-        return new  # type: ignore[no-any-return]
+        return ast.If(test, body, last)
 
     def _make_for_stmt(
         self, node: Tree, target: Any, items: Any, body: Any, orelse: Any
@@ -327,8 +324,7 @@ class _Builder:
     ) -> ast.stmt:
         parameters = parameters or self._make_parameters(node)
         new: Any = ast.FunctionDef(name.id, parameters, body, [], returns)
-        if hasattr(ast, "TypeVar"):  # Python 3.12
-            new.type_params = []
+        new.type_params = []  # of Python 3.12
         return new  # type: ignore[no-any-return]
 
     # parameters of functions
@@ -383,7 +379,7 @@ class _Builder:
             raise self._refuse(node, f"{prefix} before a string is not allowed in safe mode")
         try:
             if "f" in prefix:
-                return ast.JoinedStr(_merged(self._formatted(text, "r" in prefix, node)))
+                return self._joined(self._formatted(text, "r" in prefix, node), node)
             return ast.Constant(_decoded(text, "r" in prefix), "u" if prefix == "u" else None)
         except ValueError as error:
             raise self._refuse(node, str(error)) from None
@@ -392,7 +388,20 @@ class _Builder:
         if all(isinstance(part, ast.Constant) for part in parts):
             return ast.Constant("".join(part.value for part in parts), parts[0].kind)
         inner = [part.values if isinstance(part, ast.JoinedStr) else [part] for part in parts]
-        return ast.JoinedStr(_merged(item for items in inner for item in items))
+        return self._joined((item for items in inner for item in items), node)
+
+    def _joined(self, parts: Iterable[ast.expr], node: Tree) -> ast.JoinedStr:
+        """Return an f-string of parts, without neighbours of plain text and empty ones."""
+        merged: list[ast.expr] = []
+        for part in parts:
+            match [*merged[-1:], part]:
+                case [ast.Constant(str(one)), ast.Constant(str(other))]:
+                    merged[-1] = ast.Constant(one + other)
+                case _:
+                    merged.append(part)
+        merged = [part for part in merged if not isinstance(part, ast.Constant) or part.value]
+        new: ast.JoinedStr = self._at(ast.JoinedStr(merged), node)
+        return ast.fix_missing_locations(new)
 
     def _formatted(self, text: str, raw: bool, node: Tree, level: int = 0) -> Iterator[ast.expr]:
         """Yield the parts of an f-string, or of the layout in one.  Raises ValueError."""
@@ -400,20 +409,14 @@ class _Builder:
             raise ValueError("this f-string is not understood in safe mode")
         for literal, field, layout, conversion in string.Formatter().parse(text):
             if literal:
-                yield self._at(ast.Constant(_decoded(literal, raw)), node)
+                yield ast.Constant(_decoded(literal, raw))
             if field is None:
                 continue
             if conversion not in (None, "r", "s", "a"):
                 raise ValueError(f"{conversion!r} is no conversion")
-            nested = _merged(self._formatted(layout or "", raw, node, level + 1))
-            yield self._at(
-                ast.FormattedValue(
-                    self._inside(field, node),
-                    ord(conversion) if conversion else -1,
-                    self._at(ast.JoinedStr(nested), node) if layout else None,
-                ),
-                node,
-            )
+            inner = self._joined(self._formatted(layout or "", raw, node, level + 1), node)
+            code = ord(conversion) if conversion else -1
+            yield ast.FormattedValue(self._inside(field, node), code, inner if layout else None)
 
     def _inside(self, text: str, node: Tree) -> ast.expr:
         """Return the expression of an f-string; all of it has the string's place."""
@@ -506,18 +509,6 @@ def _trees_in(node: Tree) -> list[Tree]:
 def _parameter(node: Any) -> ast.arg:
     """Return a name as a parameter."""
     return ast.copy_location(ast.arg(node.id), node) if isinstance(node, ast.Name) else node
-
-
-def _merged(parts: Iterable[ast.expr]) -> list[ast.expr]:
-    """Return parts of a string without neighbours of plain text, and without empty ones."""
-    merged: list[ast.expr] = []
-    for part in parts:
-        match [*merged[-1:], part]:
-            case [ast.Constant(str(one)), ast.Constant(str(other))]:
-                merged[-1] = ast.copy_location(ast.Constant(one + other), part)
-            case _:
-                merged.append(part)
-    return [part for part in merged if not isinstance(part, ast.Constant) or part.value]
 
 
 def _decoded(text: str, raw: bool) -> str:

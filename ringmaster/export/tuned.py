@@ -106,7 +106,7 @@ def tuned_parameters(path: Path, *, safe: bool = False) -> tuple[LoadedCompetiti
     if loaded.paths.has_results:
         store = Store.open_readonly(loaded.paths.status)
         try:
-            loaded.restore(store)
+            loaded.restore(store, loaded.compare(store))
         finally:
             store.close()
     parameters = tuned_values(loaded)

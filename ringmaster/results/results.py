@@ -130,13 +130,12 @@ class Results:
         self.candidates: list[dict[str, Any]] = summary.get("candidates", [])
 
     def _read(self, store: Store) -> None:
-        self._loaded.check_changes(store)
-        self._loaded.restore(store)
+        self._loaded.restore(store, self._loaded.check_changes(store))
         counts = store.counts()
         # every result is counted or void, and no result is ever deleted
         self._last = sum(counts)
         self.completed, self.void = self._competition.count_games(*counts)
-        for run in store.all_runs():
+        for run in store.runs():
             self._first_run = self._first_run or run
             self.runs.append(
                 RunInfo(
@@ -206,7 +205,7 @@ class Results:
     def _open(self) -> Store:
         path = self._loaded.paths.status
         store = Store.open_readonly(path, lasting=True)
-        runs = store.all_runs()
+        runs = store.runs()
         if not runs or self._first_run is None or runs[0].started != self._first_run.started:
             store.close()
             raise StoreError(f"{path} was reset since it was loaded; load it again")

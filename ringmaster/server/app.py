@@ -17,6 +17,7 @@ from urllib.parse import quote
 import msgspec
 from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
@@ -31,6 +32,7 @@ from ringmaster.server.watched import Watched, changed, competitions
 
 #: Seconds between two looks at the files.
 PERIOD = 0.5
+_MISSING = "there is no such page\n"
 _HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 _STATIC = Path(__file__).parent / "static"
 _HEADERS = {
@@ -184,11 +186,11 @@ class Site:
         files = [self._place] if self._place.is_file() else competitions(self._place)
         return {path.stem: path for path in files}
 
-    def _hub(self, request: Request) -> Hub | None:
+    def _hub(self, request: Request) -> Hub:
         name = request.path_params["name"]
         path = self._files().get(name)
         if path is None:
-            return None
+            raise HTTPException(404, _MISSING)
         return self._hubs.setdefault(name, Hub(Watched(path, self._safe)))
 
     async def _index(self, request: Request) -> Response:
@@ -203,8 +205,6 @@ class Site:
 
     async def _page(self, request: Request) -> Response:
         hub = self._hub(request)
-        if hub is None:
-            return _missing()
         try:
             page = await hub.call(hub.watched.page)
         except RingmasterError as error:
@@ -216,26 +216,22 @@ class Site:
         return HTMLResponse(render_page(page, options))
 
     async def _events(self, request: Request) -> Response:
-        hub = self._hub(request)
-        return _missing() if hub is None else EventSourceResponse(hub.events(), ping=15)
+        return EventSourceResponse(self._hub(request).events(), ping=15)
 
     async def _game(self, request: Request) -> Response:
         hub = self._hub(request)
-        if hub is None:
-            return _missing()
         number = request.path_params["number"]
         try:
             board = await hub.call(lambda: hub.watched.game(number))
         except RingmasterError as error:
             return PlainTextResponse(f"{error}\n", 500)
         if board is None:
-            return _missing()
+            raise HTTPException(404, _MISSING)
         return Response(msgspec.json.encode(board), media_type="application/json")
 
     async def _command(self, request: Request) -> Response:
         hub = self._hub(request)
-        if hub is None or self._control is None:
-            return _missing()
+        assert self._control is not None
         # a form of another site cannot send this header
         if request.headers.get("x-ringmaster") != "1":
             return PlainTextResponse("the header X-Ringmaster is missing\n", 403)
@@ -271,11 +267,7 @@ class _Guard:
         if hmac.compare_digest(given, self._token):
             await self._app(scope, receive, send_guarded)
         else:
-            await _missing()(scope, receive, send_guarded)
-
-
-def _missing() -> Response:
-    return PlainTextResponse("there is no such page\n", 404)
+            await PlainTextResponse(_MISSING, 404)(scope, receive, send_guarded)
 
 
 def _text(name: str) -> str:

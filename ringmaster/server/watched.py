@@ -105,8 +105,7 @@ class Watched:
         """Open the store and restore the competition from it.  Raises RingmasterError."""
         loaded = self._load()
         with contextlib.closing(Store.open_readonly(self.paths.status)) as store:
-            loaded.check_changes(store)
-            loaded.restore(store)
+            loaded.restore(store, loaded.check_changes(store))
             yield loaded, store
 
     def index_row(self) -> IndexRow:

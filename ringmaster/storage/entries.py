@@ -77,13 +77,6 @@ class PendingRecord(msgspec.Struct, frozen=True):
     text: str
 
 
-class PlacedRecord(msgspec.Struct, frozen=True):
-    """A game record with its place in the collected file; later places are larger."""
-
-    place: int
-    pending: PendingRecord
-
-
 def encode(value: Any) -> str:
     """Return a value as JSON text."""
     return _encode(value).decode()

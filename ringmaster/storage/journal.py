@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ringmaster.errors import StoreUnwritable, visible
+from ringmaster.storage.paths import OutputPaths
 
 #: Bytes at the end of the history that are searched for a line.
 _TAIL = 1 << 20
@@ -47,7 +48,7 @@ class _Appended:
 
 
 class Journal:
-    """Appends lines to the run log, the history and the tree log.
+    """Appends lines to the run log, the history and the tree log of a competition.
 
     Each line is written at once and whole, or not at all; `together` writes the lines of
     a block at its end.  The first line creates history and tree log.  The caller holds
@@ -57,15 +58,10 @@ class Journal:
     """
 
     def __init__(
-        self,
-        log: Path,
-        hist: Path,
-        clock: Callable[[], time.struct_time] = time.localtime,
-        *,
-        tree: Path | None = None,
+        self, paths: OutputPaths, clock: Callable[[], time.struct_time] = time.localtime
     ) -> None:
-        self._files = _Appended(log), _Appended(hist)
-        self._tree = tree
+        self._files = _Appended(paths.log), _Appended(paths.hist)
+        self._tree = _Appended(paths.tree_log)
         self._clock = clock
         self._files[0].open()
         #: Lines of the log and of the history until the end of `together`.
@@ -110,16 +106,11 @@ class Journal:
 
         unless_last  skip the line if it is the last one already
         """
-        assert self._tree is not None, "no tree log"
-        fd = open_to_append(self._tree)
-        try:
-            data = f"{line}\n".encode()
-            size = os.fstat(fd).st_size
-            start = max(0, size - len(data))
-            if not unless_last or os.pread(fd, len(data), start) != data:
-                write_through(fd, data, self._tree)
-        finally:
-            os.close(fd)
+        fd = self._tree.open()
+        data = f"{line}\n".encode()
+        start = max(0, os.fstat(fd).st_size - len(data))
+        if not unless_last or os.pread(fd, len(data), start) != data:
+            write_through(fd, data, self._tree.path)
 
     def complete_log(self, messages: Sequence[str]) -> None:
         """Log the missing ones of the last messages."""
@@ -162,8 +153,8 @@ class Journal:
             raise StoreUnwritable(f"cannot read {path}: {error.strerror}") from error
 
     def close(self) -> None:
-        """Close both files; idempotent."""
-        for file in self._files:
+        """Close the files; idempotent."""
+        for file in (*self._files, self._tree):
             file.close()
 
 
@@ -171,8 +162,8 @@ def is_gone(path: Path | str, fd: int) -> bool:
     """Return whether an open file has been moved, deleted or replaced."""
     try:
         return not os.path.samestat(os.stat(path), os.fstat(fd))
-    except FileNotFoundError:
-        return True
+    except OSError:
+        return True  # opening it again raises the error
 
 
 def open_to_append(path: Path, *, end_line: bool = True) -> int:
@@ -187,19 +178,14 @@ def open_to_append(path: Path, *, end_line: bool = True) -> int:
     except OSError as error:
         raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
     try:
-        if end_line:
-            _end_last_line(fd, path)
+        size = os.fstat(fd).st_size
+        # a power cut or an editor may leave a line incomplete
+        if end_line and size and os.pread(fd, 1, size - 1) != b"\n":
+            write_through(fd, b"\n", path)
     except BaseException:
         os.close(fd)
         raise
     return fd
-
-
-def _end_last_line(fd: int, path: Path) -> None:
-    """End a line that a power cut or an editor left incomplete."""
-    size = os.fstat(fd).st_size
-    if size and os.pread(fd, 1, size - 1) != b"\n":
-        write_through(fd, b"\n", path)
 
 
 def write_through(fd: int, data: bytes, path: Path) -> None:

@@ -19,9 +19,9 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
 from ringmaster.errors import AlreadyRunning, StoreUnwritable
+from ringmaster.storage.journal import is_gone
 
 #: Seconds to wait for readers, and between two tries.
 _PATIENCE = 5.0
@@ -49,7 +49,7 @@ class CompetitionLock:
             fd = _open(self._file, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             try:
                 self._acquire(fd)
-                if _is_still(self._file, fd):
+                if not is_gone(self._file, fd):
                     self._fd = fd
             finally:
                 # `reset` deleted the file before it was locked
@@ -72,14 +72,9 @@ class CompetitionLock:
             _try_lock(fd, fcntl.LOCK_UN, self._file)
             time.sleep(_PAUSE)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._fd is not None:
-            if _is_still(self._file, self._fd) and not os.fstat(self._fd).st_size:
+            if not is_gone(self._file, self._fd) and not os.fstat(self._fd).st_size:
                 self._file.unlink(missing_ok=True)
             os.close(self._fd)
             self._fd = None
@@ -136,13 +131,6 @@ def _try_lock(fd: int, kind: int, file: Path) -> bool:
             "that has locks"
         ) from error
     return True
-
-
-def _is_still(file: Path, fd: int) -> bool:
-    try:
-        return os.path.samestat(os.stat(file), os.fstat(fd))
-    except OSError:
-        return False  # opening it again raises the error
 
 
 def _holder(fd: int) -> int | None:

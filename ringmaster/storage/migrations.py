@@ -6,7 +6,7 @@ Each migration and its record are one transaction: a file has one version or the
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from ringmaster.errors import StoreCorrupt, StoreUnsupported
@@ -100,25 +100,22 @@ def check_header(path: Path) -> None:
     # https://www.sqlite.org/fileformat.html, 1.3: big-endian, at 60 and 68
     version = int.from_bytes(header[60:64], "big", signed=True)
     application = int.from_bytes(header[68:72], "big", signed=True)
-    _judge(version, application, str(path), len(MIGRATIONS), has_tables=False)
+    _judge(version, application, str(path), has_tables=False)
 
 
-def check(connection: sqlite3.Connection, name: str, newest: int | None = None) -> int:
+def check(connection: sqlite3.Connection, name: str) -> int:
     """Return the version of a file, 0 for an empty one.
-
-    newest  the newest readable version, by default this program's
 
     Raises StoreUnsupported, and StoreCorrupt for a database of another program.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    newest = len(MIGRATIONS) if newest is None else newest
-    _judge(version, application, name, newest, has_tables=tables > 0)
+    _judge(version, application, name, has_tables=tables > 0)
     return int(version)
 
 
-def _judge(version: int, application: int, name: str, newest: int, *, has_tables: bool) -> None:
+def _judge(version: int, application: int, name: str, *, has_tables: bool) -> None:
     if application == UNRELEASED_ID:
         raise StoreUnsupported(
             f"{name} was written by an unreleased version of ringmaster: finish the competition "
@@ -126,10 +123,10 @@ def _judge(version: int, application: int, name: str, newest: int, *, has_tables
         )
     if (version or application or has_tables) and application != APPLICATION_ID:
         raise StoreCorrupt(_foreign(name))
-    if version > newest:
+    if version > len(MIGRATIONS):
         raise StoreUnsupported(
             f"{name} was written by a newer ringmaster (format {version}, this one reads up to "
-            f"{newest}); update ringmaster"
+            f"{len(MIGRATIONS)}); update ringmaster"
         )
 
 
@@ -140,25 +137,18 @@ def _foreign(name: str) -> str:
     )
 
 
-def migrate(
-    connection: sqlite3.Connection,
-    name: str,
-    migrations: Sequence[tuple[str, Migration]] | None = None,
-) -> None:
+def migrate(connection: sqlite3.Connection, name: str) -> None:
     """Bring a file to the newest version.
-
-    migrations  by default MIGRATIONS
 
     Raises StoreUnsupported, StoreCorrupt, sqlite3.Error; then the file has the version before
     the failed migration.
     """
-    migrations = MIGRATIONS if migrations is None else migrations
-    version = check(connection, name, len(migrations))
-    for number, (title, apply) in enumerate(migrations[version:], version + 1):
+    version = check(connection, name)
+    for number, (title, apply) in enumerate(MIGRATIONS[version:], version + 1):
         connection.execute("BEGIN IMMEDIATE")
         try:
             # another process may have done it
-            if check(connection, name, len(migrations)) < number:
+            if check(connection, name) < number:
                 apply(connection)
                 connection.execute(
                     "CREATE TABLE IF NOT EXISTS migrations "

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from glob import escape
 from pathlib import Path
@@ -256,17 +256,19 @@ class OutputPaths(msgspec.Struct, frozen=True):
             self.live.rmdir()
 
     def removable(self) -> list[Path]:
-        """Return every output that ringmaster wrote, the run log last."""
-        existing = self.existing()
-        return list(self._removable(existing, self._foreign(existing)))
+        """Return every output that ringmaster wrote, the run log last.
 
-    def _removable(self, existing: Iterable[Path], foreign: Mapping[Path, Maker]) -> Iterator[Path]:
-        """Yield outputs of ringmaster; of a folder with other files, its own files."""
+        Of a folder with other files, these are single files.
+        """
+        existing = self.existing()
+        foreign = self._foreign(existing)
+        removable = []
         for path in existing:
             if path not in foreign:
-                yield path
+                removable.append(path)
             elif path in self._folders() and path.is_dir() and not path.is_symlink():
-                yield from (inside for inside in path.iterdir() if inside not in foreign)
+                removable += [inside for inside in path.iterdir() if inside not in foreign]
+        return removable
 
     def remove_all(self) -> None:
         """Delete every output that ringmaster wrote; links are removed, not followed.
@@ -276,7 +278,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
         existing = self.existing()
         foreign = self._foreign(existing)
         folders = self._folders()
-        for path in self._removable(existing, foreign):
+        for path in self.removable():
             is_ours = path in folders or path.parent in folders
             try:
                 if is_ours and path.is_dir() and not path.is_symlink():

@@ -37,8 +37,6 @@ _BETWEEN = {"csa": b"/\n", "kif": b"\n", "kifu": b"\n"}
 _LENGTHS = "collected"
 #: Records read at a time.
 _BATCH = 100
-#: Records held in memory until their turn in the collected file; others are read again.
-MOST_AT_HAND = 200
 #: Seconds between two attempts to write the files that could not be written, and records tried.
 RETRY_PERIOD, MOST_TRIED = 60.0, 100
 
@@ -86,8 +84,6 @@ class GameRecords:
         self._next_try = 0.0
         #: Why a file could not be written, "" before the first failure.
         self._failure = ""
-        #: Some of the records that wait for their turn in the collected file.
-        self._at_hand: dict[tuple[str, int], PendingRecord] = {}
 
     def resume(self, wanted: Collection[str]) -> None:
         """Write the records that a killed run left.
@@ -99,8 +95,8 @@ class GameRecords:
             if not self._collects:
                 # if the setting is restored, the file continues with new games
                 while batch := self._store.in_turn():
-                    for placed in batch:
-                        transaction.drop_place(placed.pending.game_id)
+                    for _, pending in batch:
+                        transaction.drop_place(pending.game_id)
         for pending in self._store.pending():
             self._write_single(pending)
         self._collect()
@@ -129,9 +125,6 @@ class GameRecords:
                     self._write_single(pending)
         for pending in records:
             self._write_single(pending)
-            waits = self._collects and pending.folder != self._void
-            if waits and len(self._at_hand) < MOST_AT_HAND:
-                self._at_hand[pending.game_id, pending.attempt] = pending
         if records:
             self._collect()
 
@@ -170,26 +163,23 @@ class GameRecords:
     def _collect(self) -> None:
         """Append the next records in order of their places."""
         while self._collects:
-            batch = self._store.in_turn(self._last, _BATCH, self._at_hand)
+            batch = self._store.in_turn(self._last, _BATCH)
             texts: dict[str, list[bytes]] = {}
-            for placed in batch:
-                pending = placed.pending
+            for _, pending in batch:
                 suffix = pending.name.rpartition(".")[2]
                 text = pending.text.encode("utf-8", "backslashreplace")
                 texts.setdefault(suffix, []).append(text)
             for suffix, records in texts.items():
                 self._file(suffix).append(records)
-            for placed in batch:
-                game = placed.pending.game_id, placed.pending.attempt
-                self._appended.append(game)
-                self._at_hand.pop(game, None)
-                self._last = placed.place
+            for place, pending in batch:
+                self._appended.append((pending.game_id, pending.attempt))
+                self._last = place
             if len(batch) < _BATCH:
                 return
 
     def _file(self, suffix: str) -> _Collected:
         file = self._collected.get(suffix)
-        if file is not None and file.is_gone():
+        if file is not None and is_gone(file.path, file.fd):
             self._known[suffix] = file.end
             self._collected.pop(suffix).close()
             file = None
@@ -257,11 +247,10 @@ class _Collected:
 
     def __init__(self, path: Path, known: int, between: bytes, warn: Callable[[str], None]) -> None:
         self.path = path
-        self._name = str(path)
         self._between = between
         self._warn = warn
-        self._fd = open_to_append(path, end_line=False)
-        self._size = os.fstat(self._fd).st_size
+        self.fd = open_to_append(path, end_line=False)
+        self._size = os.fstat(self.fd).st_size
         #: Place of the next record: before the file's end if a killed run wrote it there.
         self.end = known
         if self._size < known:
@@ -278,11 +267,11 @@ class _Collected:
         there = b""
         if self.end < self._size:
             with translated(self.path):
-                there = os.pread(self._fd, len(data), self.end)
+                there = os.pread(self.fd, len(data), self.end)
         if not data.startswith(there):
             self._continue_at_end()
             data, there = self._between + together, b""
-        write_through(self._fd, data[len(there) :], self.path)
+        write_through(self.fd, data[len(there) :], self.path)
         self._size += len(data) - len(there)
         self.end += len(data)
 
@@ -295,24 +284,20 @@ class _Collected:
                 "games to another file)"
             )
             with translated(self.path):
-                ended = os.pread(self._fd, 1, self._size - 1) == b"\n"
-            write_through(self._fd, b"\n" if ended else b"\n\n", self.path)
+                ended = os.pread(self.fd, 1, self._size - 1) == b"\n"
+            write_through(self.fd, b"\n" if ended else b"\n\n", self.path)
         else:
             self._warn(f"{self.path} has been moved or deleted; a new file is begun")
-        self._size = self.end = os.fstat(self._fd).st_size
-
-    def is_gone(self) -> bool:
-        """Whether the file has been moved, deleted or replaced."""
-        return is_gone(self._name, self._fd)
+        self._size = self.end = os.fstat(self.fd).st_size
 
     def sync(self) -> int:
         """Force the file to the disk; return its length."""
         with translated(self.path):
-            os.fsync(self._fd)
+            os.fsync(self.fd)
         return self.end
 
     def close(self) -> None:
-        os.close(self._fd)
+        os.close(self.fd)
 
 
 def write_record(folder: str | Path, name: str, text: str) -> None:
@@ -322,23 +307,12 @@ def write_record(folder: str | Path, name: str, text: str) -> None:
     """
     temporary, path = f"{folder}/.{file_name(name)}.new", f"{folder}/{name}"
     try:
-        try:
-            fd = _create(temporary)
-        except FileNotFoundError:
+        with suppress(FileExistsError):
             os.mkdir(folder)
-            fd = _create(temporary)
-        try:
-            data = text.encode("utf-8", "backslashreplace")
-            while data:
-                data = data[os.write(fd, data) :]
-        finally:
-            os.close(fd)
+        with open(temporary, "wb") as file:
+            file.write(text.encode("utf-8", "backslashreplace"))
         os.replace(temporary, path)
     except OSError as error:
         with suppress(OSError):
             os.unlink(temporary)
         raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
-
-
-def _create(path: str) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)

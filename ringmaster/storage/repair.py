@@ -133,7 +133,8 @@ class _Repair:
         for row in self._rows(table, key, names):
             there += 1
             named = dict(zip(columns, row[1:], strict=True))
-            if not self._is_whole(table, named):
+            checked = [named[column] for column in rows.TABLES.get(table, ())]
+            if checked and not rows.is_sound(table, checked, named["checksum"]):
                 if table == "results":
                     self.broken.append(
                         (row[0], named["game_id"], named["attempt"], named["ticket"])
@@ -169,12 +170,6 @@ class _Repair:
         for number, seq in enumerate(self.kept, 1):
             if number != seq:
                 self.new.execute("UPDATE results SET seq = ? WHERE seq = ?", (number, seq))
-
-    def _is_whole(self, table: str, row: dict[str, Any]) -> bool:
-        if table not in rows.TABLES:
-            return True
-        values = [row[column] for column in rows.TABLES[table]]
-        return rows.is_sound(table, values, row["checksum"])
 
     def _moved_state(self, row: dict[str, Any]) -> list[Any]:
         """Return the state's row with the number that its last result has now."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,6 @@ from ringmaster.storage.copies import DailyCopies
 from ringmaster.storage.entries import (
     IssuedJob,
     PendingRecord,
-    PlacedRecord,
     RunEntry,
     StoredGame,
     StoredShard,
@@ -59,8 +58,6 @@ FULL_COMMIT_PERIOD = 1.0
 CHECKPOINT_PERIOD = 400
 #: Results read at a time.
 _BATCH = 1000
-_NONE: Mapping[tuple[str, int], PendingRecord] = {}
-_READ_PENDING = "SELECT game_id, attempt, folder, name, text FROM pending WHERE rowid = ?"
 _READ_RESULTS = rows.selection("results", "seq")
 _decode_usage = msgspec.json.Decoder(list[rows.UsageRow]).decode
 
@@ -84,7 +81,6 @@ class Store:
     ) -> None:
         self._path = path
         self._view = view
-        self._connection = view.connection
         self._clock = clock
         self._now = now
         self._last_full: float | None = None
@@ -102,6 +98,10 @@ class Store:
         except BaseException:
             view.connection.close()
             raise
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        return self._view.connection
 
     @classmethod
     def open(
@@ -219,11 +219,7 @@ class Store:
         """Return the writer of daily copies; `warn` receives what fails."""
         return DailyCopies(self._connection, self._path, warn, self._now)
 
-    def runs(self) -> int:
-        """Return the number of runs."""
-        return int(self._one("SELECT count(*) FROM runs")[0])
-
-    def all_runs(self) -> Sequence[RunEntry]:
+    def runs(self) -> Sequence[RunEntry]:
         """Return every run, in order."""
         return self._runs("ORDER BY number")
 
@@ -233,13 +229,14 @@ class Store:
         return runs[0] if runs else None
 
     def _runs(self, which: str) -> list[RunEntry]:
-        found = self._rows(f"{rows.selection('runs', 'number')} {which}")
-        ends = self._rows(f"SELECT ended, end_reason FROM runs {which}")
+        found = self._rows(f"{rows.selection('runs', 'ended, end_reason, number')} {which}")
+        runs = []
         with decoding(self._path):
-            return [
-                RunEntry(*[*row[:5], decode(row[5], type=dict[str, Any]), *row[6:], *end])
-                for row, end in zip((rows.checked("runs", run) for run in found), ends, strict=True)
-            ]
+            for ended, reason, *row in found:
+                *others, settings, parallel = rows.checked("runs", row)
+                values = decode(settings, type=dict[str, Any])
+                runs.append(RunEntry(*[*others, values, parallel, ended, reason]))
+        return runs
 
     def snapshot(self) -> tuple[int, dict[str, Any]] | None:
         """Return the latest state, after the seq of the last result before it."""
@@ -257,16 +254,11 @@ class Store:
         after = max(after, 0)
         if last - after > _BATCH:
             self._view.detach()
-            self._connection = self._view.connection
         while after < last:
-            found = self._rows(
-                f"{_READ_RESULTS} WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
-                (after, last, _BATCH),
-            )
+            batch = self._selected("seq > ? AND seq <= ? ORDER BY seq LIMIT ?", after, last, _BATCH)
             with decoding(self._path):
-                if len(found) != min(_BATCH, last - after):
+                if len(batch) != min(_BATCH, last - after):
                     raise ValueError(f"results are missing after number {after}")
-                batch = [self._recorded(row) for row in found]
             yield from batch
             after = batch[-1].seq
 
@@ -279,27 +271,22 @@ class Store:
         (last,) = self._one("SELECT coalesce(max(seq), 0) FROM results")
         count = min(last, most)
         chosen = [last - place * last // count for place in range(count)]
-        found = self._rows(
-            f"{_READ_RESULTS} WHERE seq IN (SELECT value FROM json_each(?)) "
-            "AND outcome != 'void' ORDER BY seq",
-            (encode(chosen),),
-        )
-        with decoding(self._path):
-            return [self._recorded(row).ticket for row in found]
+        condition = "seq IN (SELECT value FROM json_each(?)) AND outcome != 'void' ORDER BY seq"
+        return [result.ticket for result in self._selected(condition, encode(chosen))]
 
     def faults(self, before: int, most: int) -> list[StoredGame]:
         """Return the last void games and forfeits with seq < before, in order.
 
         Only the last 100,000 results are searched.
         """
-        found = self._rows(
-            f"{_READ_RESULTS} WHERE seq < ? AND seq > ? AND evaluation IS NULL "
+        found = self._selected(
+            "seq < ? AND seq > ? AND evaluation IS NULL "
             "AND (forfeit OR outcome = 'void') ORDER BY seq DESC LIMIT ?",
-            (before, before - 100_000, most),
+            before,
+            before - 100_000,
+            most,
         )
-        with decoding(self._path):
-            results = [self._recorded(row) for row in reversed(found)]
-        return [result for result in results if isinstance(result, StoredGame)]
+        return [result for result in reversed(found) if isinstance(result, StoredGame)]
 
     def history(self, *, usage: bool = True) -> History:
         """Return the results of all games so far, for charts.
@@ -308,8 +295,12 @@ class Store:
         """
         (last,) = self._one("SELECT coalesce(max(seq), 0) FROM results")
         self._view.detach()
-        self._connection = self._view.connection
         return History(self._rows, self._path, last, usage=usage)
+
+    def _selected(self, condition: str, *arguments: Any) -> list[StoredGame | StoredShard]:
+        found = self._rows(f"{_READ_RESULTS} WHERE {condition}", arguments)
+        with decoding(self._path):
+            return [self._recorded(row) for row in found]
 
     def _recorded(self, row: tuple[Any, ...]) -> StoredGame | StoredShard:
         seq, *columns = rows.checked("results", row)
@@ -378,34 +369,22 @@ class Store:
             yield from batch
             after = found[-1][0]
 
-    def in_turn(
-        self,
-        after: int = 0,
-        most: int = 100,
-        known: Mapping[tuple[str, int], PendingRecord] = _NONE,
-    ) -> Sequence[PlacedRecord]:
-        """Return the next records for the collected file, in order of their places.
+    def in_turn(self, after: int = 0, most: int = 100) -> Sequence[tuple[int, PendingRecord]]:
+        """Return the next records for the collected file with their places, in order.
 
         The first place without a record ends them.
 
         after  the last place that was written
-        known  records by (game_id, attempt); their texts are not read again
         """
         found = self._rows(
-            "SELECT place, pending.rowid, game_id, attempt FROM places "
+            "SELECT place, game_id, attempt, folder, name, text FROM places "
             "JOIN pending USING (game_id, attempt) WHERE place > ? AND place < coalesce("
             "(SELECT place FROM places WHERE attempt IS NULL ORDER BY place LIMIT 1), "
             f"{1 << 62}) ORDER BY place LIMIT ?",
             (after, most),
         )
-        records = []
-        for place, rowid, game_id, attempt in found:
-            pending = known.get((game_id, attempt))
-            if pending is None:
-                with decoding(self._path):
-                    pending = unpacked(self._path, *self._one(_READ_PENDING, (rowid,)))
-            records.append(PlacedRecord(place, pending))
-        return records
+        with decoding(self._path):
+            return [(place, unpacked(self._path, *row)) for place, *row in found]
 
     def read_value(self, key: str, type: Any = Any) -> Any:
         """Return the value of this type that `set_value` stored under a key, or None."""

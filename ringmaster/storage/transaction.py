@@ -24,6 +24,8 @@ from ringmaster.storage.entries import (
 
 #: Fields of an EvaluationResult that are in `ResultRow.evaluation`, in their order.
 EVALUATION_FIELDS = ("score_key", "shard", "positions", "facts")
+#: Columns of a game's result that a shard's does not have.
+GAME_COLUMNS = ("winner", "forfeit", "score", "faulty", "plies", "fingerprint", "repeats")
 
 
 class EngineNames:
@@ -120,37 +122,19 @@ class Transaction:
         game id.  Scores of a shard are stored apart, until `drop_scores`.
         """
         if isinstance(result, EvaluationResult):
-            return self._store_evaluation(ticket, result)
-        row = self._row(ticket, result, result.usage)
-        row = row._replace(
-            winner=result.winner,
-            forfeit=result.forfeit,
-            score=clean(result.score),
-            faulty=result.faulty,
-            plies=result.plies,
-            fingerprint=result.fingerprint,
-            repeats=result.repeats,
-        )
-        return self._insert(row)
-
-    def _store_evaluation(self, ticket: Ticket, result: EvaluationResult) -> int | None:
-        facts = [getattr(result, name) for name in EVALUATION_FIELDS]
-        row = self._row(ticket, result, (result.usage,))
-        seq = self._insert(row._replace(evaluation=self._encode(facts)))
-        if seq is not None and result.scores is not None:
-            self._execute(
-                "INSERT OR REPLACE INTO scores VALUES (?, ?, ?)",
-                (result.score_key, result.shard, result.scores),
-            )
-        return seq
-
-    def _row(self, ticket: Ticket, result: Result, usage: Sequence[EngineUsage]) -> rows.ResultRow:
-        """Return a row with the columns that every kind of result fills."""
+            usage: Sequence[EngineUsage] = (result.usage,)
+            facts = [getattr(result, name) for name in EVALUATION_FIELDS]
+            columns: dict[str, Any] = {"evaluation": self._encode(facts)}
+        else:
+            usage = result.usage
+            columns = {name: getattr(result, name) for name in GAME_COLUMNS}
+            columns["score"] = clean(result.score)
+        void = result.outcome == "void"
         host = result.host
-        return rows.ResultRow(
+        row = rows.ResultRow(
             game_id=result.id,
             attempt=result.attempt,
-            once=result.attempt if result.outcome == "void" else -1,
+            once=result.attempt if void else -1,
             ticket=self._encode(ticket),
             outcome=result.outcome,
             reason=clean(result.reason),
@@ -161,10 +145,7 @@ class Transaction:
             host=None if host is None else self._name_id(host.name),
             speed=None if host is None else host.speed,
             load=None if host is None else host.load,
-        )
-
-    def _insert(self, row: rows.ResultRow) -> int | None:
-        void = row.outcome == "void"
+        )._replace(**columns)
         if void:
             counted = "SELECT 1 FROM results WHERE game_id = ? AND once = -1"
             if self._execute(counted, (row.game_id,)).fetchone():
@@ -175,9 +156,14 @@ class Transaction:
         if cursor.rowcount == 0:
             return None
         seq = cursor.lastrowid
-        self._execute("DELETE FROM issues WHERE game_id = ?", (row.game_id,))
+        self.withdraw(row.game_id)
         column = "void" if void else "completed"
         self._execute(f"UPDATE counts SET {column} = {column} + 1")
+        if isinstance(result, EvaluationResult) and result.scores is not None:
+            self._execute(
+                "INSERT OR REPLACE INTO scores VALUES (?, ?, ?)",
+                (result.score_key, result.shard, result.scores),
+            )
         return seq
 
     def _usage_row(self, used: EngineUsage) -> tuple[Any, ...]:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from ringmaster import load
-from ringmaster.commands.loading import restore
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.page_data import make_page
 from ringmaster.reporting.page import render_page
@@ -190,7 +189,7 @@ def page_of(folder: Path, control: Path) -> Path:
     loaded = LoadedCompetition(control)
     store = Store.open_readonly(loaded.paths.status)
     try:
-        restore(loaded, store)
+        loaded.restore(store, loaded.compare(store))
         text = render_page(make_page(loaded, store))
     finally:
         store.close()

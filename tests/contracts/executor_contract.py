@@ -54,7 +54,7 @@ class ExecutorContract:
         jobs: list[Job] = [game(n, n=n) if n % 3 else check(n) for n in range(30)]
         events = run_all(executor, jobs)
         assert executor.slots == slots
-        assert sorted(e.job.id for e in events) == sorted(job.id for job in jobs)
+        assert sorted(id(e.job) for e in events) == sorted(map(id, jobs))
         assert all(isinstance(e, Done) and bare(e.result) == expected(e.job) for e in events)
         assert executor.wait(0) == []
 
@@ -70,15 +70,6 @@ class ExecutorContract:
         )
         assert len(events) == 13
 
-    def test_job_of_an_event_is_the_submitted_object(self, make: Make) -> None:
-        job = game(1)
-        (event,) = run_all(make(1), [job])
-        assert event.job is job
-
-    def test_one_slot_works_in_order_of_submission(self, make: Make) -> None:
-        events = run_all(make(1), [game(n) for n in range(12)])
-        assert [e.job.id for e in events] == [f"0_{n}" for n in range(12)]
-
     def test_each_idle_worker_has_room_for_a_job(self, make: Make) -> None:
         executor = make(3)
         rooms = [executor.room()]
@@ -90,18 +81,7 @@ class ExecutorContract:
         assert executor.room() == 3
         assert executor.room(ahead=True) >= 3
 
-    def test_new_slots_take_jobs_at_once(self, make: Make) -> None:
-        executor = make(3)
-        executor.resize(1)
-        assert (executor.slots, executor.room()) == (1, 1)
-        executor.submit(game(0))
-        executor.resize(3)
-        assert (executor.slots, executor.room()) == (3, 2)
-        events = run_all(executor, [game(n) for n in range(1, 20)])
-        assert all(isinstance(event, Done) for event in events)
-        assert len(events) == 20
-
-    def test_fewer_slots_cost_no_job(self, make: Make) -> None:
+    def test_change_of_slots_costs_no_job_and_applies_at_once(self, make: Make) -> None:
         executor = make(3)
         for n in range(9):
             executor.submit(game(n))
@@ -110,8 +90,12 @@ class ExecutorContract:
         assert all(isinstance(event, Done) for event in events)
         assert sorted(event.job.id for event in events) == [f"0_{n}" for n in range(9)]
         assert (executor.slots, executor.room()) == (1, 1)
-        later = run_all(executor, [game(n) for n in range(9, 15)])
-        assert [event.job.id for event in later] == [f"0_{n}" for n in range(9, 15)]
+        in_order = run_all(executor, [game(n) for n in range(9, 15)])
+        assert [event.job.id for event in in_order] == [f"0_{n}" for n in range(9, 15)]
+        executor.submit(game(0))
+        executor.resize(3)
+        assert (executor.slots, executor.room()) == (3, 2)
+        assert len(run_all(executor, [game(n) for n in range(1, 20)])) == 20
 
     def test_equal_jobs_are_different_jobs(self, make: Make) -> None:
         executor = make(2)
@@ -131,31 +115,15 @@ class ExecutorContract:
 
     def test_text_and_numbers_reach_the_worker_and_return_unchanged(self, make: Make) -> None:
         ticket = {"é": "\0\n\x1b[31m☃ 𝄞", "seed": 2**100, "x": 0.1, "list": [None, True, {}]}
-        (event,) = run_all(make(1), [game(1, **ticket)])
+        job = game(1, record=3_000_000, **ticket)
+        (event,) = run_all(make(1), [job])
         assert isinstance(event, Done)
-        assert bare(event.result) == expected(game(1, **ticket))
+        with_record = msgspec.structs.replace(expected(job), record="x" * 3_000_000)
+        assert bare(event.result) == with_record
 
-    def test_a_result_may_be_long(self, make: Make) -> None:
-        (event,) = run_all(make(1), [game(1, record=3_000_000)])
-        assert isinstance(event, Done)
-        assert len(event.result.record or "") == 3_000_000  # type: ignore[union-attr]  # a game
-
-    def test_jobs_may_be_submitted_between_waits(self, make: Make) -> None:
-        executor = make(2)
-        executor.submit(game(0))
-        done = 0
-        for n in range(1, 20):
-            done += len(executor.wait(LONG))
-            executor.submit(game(n))
-        assert done + len(run_all(executor, [])) == 20
-
-    def test_wait_without_jobs_returns_at_once(self, make: Make) -> None:
+    def test_wait_without_jobs_ends_at_once_or_at_its_timeout(self, make: Make) -> None:
         executor = make(1)
         assert executor.wait(None) == []
-        assert executor.wait(0) == []
-
-    def test_a_wait_without_events_ends_at_its_timeout(self, make: Make) -> None:
-        executor = make(1)
         started = time.monotonic()
         assert executor.wait(0.05) == []
         assert 0.045 <= time.monotonic() - started < LONG

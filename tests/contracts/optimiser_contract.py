@@ -62,6 +62,7 @@ class Drive:
         self.ask_all()
         if not self.under_way:
             return False
+        assert not self.optimiser.finished()
         one = self.under_way.pop(self.choice(self.under_way))
         responses = self.optimiser.tell(one.number, self.data.play(one), self.data)
         self.data.forget(responses)
@@ -103,40 +104,26 @@ class OptimiserContract:
         assert optimiser.ask() is None
         assert not optimiser.finished()
 
-    def test_passes_are_numbered_one_by_one(self, drive: Drive) -> None:
+    def test_passes_are_numbered_and_have_values_within_the_bounds_and_existing_shards(
+        self, drive: Drive
+    ) -> None:
+        assert drive.optimiser.finished()
+        assert drive.optimiser.ask() is None
         assert [each.number for each in drive.requested] == list(range(len(drive.requested)))
-
-    def test_values_are_within_the_bounds_and_whole(self, drive: Drive) -> None:
-        for theta in [*(each.theta for each in drive.requested), drive.optimiser.best]:
-            for parameter, value in zip(PARAMETERS, theta, strict=True):
-                assert parameter.minimum <= value <= parameter.maximum
-                assert value == int(value) or not parameter.integer
-
-    def test_batches_contain_existing_shards(self, drive: Drive) -> None:
         for each in drive.requested:
             if isinstance(each.part, tuple):
                 assert each.part
                 assert sorted(set(each.part)) == list(each.part)
                 assert set(each.part) <= set(range(SHARDS))
+        for theta in [*(each.theta for each in drive.requested), drive.optimiser.best]:
+            for parameter, value in zip(PARAMETERS, theta, strict=True):
+                assert parameter.minimum <= value <= parameter.maximum
+                assert value == int(value) or not parameter.integer
 
     def test_no_pass_over_all_positions_is_requested_twice(self, drive: Drive) -> None:
         """Batches may be repeated, but not while they are under way."""
         whole = [(each.theta, each.part) for each in drive.requested if isinstance(each.part, str)]
         assert len(whole) == len(set(whole))
-
-    def test_finished_optimiser_requests_nothing(self, drive: Drive) -> None:
-        assert drive.optimiser.finished()
-        assert drive.optimiser.ask() is None
-
-    def test_optimiser_with_a_pass_under_way_is_not_finished(
-        self, make: Make, world: World
-    ) -> None:
-        drive = Drive(make(PARAMETERS), MemoryData(world, shards=SHARDS))
-        drive.ask_all()
-        while drive.under_way:
-            assert not drive.optimiser.finished()
-            drive.tell_one()
-            drive.ask_all()
 
     def test_best_has_the_smallest_accepted_validation_error(self, drive: Drive) -> None:
         taken = [s for s in drive.optimiser.course if s.taken and s.validation is not None]
@@ -181,11 +168,6 @@ class OptimiserContract:
         for i, parameter in enumerate(PARAMETERS):
             flagged = any("bound" in words for words in flags.get(i, ()))
             assert flagged == (best[i] in (parameter.minimum, parameter.maximum))
-
-    def test_tables_are_as_wide_as_their_headers(self, drive: Drive) -> None:
-        for title, headers, rows in drive.optimiser.report():
-            assert title
-            assert all(len(row) == len(headers) for row in rows)
 
     def test_same_seed_gives_the_same_passes(self, drive: Drive, make: Make, world: World) -> None:
         again = Drive(make(PARAMETERS), MemoryData(world, shards=SHARDS)).to_the_end()

@@ -60,19 +60,6 @@ class TunerContract:
             assert method.c(k)[1] >= 0.5
             assert np.all(np.isfinite(method.c(k)))
 
-    def test_theta_moves_towards_the_side_that_wins(self, make: Make) -> None:
-        """One side wins all pairs, with the same δ for each parameter."""
-        space = space_of((40, 0, 100), (60, 0, 100))
-        method, delta = make(space), np.array([1.0, -1.0])
-        memory = method.start()
-        for k in (k for k in range(1, 9) if not method.is_probe(k)):
-            plus, minus = sides(
-                space, method.centre(memory), method.c(k, memory), delta, delta, "stochastic"
-            )
-            method.learn(memory, k, plus, minus, delta, np.asarray(2.0), 2)
-        moved = method.centre(memory) - space.start
-        assert moved[0] > 0 > moved[1]
-
     def test_draws_alone_hardly_move_theta(self, make: Make) -> None:
         """Draws suggest that the present values are the optimum."""
         tuner = Spsa(make(MIXED))

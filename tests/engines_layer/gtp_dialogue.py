@@ -90,9 +90,3 @@ def converse(exchange: Exchange, *lines: str) -> list[str]:
         if exchange.feed(line.encode()):
             return list(lines[i + 1 :])
     raise AssertionError(f"{exchange.request!r} is still waiting after {lines!r}")
-
-
-def still_waits(exchange: Exchange, *lines: str) -> bool:
-    """Whether an exchange is not complete after these lines."""
-    answers = [exchange.feed(line.encode()) for line in lines]
-    return not any(answers)

@@ -45,13 +45,6 @@ def shell(script: str, interrupt_fd: int | None = None) -> Iterator[Channel]:
     assert not process.is_open
 
 
-def test_answer_is_read_and_timed() -> None:
-    with shell("read x; echo one; echo $x; cat") as channel:
-        exchange = Until(b"two", b"two\n")
-        assert channel.converse(exchange, 10) > 0
-        assert exchange.seen == [b"one", b"two"]
-
-
 @pytest.mark.parametrize(
     ("printed", "unasked"),
     [(r"yes\n", b""), (r"yes\n\n \n", b""), (r"yes\nmore\n", b"more"), (r"yes\n= A", b"= A")],
@@ -133,18 +126,6 @@ def test_time_before_the_write_returns_is_charged(
         process.end(patience=0.05)
 
 
-def test_deadline_holds_on_the_channels_clock_alone() -> None:
-    now = iter(range(0, 10**15, 10**8))
-    process = EngineProcess(["/bin/sh", "-c", "yes info"])
-    try:
-        channel = Channel(process, "p", clock=lambda: next(now))
-        with pytest.raises(EngineTimeout):
-            channel.converse(_Forgetful(), 3)
-        assert next(now) < 4 * 10**9
-    finally:
-        process.end(patience=0.05)
-
-
 @contextmanager
 def timed(script: str, seconds: list[float]) -> Iterator[Channel]:
     """Yield the channel of an engine whose clock shows these seconds one after another."""
@@ -153,6 +134,11 @@ def timed(script: str, seconds: list[float]) -> Iterator[Channel]:
         yield Channel(process, "p", clock=iter([round(s * 1e9) for s in seconds]).__next__)
     finally:
         process.end(patience=0.05)
+
+
+def test_deadline_holds_on_the_channels_clock_alone() -> None:
+    with timed("yes info", [n / 10 for n in range(40)]) as channel, pytest.raises(EngineTimeout):
+        channel.converse(_Forgetful(), 3)
 
 
 @pytest.mark.parametrize(
@@ -246,18 +232,6 @@ def test_standard_error_is_handed_over_once() -> None:
         assert channel.last_words() == "warning"
 
 
-def test_interrupt_ends_the_wait() -> None:
-    read_fd, write_fd = os.pipe()
-    try:
-        with shell("cat > /dev/null", interrupt_fd=read_fd) as channel:
-            os.write(write_fd, b"x")
-            with pytest.raises(JobAbandoned):
-                channel.converse(Until(b"never", b"go\n"), 60)
-    finally:
-        os.close(read_fd)
-        os.close(write_fd)
-
-
 def test_discard_input_does_not_stay_with_an_endless_printer() -> None:
     with shell("yes") as channel:
         channel.converse(Until(b"y"), 10)
@@ -265,30 +239,22 @@ def test_discard_input_does_not_stay_with_an_endless_printer() -> None:
 
 
 @pytest.mark.slow
-def test_end_kills_an_engine_that_ignores_sigterm_and_its_children() -> None:
-    process = EngineProcess(
-        ["/bin/sh", "-c", "trap '' TERM; sleep 1000 & echo $!; exec 1>&-; while :; do wait; done"]
-    )
-    channel = Channel(process, "p")
+@pytest.mark.parametrize(
+    "script",
+    [
+        "trap '' TERM; sleep 1000 & echo $!; exec 1>&-; while :; do wait; done",
+        "setsid sleep 1000 & echo $!; cat",
+    ],
+)
+def test_end_kills_an_engine_that_ignores_sigterm_and_its_children(script: str) -> None:
+    process = EngineProcess(["/bin/sh", "-c", script])
     exchange = _FirstLine()
-    channel.converse(exchange, 10)
+    Channel(process, "p").converse(exchange, 10)
     child = psutil.Process(int(exchange.line))
     process.end(patience=0.05)
     psutil.wait_procs([child], timeout=10)
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
     assert not psutil.pid_exists(process.pid)
-
-
-@pytest.mark.slow
-def test_end_kills_a_child_in_a_session_of_its_own() -> None:
-    process = EngineProcess(["/bin/sh", "-c", "setsid sleep 1000 & echo $!; cat"])
-    channel = Channel(process, "p")
-    exchange = _FirstLine()
-    channel.converse(exchange, 10)
-    child = psutil.Process(int(exchange.line))
-    process.end(patience=0.05)
-    psutil.wait_procs([child], timeout=10)
-    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
 
 
 class _FirstLine(Exchange):
@@ -333,22 +299,19 @@ def test_environment_is_inherited_extended_and_overridden(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("command", "message"),
+    ("command", "cwd", "message"),
     [
-        (["no-such-engine"], "no such program on PATH"),
-        (["./no/such/engine"], "no such file"),
-        (["/etc/passwd"], "not an executable file"),
-        (["/"], "not an executable file"),
+        ("no-such-engine", None, "no such program on PATH"),
+        ("./no/such/engine", None, "no such file"),
+        ("/etc/passwd", None, "not an executable file"),
+        ("/bin/sh", "/no/such/place", "working directory '/no/such/place'"),
     ],
 )
-def test_engine_that_cannot_be_started_says_why(command: list[str], message: str) -> None:
+def test_engine_that_cannot_be_started_says_why(
+    command: str, cwd: str | None, message: str
+) -> None:
     with pytest.raises(EngineNotStarted, match=message):
-        EngineProcess(command)
-
-
-def test_missing_working_directory_is_named() -> None:
-    with pytest.raises(EngineNotStarted, match=r"working directory '/no/such/place'"):
-        EngineProcess(["/bin/sh"], cwd="/no/such/place")
+        EngineProcess([command], cwd=cwd)
 
 
 def test_attended_engine_is_read_while_another_is_waited_for(tmp_path: Path) -> None:
@@ -420,20 +383,16 @@ class Counted(Stream):
         return None if self.done >= self.count else self.begin()
 
 
-def test_stream_writes_ahead_and_gets_every_answer_in_order() -> None:
+# the second fills both pipes
+@pytest.mark.parametrize(("count", "ahead", "size"), [(500, 7, 1), (200, 100, 5000)])
+def test_stream_writes_ahead_and_gets_every_answer_in_order(
+    count: int, ahead: int, size: int
+) -> None:
     with shell("cat") as channel:
-        stream = Counted(500, 7)
+        stream = Counted(count, ahead, size)
         channel.stream(stream, 10)
-        assert stream.lines == [b"%d" % n for n in range(500)]
-        exchange = Until(b"end", b"end\n")
-        channel.converse(exchange, 10)
-
-
-def test_stream_that_fills_both_pipes_holds_nobody_up() -> None:
-    with shell("cat") as channel:
-        stream = Counted(200, 100, size=5000)
-        channel.stream(stream, 10)
-        assert stream.done == 200
+        assert stream.lines == [b"%d" % n for n in range(count)]
+        channel.converse(Until(b"end", b"end\n"), 10)
 
 
 @pytest.mark.parametrize("script", ["head -n 5; cat >/dev/null", "head -n 5; yes on and on"])
@@ -454,12 +413,15 @@ def test_stream_reads_output_from_before_the_exit() -> None:
         channel.stream(Counted(6, 6), 10)
 
 
-def test_stream_is_abandoned_on_request() -> None:
+def test_interrupt_ends_a_wait_and_a_stream() -> None:
     read_fd, write_fd = os.pipe()
     os.write(write_fd, b"x")
     try:
-        with shell("cat >/dev/null", read_fd) as channel, pytest.raises(JobAbandoned):
-            channel.stream(Counted(5, 5), 60)
+        with shell("cat > /dev/null", read_fd) as channel:
+            with pytest.raises(JobAbandoned):
+                channel.converse(Until(b"never", b"go\n"), 60)
+            with pytest.raises(JobAbandoned):
+                channel.stream(Counted(5, 5), 60)
     finally:
         os.close(read_fd)
         os.close(write_fd)

@@ -12,15 +12,7 @@ from ringmaster.engines.gtp_clock import ClockNotExpressible, clock_command, rea
 from ringmaster.errors import EngineProtocolError
 from ringmaster.model.players import Player
 from ringmaster.model.time_control import TimeControl
-from tests.engines_layer.gtp_dialogue import converse, still_waits
-
-
-def test_command_is_one_line() -> None:
-    assert Command("play", "b", "D4").request == b"play b D4\n"
-
-
-def test_response_is_not_complete_without_its_blank_line() -> None:
-    assert still_waits(Command("name"), "= GNU Go")
+from tests.engines_layer.gtp_dialogue import converse
 
 
 @pytest.mark.parametrize(
@@ -37,6 +29,7 @@ def test_response_is_not_complete_without_its_blank_line() -> None:
 )
 def test_a_response_is_read_up_to_its_blank_line(lines: list[str], ok: bool, text: str) -> None:
     command = Command("name")
+    assert command.request == b"name\n"
     assert converse(command, *lines, "= stale") == ["= stale"]
     assert (command.ok, command.text) == (ok, text)
 
@@ -123,7 +116,6 @@ GTP, KGS, KATA = "time_settings", "kgs-time_settings", "kata-time_settings"
         ("10.75", [GTP], "time_settings 10 0 0"),
         ("10.75", [GTP, KATA], "kata-time_settings absolute 10.75"),
         ("0+25/0.5", [GTP, KATA], "kata-time_settings canadian 0 0.5 25"),
-        ("600", [KATA], "kata-time_settings absolute 600"),
     ],
 )
 def test_clock_is_sent_by_the_command_that_can_express_it(

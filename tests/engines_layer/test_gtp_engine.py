@@ -136,7 +136,6 @@ def test_game_with_cleanup_does_not_begin_without_the_command() -> None:
         # As in Gomill: an engine must ignore unknown keywords.
         ("? no colour", "gomill-genmove_ex b claim"),
         ("other", "genmove b"),
-        ("", "genmove b"),
     ],
 )
 def test_claims_are_allowed_where_the_engine_knows_the_word(
@@ -195,7 +194,6 @@ def test_engine_that_does_not_say_what_it_knows_is_tried() -> None:
 @pytest.mark.parametrize(
     ("name", "version", "shown"),
     [
-        ("Talker", "1.0", "Talker:1.0"),
         ("? busy", "1.0", ""),
         ("GNU Go", "3.8", "GNU Go:3.8"),
         ("GNU Go", "gnu go 3.8", "GNU Go:3.8"),

@@ -134,21 +134,22 @@ def test_an_orphan_in_a_session_of_its_own_is_found_by_its_marker(reaper: Reaper
     assert watched.alive() == []
 
 
+OTHERS = {
+    "another marker": f"= {MARKER}\n=\n= \n",
+    "a retired engine": "+ 3 {pid} {start}\n- 3 {pid}\n",
+    "the number of an earlier engine": "+ 0 {pid} {earlier}\n",
+}
+
+
 @linux
-def test_a_process_with_another_marker_is_left_alone(reaper: Reaper, zoo: Zoo) -> None:
+@pytest.mark.parametrize("lines", OTHERS.values(), ids=OTHERS)
+def test_a_process_that_is_no_engine_of_the_run_any_more_is_left_alone(
+    reaper: Reaper, zoo: Zoo, lines: str
+) -> None:
     (pid,) = zoo.engine(marker=f"{MARKER}0")
     watched = zoo.watch([pid])
-    reaper.write(f"= {MARKER}\n=\n= \n".encode())
-    reaper.finish()
-    assert watched.alive() == [pid]
-
-
-@linux
-def test_a_retired_engine_is_left_alone(reaper: Reaper, zoo: Zoo) -> None:
-    (pid,) = zoo.engine()
-    watched = zoo.watch([pid])
-    announce(reaper.fd, 3, pid)
-    retire(reaper.fd, 3, pid)
+    start = start_time(pid)
+    reaper.write(lines.format(pid=pid, start=start, earlier=start - 1).encode())
     reaper.finish()
     assert watched.alive() == [pid]
 
@@ -166,15 +167,6 @@ def test_the_engines_of_a_dead_worker_are_killed_at_once_and_no_others(
     assert watched_second.alive() == second
     reaper.finish()
     assert watched_second.alive() == []
-
-
-@linux
-def test_a_process_that_got_the_number_of_an_engine_is_left_alone(reaper: Reaper, zoo: Zoo) -> None:
-    (pid,) = zoo.engine()
-    watched = zoo.watch([pid])
-    reaper.write(f"+ 0 {pid} {start_time(pid) - 1}\n".encode())
-    reaper.finish()
-    assert watched.alive() == [pid]
 
 
 @linux
@@ -227,16 +219,12 @@ def test_lines_may_come_in_pieces_and_among_nonsense(reaper: Reaper, zoo: Zoo) -
 # What workers call
 
 
-def test_without_a_reaper_nothing_is_registered() -> None:
-    announce(None, 0, 1234)
-    retire(None, 0, 1234)
-
-
-def test_a_dead_reaper_is_no_error() -> None:
+def test_missing_or_dead_reaper_is_no_error() -> None:
     read, write = os.pipe()
     os.close(read)
-    announce(write, 0, os.getpid())
-    retire(write, 0, os.getpid())
+    for fd in (None, write):
+        announce(fd, 0, os.getpid())
+        retire(fd, 0, os.getpid())
     os.close(write)
 
 
@@ -261,11 +249,6 @@ def test_start_time_is_read_behind_a_program_name_with_brackets(tmp_path: Path) 
             assert start_time(process.pid) >= start_time(os.getpid()) > 0
         finally:
             process.kill()
-
-
-@linux
-def test_start_time_of_no_process_is_0() -> None:
-    assert start_time(2**31 - 1) == 0
 
 
 # The register

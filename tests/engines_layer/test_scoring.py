@@ -158,7 +158,6 @@ def test_long_answer_keeps_its_end() -> None:
         ("Final evaluation       +1.00 (white side) [with scaled NNUE]", "Stockfish", "first", 1.0),
         ("Final evaluation: none (in check)", "Stockfish", "first", None),
         ("Total Evaluation: 1.00 (white side)", "Stockfish", "first", 1.0),
-        ("Total evaluation: 1.00 (white side)", "Stockfish", "first", 1.0),
         ("Incremental mg: 7\nFull eval: 204", "Glaurung", "mover", 204),
         ("eval = 90", "YaneuraOu", "mover", 90),
     ],

@@ -386,7 +386,7 @@ def _status(data: bytes, folder: Path) -> None:
 
 def _read_all(store: Any) -> None:
     list(store.results()), list(store.games()), list(store.history())
-    list(store.issues()), list(store.pending()), list(store.all_runs())
+    list(store.issues()), list(store.pending()), list(store.runs())
     store.snapshot(), store.counts(), store.last_run(), store.scores(0, 0)
     for key in ("history", "started", "tree", "tests"):
         store.read_value(key)
@@ -414,8 +414,7 @@ def _competition(data: bytes, folder: Path) -> None:
     loaded = LoadedCompetition(control)
     store = Store.open_readonly(loaded.paths.status)
     try:
-        loaded.compare(store)
-        loaded.restore(store)
+        loaded.restore(store, loaded.compare(store))
         loaded.report_text()
         loaded.summary(store, 0)
     finally:
@@ -425,25 +424,26 @@ def _competition(data: bytes, folder: Path) -> None:
 def _journal(data: bytes, folder: Path) -> None:
     """Complete a log and a history whose ends are unknown."""
     from ringmaster.storage.journal import Journal
+    from ringmaster.storage.paths import OutputPaths
 
-    log, hist, tree = (folder / f"fuzz.{name}" for name in ("log", "hist", "tree"))
-    for path in (log, hist, tree):
+    paths = OutputPaths(folder / "fuzz.ctl")
+    for path in (paths.log, paths.hist, paths.tree_log):
         path.write_bytes(data)
-    journal = Journal(log, hist, tree=tree)
+    journal = Journal(paths)
     try:
         journal.complete_log(["starting game 0_1: a v b", "é"])
         journal.complete_history(["game 0_1: a beat b", "two"])
         journal.snapshot('{"games": 20}', unless_last=True)
     finally:
         journal.close()
-    text = hist.read_bytes()
+    text = paths.hist.read_bytes()
     assert text.startswith(data)
-    journal = Journal(log, hist, tree=tree)
+    journal = Journal(paths)
     try:
         journal.complete_history(["game 0_1: a beat b", "two"])
     finally:
         journal.close()
-    assert hist.read_bytes() == text
+    assert paths.hist.read_bytes() == text
 
 
 def _worker(data: bytes, folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from ringmaster.errors import StoreUnwritable
 from ringmaster.storage.journal import Journal, one_line
+from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.records import write_record
 
 NOON = time.struct_time((2026, 3, 1, 12, 0, 5, 6, 60, 0))
@@ -23,7 +25,7 @@ NOON = time.struct_time((2026, 3, 1, 12, 0, 5, 6, 60, 0))
 
 @contextmanager
 def opened(folder: Path) -> Iterator[Journal]:
-    journal = Journal(folder / "t.log", folder / "t.hist", clock=lambda: NOON)
+    journal = Journal(OutputPaths(folder / "t.ctl"), lambda: NOON)
     try:
         yield journal
     finally:
@@ -145,7 +147,7 @@ def test_line_that_did_not_fit_is_not_there_in_part(tmp_path: Path) -> None:
 
 def test_journal_that_cannot_be_opened_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(StoreUnwritable, match="No such file"):
-        Journal(tmp_path / "none" / "t.log", tmp_path / "t.hist")
+        Journal(OutputPaths(tmp_path / "none" / "t.ctl"))
     (tmp_path / "t.hist").mkdir()
     with opened(tmp_path) as journal:
         with pytest.raises(StoreUnwritable, match=r"cannot write .*t\.hist: Is a directory"):
@@ -157,7 +159,11 @@ def test_journal_that_cannot_be_opened_is_a_clear_error(tmp_path: Path) -> None:
 # game records
 
 
-def test_record_is_written_unchanged_in_a_new_folder(tmp_path: Path) -> None:
+def test_record_is_written_unchanged_in_a_new_folder_also_after_one_was_deleted(
+    tmp_path: Path,
+) -> None:
+    write_record(tmp_path / "t.games", "0_1.pgn", "a\r\né\n")
+    shutil.rmtree(tmp_path / "t.games")
     write_record(tmp_path / "t.games", "0_0.pgn", "a\r\né\n")
     write_record(tmp_path / "t.games", "0_0.pgn", "b\r\né\udc80\n")
     assert (tmp_path / "t.games" / "0_0.pgn").read_bytes() == "b\r\né\\udc80\n".encode()
@@ -182,13 +188,6 @@ def test_record_that_does_not_fit_leaves_the_old_one(tmp_path: Path) -> None:
     assert (tmp_path / "0_0.sgf").read_text() == "old"
 
 
-def test_file_in_the_place_of_the_folder_is_a_clear_error(tmp_path: Path) -> None:
-    (tmp_path / "t.games").write_text("mine")
-    with pytest.raises(StoreUnwritable, match=r"cannot write .*0_0\.sgf: "):
-        write_record(tmp_path / "t.games", "0_0.sgf", "text")
-    assert (tmp_path / "t.games").read_text() == "mine"
-
-
 def test_record_is_written_after_a_kill_of_its_writer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,10 +205,9 @@ def test_record_is_written_after_a_kill_of_its_writer(
 
 def test_lines_of_a_block_are_written_at_its_end_even_after_an_error(tmp_path: Path) -> None:
     log, hist = tmp_path / "t.log", tmp_path / "t.hist"
-    journal = Journal(log, hist, lambda: time.struct_time((2026, 1, 2, 3, 4, 5, 4, 2, 0)))
 
     def block() -> None:
-        with journal.together():
+        with opened(tmp_path) as journal, journal.together():
             journal.log("one")
             journal.history(["first", "second"])
             journal.log("two")
@@ -219,11 +217,8 @@ def test_lines_of_a_block_are_written_at_its_end_even_after_an_error(tmp_path: P
 
     with pytest.raises(_Killed):
         block()
-    assert log.read_text() == "2026-01-02 03:04:05 one\n2026-01-02 03:04:05 two\n"
+    assert log.read_text() == "2026-03-01 12:00:05 one\n2026-03-01 12:00:05 two\n"
     assert hist.read_text() == "first\nsecond\n"
-    journal.history(["third"])
-    assert hist.read_text() == "first\nsecond\nthird\n"
-    journal.close()
 
 
 @pytest.mark.parametrize("rotate", ["rename", "delete"])

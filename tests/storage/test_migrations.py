@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -42,6 +42,14 @@ def add_table(connection: sqlite3.Connection) -> None:
 NEWER = (*MIGRATIONS, ("hosts of runs", add_column), ("more", add_table))
 
 
+@contextmanager
+def version_with(steps: Sequence[tuple[str, migrations.Migration]]) -> Iterator[None]:
+    """Let the block be of another version, with these migrations."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrations, "MIGRATIONS", steps)
+        yield
+
+
 def test_empty_file_is_brought_to_the_newest_version(connection: sqlite3.Connection) -> None:
     migrate(connection, "t.status")
     assert check(connection, "t.status") == len(MIGRATIONS)
@@ -56,8 +64,9 @@ def test_older_file_gets_missing_tables_and_keeps_its_data(
 ) -> None:
     migrate(connection, "t.status")
     connection.execute("INSERT INTO notes VALUES ('old', '1', 0)")
-    migrate(connection, "t.status", NEWER)
-    assert check(connection, "t.status", len(NEWER)) == len(NEWER)
+    with version_with(NEWER):
+        migrate(connection, "t.status")
+        assert check(connection, "t.status") == len(NEWER)
     assert connection.execute("SELECT key FROM notes ORDER BY key").fetchall() == [
         ("migrated",),
         ("old",),
@@ -74,14 +83,19 @@ def test_migration_that_is_cut_off_leaves_the_version_before_it(
         MIGRATIONS[0][1](connection) if start == 0 else add_column(connection)
         raise error("cut off")
 
-    migrate(connection, "t.status", MIGRATIONS[:start])
+    with version_with(MIGRATIONS[:start]):
+        migrate(connection, "t.status")
     before = dump(connection)
-    with pytest.raises(error, match="cut off"):
-        migrate(connection, "t.status", (*MIGRATIONS[:start], ("half", half)))
+    with (
+        version_with((*MIGRATIONS[:start], ("half", half))),
+        pytest.raises(error, match="cut off"),
+    ):
+        migrate(connection, "t.status")
     assert dump(connection) == before
     assert not connection.in_transaction
-    migrate(connection, "t.status", NEWER)
-    assert check(connection, "t.status", len(NEWER)) == len(NEWER)
+    with version_with(NEWER):
+        migrate(connection, "t.status")
+        assert check(connection, "t.status") == len(NEWER)
 
 
 def test_two_programs_that_migrate_at_once_do_it_once(tmp_path: Path) -> None:
@@ -95,10 +109,11 @@ def test_two_programs_that_migrate_at_once_do_it_once(tmp_path: Path) -> None:
             # the other one gets in between the first look and the lock
             if statement.startswith("BEGIN") and not begun:
                 begun.append(statement)
-                migrate(two, "t.status", NEWER)
+                migrate(two, "t.status")
 
         one.set_trace_callback(note)
-        migrate(one, "t.status", NEWER)
+        with version_with(NEWER):
+            migrate(one, "t.status")
         assert begun
         assert one.execute("SELECT count(*) FROM migrations").fetchone() == (len(NEWER),)
         assert one.execute("SELECT count(*) FROM notes").fetchone() == (1,)
@@ -108,7 +123,8 @@ def test_two_programs_that_migrate_at_once_do_it_once(tmp_path: Path) -> None:
 
 
 def test_newer_file_is_refused(connection: sqlite3.Connection, tmp_path: Path) -> None:
-    migrate(connection, "t.status", NEWER)
+    with version_with(NEWER):
+        migrate(connection, "t.status")
     before = dump(connection)
     newest = len(MIGRATIONS)
     message = rf"t\.status was written by a newer ringmaster \(format {newest + 2}.*up to {newest}"

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringmaster.errors import StoreUnwritable
-from ringmaster.storage import records as records_module
 from ringmaster.storage.entries import PendingRecord
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.records import RETRY_PERIOD, GameRecords, RecordFiles
@@ -95,16 +94,6 @@ def test_records_that_were_written_together_are_collected_in_order(bench: Bench)
     bench.records.write([bench.commit(game_id) for game_id in "ead"])
     assert bench.collected() == all_of(*"abcde")
     assert bench.singles() == list("abcde")
-
-
-def test_records_with_a_late_turn_are_read_again(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(records_module, "MOST_AT_HAND", 1)
-    bench.issue(*"abcd")
-    bench.play("d", "c", "b")
-    bench.play("a")
-    assert bench.collected() == all_of(*"abcd")
 
 
 def test_void_game_keeps_its_place_and_is_not_collected(bench: Bench) -> None:

@@ -73,7 +73,7 @@ def test_reader_never_shows_a_changed_row(path: Path, statement: str) -> None:
                 assert sum(store.counts()) == 3
                 raise StoreCorrupt
             list(store.results())
-            store.snapshot(), store.issues(), store.all_runs(), store.read_value("key")
+            store.snapshot(), store.issues(), store.runs(), store.read_value("key")
 
     with pytest.raises(StoreCorrupt):
         read()

@@ -138,7 +138,7 @@ def test_data_are_there_after_opening_again(path: Path) -> None:
 
 def test_empty_file_is_a_new_store(path: Path) -> None:
     path.touch()
-    assert read(path) == ([], [], [], None, (0, 0), 0, [], None)
+    assert read(path) == ([], [], [], None, (0, 0), [], None)
     assert path.stat().st_size == 0
     filled(path)
 

@@ -1,8 +1,9 @@
-"""Test that imports go strictly downward, and not between packages of one layer."""
+"""Imports go strictly downward, not between packages of one layer; folders keep their budgets."""
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "ringmaster"
@@ -39,6 +40,34 @@ NARROWED = {
     "reporting": {"errors", "model"},
     "tuners": {"errors", "model"},
     "stats": {"errors", "model"},
+}
+
+
+#: The most lines of each folder, and of the modules beside the folders.  Who raises one number
+#: lowers another in the same commit.
+BUDGET = {
+    "": 2490,
+    "commands": 2450,
+    "competitions": 19630,
+    "control": 4175,
+    "datasets": 4200,
+    "demo": 1400,
+    "engines": 3950,
+    "execution": 3850,
+    "export": 1700,
+    "forecast": 1050,
+    "games": 4250,
+    "model": 2250,
+    "parameter_files": 1400,
+    "play": 3900,
+    "positions": 550,
+    "reporting": 2905,
+    "results": 1700,
+    "scaffold": 3150,
+    "server": 630,
+    "stats": 780,
+    "storage": 3350,
+    "tuners": 9750,
 }
 
 
@@ -93,10 +122,13 @@ def test_every_part_of_the_package_has_a_layer() -> None:
     assert parts - {"__init__", "__pycache__"} == set(LEVEL)
 
 
-def test_no_module_grows_beyond_600_lines() -> None:
-    long = {
-        str(path.relative_to(PACKAGE)): lines
-        for path in MODULES
-        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > 600
-    }
-    assert long == {}
+def test_no_folder_passes_its_budget_of_lines() -> None:
+    lines: Counter[str] = Counter()
+    for path in MODULES:
+        folder = path.relative_to(PACKAGE).parts[0]
+        text = path.read_text(encoding="utf-8")
+        lines["" if folder.endswith(".py") else folder] += len(text.splitlines())
+    assert lines.keys() == BUDGET.keys()
+    assert {
+        name: f"{n}, {n - BUDGET[name]} too many" for name, n in lines.items() if n > BUDGET[name]
+    } == {}

@@ -1,6 +1,6 @@
 """Settings of the property tests, and the browser of the pages.
 
-Hypothesis profiles: ``dev`` (20 examples) and ``ci`` (100 examples, the same in each run);
+Hypothesis profiles: ``dev`` (20 examples) and ``ci`` (50 examples, the same in each run);
 HYPOTHESIS_PROFILE selects one, CI without a choice uses ``ci``.
 """
 
@@ -16,13 +16,21 @@ from hypothesis import HealthCheck, settings
 # Machines are noisy: no example has a deadline.
 SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("dev", SHARED, max_examples=20)
-settings.register_profile("ci", SHARED, max_examples=100, derandomize=True)
+settings.register_profile("ci", SHARED, max_examples=50, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "dev"))
 
 
-@pytest.fixture(scope="session")
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest tests first, so that no worker is left alone with them at the end."""
+    items.sort(key=lambda item: not {"kill", "real"} & {mark.name for mark in item.iter_markers()})
+
+
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Yield Chromium; one a process, since Playwright allows no second."""
+    """Yield Chromium.
+
+    Playwright's event loop runs until the browser is closed, and a process has one loop only.
+    """
     from tests.browsers import chromium
 
     with chromium() as opened:

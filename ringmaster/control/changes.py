@@ -104,7 +104,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
     @property
     def starts_over(self) -> bool:
-        """Whether the settings changed before the first result.
+        """Return whether the settings changed before the first result.
 
         Then the store's state and issued games are obsolete.
         """

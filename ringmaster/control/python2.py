@@ -103,7 +103,7 @@ def changed_values(
 
 
 def _is_python_3(tree: ast.Module) -> bool:
-    """Whether a file has syntax that Python 2 does not have."""
+    """Return whether a file has syntax that Python 2 does not have."""
     for node in ast.walk(tree):
         match node:
             case ast.arguments(kwonlyargs=[_, *_]) | ast.arg(annotation=ast.expr()):
@@ -152,7 +152,7 @@ def _divided(tree: ast.Module, source: Source) -> Iterator[Diagnostic]:
 
 
 def _is_float(operand: ast.expr) -> bool:
-    """Whether an operand has a number with a point, or a function of such numbers."""
+    """Return whether an operand has a number with a point, or a function of such numbers."""
     parts = list(ast.walk(operand))
     names = {part.id for part in parts if isinstance(part, ast.Name)}
     values = [part.value for part in parts if isinstance(part, ast.Constant)]

@@ -66,7 +66,7 @@ def is_module(path: Path) -> bool:
 
 
 def is_installed(file: str) -> bool:
-    """Whether a file belongs to Python, an installed package or ringmaster."""
+    """Return whether a file belongs to Python, an installed package or ringmaster."""
     if file.startswith("<frozen ") or not _INSTALLED.isdisjoint(file.split(os.sep)):
         return True
     return any(file.startswith(folder + os.sep) for folder in (_STANDARD_LIBRARY, _THIS_PACKAGE))

@@ -22,7 +22,7 @@ ABSENT: Final = _Literal("not given")
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are equal: 1 equals 1.0, but True does not equal 1."""
+    """Return whether two values are equal: 1 equals 1.0, but True does not equal 1."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, dict) and isinstance(other, dict):

@@ -43,7 +43,7 @@ class Console:
 
     @property
     def at_end(self) -> bool:
-        """Whether every line was read and the input has ended."""
+        """Return whether every line was read and the input has ended."""
         return self._ended and not self._lines
 
     def unread(self, lines: Iterable[str]) -> None:

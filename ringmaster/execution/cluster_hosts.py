@@ -135,10 +135,6 @@ class Hosts:
         """Return the hosts that get jobs."""
         return [host for host in self._by_address.values() if host.state == "ready"]
 
-    def by_address(self, address: str) -> ClusterHost:
-        """Return the host at an address."""
-        return self._by_address[address]
-
     # joining and leaving
 
     def compare(self, found: Mapping[str, str]) -> list[ClusterHost]:

@@ -326,8 +326,8 @@ class Store:
 
     def _usage(self, row: rows.UsageRow) -> EngineUsage:
         names = self._names.names
-        texts = {"name": names[row.name], "description": names[row.description]}
-        return EngineUsage(**{**msgspec.structs.asdict(row), **texts})
+        measured = (row.cpu_time, row.peak_memory, row.thinking, row.slowest)
+        return EngineUsage(names[row.name], *measured, names[row.description], row.ponder_cpu_time)
 
     def hosts(self) -> Iterator[HostTally]:
         """Yield what was recorded on each host of a cluster."""

@@ -135,7 +135,7 @@ class Tuning:
 
     @property
     def complete(self) -> bool:
-        """Whether all shards have returned, and the errors of the reference are known."""
+        """Return whether all shards have returned, and the errors of the reference are known."""
         comparison = self.state.comparison
         is_compared = comparison is not None and comparison.best is not None
         return self.state.done and (self._reference is None or is_compared)

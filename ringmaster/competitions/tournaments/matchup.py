@@ -370,7 +370,7 @@ class Matchup(GameSeries, kw_only=True, eq=False):
 
     @property
     def even(self) -> bool:
-        """Whether the score measures strength: both colours, no handicap."""
+        """Return whether the score measures strength: both colours, no handicap."""
         return self.alternating and self.settings.handicap is None
 
     @property

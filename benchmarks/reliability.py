@@ -49,7 +49,7 @@ from ringmaster.storage.store import Store  # noqa: E402
 from tests.play.workers import one_worker  # noqa: E402
 from tests.program import PLAYOFF, ringmaster, write_control_file  # noqa: E402
 from tests.reliability import killing  # noqa: E402
-from tests.reliability.fault_matrix import PHASES, PROTOCOLS, open_files, strike  # noqa: E402
+from tests.reliability.fault_matrix import PHASES, PROTOCOLS, strike  # noqa: E402
 from tests.reliability.fault_matrix import faults as all_faults  # noqa: E402
 from tests.reliability.killing import TYPES, VICTIMS, results  # noqa: E402
 from tests.reliability.limits import (  # noqa: E402
@@ -83,7 +83,6 @@ def faults(folder: Path, arguments: argparse.Namespace) -> list[str]:
     cells: dict[tuple[str, str], dict[str, str]] = {}
     wrong: list[str] = []
     with one_worker("tests/engines") as worker:
-        before = {protocol: open_files(worker, folder, protocol) for protocol in PROTOCOLS}
         for fault in all_faults():
             title = f"{fault.protocol} {fault.phase} {fault.name}"
             if only not in title:
@@ -95,8 +94,8 @@ def faults(folder: Path, arguments: argparse.Namespace) -> list[str]:
                 wrong.append(f"{title}: {struck.line}; expected {fault.verdict} {fault.message}")
             if struck.processes:
                 wrong.append(f"{title}: processes {struck.processes} are left")
-            if struck.files != before[fault.protocol]:
-                wrong.append(f"{title}: {struck.files - before[fault.protocol]:+} descriptors")
+            if struck.files:
+                wrong.append(f"{title}: {struck.files:+} descriptors")
     form = "{:<11}{:<26}" + "{:<26}" * len(PROTOCOLS)
     print(form.format("phase", "fault", *(f"{protocol:<20}s" for protocol in PROTOCOLS)).rstrip())
     for (phase, name), row in sorted(cells.items(), key=lambda item: PHASES.index(item[0][0])):

@@ -164,4 +164,5 @@ class RunLog:
             state=control.state(),
             hint="Ctrl-C to stop at once" if control.stopping else HINT,
             help=control.help(),
+            page=control.page,
         )

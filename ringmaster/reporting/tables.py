@@ -11,12 +11,10 @@ import msgspec
 
 from ringmaster.model.report import LEFT, RIGHT, Cell, Report, Table, Text
 from ringmaster.model.results import CheckResult, Finding
-from ringmaster.reporting.text import cut, folded, sanitise, width
+from ringmaster.reporting.text import folded, lines_of, sanitise, width
 
 #: The widest cell, in columns.
 CELL_LIMIT = 60
-#: The longest line of a title, a note or a text block, in columns.
-LINE_LIMIT = 1000
 #: The widest line of a table of findings, in columns.
 CHECK_COLUMNS = 100
 #: The longest name, and the longest detail or protocol line, of a finding.
@@ -35,12 +33,12 @@ def render_table(table: Table) -> str:
     Wide letters (kanji) count as two columns.  Short rows are filled up.  The default
     alignment is left for the first column and right for the others.
     """
-    lines = _lines_of(table.title)
+    lines = lines_of(table.title)
     count = max([len(table.headers), *map(len, table.rows)], default=0)
     if count:
         lines += _grid(table, count)
     for note in table.notes:
-        lines += folded(_lines_of(note))
+        lines += folded(lines_of(note))
     return "\n".join(lines)
 
 
@@ -48,7 +46,7 @@ def render_report(
     report: Report,
     description: str | None = None,
     heading: str | None = None,
-    width: int | None = None,
+    columns: int | None = None,
     verdict: str = "",
     begins: bool = True,
 ) -> str:
@@ -56,29 +54,24 @@ def render_report(
     between two of them.
 
     The text ends in a newline unless it is empty.
-    width   columns; longer lines are cut and end in "…"
-    begins  whether the verdict is also under the heading
+    columns  longer lines are broken between words; None: only texts and notes are, at 100
+    begins   whether the verdict is also under the heading
     """
-    last = _lines_of(verdict)
-    head = [*_lines_of(heading or ""), *(last if begins else [])]
-    parts = [head, _lines_of((description or "").strip("\n"))]
+    last = lines_of(verdict)
+    head = [*lines_of(heading or ""), *(last if begins else [])]
+    parts = [head, lines_of((description or "").strip("\n"))]
     for block in report.blocks:
         if isinstance(block, Text):
-            parts.append([*folded(part for line in block.lines for part in _lines_of(line))])
+            parts.append([*folded(part for line in block.lines for part in lines_of(line))])
         else:
             parts.append(render_table(block).split("\n"))
     parts.append(last)
     text = "\n\n".join("\n".join(lines) for lines in parts if any(lines))
     if not text:
         return ""
-    if width is not None:
-        text = "\n".join(cut(line, width) for line in text.split("\n"))
+    if columns is not None:
+        text = "\n".join(folded(text.split("\n"), columns))
     return text + "\n"
-
-
-def _lines_of(text: str) -> list[str]:
-    # a description may be indented by tabs
-    return [sanitise(line, LINE_LIMIT).rstrip() for line in text.expandtabs().splitlines()]
 
 
 def _grid(table: Table, count: int) -> list[str]:

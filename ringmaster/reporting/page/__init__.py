@@ -18,8 +18,8 @@ import msgspec
 
 from ringmaster.model.report import ChartGroup, Report, Table
 from ringmaster.reporting.page.chart_data import groups_data
-from ringmaster.reporting.tables import LINE_LIMIT, cell_text
-from ringmaster.reporting.text import sanitise
+from ringmaster.reporting.tables import cell_text
+from ringmaster.reporting.text import LINE_LIMIT, lines_of, sanitise
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -241,7 +241,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["line"] = _line
-    environment.filters["lines"] = _lines
+    environment.filters["lines"] = lines_of
     environment.filters["rows"] = _cells
     environment.tests["table"] = lambda block: isinstance(block, Table)
     return environment
@@ -253,10 +253,6 @@ def _blocks(report: Report, prefix: str) -> str:
 
 def _line(text: str) -> str:
     return sanitise(text, LINE_LIMIT)
-
-
-def _lines(text: str) -> list[str]:
-    return [_line(line).rstrip() for line in text.strip("\n").expandtabs().splitlines()]
 
 
 def _cells(table: Table) -> Iterator[list[tuple[str, bool]]]:

@@ -25,8 +25,8 @@ from ringmaster.storage.lock import is_locked
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Store
 
-#: A page is made again after this many times the seconds that it took: a server beside a run
-#: leaves the processors to the engines.
+#: A page is made again after this many times the processor time that it took: a server beside a
+#: run leaves the processors to the engines.
 REST = 10.0
 #: Rows of games on a live page.  Boards are fetched one by one.
 ROWS = 500
@@ -79,15 +79,16 @@ class Watched:
         stamp = self.stamp()
         self._waits = False
         if stamp != self._stamp:
-            began = time.monotonic()
             results_only = (stamp[0], stamp[-1]) == (*self._stamp[:1], *self._stamp[-1:])
-            if self._page is not None and results_only and began < self._due:
+            if self._page is not None and results_only and time.monotonic() < self._due:
                 self._waits = True
                 return self._page
-            self._page = retry_read(lambda: self._make(charts=True))
-            now = time.monotonic()
-            self._due = now + REST * (now - began)
-            self._stamp = stamp
+            began = time.thread_time()
+            page = retry_read(lambda: self._make(charts=True))
+            if self._page is not None:
+                # the first page imports half of the program
+                self._due = time.monotonic() + REST * (time.thread_time() - began)
+            self._page, self._stamp = page, stamp
         assert self._page is not None
         return self._page
 

@@ -49,23 +49,23 @@ def test_page_waits_until_it_has_paid_for_the_last_one_and_is_of_one_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0.0
-
-    def clock() -> float:
-        nonlocal now
-        now += 1.0  # each look at the clock, a second: a page takes one
-        return now
-
-    monkeypatch.setattr(watched.time, "monotonic", clock)
+    spent = iter(range(1000))
+    monkeypatch.setattr(watched.time, "monotonic", lambda: now)
+    # each page takes a second
+    monkeypatch.setattr(watched.time, "thread_time", lambda: next(spent))
     control = write(tmp_path)
-    recorded(control, [(ticket(number=n), won(f"0_{n}", winner=n % 2)) for n in range(6)])
+    recorded(control, [(ticket(number=n), won(f"0_{n}", winner=n % 2)) for n in range(5)])
     competition = Watched(control)
+    assert competition.page().games_total == 5
+    recorded(control, [(ticket(number=8), won("0_8", winner=1))])
+    # the first page does not count
     first = competition.page()
     assert drawn_games(first) == first.games_total == 6
     assert "after 6 of" in first.verdict
     recorded(control, [(ticket(number=9), won("0_9"))])
     assert competition.page() is first
     assert not competition.is_due()
-    now += 100
+    now += watched.REST
     assert competition.is_due()
     second = competition.page()
     assert drawn_games(second) == second.games_total == 7

@@ -112,7 +112,9 @@ def compose(
         sections = {
             "description": _description(view.description, columns),
             "report": [],
-            **_events(view, columns, messages),
+            "results": _lines(view.results, columns),
+            "running": _running(view, columns),
+            "warnings": _warnings(view, columns, messages),
         }
         page = _Page(sections, _forms(view.report, columns), columns, _jobs(view))
         page.fit(room)
@@ -127,23 +129,20 @@ def _lines(texts: Iterable[str], columns: int, style: Style = "") -> list[Line]:
     return [Line(cut(line, columns), style) for line in lines]
 
 
-def _events(view: DisplayView, columns: int, messages: Sequence[str]) -> dict[str, list[Line]]:
-    """Return the sections besides the report."""
-    warnings = chain(view.progress.warnings, view.warnings)
-    return {
-        "results": _lines(view.results, columns),
-        "running": _running(view, columns),
-        "warnings": [*_lines(warnings, columns, "warning"), *_lines(messages, columns)],
-    }
+def _warnings(view: DisplayView, columns: int, messages: Sequence[str]) -> list[Line]:
+    warnings = _lines(chain(view.progress.warnings, view.warnings), columns, "warning")
+    return [*warnings, *_lines(messages, columns)]
 
 
 def _two_columns(view: DisplayView, columns: int, room: int, messages: Sequence[str]) -> list[Line]:
     """Return the report with the other sections to its right."""
     most = columns - _SECOND - _GAP
-    events = _events(view, columns, messages)
-    warnings = events.pop("warnings")
     left = _Page(
-        {"description": _description(view.description, most), "report": [], "warnings": warnings},
+        {
+            "description": _description(view.description, most),
+            "report": [],
+            "warnings": _warnings(view, most, messages),
+        },
         _forms(view.report, most),
         most,
         _jobs(view),
@@ -151,9 +150,10 @@ def _two_columns(view: DisplayView, columns: int, room: int, messages: Sequence[
     left.fit(room)
     first = left.lines()
     margin = max([columns // 2, *(width(line.text) for line in first)]) + _GAP
+    rest = columns - margin
     # games in progress stay in place above a growing list of results
-    sections = {name: events[name] for name in ("running", "results")}
-    right = _Page(sections, iter(()), columns - margin, _jobs(view))
+    sections = {"running": _running(view, rest), "results": _lines(view.results, rest)}
+    right = _Page(sections, iter(()), rest, _jobs(view))
     right.fit(room)
     return [
         replace(one, text=pad(one.text, margin), beside=other) if other.text else one

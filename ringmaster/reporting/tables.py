@@ -11,7 +11,7 @@ import msgspec
 
 from ringmaster.model.report import LEFT, RIGHT, Cell, Report, Table, Text
 from ringmaster.model.results import CheckResult, Finding
-from ringmaster.reporting.text import folded, lines_of, sanitise, width
+from ringmaster.reporting.text import TEXT_COLUMNS, folded, lines_of, sanitise, width
 
 #: The widest cell, in columns.
 CELL_LIMIT = 60
@@ -27,18 +27,19 @@ _FIRST_STAND_IN = 0xF0000
 _STAND_IN = re.compile("([\U000f0000-\U000ffffd])\\1*")
 
 
-def render_table(table: Table) -> str:
+def render_table(table: Table, columns: int = TEXT_COLUMNS) -> str:
     """Return a table as lines of text without trailing spaces.
 
     Wide letters (kanji) count as two columns.  Short rows are filled up.  The default
     alignment is left for the first column and right for the others.
+    columns  of the notes; longer ones are broken between words
     """
     lines = lines_of(table.title)
     count = max([len(table.headers), *map(len, table.rows)], default=0)
     if count:
         lines += _grid(table, count)
     for note in table.notes:
-        lines += folded(lines_of(note))
+        lines += folded(lines_of(note), columns)
     return "\n".join(lines)
 
 
@@ -54,17 +55,20 @@ def render_report(
     between two of them.
 
     The text ends in a newline unless it is empty.
-    columns  longer lines are broken between words; None: only texts and notes are, at 100
+    columns  of a terminal; longer lines are broken between words, those of texts and notes also
+             without a terminal
     begins   whether the verdict is also under the heading
     """
     last = lines_of(verdict)
     head = [*lines_of(heading or ""), *(last if begins else [])]
     parts = [head, lines_of((description or "").strip("\n"))]
+    most = min(columns or TEXT_COLUMNS, TEXT_COLUMNS)
     for block in report.blocks:
         if isinstance(block, Text):
-            parts.append([*folded(part for line in block.lines for part in lines_of(line))])
+            lines = (part for line in block.lines for part in lines_of(line))
+            parts.append([*folded(lines, most)])
         else:
-            parts.append(render_table(block).split("\n"))
+            parts.append(render_table(block, most).split("\n"))
     parts.append(last)
     text = "\n\n".join("\n".join(lines) for lines in parts if any(lines))
     if not text:

@@ -16,6 +16,8 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 ELLIPSIS = "…"
 #: Columns after which a line is cut, however much room there is.
 LINE_LIMIT = 1000
+#: Columns of texts that are not for a terminal.
+TEXT_COLUMNS = 100
 
 # CSI sequences, strings (OSC, DCS, APC, PM, SOS) with their terminator, and other escapes
 # (ECMA-48 8.3), also in eight-bit form.
@@ -59,7 +61,7 @@ _ASCII_FORMS = str.maketrans(
 )
 
 
-def folded(lines: Iterable[str], columns: int = 100, indent: int = 4) -> tuple[str, ...]:
+def folded(lines: Iterable[str], columns: int = TEXT_COLUMNS, indent: int = 4) -> tuple[str, ...]:
     """Return sanitised lines broken between words; longer words stay whole.
 
     indent  columns by which continuations are indented, in addition to their line

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.model.report import LEFT, RIGHT, Cell, Report, Table, Text
+from ringmaster.model.report import LEFT, RIGHT, Align, Cell, Report, Table, Text
 from ringmaster.model.results import CheckResult, Finding
 from ringmaster.reporting.text import TEXT_COLUMNS, folded, lines_of, sanitise, width
 
@@ -35,9 +35,7 @@ def render_table(table: Table, columns: int = TEXT_COLUMNS) -> str:
     columns  of the notes; longer ones are broken between words
     """
     lines = lines_of(table.title)
-    count = max([len(table.headers), *map(len, table.rows)], default=0)
-    if count:
-        lines += _grid(table, count)
+    lines += _grid(table)
     for note in table.notes:
         lines += folded(lines_of(note), columns)
     return "\n".join(lines)
@@ -78,28 +76,32 @@ def render_report(
     return text + "\n"
 
 
-def _grid(table: Table, count: int) -> list[str]:
-    """Lay out a table of `count` columns without its title and notes."""
+def aligned_texts(table: Table) -> tuple[list[list[str]], list[Align]]:
+    """Return the header and the rows as texts, all of one length, and the columns' alignment."""
+    lines = (table.headers, *table.rows)
+    count = max(map(len, lines))
+    align = (*table.align, *(LEFT, *[RIGHT] * count)[len(table.align) :])
+    texts = [[*map(cell_text, line), *[""] * (count - len(line))] for line in lines]
+    return texts, [*align[:count]]
+
+
+def _grid(table: Table) -> list[str]:
+    """Lay out a table without its title and notes."""
     # imported here: tabulate takes about 20 ms, and most commands print no table
     from tabulate import tabulate
 
+    texts, align = aligned_texts(table)
     stand_ins: dict[str, str] = {}
-
-    def texts(cells: tuple[Cell, ...]) -> list[str]:
-        return [
-            *(_one_column_a_character(cell_text(cell), stand_ins) for cell in cells),
-            *[""] * (count - len(cells)),
-        ]
-
-    headers = texts(table.headers) if any(table.headers) else []
-    if not (table.rows or headers):
+    headers, *rows = [[_one_column_a_character(text, stand_ins) for text in line] for line in texts]
+    if not any(headers):
+        headers = []
+    if not align or not (rows or headers):
         return []
-    align = (*table.align[:count], *(LEFT, *[RIGHT] * (count - 1))[len(table.align) :])
     drawn = tabulate(
-        [texts(cells) for cells in table.rows],
+        rows,
         headers,
         tablefmt="plain",
-        colalign=align if table.rows else None,
+        colalign=align if rows else None,
         disable_numparse=True,
     )
     drawn = _STAND_IN.sub(lambda run: stand_ins[run[1]], drawn)

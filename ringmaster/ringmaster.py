@@ -252,8 +252,8 @@ class Ringmaster:
                 number=0,
                 started=self._clock(),
                 version=ringmaster.__version__,
-                source=loaded.control_file.source,
-                source_hash=loaded.control_file.source_hash,
+                source=loaded.control_file.origin.text,
+                source_hash=loaded.control_file.origin.hash,
                 settings=loaded.settings,
                 parallel=self._executor.slots,
             )

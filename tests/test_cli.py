@@ -815,7 +815,7 @@ def test_everything_may_be_changed_until_something_was_played(
     control = folder / "event.ctl"
     loaded = LoadedCompetition(control)
     store = Store.open(loaded.paths.status)
-    store.begin_run(RunEntry(0, 0.0, "0", loaded.control_file.source, "0", loaded.settings))
+    store.begin_run(RunEntry(0, 0.0, "0", loaded.control_file.origin.text, "0", loaded.settings))
     store.close()
     control.write_text(GOOD + "seed = 3\n")
     status, text = run_action(capsys, control, "diff")

@@ -67,25 +67,21 @@ class Recorder:
     variants    further calls by their names after a dot, such as Cluster.local
     """
 
-    __slots__ = ("_kind", "_positional", "_source", "_variants")
+    __slots__ = ("_kind", "_positional", "_source", "variants")
 
     def __init__(self, kind: str, source: Source, positional: tuple[str, ...] = ()) -> None:
         self._kind = kind
         self._source = source
         self._positional = positional
-        self._variants: dict[str, Recorder] = {}
-
-    def add(self, name: str, variant: Recorder) -> None:
-        """Make a call available as an attribute."""
-        self._variants[name] = variant
+        self.variants: dict[str, Recorder] = {}
 
     def variant(self, name: str) -> Recorder:
         """Return the call after a dot.  Raises AttributeError."""
-        if name not in self._variants:
-            near = nearest(name, list(self._variants)) if self._variants else ""
+        if name not in self.variants:
+            near = nearest(name, list(self.variants)) if self.variants else ""
             hint = f": expected {near}" if near else ""
             raise AttributeError(f"{self._kind} has no {name!r}{hint}", name=name, obj=self)
-        return self._variants[name]
+        return self.variants[name]
 
     __getattr__ = variant
 

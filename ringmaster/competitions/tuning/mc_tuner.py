@@ -111,9 +111,13 @@ class McTuner(CandidateTuner):
             "initial_visits",
             Integer(minimum=1, maximum=10**9),
             "Assumed earlier games of every candidate.",
+            change="new",
         ),
         Setting(
-            "initial_wins", Integer(minimum=1, maximum=10**9), "Assumed wins among these games."
+            "initial_wins",
+            Integer(minimum=1, maximum=10**9),
+            "Assumed wins among these games.",
+            change="new",
         ),
         Setting("max_depth", Integer(minimum=1), "Generations of candidates.", 1),
         Setting(

@@ -123,8 +123,8 @@ class McTuner(CandidateTuner):
         Setting(
             "virtual_visits",
             Boolean(),
-            "Count a game in progress as a visit without a win until its result arrives; without "
-            "effect with one game at a time.",
+            "Count a game in progress as a visit without a win in both terms until its result "
+            "arrives; without effect with one game at a time.",
             True,
         ),
         ending_setting("number_of_games", Integer(minimum=0), "Games to play"),

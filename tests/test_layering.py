@@ -61,7 +61,7 @@ BUDGET = {
     "parameter_files": 1400,
     "play": 4050,
     "positions": 550,
-    "reporting": 2720,
+    "reporting": 2725,
     "results": 1700,
     "scaffold": 3150,
     "server": 630,

@@ -52,6 +52,10 @@ class ReportedConditions:
         self._hosts = {tally.name: tally for tally in store.hosts()}
         self._facts = store.read_value(NOTE, dict[str, EngineFacts]) or {}
 
+    def facts(self, code: str) -> EngineFacts:
+        """Return the known facts about a reported player."""
+        return self._facts.get(code, EngineFacts())
+
     def as_note(self) -> Any:
         """Return the store's note for `restore`."""
         return msgspec.to_builtins(self._facts)
@@ -61,7 +65,7 @@ class ReportedConditions:
         if result.problems:
             return
         code = self._competition.reported_code(result.code)
-        before = self._facts.get(code, EngineFacts())
+        before = self.facts(code)
         self._facts[code] = msgspec.structs.replace(
             before, name=result.name, hash=result.hash, threads=result.threads
         )
@@ -77,7 +81,7 @@ class ReportedConditions:
         is_new = False
         for player, used in zip(task.who, usage, strict=True):
             code = self._competition.reported_code(player)
-            before = self._facts.get(code, EngineFacts())
+            before = self.facts(code)
             # each candidate has another description
             description = used.description if code == player else ""
             if used.name and (used.name, description) != (before.name, before.description):
@@ -90,7 +94,7 @@ class ReportedConditions:
     def _rows(self) -> Iterator[tuple[Player, EngineFacts, int | None, int | None]]:
         """Yield players with the facts about their engines, hash in MB, and threads."""
         for player in self._competition.reported_players():
-            facts = self._facts.get(player.code, EngineFacts())
+            facts = self.facts(player.code)
             hash, threads = given_option(player, HASH), threads_of(player)
             megabytes = int(hash) if hash is not None and str(hash).isdecimal() else facts.hash
             yield player, facts, megabytes, facts.threads if threads is None else threads

@@ -16,6 +16,7 @@ import msgspec
 
 from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.competitions.result_lines import VoidKinds
+from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.errors import SettingError, UsageError
 from ringmaster.model.jobs import (
     CheckJob,
@@ -124,22 +125,38 @@ class LongHistory(Protocol):
 
 
 class MatchupInfo(msgspec.Struct, frozen=True):
-    """A matchup without its games.
+    """A matchup with its counts.
 
-    players          codes, in the order of the control file
-    settings         None for a matchup no longer in the control file
+    tally            its results; the players in the order of the control file
+    sides            both players with their limits; None for a matchup no longer in the
+                     control file
+    settings         None likewise
+    book             name of the file of its openings, "" for none
     alternating      whether the players swap colours; None likewise
     number_of_games  None for no limit, or an unknown one
     sprt             its sequential test, None without one
     """
 
     id: str
-    players: tuple[str, str]
+    tally: Tally
     name: str
+    sides: tuple[Player, Player] | None = None
     settings: GameSettings | None = None
+    book: str = ""
     alternating: bool | None = None
     number_of_games: int | None = None
     sprt: SprtReport | None = None
+
+    @property
+    def players(self) -> tuple[str, str]:
+        """Codes, in the order of the control file."""
+        return self.tally.players
+
+    @property
+    def even(self) -> bool:
+        """Whether the score measures strength: both colours, no handicap."""
+        handicap = None if self.settings is None else self.settings.handicap
+        return self.alternating is not False and handicap is None
 
 
 class TunedOptions(msgspec.Struct, frozen=True):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ringmaster.errors import RingmasterError
 from ringmaster.results.games import Kind, Value, common_kind, flat, kind_of
-from ringmaster.results.matchups import MatchupResults
 
 if TYPE_CHECKING:
     import pandas
@@ -60,10 +59,14 @@ def make_frame(columns: Columns, rows: Iterable[Sequence[Value]]) -> pandas.Data
 def frame_of(rows: Iterable[Mapping[str, Any]]) -> pandas.DataFrame:
     """Return dictionaries as a data frame; each column has the type of its values.
 
-    An inner dictionary has a column for each of its keys, "outer.inner".
+    An inner dictionary has a column for each of its keys, "outer.inner", and an inner list for
+    each of its items, "outer_1".
     """
+    rows = list(rows)
     flat_rows = [dict(_flattened(row)) for row in rows]
-    names = dict.fromkeys(name for row in flat_rows for name in row)
+    # None where other rows have several columns
+    split = {name for row in rows for name, value in row.items() if isinstance(value, dict | list)}
+    names = dict.fromkeys(name for row in flat_rows for name in row if name not in split)
     columns: list[tuple[str, Kind]] = []
     for name in names:
         kinds = {kind_of(row.get(name)) for row in flat_rows}
@@ -75,94 +78,8 @@ def frame_of(rows: Iterable[Mapping[str, Any]]) -> pandas.DataFrame:
 def _flattened(row: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
     for name, value in row.items():
         if isinstance(value, dict):
-            yield from ((f"{name}.{inner}", item) for inner, item in _flattened(value))
+            yield from _flattened({f"{name}.{inner}": item for inner, item in value.items()})
+        elif isinstance(value, list):
+            yield from _flattened({f"{name}_{i}": item for i, item in enumerate(value, 1)})
         else:
             yield name, flat(value)
-
-
-#: Columns of `matchup_row`; players 1 and 2 in the order of the control file.
-MATCHUP_COLUMNS: Columns = (
-    ("matchup", "text"),
-    ("name", "text"),
-    ("player_1", "text"),
-    ("player_2", "text"),
-    ("games", "integer"),
-    ("number_of_games", "integer"),
-    ("wins_1", "integer"),
-    ("wins_2", "integer"),
-    ("draws", "integer"),
-    ("unknown", "integer"),
-    ("void", "integer"),
-    ("points_1", "number"),
-    ("points_2", "number"),
-    ("forfeits_1", "integer"),
-    ("forfeits_2", "integer"),
-    ("repeats", "integer"),
-    ("elo", "number"),
-    ("elo_low", "number"),
-    ("elo_high", "number"),
-    ("los", "number"),
-    ("llr", "number"),
-    ("accepted", "text"),
-    *((f"pairs_{points}", "integer") for points in ("0", "0.5", "1", "1.5", "2")),
-)
-#: Columns of `player_row`.
-PLAYER_COLUMNS: Columns = (
-    ("player", "text"),
-    ("engine", "text"),
-    ("games", "integer"),
-    ("wins", "integer"),
-    ("losses", "integer"),
-    ("draws", "integer"),
-    ("points", "number"),
-    ("forfeits", "integer"),
-    ("void", "integer"),
-    ("average_cpu_time", "number"),
-    ("average_thinking", "number"),
-)
-
-
-def matchup_row(matchup: MatchupResults) -> list[Value]:
-    """Return a matchup's values, in the order of MATCHUP_COLUMNS."""
-    first, second = matchup.sides
-    elo, sprt = matchup.elo, matchup.sprt
-    return [
-        matchup.id,
-        matchup.name,
-        first.code,
-        second.code,
-        matchup.total,
-        matchup.number_of_games,
-        first.wins,
-        second.wins,
-        matchup.draws,
-        matchup.unknown,
-        matchup.void,
-        first.points,
-        second.points,
-        matchup.forfeits[first.code],
-        matchup.forfeits[second.code],
-        matchup.repeats,
-        *((None,) * 4 if elo is None else (elo.elo, elo.low, elo.high, elo.los)),
-        *((None, None) if sprt is None else (sprt.llr, sprt.accepted or None)),
-        *matchup.pentanomial,
-    ]
-
-
-def player_row(code: str, engine: str, matchups: Iterable[MatchupResults]) -> list[Value]:
-    """Return a player's values in all matchups, in the order of PLAYER_COLUMNS."""
-    sides = [side for matchup in matchups for side in matchup if side.code == code]
-    games, timed = sum(side.games for side in sides), sum(side._timed for side in sides)
-    return [
-        code,
-        engine or None,
-        games,
-        sum(side.wins for side in sides),
-        sum(side.losses for side in sides),
-        sum(side.draws for side in sides),
-        sum(side.points for side in sides),
-        sum(sum(side.forfeits.values()) for side in sides),
-        sum(sum(side.void.values()) for side in sides),
-        sum(side._cpu for side in sides) / timed if timed else None,
-        sum(side._thinking for side in sides) / games if games else None,
-    ]

@@ -8,30 +8,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringmaster.competitions.common_settings import find_player
-from ringmaster.competitions.competition import MatchupInfo, Played, Trajectory
+from ringmaster.competitions.competition import Played, Trajectory
 from ringmaster.control.changes import canonical_settings
 from ringmaster.errors import RingmasterError, StoreError, counted, shown
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.canonical import canonical
 from ringmaster.model.players import GameName
 from ringmaster.model.report import ChartGroup
-from ringmaster.results.frames import (
-    MATCHUP_COLUMNS,
-    PLAYER_COLUMNS,
-    frame_of,
-    make_frame,
-    matchup_row,
-    player_row,
-)
+from ringmaster.results.frames import frame_of, make_frame
 from ringmaster.results.games import Game, RowColumns, Value, make_game, moment, survey
-from ringmaster.results.matchups import MatchupResults, matchup_of
+from ringmaster.results.matchups import MatchupResults, matchup_results
 from ringmaster.storage.connect import retry_read
 from ringmaster.storage.entries import RunEntry, StoredGame
 from ringmaster.storage.store import Store
@@ -64,11 +57,11 @@ class RunInfo:
 
 @dataclass(frozen=True)
 class PlayerInfo:
-    """A player of the control file or of a recorded matchup.
+    """A player of the control file or of a matchup.
 
     settings     arguments of its Player(…), with limits and options of all players; {} if
                  it is not in the control file
-    engine       the engine's own name with its version in its last game; "" if unknown
+    engine       the engine's own name with its version; "" if unknown
     description  the engine's description of its configuration
     """
 
@@ -125,9 +118,9 @@ class Results:
             finally:
                 store.close()
         self.total: int | None = self._competition.progress().total
-        summary = self._competition.summary()
-        self.parameters: list[dict[str, Any]] = summary.get("parameters", [])
-        self.candidates: list[dict[str, Any]] = summary.get("candidates", [])
+        self._summary = self._competition.summary()
+        self.parameters: list[dict[str, Any]] = self._summary.get("parameters", [])
+        self.candidates: list[dict[str, Any]] = self._summary.get("candidates", [])
 
     def _read(self, store: Store) -> None:
         self._loaded.restore(store, self._loaded.check_changes(store))
@@ -227,31 +220,25 @@ class Results:
     def matchups(self) -> dict[str, MatchupResults]:
         """Matchups by id: of the control file, removed ones with games, and closing matches."""
         infos = self._competition.matchup_infos()
-        matchups = {info.id: matchup_of(info, self.game) for info in infos}
-        for recorded, played in self._played(void=True):
-            id = played.matchup
-            if not id:
-                continue
-            if id not in matchups:
-                info = MatchupInfo(id, played.players, " v ".join(played.players))
-                matchups[id] = matchup_of(info, self.game)
-            matchups[id].take(self._game(recorded, played), played.pair)
-        return matchups
+        return {info.id: matchup_results(info, self.game) for info in infos}
 
     @cached_property
     def players(self) -> dict[str, PlayerInfo]:
-        """Players by code: of the control file, then others with games in matchups."""
+        """Players by code: of the control file, then others of matchups."""
         values = self._loaded.control_file.values
+        codes = [*values["players"], *(code for m in self.matchups.values() for code in m.players)]
         players = {}
-        for code in values["players"]:
-            settings = canonical(find_player(values, code, ("players", code)))
-            players[code] = PlayerInfo(code, {k: v for k, v in settings.items() if v is not None})
-        for matchup in self.matchups.values():
-            for side in matchup:
-                info = players.get(side.code, PlayerInfo(side.code, {}))
-                if side.engine or side.code not in players:
-                    info = replace(info, engine=side.engine, description=side.description)
-                players[side.code] = info
+        for code in dict.fromkeys(codes):
+            settings: dict[str, Any] = {}
+            if code in values["players"]:
+                settings = canonical(find_player(values, code, ("players", code)))
+            facts = self._loaded.conditions.facts(self._competition.reported_code(code))
+            players[code] = PlayerInfo(
+                code,
+                {name: value for name, value in settings.items() if value is not None},
+                facts.name,
+                facts.description,
+            )
         return players
 
     # the course of a tune
@@ -293,8 +280,9 @@ class Results:
     def to_dataframe(self, table: str = "games", *, void: bool = False) -> pandas.DataFrame:
         """Return a table as a pandas DataFrame with typed columns.
 
-        table  "games": the rows, with `finished` as a time; "matchups" and "players" with their
-               counts; "parameters", "candidates" and "trajectory" of a tune
+        table  "games": the rows, with `finished` as a time; "matchups" as in `show --json`;
+               "players": a row for each player of each matchup; "parameters", "candidates" and
+               "trajectory" of a tune
         void   whether to include void games
 
         Raises RingmasterError when pandas is not installed, and for another table.
@@ -305,11 +293,13 @@ class Results:
                 games = self.iter_games(void=void)
                 return make_frame(columns.typed, (columns.row(game) for game in games))
             case "matchups":
-                return make_frame(MATCHUP_COLUMNS, map(matchup_row, self.matchups.values()))
+                return frame_of(self._summary.get("matchups", []))
             case "players":
-                matchups = self.matchups.values()
-                rows = (player_row(p.code, p.engine, matchups) for p in self.players.values())
-                return make_frame(PLAYER_COLUMNS, rows)
+                sides = [(m.id, side) for m in self.matchups.values() for side in m]
+                return frame_of(
+                    {"matchup": id, **asdict(side), "games": side.games, "points": side.points}
+                    for id, side in sides
+                )
             case "parameters" | "candidates" | "trajectory":
                 return frame_of(getattr(self, table))
         raise RingmasterError(f"no table {shown(table)}; choose from {', '.join(TABLES)}")

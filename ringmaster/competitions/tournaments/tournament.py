@@ -316,13 +316,15 @@ class Tournament(Competition):
 
     def matchup_infos(self) -> list[MatchupInfo]:
         return [
-            MatchupInfo(id, tally.players, " v ".join(tally.players))
+            MatchupInfo(id, tally, " v ".join(tally.players))
             if (matchup := self.matchups.get(id)) is None
             else MatchupInfo(
                 id,
-                matchup.codes,
+                matchup.results,
                 matchup.name,
+                matchup.players,
                 matchup.settings,
+                matchup.book.file,
                 matchup.alternating,
                 matchup.limit,
                 matchup.report(),

@@ -442,11 +442,19 @@ class ClosingMatches:
         infos = []
         for number, match in enumerate(self.matches, 1):
             series = self._series_now(match, standing)
-            players = match.tally.players
-            name = " v ".join(players)
-            limit, report = series.limit, series.report()
+            (first, _), (second, _) = self._sides(self._start, self._start)
             infos.append(
-                MatchupInfo(match_id(number), players, name, self._game, True, limit, report)
+                MatchupInfo(
+                    match_id(number),
+                    match.tally,
+                    " v ".join(match.tally.players),
+                    (first, second),
+                    self._game,
+                    (self._book or self._tunes_book).file,
+                    True,
+                    series.limit,
+                    series.report(),
+                )
             )
         return infos
 

@@ -63,7 +63,7 @@ def block(
 
 
 @pytest.mark.slow
-def test_block_of_fastchess_has_the_words_and_numbers_of_fastchess(
+def test_block_of_fastchess_has_the_words_of_fastchess(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert block(
@@ -71,7 +71,7 @@ def test_block_of_fastchess_has_the_words_and_numbers_of_fastchess(
     ).splitlines() == [
         "-" * 50,
         "Results of new vs old (4+0.04, 1t, 16MB, ops.epd):",
-        "Elo: 13.56 +/- 16.24, nElo: 18.01 +/- 21.53",
+        "Elo: 13.56 +/- 16.24, nElo: 18.01 +/- 21.56",
         "LOS: 94.94 %, DrawRatio: 38.40 %, PairsRatio: 1.17",
         "Games: 1000, Wins: 345, Losses: 306, Draws: 349, Points: 519.5 (51.95 %)",
         "Ptnml(0-2): [36, 106, 192, 115, 51], WL/DD Ratio: 2.00",
@@ -81,13 +81,13 @@ def test_block_of_fastchess_has_the_words_and_numbers_of_fastchess(
 
 
 @pytest.mark.slow
-def test_block_of_openbench_has_the_words_and_numbers_of_openbench(
+def test_block_of_openbench_has_the_words_of_openbench(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = playoff('time_control="40+0.4"').replace('"Hash": 16', '"Hash": 64')
     played = games((13, 438, 953, 554, 17), 511)
     assert block(tmp_path, capsys, source, played, "openbench").splitlines() == [
-        "Elo   | 10.91 +- 5.74 (95%)",
+        "Elo   | 10.91 +- 5.73 (95%)",
         "SPRT  | 40.0+0.40s Threads=1 Hash=64MB",
         "LLR   | 2.95 (-2.94, 2.94) [0.00, 5.00]",
         "Games | N: 3950 W: 1099 L: 975 D: 1876",

@@ -11,14 +11,13 @@ from typing import BinaryIO
 
 import numpy as np
 
-from ringmaster.datasets.chess_games import pgn_games
 from ringmaster.datasets.picking import UNSCORED, Labelled, Picker, Rules
-from ringmaster.datasets.recorded_game import RESULTS, RecordedGame, replay
+from ringmaster.datasets.recorded_game import RESULTS, replay
 from ringmaster.datasets.source import PACKED
 from ringmaster.datasets.survey import Overview
 from ringmaster.datasets.writers import FORMS
 from ringmaster.errors import DatasetError, IllegalMove, RingmasterError, UsageError, counted
-from ringmaster.export.records import Records, shogi_format
+from ringmaster.export.records import Records, read_record, variant_of
 from ringmaster.games.game import beginning
 from ringmaster.model.report import Report, Table, Text
 from ringmaster.results import Game, Results
@@ -89,9 +88,9 @@ def check_wanted(results: Results, wanted: Wanted) -> Wanted:
             f"{wanted.format} is not for {results.game}, the game of {results.path}; "
             f"choose from {fitting}"
         )
-    if wanted.rules.noise == "resolved" and _variant(results) not in ("standard", "chess960"):
+    if wanted.rules.noise == "resolved" and variant_of(results) not in ("standard", "chess960"):
         raise UsageError(
-            f"--resolve is for standard chess and shogi only, not for {_variant(results)}"
+            f"--resolve is for standard chess and shogi only, not for {variant_of(results)}"
         )
     return replace(wanted, rules=replace(wanted.rules, scored=form.scored))
 
@@ -163,16 +162,12 @@ def _nothing(results: Results, counts: Made) -> str:
     return f"{results.path}: there is no position to write: {reasons_text}"
 
 
-def _variant(results: Results) -> str:
-    return str(results.settings.get("variant", "standard"))
-
-
 def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[Labelled]:
     """Yield positions in the order of the games' ends; count the games.
 
     Raises StoreError.
     """
-    name, variant = results.game, _variant(results)
+    name, variant = results.game, variant_of(results)
     begin = beginning(name, variant=variant)
     picker = Picker(wanted.rules, name, chess960=variant == "chess960")
     records = Records(results)
@@ -188,8 +183,7 @@ def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[Label
             counts.unused["of other players"] += 1
             continue
         try:
-            read = _read(record, name, variant, game.id)
-            played = replay(read, name, begin)
+            played = replay(read_record(results, record, game.id), name, begin)
         except (DatasetError, IllegalMove, ValueError):
             counts.unused["with an unreadable record"] += 1
             continue
@@ -203,22 +197,6 @@ def _why_unused(game: Game) -> str:
     if game.is_forfeit or game.reason in _FAULTS:
         return "lost by a fault or on time"
     return "" if game.score in RESULTS else "without a result"
-
-
-def _read(record: bytes, name: str, variant: str, id: str) -> RecordedGame:
-    """Return the only game of a record.  Raises DatasetError, ValueError."""
-    lines = record.decode(errors="replace").split("\n")
-    if name == "chess":
-        games = pgn_games(lines, id, variant)
-    else:
-        # rsshogi's tables take a while to import
-        from ringmaster.datasets.shogi_games import csa_games, kif_games
-
-        games = (csa_games if shogi_format(record) == "csa" else kif_games)(lines, id)
-    game = next(games, None)
-    if game is None:
-        raise ValueError("there is no game")
-    return game
 
 
 def default_output(control: Path, format: str) -> Path:

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.errors import UsageError, nearest
+from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.players import HASH, Player, given_option, threads_of
 from ringmaster.model.time_control import number
-from ringmaster.results import MatchupResults, Results
+from ringmaster.results.matchups import MatchupResults, matchups_of
 from ringmaster.stats.elo import pairs_ratio
 
 _RULE = "-" * 50
@@ -178,8 +179,8 @@ FORMATS: dict[str, tuple[Callable[[MatchupResults], list[str]], str]] = {
 }
 
 
-def result_blocks(results: Results, format: str) -> str:
-    """Return the results of a competition's matches in a format of another program.
+def result_blocks(loaded: LoadedCompetition, format: str) -> str:
+    """Return the results of a restored competition's matches in a format of another program.
 
     Raises UsageError for an unknown format, and for a competition without matches.
     """
@@ -187,10 +188,11 @@ def result_blocks(results: Results, format: str) -> str:
         raise UsageError(
             f"show has no format {format!r}; expected {nearest(format, list(FORMATS))}"
         )
-    if not results.matchups:
+    matchups = matchups_of(loaded)
+    if not matchups:
         raise UsageError(
-            f"{results.code} has no match for the format {format}: its type is "
-            f"{results.competition_type}, and it has no closing match yet"
+            f"{loaded.code} has no match for the format {format}: its type is "
+            f"{loaded.competition.type_name}, and it has no closing match yet"
         )
     lines_of, between = FORMATS[format]
-    return between.join("\n".join(lines_of(m)) for m in results.matchups.values()) + "\n"
+    return between.join("\n".join(lines_of(matchup)) for matchup in matchups.values()) + "\n"

@@ -17,7 +17,6 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.settings import Call
 from ringmaster.parameter_files import Entry, PowerOfTwo, number_text, plain
-from ringmaster.storage.store import Store
 
 #: Significant digits of a tuned value; no tune is more precise.
 DIGITS = 6
@@ -100,16 +99,11 @@ def is_number(value: Any) -> bool:
 def tuned_parameters(path: Path, *, safe: bool = False) -> tuple[LoadedCompetition, list[Tuned]]:
     """Return the restored competition of a control file, with all parameters of its tune.
 
-    Raises RingmasterError for a competition without parameters.
+    Raises RingmasterError for a competition without parameters, and for refused changes.
     """
     loaded = LoadedCompetition(path, safe=safe)
-    if loaded.paths.has_results:
-        store = Store.open_readonly(loaded.paths.status)
-        try:
-            loaded.restore(store, loaded.compare(store))
-        finally:
-            store.close()
-    parameters = tuned_values(loaded)
+    with loaded.restored():
+        parameters = tuned_values(loaded)
     if not parameters:
         raise RingmasterError(
             f"{path} has no tuned parameters: its competition_type is "

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ringmaster.competitions.competition import Played
+from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.cluster import Host
 from ringmaster.model.players import GameName
 from ringmaster.model.results import Outcome
@@ -276,6 +277,24 @@ def make_game(recorded: StoredGame, played: Played, game: GameName, games: str, 
         result.faulty,
         void if result.outcome == "void" else games,
     )
+
+
+class GameReader:
+    """Makes games of the recorded results of a restored competition."""
+
+    def __init__(self, loaded: LoadedCompetition) -> None:
+        self._loaded = loaded
+        self._game: GameName = loaded.control_file.values["game"]
+        self._folders = str(loaded.paths.games), str(loaded.paths.void)
+
+    def played(self, recorded: StoredGame) -> Played:
+        """Return a game's data from its ticket.  Raises StoreCorrupt."""
+        with self._loaded.reading_tickets():
+            return self._loaded.competition.describe(recorded.ticket)
+
+    def game(self, recorded: StoredGame) -> Game:
+        """Return a recorded result as a game.  Raises StoreCorrupt."""
+        return make_game(recorded, self.played(recorded), self._game, *self._folders)
 
 
 def moment(seconds: float | None) -> datetime | None:

@@ -11,6 +11,7 @@ import msgspec
 from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.competitions.tournaments.matchup import Tally
+from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.players import GameName
 from ringmaster.model.report import Report, Table
 from ringmaster.results.games import COLOURS
@@ -155,8 +156,14 @@ def _fragment(title: str, results: dict[str, ColourResults], note: str = "") -> 
     return render_fragment(Report((table,)))
 
 
-def matchup_results(info: MatchupInfo, game: GameName) -> MatchupResults:
-    """Return the results of a matchup."""
+def matchups_of(loaded: LoadedCompetition) -> dict[str, MatchupResults]:
+    """Return the matchups of a restored competition by id: of the control file, removed ones with
+    games, and closing matches."""
+    game = loaded.control_file.values["game"]
+    return {info.id: _results(info, game) for info in loaded.competition.matchup_infos()}
+
+
+def _results(info: MatchupInfo, game: GameName) -> MatchupResults:
     tally = info.tally
     settings: dict[str, Any] = {}
     if info.settings is not None:

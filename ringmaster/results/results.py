@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cached_property
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringmaster.competitions.common_settings import find_player
-from ringmaster.competitions.competition import Played, Trajectory
+from ringmaster.competitions.competition import Trajectory
 from ringmaster.control.changes import canonical_settings
 from ringmaster.errors import RingmasterError, StoreError, counted, shown
 from ringmaster.loaded_competition import LoadedCompetition
@@ -23,8 +24,9 @@ from ringmaster.model.canonical import canonical
 from ringmaster.model.players import GameName
 from ringmaster.model.report import ChartGroup
 from ringmaster.results.frames import frame_of, make_frame
-from ringmaster.results.games import Game, RowColumns, Value, make_game, moment, survey
-from ringmaster.results.matchups import MatchupResults, matchup_results
+from ringmaster.results.games import Game, GameReader, RowColumns, Value, moment, survey
+from ringmaster.results.matchups import MatchupResults, matchups_of
+from ringmaster.results.records import Records
 from ringmaster.storage.connect import retry_read
 from ringmaster.storage.entries import RunEntry, StoredGame
 from ringmaster.storage.store import Store
@@ -101,7 +103,7 @@ class Results:
         """
         self._loaded = loaded
         self._competition = loaded.competition
-        self._folders = str(loaded.paths.games), str(loaded.paths.void)
+        self._reader = GameReader(loaded)
         self._last = 0
         self._first_run: RunEntry | None = None
         self.path: Path = loaded.paths.control
@@ -111,19 +113,15 @@ class Results:
         self.description: str | None = loaded.control_file.values["description"]
         self.completed = self.void = 0
         self.runs: list[RunInfo] = []
-        if loaded.paths.has_results:
-            store = Store.open_readonly(loaded.paths.status)
-            try:
+        with loaded.restored() as store:
+            if store is not None:
                 self._read(store)
-            finally:
-                store.close()
         self.total: int | None = self._competition.progress().total
         self._summary = self._competition.summary()
         self.parameters: list[dict[str, Any]] = self._summary.get("parameters", [])
         self.candidates: list[dict[str, Any]] = self._summary.get("candidates", [])
 
     def _read(self, store: Store) -> None:
-        self._loaded.restore(store, self._loaded.check_changes(store))
         counts = store.counts()
         # every result is counted or void, and no result is ever deleted
         self._last = sum(counts)
@@ -159,9 +157,10 @@ class Results:
         void     whether to yield void games, too
         matchup  the id of a matchup; None: all games
         """
-        for recorded, played in self._played(void):
-            if matchup is None or played.matchup == matchup:
-                yield self._game(recorded, played)
+        for recorded in self._recorded(void):
+            game = self._reader.game(recorded)
+            if matchup in (None, game.matchup):
+                yield game
 
     @cached_property
     def games(self) -> list[Game]:
@@ -173,27 +172,14 @@ class Results:
         """The void games, in order of recording."""
         return [game for game in self.iter_games(void=True) if game.is_void]
 
-    def _game(self, recorded: StoredGame, played: Played) -> Game:
-        return make_game(recorded, played, self.game, *self._folders)
-
-    def _played(self, void: bool) -> Iterator[tuple[StoredGame, Played]]:
-        for recorded in self._recorded():
-            if void or recorded.result.outcome != "void":
-                with self._loaded.reading_tickets():
-                    played = self._competition.describe(recorded.ticket)
-                yield recorded, played
-
-    def _recorded(self) -> Iterator[StoredGame]:
-        if not self._last:
-            return
-        store = self._open()
-        try:
-            for recorded in store.games():
-                if recorded.seq > self._last:
-                    return
-                yield recorded
-        finally:
-            store.close()
+    def _recorded(self, void: bool = True) -> Iterator[StoredGame]:
+        if self._last:
+            with closing(self._open()) as store:
+                for recorded in store.games():
+                    if recorded.seq > self._last:
+                        return
+                    if void or recorded.result.outcome != "void":
+                        yield recorded
 
     def _open(self) -> Store:
         path = self._loaded.paths.status
@@ -204,23 +190,17 @@ class Results:
             raise StoreError(f"{path} was reset since it was loaded; load it again")
         return store
 
-    def waiting_records(self) -> dict[tuple[str, int], str]:
-        """Return game records that may not be on disk yet, by id and attempt."""
-        if not self._last:
-            return {}
-        store = self._open()
-        try:
-            return {(p.game_id, p.attempt): p.text for p in store.pending()}
-        finally:
-            store.close()
+    def records(self) -> Records:
+        """Return the game records.  Raises StoreError."""
+        with closing(self._open()) if self._last else nullcontext() as store:
+            return Records(self._loaded.paths, self.game, store)
 
     # statistics
 
     @cached_property
     def matchups(self) -> dict[str, MatchupResults]:
         """Matchups by id: of the control file, removed ones with games, and closing matches."""
-        infos = self._competition.matchup_infos()
-        return {info.id: matchup_results(info, self.game) for info in infos}
+        return matchups_of(self._loaded)
 
     @cached_property
     def players(self) -> dict[str, PlayerInfo]:
@@ -264,7 +244,7 @@ class Results:
 
     def columns(self, *, void: bool = False) -> RowColumns:
         """Return the columns of rows."""
-        return survey(played.parameters for _, played in self._played(void))
+        return survey(self._reader.played(each).parameters for each in self._recorded(void))
 
     def iter_rows(self, *, void: bool = False) -> Iterator[dict[str, Value]]:
         """Yield one flat dict a game with the columns of `export` (see docs/results.rst)."""

@@ -22,7 +22,7 @@ from ringmaster.errors import ControlFileError, RingmasterError, StoreCorrupt, S
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.results import Game, Results
-from ringmaster.results.games import FIXED, flat, survey
+from ringmaster.results.tables import GAME_COLUMNS, flat, parameter_columns
 from ringmaster.storage.store import Store
 from tests.program import SPSA, write_control_file
 from tests.program import ringmaster as run_ringmaster
@@ -92,10 +92,14 @@ def histories(draw: st.DrawFn) -> list[tuple[dict[str, Any], GameResult]]:
     return history
 
 
+def rows(results: Results) -> list[dict[str, Any]]:
+    return list(results.iter_rows())
+
+
 def test_competition_without_a_run_has_no_results_and_gets_no_files(tmp_path: Path) -> None:
     results = ringmaster.load(write(tmp_path))
     assert (results.completed, results.void, results.total) == (0, 0, None)
-    assert (results.games, results.void_games, results.runs, results.rows()) == ([], [], [], [])
+    assert (results.games, results.void_games, results.runs, rows(results)) == ([], [], [], [])
     assert (results.parameters, results.candidates) == ([], [])
     assert [m.total for m in results.matchups.values()] == [0, 0]
     assert results.matchups["0"].elo is None
@@ -107,7 +111,7 @@ def test_loading_writes_nothing(tmp_path: Path) -> None:
     control = recorded(write(tmp_path), [(ticket(), won("0_0"))])
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     results = ringmaster.load(str(control))
-    assert len(results.games) == len(results.rows()) == results.matchups["0"].total == 1
+    assert len(results.games) == len(rows(results)) == results.matchups["0"].total == 1
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -194,7 +198,7 @@ def check_matchups(results: Results) -> None:
             void = [game for game in results.void_games if game.matchup == id]
             void_kinds = [game.reason or "other" for game in void if game.faulty == code]
             assert player.void == Counter(void_kinds)
-            cpu = [t for g in games if (t := g.cpu_times[code]) is not None]
+            cpu = [t for g in games if (t := g.side(code).cpu_time) is not None]
             if cpu:
                 assert player.average_cpu_time == pytest.approx(sum(cpu) / len(cpu))
             else:
@@ -298,8 +302,8 @@ def test_record_is_found_where_there_is_one(tmp_path: Path) -> None:
     assert first.record_path == tmp_path / "event.games" / "0_0.pgn"
     assert failed.record_path == tmp_path / "event.void" / "0_1_2.pgn"
     assert last.record_path is None
-    rows = ringmaster.load(control).rows(void=True)
-    assert [row["record"] for row in rows] == ["event.games/0_0.pgn", "event.void/0_1_2.pgn", None]
+    table = ringmaster.load(control).iter_rows(void=True)
+    assert [row["record"] for row in table] == ["event.games/0_0.pgn", "event.void/0_1_2.pgn", None]
 
 
 def test_results_do_not_change_during_a_run(tmp_path: Path) -> None:
@@ -309,7 +313,7 @@ def test_results_do_not_change_during_a_run(tmp_path: Path) -> None:
     results = ringmaster.load(control)
     add(store, [(ticket("0", 1), won("0_1")), (ticket("new", 0), won("new_0"))])
     assert [game.id for game in results.games] == ["0_0"]
-    assert results.matchups["0"].total == len(results.rows()) == 1
+    assert results.matchups["0"].total == len(rows(results)) == 1
     assert [run.ended for run in results.runs] == [None]
     store.close()
     assert [game.id for game in results.iter_games()] == ["0_0"]
@@ -366,38 +370,38 @@ def test_tune_has_parameters_in_games_and_rows(tmp_path: Path) -> None:
     results = ringmaster.load(recorded(write(tmp_path, TUNE), history))
     first, second = results.games
     assert first.players == ("e+", "e-")
-    assert second.parameters == {"e-": {"x": 0.5, "n": 1}, "e+": {"x": 1.5, "n": 2}}
+    assert second.side("e-").parameters == {"x": 0.5, "n": 1}
+    assert second.side("e+").parameters == {"x": 1.5, "n": 2}
     assert (first.matchup, results.matchups) == ("", {})
     assert [p["code"] for p in results.parameters] == ["x", "n"]
-    names = [name for name, _ in FIXED]
+    names = [name for name, _, _ in GAME_COLUMNS]
     parameters = ["param_1.x", "param_1.n", "param_2.x", "param_2.n"]
     for row in results.iter_rows():
         assert list(row) == names + parameters
-    assert [results.rows()[1][name] for name in parameters] == [0.5, 1, 1.5, 2]
+    assert [rows(results)[1][name] for name in parameters] == [0.5, 1, 1.5, 2]
 
 
 def test_columns_have_the_kinds_of_their_parameters() -> None:
     import numpy
 
-    columns = survey(
+    columns = parameter_columns(
         [
             ({"a": 1, "b": True, "c": [1, (2.5, None)], "d": 2**60}, {}),
             ({"a": 2.5, "b": False, "c": "x", "d": 0.5, "f": 2**60}, {"z": 2**80}),
         ]
     )
-    assert columns.parameters == (("a", "b", "c", "d", "f"), ("z",))
-    assert columns.kinds == {
-        "param_1.a": "number",
-        "param_1.b": "boolean",
-        "param_1.c": "text",
+    assert columns == [
+        (0, "a", "number"),
+        (0, "b", "boolean"),
+        (0, "c", "text"),
         # a float would change it
-        "param_1.d": "text",
-        "param_1.f": "integer",
-        "param_2.z": "text",
-    }
+        (0, "d", "text"),
+        (0, "f", "integer"),
+        (1, "z", "text"),
+    ]
     assert flat([1, (2.5, None)]) == "[1, [2.5, null]]"
     assert [flat(value) for value in (numpy.float64(0.5), numpy.int32(3))] == [0.5, 3]
-    assert flat({"k": Path("x")}) == '{"k": "x"}'
+    assert flat({("k", 1): (Path("x"),)}).startswith("{\"('k', 1)\": [")
 
 
 @pytest.mark.optional
@@ -406,7 +410,7 @@ def test_data_frame_of_games_has_the_columns_of_the_rows_with_types(tmp_path: Pa
     played = [(ticket(), won("0_0")), (ticket(number=1), won("0_1", usage=(USAGE[1], USAGE[0])))]
     results = ringmaster.load(recorded(write(tmp_path), played))
     frame = results.to_dataframe()
-    assert list(frame.columns) == list(results.rows()[0])
+    assert list(frame.columns) == list(rows(results)[0])
     assert frame["finished"][0] == datetime.fromtimestamp(NOW, UTC)
     assert frame["cpu_time_1"][0] == USAGE[0].cpu_time
     types = {name: str(dtype) for name, dtype in frame.dtypes.items()}

@@ -5,81 +5,23 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import msgspec
 
-from ringmaster.competitions.competition import Trajectory
 from ringmaster.errors import OBEYED, RingmasterError, UsageError, visible
 from ringmaster.export.output import check_output, open_output
 from ringmaster.export.records import write_positions, write_records
 from ringmaster.model.players import GameName
-from ringmaster.results import Game, Results
-from ringmaster.results.games import FIXED, Kind, RowColumns, Value, fixed_row, plain
+from ringmaster.results import Results
+from ringmaster.results.tables import Kind, Table, Value
 
 #: Rows of a Parquet row group.
 GROUP = 20_000
-
-
-class Table(Protocol):
-    """A table with columns of names and kinds."""
-
-    @property
-    def columns(self) -> Sequence[tuple[str, Kind]]: ...
-
-    def rows(self) -> Iterator[Sequence[Value]]:
-        """Yield the values of each row, in the order of the columns."""
-
-    def objects(self) -> Iterator[dict[str, Any]]:
-        """Yield each row as JSON data."""
-
-
-class GameTable:
-    """A row for each game.  As JSON, each player's parameters are an object."""
-
-    def __init__(self, results: Results, void: bool) -> None:
-        self._results, self._void = results, void
-
-    @cached_property
-    def _columns(self) -> RowColumns:
-        return self._results.columns(void=self._void)
-
-    @property
-    def columns(self) -> Sequence[tuple[str, Kind]]:
-        return self._columns.typed
-
-    def rows(self) -> Iterator[Sequence[Value]]:
-        return map(self._columns.row, self._results.iter_games(void=self._void))
-
-    def objects(self) -> Iterator[dict[str, Any]]:
-        names = [name for name, _ in FIXED]
-        return (_object(names, game) for game in self._results.iter_games(void=self._void))
-
-
-class TrajectoryTable:
-    """A row for each iteration of a tune."""
-
-    def __init__(self, course: Trajectory) -> None:
-        self._course = course
-
-    @property
-    def columns(self) -> Sequence[tuple[str, Kind]]:
-        first, *codes = self._course.names
-        # a texel tune may use a part of a pass
-        kind: Kind = "integer" if first == "iteration" else "number"
-        return [(first, kind), *((code, "number") for code in codes)]
-
-    def rows(self) -> Iterator[Sequence[Value]]:
-        return self._course.rows()
-
-    def objects(self) -> Iterator[dict[str, Any]]:
-        names = self._course.names
-        return (dict(zip(names, row, strict=True)) for row in self._course.rows())
 
 
 def write_csv(table: Table, stream: BinaryIO, raw: bool) -> None:
@@ -93,11 +35,7 @@ def write_csv(table: Table, stream: BinaryIO, raw: bool) -> None:
     writer = csv.writer(_Encoding(stream))
     cell = _raw_cell if raw else _cell
     writer.writerow([cell(name) for name, _ in table.columns])
-    # a column of text may have truth values
-    if all(kind in ("integer", "number") for _, kind in table.columns):
-        writer.writerows(table.rows())
-        return
-    for row in table.rows():
+    for row in table.rows:
         writer.writerow(map(cell, row))
 
 
@@ -149,13 +87,6 @@ _NOT_PLAIN = re.compile(rb"[\x7f-\xff]")
 _OBEYED = re.compile(f"[{OBEYED}]")
 
 
-def _object(names: list[str], game: Game) -> dict[str, Any]:
-    row: dict[str, Any] = dict(zip(names, fixed_row(game), strict=True))
-    for number, side in enumerate(game.sides, 1):
-        row[f"parameters_{number}"] = plain(side.parameters)
-    return row
-
-
 def write_parquet(table: Table, stream: BinaryIO, raw: bool) -> None:
     """Write Parquet, text as recorded, in groups of GROUP rows.
 
@@ -176,7 +107,7 @@ def write_parquet(table: Table, stream: BinaryIO, raw: bool) -> None:
         "time": pyarrow.timestamp("ms", tz="UTC"),
     }
     schema = pyarrow.schema([(name, types[kind]) for name, kind in table.columns])
-    rows = table.rows()
+    rows = iter(table.rows)
     with pyarrow.parquet.ParquetWriter(stream, schema) as writer:
         while group := list(islice(rows, GROUP)):
             arrays = [
@@ -250,9 +181,10 @@ def export_results(
             return write_positions(results, format, stream, void)
         if game is not None:
             return write_records(results, format, stream, void)
+        _TABLES[format](
+            results.table("trajectory" if trajectory else "games", void=void), stream, raw
+        )
         course = results.course if trajectory else None
-        table = GameTable(results, void) if course is None else TrajectoryTable(course)
-        _TABLES[format](table, stream, raw)
         return [course.note] if course is not None and course.note else []
 
 

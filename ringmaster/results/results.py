@@ -23,10 +23,10 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.canonical import canonical
 from ringmaster.model.players import GameName
 from ringmaster.model.report import ChartGroup
-from ringmaster.results.frames import frame_of, make_frame
-from ringmaster.results.games import Game, GameReader, RowColumns, Value, moment, survey
+from ringmaster.results.games import Game, GameReader, moment
 from ringmaster.results.matchups import MatchupResults, matchups_of
 from ringmaster.results.records import Records
+from ringmaster.results.tables import Kind, Table, Value, game_table, make_frame, table_of
 from ringmaster.storage.connect import retry_read
 from ringmaster.storage.entries import RunEntry, StoredGame
 from ringmaster.storage.store import Store
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-#: Tables of `Results.to_dataframe`.
+#: Tables of `Results.table`.
 TABLES = ("games", "matchups", "players", "parameters", "candidates", "trajectory")
 
 
@@ -221,68 +221,65 @@ class Results:
             )
         return players
 
-    # the course of a tune
-
     @cached_property
     def course(self) -> Trajectory | None:
         """The course of tuned values; None for a type without tuned players."""
         with self._loaded.reading_tickets():
             return self._competition.trajectory((r.ticket, r.result) for r in self._recorded())
 
-    @property
-    def trajectory(self) -> list[dict[str, float | None]]:
-        """The tuned values after each iteration, in order of completion.
+    # tables
 
-        One flat dict an iteration, as in docs/results.rst; [] for a type without tuned players.
+    def table(self, name: str = "games", *, void: bool = False) -> Table:
+        """Return a table with typed columns.
+
+        name  "games": a row a game, with the columns of `export` (see docs/results.rst);
+              "matchups" as in `show --json`; "players": a row for each player of each matchup;
+              "parameters" and "candidates" of a tune; "trajectory": the tuned values after each
+              iteration, in order of completion
+        void  whether to include void games
+
+        Raises RingmasterError for another table.
         """
-        if self.course is None:
-            return []
-        names = self.course.names
-        return [dict(zip(names, row, strict=True)) for row in self.course.rows()]
-
-    # rows
-
-    def columns(self, *, void: bool = False) -> RowColumns:
-        """Return the columns of rows."""
-        return survey(self._reader.played(each).parameters for each in self._recorded(void))
-
-    def iter_rows(self, *, void: bool = False) -> Iterator[dict[str, Value]]:
-        """Yield one flat dict a game with the columns of `export` (see docs/results.rst)."""
-        columns = self.columns(void=void)
-        names = columns.names
-        for game in self.iter_games(void=void):
-            yield dict(zip(names, columns.row(game), strict=True))
-
-    def rows(self, *, void: bool = False) -> list[dict[str, Value]]:
-        """Return `iter_rows` as a list, e.g. for `pandas.DataFrame`."""
-        return list(self.iter_rows(void=void))
-
-    def to_dataframe(self, table: str = "games", *, void: bool = False) -> pandas.DataFrame:
-        """Return a table as a pandas DataFrame with typed columns.
-
-        table  "games": the rows, with `finished` as a time; "matchups" as in `show --json`;
-               "players": a row for each player of each matchup; "parameters", "candidates" and
-               "trajectory" of a tune
-        void   whether to include void games
-
-        Raises RingmasterError when pandas is not installed, and for another table.
-        """
-        match table:
+        match name:
             case "games":
-                columns = self.columns(void=void)
-                games = self.iter_games(void=void)
-                return make_frame(columns.typed, (columns.row(game) for game in games))
+                return game_table(self._reader, lambda: self._recorded(void))
             case "matchups":
-                return frame_of(self._summary.get("matchups", []))
+                return table_of(self._summary.get("matchups", []))
             case "players":
                 sides = [(m.id, side) for m in self.matchups.values() for side in m]
-                return frame_of(
-                    {"matchup": id, **asdict(side), "games": side.games, "points": side.points}
-                    for id, side in sides
+                return table_of(
+                    [
+                        {"matchup": id, **asdict(side), "games": side.games, "points": side.points}
+                        for id, side in sides
+                    ]
                 )
-            case "parameters" | "candidates" | "trajectory":
-                return frame_of(getattr(self, table))
-        raise RingmasterError(f"no table {shown(table)}; choose from {', '.join(TABLES)}")
+            case "parameters" | "candidates":
+                return table_of(getattr(self, name))
+            case "trajectory":
+                course = self.course
+                if course is None:
+                    return Table([], [])
+                first, *codes = course.names
+                # a texel tune may use a part of a pass
+                kind: Kind = "integer" if first == "iteration" else "number"
+                return Table([(first, kind), *((code, "number") for code in codes)], course.rows())
+        raise RingmasterError(f"no table {shown(name)}; choose from {', '.join(TABLES)}")
+
+    def iter_rows(self, *, void: bool = False) -> Iterator[dict[str, Value]]:
+        """Yield one flat dict a game with the columns of `export`, in constant memory."""
+        return self.table(void=void).objects()
+
+    @property
+    def trajectory(self) -> list[dict[str, Value]]:
+        """The table "trajectory" as a list of dicts; [] for a type without tuned players."""
+        return list(self.table("trajectory").objects())
+
+    def to_dataframe(self, table: str = "games", *, void: bool = False) -> pandas.DataFrame:
+        """Return a table as a pandas DataFrame with typed columns; arguments as for `table`.
+
+        Raises RingmasterError also when pandas is not installed.
+        """
+        return make_frame(self.table(table, void=void))
 
     # pictures and notebooks
 

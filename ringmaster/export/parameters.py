@@ -1,5 +1,5 @@
 """The formats of `export-parameters`: a table, the control file's own list, commands for engines,
-constants of C, C++ and Rust, and the files of other tuners."""
+constants of C and Rust, and the files of other tuners."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ _C = (
 )
 #: Reserved words of C and C++.
 _RESERVED = frozenset(_C.split())
-_WORD = 2**31
 
 
 def c_macros(tuned: Sequence[Tuned]) -> str:
@@ -41,25 +40,13 @@ def c_macros(tuned: Sequence[Tuned]) -> str:
     return "".join(lines)
 
 
-def c_constants(tuned: Sequence[Tuned]) -> str:
-    """Return `constexpr int NAME = VALUE;` lines, of C++ and C23."""
-    lines = []
-    for name, one in _named(tuned, _c_name):
-        value = _number(one)
-        kind = "double"
-        if isinstance(one.engine_value, int):
-            kind = "int" if -_WORD <= one.engine_value < _WORD else "long long"
-        lines.append(f"constexpr {kind} {name} = {value};{_comment(name, one, '/* ', ' */')}\n")
-    return "".join(lines)
-
-
 def rust_constants(tuned: Sequence[Tuned]) -> str:
     """Return `pub const NAME: i32 = VALUE;` lines."""
     lines = []
     for name, one in _named(tuned, _rust_name):
         kind = "f64"
         if isinstance(one.engine_value, int):
-            kind = "i32" if -_WORD <= one.engine_value < _WORD else "i64"
+            kind = "i32" if -(2**31) <= one.engine_value < 2**31 else "i64"
         lines.append(f"pub const {name}: {kind} = {_number(one)};{_comment(name, one, '// ')}\n")
     return "".join(lines)
 
@@ -214,9 +201,7 @@ _OWN: dict[str, Callable[[Sequence[Tuned], LoadedCompetition], Rendered]] = {
     "table": _table,
     "control-file": lambda tuned, loaded: parameter_list(tuned, loaded),
     "setoption": _setoption,
-    "usi-setoption": _setoption,
     "c": lambda tuned, loaded: (c_macros(tuned), []),
-    "cpp": lambda tuned, loaded: (c_constants(tuned), []),
     "rust": lambda tuned, loaded: (rust_constants(tuned), []),
 }
 #: All formats.

@@ -255,10 +255,10 @@ def test_matchup_of_the_control_file_has_its_settings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "changes", "line"),
     [
-        (CHESS, {"reason": "time", "forfeit": True}, "a beat b (1-0, time)"),
-        (CHESS, {"outcome": "void", "winner": None, "reason": "crash"}, "a v b void (crash)"),
-        (GO, {"score": "B+R", "reason": "resignation"}, "a beat b (B+R)"),
-        (GO, {"outcome": "draw", "winner": None, "score": "0"}, "a v b jigo (0, mate)"),
+        (CHESS, {"reason": "time", "forfeit": True}, "game 0_0: a beat b 1-0 (time)"),
+        (CHESS, {"outcome": "void", "winner": None, "reason": "crash"}, "game 0_0: void (crash): "),
+        (GO, {"score": "B+R", "reason": "resignation"}, "game 0_0: a beat b B+R (resignation)"),
+        (GO, {"outcome": "draw", "winner": None, "score": "0"}, "game 0_0: a v b draw 0 (mate)"),
     ],
 )
 def test_game_describes_itself(
@@ -288,7 +288,7 @@ def test_go_players_have_the_colours_of_go(tmp_path: Path) -> None:
     (game,) = ringmaster.load(control).games
     assert (game.black, game.white) == game.players == ("a", "b")
     assert (game.winner, game.winning_colour, game.losing_colour) == ("b", "white", "black")
-    assert game.describe() == "b beat a (W+2.5)"
+    assert game.describe() == "game 0_0: b beat a W+2.5"
 
 
 def test_record_is_found_where_there_is_one(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ringmaster.competitions.competition import Played
+from ringmaster.competitions.result_lines import result_line
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.cluster import Host
 from ringmaster.model.players import GameName
-from ringmaster.model.results import Outcome
+from ringmaster.model.results import GameResult, Outcome
 from ringmaster.storage.entries import StoredGame
 
 #: Colours in move order.
@@ -98,8 +99,7 @@ class Game:
     opening: str
     repeats: bool
     host: Host | None
-    _winner: int | None = field(repr=False)
-    _faulty: int | None = field(repr=False)
+    _result: GameResult = field(repr=False)
     # a string: making a Path takes longer than all other fields
     _folder: str = field(repr=False)
 
@@ -131,27 +131,27 @@ class Game:
     @property
     def winner(self) -> str | None:
         """Code of the winner; None unless the game was won."""
-        return None if self._winner is None else self.sides[self._winner].code
+        return None if self._result.winner is None else self.sides[self._result.winner].code
 
     @property
     def loser(self) -> str | None:
         """Code of the loser; None unless the game was won."""
-        return None if self._winner is None else self.sides[1 - self._winner].code
+        return None if self._result.winner is None else self.sides[1 - self._result.winner].code
 
     @property
     def winning_colour(self) -> str | None:
         """Colour of the winner; None unless the game was won."""
-        return None if self._winner is None else self.sides[self._winner].colour
+        return None if self._result.winner is None else self.sides[self._result.winner].colour
 
     @property
     def losing_colour(self) -> str | None:
         """Colour of the loser; None unless the game was won."""
-        return None if self._winner is None else self.sides[1 - self._winner].colour
+        return None if self._result.winner is None else self.sides[1 - self._result.winner].colour
 
     @property
     def faulty(self) -> str | None:
         """Code of the player at fault in a forfeit or void game, if known."""
-        return None if self._faulty is None else self.sides[self._faulty].code
+        return None if self._result.faulty is None else self.sides[self._result.faulty].code
 
     @property
     def is_draw(self) -> bool:
@@ -202,20 +202,8 @@ class Game:
         return os.path.join(os.path.dirname(self._folder), self.record_name)
 
     def describe(self) -> str:
-        """Return a line such as "a beat b (W+2.5)"."""
-        first, second = self.players
-        # the score of a Go game shows these reasons
-        is_shown = self.reason in ("", "score") or (
-            self.game == "go" and self.reason == "resignation"
-        )
-        score = f"({self.score})" if is_shown else f"({self.score}, {self.reason})"
-        if self._winner is not None:
-            return f"{self.winner} beat {self.loser} {score}"
-        if self.is_draw:
-            return f"{first} v {second} {'jigo' if self.game == 'go' else 'draw'} {score}"
-        if self.is_void:
-            return f"{first} v {second} void ({self.reason or 'no reason given'})"
-        return f"{first} v {second} unknown result {score}"
+        """Return the history's line, such as "game 0_12: a beat b W+2.5"."""
+        return result_line(self._result, self.players)
 
 
 def make_game(recorded: StoredGame, played: Played, game: GameName, games: str, void: str) -> Game:
@@ -259,8 +247,7 @@ def make_game(recorded: StoredGame, played: Played, game: GameName, games: str, 
         played.opening,
         result.repeats,
         result.host,
-        result.winner if result.outcome == "win" else None,
-        result.faulty,
+        result,
         void if result.outcome == "void" else games,
     )
 

@@ -30,7 +30,7 @@ def show(arguments: argparse.Namespace) -> int:
         # issued games are in progress only while a run is alive
         in_progress = len(outstanding) if is_locked(loaded.paths.locked) else 0
         # the summary of a tree may have a million nodes
-        summary = loaded.summary(store, in_progress) if arguments.json else {}
+        summary = loaded.data(store, in_progress) if arguments.json else {}
     for warning in loaded.warnings():
         note(warning)
     if arguments.json:
@@ -47,7 +47,7 @@ def _show_as(arguments: argparse.Namespace) -> int:
     if arguments.json:
         raise UsageError("show prints either --json or a --format")
     with restored(arguments) as (loaded, _):
-        say(result_blocks(loaded, arguments.format))
+        say(result_blocks(loaded, loaded.competition.summary(), arguments.format))
     return DONE
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ringmaster.competitions.competition import Summary
 from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.errors import UsageError, nearest
 from ringmaster.loaded_competition import LoadedCompetition
@@ -179,7 +180,7 @@ FORMATS: dict[str, tuple[Callable[[MatchupResults], list[str]], str]] = {
 }
 
 
-def result_blocks(loaded: LoadedCompetition, format: str) -> str:
+def result_blocks(loaded: LoadedCompetition, summary: Summary, format: str) -> str:
     """Return the results of a restored competition's matches in a format of another program.
 
     Raises UsageError for an unknown format, and for a competition without matches.
@@ -188,7 +189,7 @@ def result_blocks(loaded: LoadedCompetition, format: str) -> str:
         raise UsageError(
             f"show has no format {format!r}; expected {nearest(format, list(FORMATS))}"
         )
-    matchups = matchups_of(loaded)
+    matchups = matchups_of(summary, loaded.control_file.values["game"])
     if not matchups:
         raise UsageError(
             f"{loaded.code} has no match for the format {format}: its type is "

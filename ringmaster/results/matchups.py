@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.competition import MatchupInfo
+from ringmaster.competitions.competition import MatchupInfo, Summary
 from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.competitions.tournaments.matchup import Tally
-from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.players import GameName
 from ringmaster.model.report import Report, Table
 from ringmaster.results.games import COLOURS
@@ -156,11 +155,10 @@ def _fragment(title: str, results: dict[str, ColourResults], note: str = "") -> 
     return render_fragment(Report((table,)))
 
 
-def matchups_of(loaded: LoadedCompetition) -> dict[str, MatchupResults]:
-    """Return the matchups of a restored competition by id: of the control file, removed ones with
-    games, and closing matches."""
-    game = loaded.control_file.values["game"]
-    return {info.id: _results(info, game) for info in loaded.competition.matchup_infos()}
+def matchups_of(summary: Summary, game: GameName) -> dict[str, MatchupResults]:
+    """Return the matchups of a competition by id: of the control file, removed ones with games,
+    and closing matches."""
+    return {info.id: _results(info, game) for info in summary.matchups}
 
 
 def _results(info: MatchupInfo, game: GameName) -> MatchupResults:

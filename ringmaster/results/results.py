@@ -111,21 +111,21 @@ class Results:
         self.competition_type: str = loaded.competition.type_name
         self.game: GameName = loaded.control_file.values["game"]
         self.description: str | None = loaded.control_file.values["description"]
-        self.completed = self.void = 0
         self.runs: list[RunInfo] = []
         with loaded.restored() as store:
             if store is not None:
                 self._read(store)
-        self.total: int | None = self._competition.progress().total
         self._summary = self._competition.summary()
-        self.parameters: list[dict[str, Any]] = self._summary.get("parameters", [])
-        self.candidates: list[dict[str, Any]] = self._summary.get("candidates", [])
+        self.completed, self.void = self._summary.games, self._summary.void
+        self.total: int | None = self._summary.progress.total
+        self._data = self._summary.data()
+        self.parameters: list[dict[str, Any]] = self._data.get("parameters", [])
+        self.candidates: list[dict[str, Any]] = self._data.get("candidates", [])
 
     def _read(self, store: Store) -> None:
         counts = store.counts()
         # every result is counted or void, and no result is ever deleted
         self._last = sum(counts)
-        self.completed, self.void = self._competition.count_games(*counts)
         for run in store.runs():
             self._first_run = self._first_run or run
             self.runs.append(
@@ -200,7 +200,7 @@ class Results:
     @cached_property
     def matchups(self) -> dict[str, MatchupResults]:
         """Matchups by id: of the control file, removed ones with games, and closing matches."""
-        return matchups_of(self._loaded)
+        return matchups_of(self._summary, self.game)
 
     @cached_property
     def players(self) -> dict[str, PlayerInfo]:
@@ -212,7 +212,7 @@ class Results:
             settings: dict[str, Any] = {}
             if code in values["players"]:
                 settings = canonical(find_player(values, code, ("players", code)))
-            facts = self._loaded.conditions.facts(self._competition.reported_code(code))
+            facts = self._loaded.conditions.facts(code)
             players[code] = PlayerInfo(
                 code,
                 {name: value for name, value in settings.items() if value is not None},
@@ -224,8 +224,10 @@ class Results:
     @cached_property
     def course(self) -> Trajectory | None:
         """The course of tuned values; None for a type without tuned players."""
+        if self._summary.trajectory is None:
+            return None
         with self._loaded.reading_tickets():
-            return self._competition.trajectory((r.ticket, r.result) for r in self._recorded())
+            return self._summary.trajectory((r.ticket, r.result) for r in self._recorded())
 
     # tables
 
@@ -244,7 +246,7 @@ class Results:
             case "games":
                 return game_table(self._reader, lambda: self._recorded(void))
             case "matchups":
-                return table_of(self._summary.get("matchups", []))
+                return table_of(self._data.get("matchups", []))
             case "players":
                 sides = [(m.id, side) for m in self.matchups.values() for side in m]
                 return table_of(
@@ -311,9 +313,9 @@ class Results:
         from ringmaster.reporting.page import render_fragment  # as in `plot`
 
         return render_fragment(
-            self._competition.live_report(),
+            self._competition.summary(live=True).report,
             title=f"{self.competition_type}: {self.code}, {counted(self.completed, 'game')}",
-            verdict=self._competition.verdict(),
+            verdict=self._summary.verdict,
         )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from ringmaster.cli import REPORTED, USAGE, run
 from ringmaster.errors import ControlFileError, UsageError
-from ringmaster.export.parameters import FORMATS, c_macros, render, rust_constants
+from ringmaster.export.parameters import FORMATS, c_macro, constants, render, rust_constant
 from ringmaster.export.tuned import Tuned, parameter_list, tuned_parameters
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.parameter_files import FORMATS as FILE_FORMATS
@@ -190,40 +191,36 @@ def _tuned_names() -> list[Tuned]:
 
 
 def test_constants_of_c_have_names_that_c_allows() -> None:
-    assert c_macros(_tuned_names()).splitlines() == [
-        "#define LmrBase 1",
-        "#define Null_Pruning (-2)",
-        "#define int_ 3  /* int */",
-        "#define p_2fast (-0.5)  /* 2fast */",
-        "#define a_b 2.0  /* a b */",
-        "#define a_b_2 100000000000  /* a-b */",
-        "#define parameter 4  /* ?? */",
-        "#define x_y 5  /* x* / y */",
+    assert constants(_tuned_names(), c_macro).splitlines() == [
+        "#define LMR_BASE 1  /* LmrBase */",
+        "#define NULL_PRUNING (-2)  /* Null_Pruning */",
+        "#define INT 3  /* int */",
+        "#define P_2FAST (-0.5)  /* 2fast */",
+        "#define A_B 2.0  /* a b */",
+        "#define A_B_2 100000000000  /* a-b */",
+        "#define PARAMETER 4  /* ?? */",
+        "#define X_Y 5  /* x?/ y */",
         "#define X 6  /* _X */",
-        "#define a_b_3 7  /* a__b */",
+        "#define A_B_3 7  /* a__b */",
     ]
 
 
-def test_constants_of_rust_are_written_as_rust_does() -> None:
-    assert rust_constants(_tuned_names()).splitlines()[:7] == [
-        "pub const LMR_BASE: i32 = 1;  // LmrBase",
-        "pub const NULL_PRUNING: i32 = -2;  // Null_Pruning",
-        "pub const INT: i32 = 3;  // int",
-        "pub const P_2FAST: f64 = -0.5;  // 2fast",
-        "pub const A_B: f64 = 2.0;  // a b",
-        "pub const A_B_2: i64 = 100000000000;  // a-b",
-        "pub const PARAMETER: i32 = 4;  // ??",
+def test_constants_of_rust_have_their_types() -> None:
+    assert constants(_tuned_names(), rust_constant).splitlines()[3:6] == [
+        "pub const P_2FAST: f64 = -0.5;  /* 2fast */",
+        "pub const A_B: f64 = 2.0;  /* a b */",
+        "pub const A_B_2: i64 = 100000000000;  /* a-b */",
     ]
 
 
 @given(
     names=st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=8, unique=True),
-    write=st.sampled_from([c_macros, rust_constants]),
+    line=st.sampled_from([c_macro, rust_constant]),
 )
 def test_any_names_give_a_constant_each_on_a_line_of_its_own(
-    names: list[str], write: object
+    names: list[str], line: Callable[[str, int | float], str]
 ) -> None:
-    lines = write([one(name) for name in names]).split("\n")  # type: ignore[operator]
+    lines = constants([one(name) for name in names], line).split("\n")
     assert lines.pop() == ""
     assert len(lines) == len(names)
     words = [line.removeprefix("pub ").split()[1].rstrip(":") for line in lines]
@@ -235,9 +232,9 @@ def test_any_names_give_a_constant_each_on_a_line_of_its_own(
 @pytest.mark.process
 @pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")
 def test_compiler_takes_the_constants(tmp_path: Path) -> None:
-    macros = c_macros(_tuned_names())
-    (tmp_path / "a.cpp").write_text(f"{macros}static_assert(LmrBase + int_ == 4 && p_2fast < 0);\n")
-    (tmp_path / "b.c").write_text(f"{macros}int x = LmrBase - Null_Pruning;\n")
+    macros = constants(_tuned_names(), c_macro)
+    (tmp_path / "a.cpp").write_text(f"{macros}static_assert(LMR_BASE + INT == 4 && P_2FAST < 0);\n")
+    (tmp_path / "b.c").write_text(f"{macros}int x = LMR_BASE - NULL_PRUNING;\n")
     for name in ("a.cpp", "b.c"):
         command = ["g++" if name.endswith("p") else "gcc", "-Werror", "-fsyntax-only", name]
         subprocess.run(command, cwd=tmp_path, check=True, timeout=60)

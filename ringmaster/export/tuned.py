@@ -11,9 +11,10 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.tuning.parameter_binding import transformed
 from ringmaster.control import python_text
 from ringmaster.control.source import printable
-from ringmaster.errors import RingmasterError, shown
+from ringmaster.errors import RingmasterError, SettingError
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.settings import Call
@@ -114,52 +115,45 @@ def tuned_parameters(path: Path, *, safe: bool = False) -> tuple[LoadedCompetiti
 
 
 def tuned_values(loaded: LoadedCompetition) -> list[Tuned]:
-    """Return all parameters of a restored competition's tune, [] without a tune."""
+    """Return all parameters of a restored competition's tune, [] without a tune.
+
+    Raises ControlFileError when a transform fails.
+    """
     rows = {row["code"]: row for row in loaded.competition.summary().data().get("parameters", ())}
     parameters = []
-    for p in getattr(loaded.competition, "declared", ()):
+    for index, p in enumerate(getattr(loaded.competition, "declared", ())):
         row = rows.get(p.code, {"value": p.start})
         if not row.get("exists", True):
             # no engine gets a value of it
             p = msgspec.structs.replace(p, not_used=True)
             row = {"value": p.start}
         # `estimate` where the result of the tune is not its current value
-        parameters.append(_tuned(p, row.get("estimate", row.get("value"))))
+        exact = row.get("estimate", row.get("value"))
+        theta = p.clip(exact if exact == p.start else _short(exact))
+        value = p.clip(float(p.played_value(exact))) if p.integer else theta
+        try:
+            parameters.append(
+                Tuned(
+                    parameter=p,
+                    value=value,
+                    engine_value=_engine_value(p, index, value),
+                    start_value=_engine_value(p, index, p.start),
+                    low=_engine_value(p, index, p.minimum),
+                    high=_engine_value(p, index, p.maximum),
+                    theta=theta,
+                )
+            )
+        except SettingError as error:
+            raise loaded.control_file.error([error]) from error
     return parameters
 
 
-def _tuned(p: TunedParameter, exact: float) -> Tuned:
-    theta = p.clip(exact if exact == p.start else _short(exact))
-    value = p.clip(float(p.played_value(exact))) if p.integer else theta
-    return Tuned(
-        parameter=p,
-        value=value,
-        engine_value=_engine_value(p, value),
-        start_value=_engine_value(p, p.start),
-        low=_engine_value(p, p.minimum),
-        high=_engine_value(p, p.maximum),
-        theta=theta,
-    )
-
-
-def _engine_value(p: TunedParameter, value: float) -> Any:
-    """Return the engines' value for a value of the parameter."""
-    played = p.played_value(value)
-    if p.transform is None:
-        return played
-    try:
-        transformed = p.transform(played)
-    except Exception as error:  # a function of the control file
-        raise RingmasterError(
-            f"parameter {p.code!r}: transform({played:g}) raised {type(error).__name__}: {error}"
-        ) from error
-    if isinstance(transformed, float) and math.isfinite(transformed):
-        return _short(transformed)
-    if not isinstance(transformed, str | bool | int):
-        raise RingmasterError(
-            f"parameter {p.code!r}: transform({played:g}) gave {shown(transformed)}"
-        )
-    return transformed
+def _engine_value(p: TunedParameter, index: int, value: float) -> Any:
+    """Return the engines' value for a value of the parameter.  Raises SettingError."""
+    engine_value = transformed(p, index, p.played_value(value))
+    if p.transform is not None and isinstance(engine_value, float):
+        return _short(engine_value)
+    return engine_value
 
 
 def _short(value: float) -> float:

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 import ringmaster
 from ringmaster.cli import run
 from ringmaster.errors import OBEYED, visible
-from ringmaster.export import export_results
+from ringmaster.export.result_files import export_results
 from ringmaster.games.openings import load_openings
 from ringmaster.results import Game, Results
 from ringmaster.storage.entries import PendingRecord

@@ -154,7 +154,7 @@ def test_recorded_results_are_read_unchanged(
         assert (game.number, game.matchup) == (number, which["m"])
         pair = ("a", "b") if which["m"] == "0" else ("c", "a")
         assert game.players == (pair[::-1] if which["b"] else pair)
-        assert (game.white, game.black) == game.players
+        assert (game.side("white").code, game.side("black").code) == game.players
         assert game.opening == which["o"]
         assert game.finished == datetime.fromtimestamp(NOW, UTC)
         assert_same(game, result)
@@ -286,8 +286,8 @@ def test_go_players_have_the_colours_of_go(tmp_path: Path) -> None:
     result = won("0_0", 1, score="W+2.5", reason="score")
     control = recorded(write(tmp_path, GO), [(ticket(), result)])
     (game,) = ringmaster.load(control).games
-    assert (game.black, game.white) == game.players == ("a", "b")
-    assert (game.winner, game.winning_colour, game.losing_colour) == ("b", "white", "black")
+    assert game.players == (game.side("black").code, game.side("white").code) == ("a", "b")
+    assert (game.winner, game.loser, game.winning_colour) == ("b", "a", "white")
     assert game.describe() == "game 0_0: b beat a W+2.5"
 
 

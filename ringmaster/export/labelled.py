@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -107,26 +108,18 @@ def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
     if most is not None:
         limit = _limit(_positions(results, wanted, Made(Overview(results.game))), most)
     counts = Made(Overview(results.game))
-    write = FORMS[wanted.format].write
-    held: list[Labelled] = []
-    written = 0
-    for position in _positions(results, wanted, counts):
-        if limit is not None and (position.draw > limit or written == most):
-            continue
-        written += 1
-        stream.write(write(position))
-        held.append(position)
-        if len(held) == _COUNTED:
-            _count(counts.overview, held)
-            held = []
-    _count(counts.overview, held)
+    positions = _positions(results, wanted, counts)
+    drawn = (each for each in positions if limit is None or each.draw <= limit)
+    while batch := list(islice(drawn, _COUNTED)):
+        stream.writelines(map(FORMS[wanted.format].write, batch))
+        _count(counts.overview, batch)
     unknown = sorted(wanted.players - counts.players)
     if unknown and counts.players:
         raise UsageError(
             f"the player {unknown[0]!r} has no games; players with games: "
             + ", ".join(sorted(counts.players))
         )
-    if not written:
+    if not counts.overview.positions:
         raise RingmasterError(_nothing(results, counts))
     return counts
 

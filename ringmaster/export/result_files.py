@@ -3,6 +3,7 @@ positions.  The memory does not depend on the number of games."""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 from collections.abc import Callable, Sequence
@@ -32,7 +33,7 @@ def write_csv(table: Table, stream: BinaryIO, raw: bool) -> None:
     raw  write text as recorded; else with escapes for what a terminal obeys, and an apostrophe
          before what a spreadsheet takes for a formula
     """
-    writer = csv.writer(_Encoding(stream))
+    writer = csv.writer(codecs.getwriter("utf-8")(stream, "backslashreplace"))
     cell = _raw_cell if raw else _cell
     writer.writerow([cell(name) for name, _ in table.columns])
     for row in table.rows:
@@ -54,16 +55,6 @@ def _cell(value: Value) -> Value:
 #: Beginnings of formulas: https://owasp.org/www-community/attacks/CSV_Injection
 _FORMULAS = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-
-
-class _Encoding:
-    """Encode text for a stream of bytes."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> None:
-        self._stream.write(text.encode("utf-8", "backslashreplace"))
 
 
 _BOOLEANS = {True: "true", False: "false"}
@@ -165,8 +156,15 @@ def export_results(
     Raises UsageError for an impossible format or file, StoreError, BrokenPipeError.
     """
     game = _RECORDS.get(format) or _POSITIONS.get(format)
-    if trajectory:
-        _check_trajectory(results, format)
+    if trajectory and format not in _TABLES:
+        raise UsageError(
+            f"--trajectory is a table, and {format} is not; choose from {', '.join(_TABLES)}"
+        )
+    if trajectory and results.course is None:
+        raise UsageError(
+            f"--trajectory: {results.path} has no iterations: its competition_type is "
+            f"{results.competition_type!r}"
+        )
     if game is not None and game != results.game:
         fitting = next((name for name, g in _RECORDS.items() if g == results.game), "csv")
         raise UsageError(
@@ -186,16 +184,3 @@ def export_results(
         )
         course = results.course if trajectory else None
         return [course.note] if course is not None and course.note else []
-
-
-def _check_trajectory(results: Results, format: str) -> None:
-    """Raise UsageError for a competition without trajectory, or a format other than a table."""
-    if format not in _TABLES:
-        raise UsageError(
-            f"--trajectory is a table, and {format} is not; choose from {', '.join(_TABLES)}"
-        )
-    if results.course is None:
-        raise UsageError(
-            f"--trajectory: {results.path} has no iterations: its competition_type is "
-            f"{results.competition_type!r}"
-        )

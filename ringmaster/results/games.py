@@ -108,16 +108,6 @@ class Game:
         """Codes of the players, in move order."""
         return self.sides[0].code, self.sides[1].code
 
-    @property
-    def black(self) -> str:
-        """Code of Black."""
-        return self.side("black").code
-
-    @property
-    def white(self) -> str:
-        """Code of White."""
-        return self.side("white").code
-
     def side(self, key: str) -> Side:
         """Return the side of a colour or of a player code.  Raises KeyError."""
         for side in self.sides:
@@ -142,11 +132,6 @@ class Game:
     def winning_colour(self) -> str | None:
         """Colour of the winner; None unless the game was won."""
         return None if self._result.winner is None else self.sides[self._result.winner].colour
-
-    @property
-    def losing_colour(self) -> str | None:
-        """Colour of the loser; None unless the game was won."""
-        return None if self._result.winner is None else self.sides[1 - self._result.winner].colour
 
     @property
     def faulty(self) -> str | None:

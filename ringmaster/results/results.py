@@ -28,7 +28,7 @@ from ringmaster.results.matchups import MatchupResults, matchups_of
 from ringmaster.results.records import Records
 from ringmaster.results.tables import Kind, Table, Value, game_table, make_frame, table_of
 from ringmaster.storage.connect import retry_read
-from ringmaster.storage.entries import RunEntry, StoredGame
+from ringmaster.storage.entries import StoredGame
 from ringmaster.storage.store import Store
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Results:
         self._competition = loaded.competition
         self._reader = GameReader(loaded)
         self._last = 0
-        self._first_run: RunEntry | None = None
+        self._started: float | None = None
         self.path: Path = loaded.paths.control
         self.code: str = loaded.code
         self.competition_type: str = loaded.competition.type_name
@@ -126,18 +126,14 @@ class Results:
         counts = store.counts()
         # every result is counted or void, and no result is ever deleted
         self._last = sum(counts)
-        for run in store.runs():
-            self._first_run = self._first_run or run
-            self.runs.append(
-                RunInfo(
-                    run.number,
-                    moment(run.started),
-                    moment(run.ended),
-                    run.end_reason,
-                    run.version,
-                    run.parallel,
-                )
+        runs = store.runs()
+        self._started = runs[0].started if runs else None
+        self.runs = [
+            RunInfo(
+                r.number, moment(r.started), moment(r.ended), r.end_reason, r.version, r.parallel
             )
+            for r in runs
+        ]
 
     def __repr__(self) -> str:
         return (
@@ -185,7 +181,7 @@ class Results:
         path = self._loaded.paths.status
         store = Store.open_readonly(path, lasting=True)
         runs = store.runs()
-        if not runs or self._first_run is None or runs[0].started != self._first_run.started:
+        if not runs or runs[0].started != self._started:
             store.close()
             raise StoreError(f"{path} was reset since it was loaded; load it again")
         return store

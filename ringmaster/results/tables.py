@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -46,9 +45,8 @@ def _of_host(name: str) -> Callable[[Game], Value]:
     return lambda game: None if game.host is None else get(game.host)
 
 
-def iso(time: datetime | None) -> str | None:
-    """Return a time in UTC in ISO 8601: "2026-11-21T13:05:00Z"."""
-    return None if time is None else time.strftime("%Y-%m-%dT%H:%M:%SZ")
+def _finished(game: Game) -> str | None:
+    return None if game.finished is None else game.finished.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 #: The columns of every competition, each with its value; players 1 and 2 in move order.
@@ -70,7 +68,7 @@ GAME_COLUMNS: tuple[tuple[str, Kind, Callable[[Game], Value]], ...] = (
     ("opening", "text", attrgetter("opening")),
     ("plies", "integer", attrgetter("plies")),
     ("seconds", "number", attrgetter("seconds")),
-    ("finished", "time", lambda game: iso(game.finished)),
+    ("finished", "time", _finished),
     ("record", "text", lambda game: game.record_name if game.has_record else None),
     ("name_1", "text", _of_side(0, "name")),
     ("cpu_time_1", "number", _of_side(0, "cpu_time")),

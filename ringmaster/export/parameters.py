@@ -125,18 +125,12 @@ def render(format: str, tuned: Sequence[Tuned], loaded: LoadedCompetition) -> Re
 
 
 def _table(tuned: Sequence[Tuned], loaded: LoadedCompetition) -> Rendered:
-    rows = tuple(
-        (
-            one.code,
-            text_of(one, one.start_value),
-            text_of(one, one.engine_value),
-            text_of(one, one.low),
-            text_of(one, one.high),
-        )
-        for one in tuned
-    )
+    rows = []
+    for one in tuned:
+        values = (one.start_value, one.engine_value, one.low, one.high)
+        rows.append((one.code, *(text_of(one, value) for value in values)))
     headers = ("parameter", "start", "tuned", "min", "max")
-    return render_table(Table(headers, rows, align=("left", *([RIGHT] * 4)))) + "\n", []
+    return render_table(Table(headers, tuple(rows), align=("left", *([RIGHT] * 4)))) + "\n", []
 
 
 def _setoption(tuned: Sequence[Tuned], loaded: LoadedCompetition) -> Rendered:

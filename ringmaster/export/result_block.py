@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ringmaster.competitions.competition import Summary
+from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.errors import UsageError, nearest
 from ringmaster.loaded_competition import LoadedCompetition
@@ -57,6 +58,11 @@ def _elo(match: MatchupResults) -> tuple[float, float]:
     return (math.nan, math.nan) if match.elo is None else (match.elo.elo, match.elo.error)
 
 
+def _bounds(sprt: SprtReport) -> str:
+    low, high = sprt.bounds
+    return f"({low:.2f}, {high:.2f}) [{sprt.test.elo0:.2f}, {sprt.test.elo1:.2f}]"
+
+
 # fastchess
 
 
@@ -89,10 +95,7 @@ def _fastchess(match: MatchupResults) -> list[str]:
     if sprt is not None:
         low, high = sprt.bounds
         share = sprt.llr / high if sprt.llr >= 0 else -sprt.llr / low
-        lines.append(
-            f"LLR: {sprt.llr:.2f} ({100 * share:.1f}%) ({low:.2f}, {high:.2f}) "
-            f"[{sprt.test.elo0:.2f}, {sprt.test.elo1:.2f}]"
-        )
+        lines.append(f"LLR: {sprt.llr:.2f} ({100 * share:.1f}%) {_bounds(sprt)}")
     return [_RULE, *lines, _RULE]
 
 
@@ -148,11 +151,7 @@ def _openbench(match: MatchupResults) -> list[str]:
         f"{'Conf' if sprt is None else 'SPRT'}  | {' '.join(filter(None, setup))}",
     ]
     if sprt is not None:
-        low, high = sprt.bounds
-        lines.append(
-            f"LLR   | {sprt.llr:.2f} ({low:.2f}, {high:.2f}) "
-            f"[{sprt.test.elo0:.2f}, {sprt.test.elo1:.2f}]"
-        )
+        lines.append(f"LLR   | {sprt.llr:.2f} {_bounds(sprt)}")
     lines.append(f"Games | N: {counts.games} W: {counts.wins} L: {counts.losses} D: {counts.draws}")
     if counts.pairs is not None:
         lines.append(f"Penta | {counts.pairs}")

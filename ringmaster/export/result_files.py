@@ -41,7 +41,7 @@ def write_csv(table: Table, stream: BinaryIO, raw: bool) -> None:
 
 
 def _raw_cell(value: Value) -> Value:
-    return _BOOLEANS[value] if isinstance(value, bool) else value
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _cell(value: Value) -> Value:
@@ -55,9 +55,6 @@ def _cell(value: Value) -> Value:
 #: Beginnings of formulas: https://owasp.org/www-community/attacks/CSV_Injection
 _FORMULAS = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-
-
-_BOOLEANS = {True: "true", False: "false"}
 
 
 def write_jsonl(table: Table, stream: BinaryIO, raw: bool) -> None:

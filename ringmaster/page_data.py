@@ -34,6 +34,8 @@ MOST_GAMES, MOST_FAULTS, MOST_BYTES = 2000, 200, 900_000
 _FAULTS_SHARE = 0.2
 #: Bytes at the end of a collected file of records that are searched.
 TAIL = 8_000_000
+#: Most matchups whose result blocks a page has.
+_MOST_BLOCKS = 50
 #: The time before the last game that tells the rate of games.
 _RECENT = timedelta(minutes=20)
 
@@ -175,16 +177,14 @@ def _with_boards(
     rows = []
     for game in games:
         fault = game.is_forfeit or game.is_void
-        board = None
+        row = _row(game)
         if budgets[fault] > 0:
-            record = None
             with suppress(StoreError):  # something is in the place of the file
                 record = records.get(game)
-            if record is not None:
-                board = board_game(game, record)
-                budgets[fault] -= len(msgspec.json.encode(board))
-        row = _row(game)
-        rows.append(row if board is None else msgspec.structs.replace(row, board=board))
+                if record is not None:
+                    row = msgspec.structs.replace(row, board=board_game(game, record))
+                    budgets[fault] -= len(msgspec.json.encode(row.board))
+        rows.append(row)
     return rows
 
 
@@ -225,7 +225,7 @@ def _games_note(loaded: LoadedCompetition, newest: int, count: int, total: int) 
 
 def _copies(loaded: LoadedCompetition, summary: Summary) -> Iterator[CopyText]:
     """Yield the result in every format that applies."""
-    with suppress(UsageError):  # no match yet
+    if 0 < len(summary.matchups) <= _MOST_BLOCKS:
         for format in BLOCKS:
             text = result_blocks(loaded, summary, format)
             yield CopyText(format, text, f"show --format {format}")

@@ -32,7 +32,7 @@ from ringmaster.scaffold.control_file import Places
 from ringmaster.scaffold.importers import import_material, material_of
 from tests.parameter_files.samples import entries
 from tests.program import SPSA, write_control_file
-from tests.recorded import CHESS
+from tests.recorded import CHESS, TUNE, recorded, won, write
 from tests.scaffold.loading import event_of
 
 CONTROL = """\
@@ -364,6 +364,15 @@ def test_impossible_export_is_refused(control: Path, tmp_path: Path, capsys: Cap
     (tmp_path / "t.ctl").write_text(CHESS)
     assert run([str(tmp_path / "t.ctl"), "export-parameters"]) == REPORTED
     assert "has no tuned parameters: its competition_type is 'playoff'" in capsys.readouterr().err
+
+
+def test_values_of_a_refused_edit_are_not_written(tmp_path: Path, capsys: Captured) -> None:
+    tickets = [({"k": 1, "g": game, "p": [6, 6], "m": [4, 4]}, won(f"1_{game}")) for game in (0, 1)]
+    control = recorded(write(tmp_path, TUNE), tickets)
+    write(tmp_path, f"{TUNE}seed = 7\n")
+    assert run([str(control), "export-parameters"]) == REPORTED
+    out, err = capsys.readouterr()
+    assert (out, "seed" in err) == ("", True)
 
 
 @pytest.mark.parametrize("name", ["t.status", "t.log", "new.ctl"])

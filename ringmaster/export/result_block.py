@@ -70,18 +70,22 @@ def _fastchess(match: MatchupResults) -> list[str]:
     counts = _counts(match.info.tally)
     pairs = counts.pairs
     elo, error = _elo(match)
-    nelo = (math.nan, math.nan) if match.nelo is None else (match.nelo.nelo, match.nelo.error)
+    nelo, nelo_error = math.nan, math.nan
+    if match.nelo is not None and math.isfinite(match.nelo.error):
+        nelo, nelo_error = match.nelo.nelo, match.nelo.error
     los = math.nan if match.elo is None else match.elo.los
     drawn = _ratio(counts.draws, counts.games) if pairs is None else _ratio(pairs[2], sum(pairs))
     likelihood = f"LOS: {100 * los:.2f} %, DrawRatio: {100 * drawn:.2f} %"
     if pairs is not None:
         won_to_lost = pairs_ratio(pairs)
-        likelihood += f", PairsRatio: {math.nan if won_to_lost is None else won_to_lost:.2f}"
+        if won_to_lost is None:
+            won_to_lost = math.inf if any(pairs[3:]) else math.nan
+        likelihood += f", PairsRatio: {won_to_lost:.2f}"
     points = counts.wins + counts.draws / 2
     first, second = match.players
     lines = [
         f"Results of {first} vs {second} ({', '.join(_fastchess_conditions(match))}):",
-        f"Elo: {elo:.2f} +/- {error:.2f}, nElo: {nelo[0]:.2f} +/- {nelo[1]:.2f}",
+        f"Elo: {elo:.2f} +/- {error:.2f}, nElo: {nelo:.2f} +/- {nelo_error:.2f}",
         likelihood,
         f"Games: {counts.games}, Wins: {counts.wins}, Losses: {counts.losses}, "
         f"Draws: {counts.draws}, Points: {points:.1f} "

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ringmaster.competitions.competition import Summary
 from ringmaster.competitions.matchup_sprt import SprtReport
-from ringmaster.competitions.tournaments.matchup import Tally
+from ringmaster.competitions.tally import Tally
 from ringmaster.errors import UsageError, nearest
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.players import HASH, Player, given_option, threads_of

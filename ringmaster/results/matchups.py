@@ -10,7 +10,7 @@ import msgspec
 
 from ringmaster.competitions.competition import MatchupInfo, Summary
 from ringmaster.competitions.matchup_sprt import SprtReport
-from ringmaster.competitions.tournaments.matchup import Tally
+from ringmaster.competitions.tally import Tally
 from ringmaster.model.players import GameName
 from ringmaster.model.report import Report, Table
 from ringmaster.results.games import COLOURS

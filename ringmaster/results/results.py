@@ -22,7 +22,7 @@ from ringmaster.errors import RingmasterError, StoreError, counted, shown
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.canonical import canonical
 from ringmaster.model.players import GameName
-from ringmaster.model.report import ChartGroup
+from ringmaster.model.report import ChartGroup, Report
 from ringmaster.results.games import Game, GameReader, moment
 from ringmaster.results.matchups import MatchupResults, matchups_of
 from ringmaster.results.records import Records
@@ -309,7 +309,7 @@ class Results:
         from ringmaster.reporting.page import render_fragment  # as in `plot`
 
         return render_fragment(
-            self._competition.summary(live=True).report,
+            Report(self._competition.summary(live=True).blocks),
             title=f"{self.competition_type}: {self.code}, {counted(self.completed, 'game')}",
             verdict=self._summary.verdict,
         )

@@ -396,8 +396,7 @@ class LoadedCompetition:
 
     @contextmanager
     def restored(self) -> Iterator[Store | None]:
-        """Restore the competition from its store, which is open for reading; None before the
-        first run.
+        """Restore the competition; yield its store for reading, None before the first run.
 
         Raises ControlFileError for refused changes, StoreError.
         """

@@ -34,7 +34,7 @@ MOST_GAMES, MOST_FAULTS, MOST_BYTES = 2000, 200, 900_000
 _FAULTS_SHARE = 0.2
 #: Bytes at the end of a collected file of records that are searched.
 TAIL = 8_000_000
-#: Most matchups whose result blocks a page has.
+#: Most matchups whose result blocks are copied.
 _MOST_BLOCKS = 50
 #: The time before the last game that tells the rate of games.
 _RECENT = timedelta(minutes=20)

@@ -161,8 +161,9 @@ class MatchupInfo(msgspec.Struct, frozen=True):
     @property
     def even(self) -> bool:
         """Whether the score measures strength: both colours, no handicap."""
-        handicap = None if self.settings is None else self.settings.handicap
-        return self.alternating is not False and handicap is None
+        if self.settings is None:
+            return sum(self.tally.pairs.counts) > 0
+        return self.alternating is not False and self.settings.handicap is None
 
 
 class TunedOptions(msgspec.Struct, frozen=True):

@@ -138,11 +138,6 @@ class OpeningBook:
         #: Number of openings; None before loading, and for a Polyglot book.
         self.size: int | None = None
 
-    @property
-    def file(self) -> str:
-        """Name of the file without its folder, "" without a file."""
-        return "" if self._settings is None else Path(self._settings.path).name
-
     @functools.cached_property
     def _opening(self) -> Callable[[int], Opening]:
         """A function from a pair's number to its opening."""

@@ -333,7 +333,7 @@ class Tournament(Competition):
                 matchup.name,
                 matchup.players,
                 matchup.settings,
-                matchup.book.file,
+                matchup.book.describe().get("file", ""),
                 matchup.alternating,
                 matchup.limit,
                 matchup.report(),
@@ -599,14 +599,6 @@ class Tournament(Competition):
         return {
             "withdrawn": self._withdrawn,
             "stopped": self._stopped(),
-            "matchups": [self._matchup_data(id, tally) for id, tally in self.tallies.items()],
+            "matchups": [matchup_data(info) for info in self._matchup_infos()],
             **({} if standings is None else standings.summary()),
         }
-
-    def _matchup_data(self, id: str, tally: Tally) -> dict[str, Any]:
-        matchup = self.matchups.get(id)
-        if matchup is None:
-            name, even, sprt = " v ".join(tally.players), bool(sum(tally.pairs.counts)), None
-        else:
-            name, even, sprt = matchup.name, matchup.even, matchup.report()
-        return matchup_data(tally, id=id, name=name, even=even, sprt=sprt)

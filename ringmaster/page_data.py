@@ -21,6 +21,7 @@ from ringmaster.export.tuned import tuned_values
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.report import ChartGroup, Progress, Report
 from ringmaster.reporting.page import CopyText, GameRow, Page, render_page
+from ringmaster.reporting.progress import format_duration
 from ringmaster.results.boards import board_game
 from ringmaster.results.games import RECORD_SUFFIXES, Game, GameReader
 from ringmaster.results.records import Records
@@ -149,10 +150,7 @@ def _rate(games: Sequence[Game]) -> float | None:
 
 
 def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{seconds:.2g} s" if seconds < 10 else format_duration(seconds)
 
 
 # games

@@ -55,6 +55,10 @@ class ReportedConditions:
         self._hosts = {tally.name: tally for tally in store.hosts()}
         self._facts = store.read_value(NOTE, dict[str, EngineFacts]) or {}
 
+    def facts(self, code: str) -> EngineFacts:
+        """Return the known facts about the engine of a player of games."""
+        return self._facts.get(code) or self._facts.get(self._contestant(code), EngineFacts())
+
     def as_note(self) -> Any:
         """Return the store's note for `restore`."""
         return msgspec.to_builtins(self._facts)

@@ -166,7 +166,7 @@ class MatchupCourses:
             rate, low, high = counts.score()
             text = f"{rate:.1f} %, {counts.text} in {counted(counts.games, 'game')}"
             rates.append(Compared(name, rate, low, high, text))
-            if _is_even(self._infos[id]):
+            if self._infos[id].even:
                 differences.append(_difference(name, counts))
         charts: list[AnyChart] = []
         if differences:
@@ -194,7 +194,7 @@ class MatchupCourses:
         points = [point for point in points if 10 * point[0].games >= last]
         name = self._name(id)
         known = [(c, e) for c, e in points if math.isfinite(e.low) and math.isfinite(e.high)]
-        if len(known) > 1 and _is_even(self._infos[id]):
+        if len(known) > 1 and self._infos[id].even:
             rows = [(c.games, e.elo, e.low, e.high) for c, e in known]
             return Chart(name, _pieces("Elo", 0.0, rows), "games", "Elo", str(known[-1][1]))
         if len(points) < 2:
@@ -310,11 +310,6 @@ def _pieces(
         Level("equal", equal),
         Series(name, tuple((games, value) for games, value, _, _ in rows)),
     )
-
-
-def _is_even(info: MatchupInfo) -> bool:
-    settings = info.settings
-    return info.alternating is not False and (settings is None or settings.handicap is None)
 
 
 def _expected(difference: float) -> float:

@@ -21,11 +21,13 @@ from ringmaster.competitions.texel.state import (
     COMPARED,
     STATIC,
     Comparison,
+    Labelling,
     Quality,
     TexelState,
     score_key,
 )
 from ringmaster.errors import SettingError, StoreCorrupt
+from ringmaster.model.settings import SettingPath
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import (
     Fit,
@@ -105,6 +107,8 @@ class Shards(msgspec.Struct, frozen=True):
         return range(0, min(self.train, PROBED * step), step)
 
 
+#: Settings of win-rate scales.
+SCALES = ("win_rate_scale", "teacher_scale")
 #: Most positions whose labels are cached.
 CACHED = 8_000_000
 #: Reason to leave out positions with a large score of the engine.
@@ -171,10 +175,10 @@ class LabelledPositions:
             )
         return decode_scores(data)
 
-    def column(self, name: str, shard: int) -> npt.NDArray[np.float32]:
+    def column(self, name: str, shard: int) -> npt.NDArray[Any]:
         """Return a column of the position file for a shard."""
         places = self.shards.positions(shard)
-        column: npt.NDArray[np.float32] = getattr(self.file, name)[
+        column: npt.NDArray[Any] = getattr(self.file, name)[
             places.start : places.stop : places.step
         ]
         return column
@@ -251,7 +255,7 @@ class LabelledPositions:
             loud = ~near & ~nothing & ~mate & ~beyond
         return {"no score": nothing, "mate": mate, CAPPED: beyond, "not quiet": loud}
 
-    def count_left_out(self) -> dict[str, int]:
+    def _count_left_out(self) -> dict[str, int]:
         """Return the number of positions left out by their scores, by reason."""
         counts: Counter[str] = Counter()
         for shard in range(self.shards.total):
@@ -272,31 +276,85 @@ class LabelledPositions:
         labels = self.labels(shard)
         return self.loss.total(scores, labels.target, labels.weight)
 
-    def fit_teacher(self) -> Fit:
-        """Return the fitted scale of the teacher's scores.  Raises ValueError."""
+    def label(self) -> Labelling:
+        """Return scales and weights by the scores of the start values.
+
+        Labels are checked whether their scales are given or fitted.  Scales outlive restarts of
+        the optimiser.
+        Raises SettingError for labels that do not belong to the scores.
+        """
+        values, target, before = self._values, self._target, self._state.labelling
+        given = {name: values[name] for name in SCALES if isinstance(values[name], float)}
+        fits: dict[str, Fit] = {}
+        if target.kind != "texel":
+            checked = target.needs_teacher and target.needs_result
+            if checked or "teacher_scale" not in given:
+                fits["teacher_scale"] = self._fit(self._of_teacher(), "teacher's scores")
+            known = None if before is None else before.teacher_scale
+            self.teacher_scale = given.get("teacher_scale") or known or fits["teacher_scale"].scale
+        weights = [
+            float(self.labels(shard).weight.astype(np.float64).sum())
+            for shard in range(self.shards.total)
+        ]
+        if not math.fsum(weights[shard] for shard in self.shards.of("train")) > 0:
+            raise SettingError(("positions",), "the filters leave out all positions")
+        warnings = []
+        scores = self._of_pass(0, by_target=not target.needs_result)
+        if "win_rate_scale" in given and scores.is_flat:
+            warnings.append(
+                "the start values give all positions one score, so the labels are not checked"
+            )
+        else:
+            fits["win_rate_scale"] = self._fit(scores, "scores")
+        known = None if before is None else before.scale
+        return Labelling(
+            given.get("win_rate_scale") or known or fits["win_rate_scale"].scale,
+            self.teacher_scale,
+            given=list(given),
+            fits={name: fit.scale for name, fit in fits.items()},
+            warnings=[*warnings, *(fit.warning for fit in fits.values() if fit.warning)],
+            weights=weights,
+            left_out=self._count_left_out(),
+            score_cap=self.score_cap,
+        )
+
+    def _of_teacher(self) -> ScoreHistogram:
+        """Return the teacher's scores with the results."""
         histogram = ScoreHistogram()
         for shard in self.shards.of("train"):
-            histogram.add(
-                self.column("teacher", shard),
-                self.column("result", shard),
-                self.column("weight", shard),
-            )
-        return histogram.fit(self._values["loss"], "teacher's scores")
+            names = ("teacher", "result", "weight", "group")
+            histogram.add(*(self.column(name, shard) for name in names))
+        return histogram
 
-    def fit_scale(self, number: int, name: str = "scores") -> Fit:
-        """Return the scale of a pass, fitted to results, or without results to targets.
-
-        name  name of the scores in messages
-        Raises ValueError.
-        """
+    def _of_pass(self, number: int, *, by_target: bool) -> ScoreHistogram:
+        """Return the scores of a pass with the results, or with the targets."""
         histogram = ScoreHistogram()
-        shards = self.shards.of("train")
-        known = any(not np.isnan(self.column("result", shard)).all() for shard in shards)
-        for shard in shards:
+        for shard in self.shards.of("train"):
             labels = self.labels(shard)
-            wanted: Numbers = self.column("result", shard) if known else labels.target
-            histogram.add(self.scores(number, shard), wanted, labels.weight)
-        return histogram.fit(self._values["loss"], name)
+            wanted: Numbers = labels.target if by_target else self.column("result", shard)
+            scores, games = self.scores(number, shard), self.column("group", shard)
+            histogram.add(scores, wanted, labels.weight, games)
+        return histogram
+
+    def _fit(self, scores: ScoreHistogram, name: str, place: SettingPath = ("positions",)) -> Fit:
+        """Return the scale of some scores.
+
+        name   of the scores in messages
+        place  of the error in the settings
+        Raises SettingError.
+        """
+        try:
+            return scores.fit(self._values["loss"], name)
+        except ValueError as error:
+            raise SettingError(place, str(error)) from None
+
+    def unit_factor(self) -> float:
+        """Return the factor of the start values' scores with the least error of training."""
+        try:
+            fit = self._of_pass(0, by_target=True).fit(self.loss.kind)
+        except ValueError:  # no factor makes such scores better
+            return 1.0
+        return self.loss.scale / fit.scale
 
     def entropies(self, number: int, part: Split) -> Entropies:
         """Return the entropies of a kept pass over a part."""
@@ -321,11 +379,9 @@ class LabelledPositions:
         labelling = self._state.labelling
         assert labelling is not None
         own = loss = self.loss
-        if "win_rate_scale" in labelling.fitted:
-            try:
-                loss = Loss(own.kind, self.fit_scale(number, "reference's scores").scale)
-            except ValueError as error:
-                raise SettingError(("reference",), str(error)) from None
+        if "win_rate_scale" not in labelling.given:
+            scores = self._of_pass(number, by_target=not self._target.needs_result)
+            loss = Loss(own.kind, self._fit(scores, "reference's scores", ("reference",)).scale)
         passes = [(number, loss), (0, own), *([] if best is None else [(best, own)])]
         missing = []
         columns: list[list[float | None]] = []

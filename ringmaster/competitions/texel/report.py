@@ -16,7 +16,6 @@ from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, valu
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
-from ringmaster.tuners.texel.loss import k_of
 from ringmaster.tuners.texel.optimiser import Optimiser, Step
 from ringmaster.tuners.texel.sweep import Swept
 from ringmaster.tuners.texel.targets import ENTROPIES
@@ -279,9 +278,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         state = self.tuning.state
         labelling = state.labelling
         if labelling is not None:
-            yield self._scale("win-rate scale", labelling.scale, "win_rate_scale")
-            if labelling.teacher_scale is not None:
-                yield self._scale("teacher's", labelling.teacher_scale, "teacher_scale")
+            yield from labelling.scales()
             yield from (f"warning: {warning}" for warning in labelling.warnings)
             counted = state.train + state.validation
             out = ", ".join(f"{n:,} {reason}" for reason, n in labelling.left_out.items())
@@ -304,11 +301,6 @@ class TuneReport(msgspec.Struct, frozen=True):
                 f"{state.positions:,} positions scored, {state.positions / state.seconds:,.0f}/s "
                 "an engine"
             )
-
-    def _scale(self, name: str, scale: float, setting: str) -> str:
-        labelling = self.tuning.state.labelling
-        how = "fitted" if labelling is not None and setting in labelling.fitted else "given"
-        return f"{name}: C {scale:.5g} centipawns, K {k_of(scale):.4g} ({how})"
 
     def data(self) -> dict[str, Any]:
         """Return the tune's part of `show --json`."""
@@ -347,6 +339,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             "engine": state.facts,
             "win_rate_scale": None if labelling is None else labelling.scale,
             "teacher_scale": None if labelling is None else labelling.teacher_scale,
+            "fitted_scales": {} if labelling is None else labelling.fits,
             "errors": {"start": _quality(state.start), "best": _quality(state.best)},
             "reference": _struct(state.comparison),
             "sweep": self._sweep(),

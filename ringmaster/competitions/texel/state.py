@@ -22,6 +22,8 @@ from ringmaster.model.canonical import canonical
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
 from ringmaster.positions import PositionFile
+from ringmaster.tuners.texel.loss import k_of
+from ringmaster.tuners.texel.uncertainty import Improvement
 
 #: Settings that define scores and labels.
 MEASURING = ("positions", "score", "validation", "win_rate_scale", "teacher_scale", "loss", "seed")
@@ -143,26 +145,12 @@ class Chapter(msgspec.Struct):
     values: ValuesByCode
 
 
-class Improvement(msgspec.Struct):
-    """The decrease of an error, with its 95 % interval.
-
-    part   measured on "validation" or "train"
-    share  share of resamples (of games) with a smaller error
-    """
-
-    part: str
-    value: float
-    low: float
-    high: float
-    share: float
-    games: int = 0
-
-
 class Labelling(msgspec.Struct):
     """Scales and weights, fixed when the start values' scores are known.
 
     scale, teacher_scale  centipawns; None without a teacher
-    fitted    names of the fitted scales
+    given     names of the settings that give a scale
+    fits      scales that a fit gives, by the name of the setting
     warnings  lines for the user
     weights   Σ weight of each shard
     left_out  positions that do not count, by reason
@@ -172,11 +160,26 @@ class Labelling(msgspec.Struct):
 
     scale: float
     teacher_scale: float | None
-    fitted: list[str]
+    given: list[str]
+    fits: dict[str, float]
     warnings: list[str]
     weights: list[float]
     left_out: dict[str, int]
     score_cap: float | None
+
+    def scales(self) -> list[str]:
+        """Return the scales and their origins, a line each."""
+        rows = (
+            ("win-rate scale", "win_rate_scale", self.scale),
+            ("teacher's win-rate scale", "teacher_scale", self.teacher_scale),
+        )
+        lines = []
+        for name, setting, scale in rows:
+            if scale is not None:
+                fitted = f"; a fit gives {self.fits[setting]:.5g}" if setting in self.fits else ""
+                origin = f"given{fitted}" if setting in self.given else "fitted"
+                lines.append(f"{name}: C {scale:.5g} centipawns, K {k_of(scale):.4g} ({origin})")
+        return lines
 
 
 class Comparison(msgspec.Struct):

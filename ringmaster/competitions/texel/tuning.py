@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from ringmaster.competitions.competition import Reaction, ScoreSource
 from ringmaster.competitions.texel.labels import LabelledPositions, Shards
@@ -20,8 +19,6 @@ from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
     STATIC,
-    Improvement,
-    Labelling,
     OpenPass,
     Quality,
     TexelState,
@@ -34,6 +31,7 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.positions import FeatureFile, PositionFile
 from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Pass, Split, TellResult
 from ringmaster.tuners.texel.sweep import Swept, inner_state
+from ringmaster.tuners.texel.uncertainty import Improvement, gain_over_start
 
 #: Most parameters whose values are listed in a line of the history.
 MOST_NAMED = 12
@@ -227,7 +225,8 @@ class Tuning:
 
     def _labelled(self) -> Reaction:
         """Fix scales and labels after the start values and extra passes."""
-        first = self.state.open.get("0")
+        state = self.state
+        first = state.open.get("0")
         extras = [self._extra_pass(number) for number in self._extra_passes]
         if first is None or not first.complete or not all(extra.complete for extra in extras):
             return Reaction("", save=True)
@@ -235,14 +234,17 @@ class Tuning:
             self._set_features(self.features.finish(self.shards.total))
         positions = self.positions
         assert positions is not None
-        lines = self._label(positions)
+        before, state.labelling = state.labelling, positions.label()
+        known = [] if before is None else before.scales()
+        lines = [line for line in state.labelling.scales() if line not in known]
+        lines += [f"warning: {warning}" for warning in state.labelling.warnings]
         first.losses = [
             positions.sum(shard, positions.scores(0, shard)).loss for shard in first.shards
         ]
-        del self.state.open["0"]
+        del state.open["0"]
         told = self._tell(0, first)
         # an optimiser that ends at once has already compared
-        lines += [] if self.state.calibration else self._compare()
+        lines += [] if state.calibration else self._compare()
         return msgspec.structs.replace(told, notes=(*lines, *told.notes))
 
     def _compare(self) -> list[str]:
@@ -262,60 +264,6 @@ class Tuning:
             f"reference {comparison.player}: {errors}, "
             f"by its own win-rate scale {comparison.scale:.5g}"
         ]
-
-    def _label(self, positions: LabelledPositions) -> list[str]:
-        """Fix the scales and the weights of positions; return lines for the history."""
-        before, state = self.state.labelling, self.state
-        teacher, fitted, warnings = self._teacher_scale(positions, before)
-        positions.teacher_scale = teacher
-        lines = []
-        try:
-            if isinstance(self._values["win_rate_scale"], float):
-                scale = self._values["win_rate_scale"]
-            elif before is not None:
-                scale = before.scale
-                fitted += [name for name in before.fitted if name == "win_rate_scale"]
-            else:
-                fit = positions.fit_scale(0)
-                scale = fit.scale
-                fitted.append("win_rate_scale")
-                warnings += [fit.warning] if fit.warning else []
-                lines.append(
-                    f"win-rate scale {scale:.5g} centipawns (K {fit.k:.4g}), by the scores of "
-                    "the start values"
-                )
-        except ValueError as error:
-            raise SettingError(("positions",), str(error)) from None
-        if teacher is not None and "teacher_scale" in fitted:
-            lines.append(f"teacher's win-rate scale {teacher:.5g} centipawns")
-        lines += [f"warning: {warning}" for warning in warnings]
-        weights = [
-            float(positions.labels(shard).weight.astype(np.float64).sum())
-            for shard in range(self.shards.total)
-        ]
-        left_out, cap = positions.count_left_out(), positions.score_cap
-        state.labelling = Labelling(scale, teacher, fitted, warnings, weights, left_out, cap)
-        if not math.fsum(weights[shard] for shard in self.shards.of("train")) > 0:
-            raise SettingError(("positions",), "the filters leave out all positions")
-        return lines
-
-    def _teacher_scale(
-        self, positions: LabelledPositions, before: Labelling | None
-    ) -> tuple[float | None, list[str], list[str]]:
-        """Return the scale of the teacher, the names of fitted scales, and warnings."""
-        if self._values["target"].kind == "texel":
-            return None, [], []
-        if isinstance(self._values["teacher_scale"], float):
-            return self._values["teacher_scale"], [], []
-        if before is not None and before.teacher_scale is not None:
-            return before.teacher_scale, [n for n in before.fitted if n == "teacher_scale"], []
-        try:
-            fit = positions.fit_teacher()
-        except ValueError as error:
-            raise SettingError(
-                ("teacher_scale",), str(error), "the scale in centipawns, for example 600"
-            ) from None
-        return fit.scale, ["teacher_scale"], [fit.warning] if fit.warning else []
 
     def _errors(self, one: OpenPass) -> Errors:
         labelling = self.state.labelling
@@ -404,22 +352,33 @@ class Tuning:
         values = ", ".join(f"{code} {value:.6g}" for code, value in state.best_values.items())
         lines = [f"tuned after {counted(state.passes, 'pass')}: {values}"]
         if best:
-            from ringmaster.tuners.texel.uncertainty import bootstrap
-
-            gain = bootstrap(positions, 0, best, part, seed=self._values["seed"])
+            gain = gain_over_start(
+                positions, best, part, seed=self._values["seed"], factor=positions.unit_factor()
+            )
             if gain is not None:
-                decrease = gain.before - gain.after
-                state.improvement = Improvement(
-                    part, decrease, gain.low, gain.high, gain.share, gain.games
-                )
-                lines.append(improvement_line(state.improvement))
+                state.improvement = gain
+                lines.append(improvement_line(gain))
         return lines + self._compare()
 
 
 def improvement_line(gain: Improvement, *, brief: bool = False) -> str:
-    """Return the gain in words."""
-    part = "validation" if gain.part == "validation" else "training"
+    """Return the gain in words; a change of unit is not part of it."""
     form = "{:.3g}" if brief else "{:.8f}"
-    value, low, high = map(form.format, (gain.value, gain.low, gain.high))
-    text = f"the {part} error fell by {value} (95 %: {low} to {high})"
-    return text if brief else f"{text}, in {100 * gain.share:.4g} % of resampled games"
+
+    def interval(one: Improvement) -> str:
+        value, low, high = map(form.format, (one.value, one.low, one.high))
+        return f"{value} (95 %: {low} to {high})"
+
+    part = "validation" if gain.part == "validation" else "training"
+    if gain.is_of_unit:
+        return (
+            f"the {part} error fell by {form.format(gain.value)} by a change of unit alone: "
+            f"the start values' scores times {gain.factor:.3g} do as well"
+        )
+    if gain.beyond is not None and brief:
+        return f"the {part} error fell by {interval(gain.beyond)} beyond a change of unit"
+    text = f"the {part} error fell by {interval(gain)}"
+    if brief:
+        return text
+    rest = gain.beyond and f"; {interval(gain.beyond)} of it beyond a change of unit"
+    return f"{text}, in {100 * gain.share:.4g} % of resampled games{rest or ''}"

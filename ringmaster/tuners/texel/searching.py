@@ -224,16 +224,6 @@ class Search(Optimiser):
     def course(self) -> Sequence[Step]:
         return tuple(self._course)
 
-    @property
-    def why_over(self) -> str:
-        """Reason of the end, "" before it."""
-        return self._over
-
-    @property
-    def passes(self) -> float:
-        """Passes over training that have been used; batches count in parts."""
-        return self._used
-
     def flags(self) -> dict[int, tuple[str, ...]]:
         flags = value_flags(self.space, self.best)
         for i in range(len(self.parameters)):

@@ -16,7 +16,7 @@ from ringmaster.competitions.common_settings import PlayerDefinition, find_playe
 from ringmaster.competitions.competition import History, Played, Reaction, Trajectory
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
-from ringmaster.competitions.result_lines import VoidKinds, void_excess, void_line
+from ringmaster.competitions.result_lines import VoidKinds, void_excess
 from ringmaster.competitions.texel.charts import tune_charts
 from ringmaster.competitions.texel.evaluations import (
     Evaluations,
@@ -63,7 +63,7 @@ from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
-from ringmaster.model.report import ChartGroup, Progress, Report, Text
+from ringmaster.model.report import ChartGroup, Progress, Report
 from ringmaster.model.results import EvaluationResult, Result
 from ringmaster.model.settings import Setting
 
@@ -473,13 +473,7 @@ class TexelCompetition(PlayerTune):
         return done if self.is_tuned else f"{done}, {self._report().phase()}"
 
     def _full_report(self) -> Report:
-        blocks = self._report().blocks(self.closing.blocks(self._standing()))
-        if self.tuning.state.void:
-            void = void_line(
-                self.tuning.state.void_kinds, self.tuning.state.void, unit="evaluations"
-            )
-            blocks.append(Text((void,)))
-        return Report(tuple(blocks))
+        return Report(tuple(self._report().blocks(self.closing.blocks(self._standing()))))
 
     def _live_report(self) -> Report:
         return Report((*self._report().short(), *self.closing.live_blocks(self._standing())))

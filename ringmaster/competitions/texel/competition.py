@@ -31,7 +31,6 @@ from ringmaster.competitions.texel.report import TuneReport, kind_of_error
 from ringmaster.competitions.texel.score_setting import Reference, Scoring
 from ringmaster.competitions.texel.settings import (
     TEXEL_SETTINGS,
-    SweepSettings,
     check_anchor,
     check_game,
     check_groups,
@@ -41,12 +40,10 @@ from ringmaster.competitions.texel.settings import (
     unused,
 )
 from ringmaster.competitions.texel.state import (
-    LearningSettings,
     TexelState,
+    TuneSettings,
     digest_of,
     edit_of,
-    limits_of,
-    plain,
     record_played,
     record_positions,
     restarted,
@@ -59,7 +56,6 @@ from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.competitions.tuning.player_tune import PlayerTune
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError, counted
-from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
@@ -105,25 +101,18 @@ class TexelCompetition(PlayerTune):
             # a Player(…) must limit its moves; scores need no limit
             definition = PlayerDefinition({**definition.values, "depth": 1})
         self._set_player(definition, counted="passes")
-        self._learning = LearningSettings.of(values)
-        self._engine = scoring_settings(None if dynamic else definition, values["options"])
+        engine = scoring_settings(None if dynamic else definition, values["options"])
+        reference = self._reference
+        self._settings = TuneSettings.of(
+            values, engine, None if reference is None else reference.settings
+        )
         #: Lines printed while positions were read.
         self._said: set[str] = set()
-        reference = self._reference
-        state = TexelState(
-            self._learning,
-            self._engine,
-            self.start_values,
-            limits=limits_of(values),
-            in_flight=values["in_flight"],
-            reference=None if reference is None else reference.scoring_settings,
-            sweep=self._swept(),
-        )
-        code_of_reference = None if reference is None else reference.player.code
+        state = TexelState(self._settings, self.start_values)
         self.tuning = Tuning(
             values,
             self.parameters,
-            code_of_reference,
+            None if reference is None else reference.player.code,
             state,
             lambda number, shard: self.scores(number, shard),
             self._report_progress,
@@ -318,7 +307,8 @@ class TexelCompetition(PlayerTune):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, TexelState)
-        if restored.shards and plain(restored.engine) != plain(self._engine):
+        was, now = restored.settings, self._settings
+        if restored.shards and was.engine != now.engine:
             raise StateRefused(
                 "the scores so far belong to another engine or to other settings of it; "
                 "restore the player, or use reset",
@@ -328,46 +318,35 @@ class TexelCompetition(PlayerTune):
         self._edited_functions(restored)
         self.tuning.load(restored)
         # later results need the optimiser only if the settings are the same
-        if restored.train and plain(self._learning) == plain(restored.learning):
+        if restored.train and (was.parameters, was.learning) == (now.parameters, now.learning):
             self.tuning.begin()
         self.closing.restore(restored.matches)
 
     def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
-        state = self.tuning.state
+        state, was, now = self.tuning.state, self.tuning.state.settings, self._settings
         if self.tuning.optimiser is not None:
             for ticket in outstanding:
                 if not is_of_closing_match(ticket):
                     self._register_of_tune(ticket)
         edited = self._edited_functions(state)
-        self._adopt_reference("reference" in edited)
-        positions = self.tuning.positions
-        file = None if positions is None else positions.file
-        new_positions = file is not None and state.digest not in ("", digest_of(file, state))
-        if file is not None:
+        if was.reference != now.reference or "reference" in edited:
+            self.tuning.forget_reference()
+        new_positions = False
+        if self.tuning.positions is not None:
+            file = self.tuning.positions.file
+            new_positions = state.digest not in ("", digest_of(file, state))
             record_positions(file, state)
-        reasons, remeasure = edit_of(
-            state.learning, self._learning, edited, new_positions=new_positions
-        )
-        limits = limits_of(self.values)
-        if not reasons and state.done and plain(limits) != plain(state.limits):
-            reasons = [
-                f"{name} changed" for name in limits if limits[name] != state.limits.get(name)
-            ]
-        state.limits = limits
-        swept = self._swept()
-        has_new_sweep = plain(state.sweep) != plain(swept)
-        state.sweep = swept
+        reasons, remeasure = edit_of(state, now, edited, new_positions=new_positions)
         lines: list[str] = []
         if reasons:
             lines = self._restart("; ".join(reasons), edited, remeasure=remeasure)
-        elif plain(state.engine) != plain(self._engine):
-            state.engine, state.facts, state.probe_due = self._engine, None, True
-        elif state.in_flight != self.values["in_flight"] and state.facts is not None:
+        elif was.engine != now.engine:
+            state.facts, state.probe_due = None, True
+        elif was.in_flight != now.in_flight and state.facts is not None:
             state.probe_due = True
             lines = ["in_flight changed: the engine is probed again"]
-        state = self.tuning.state
-        state.in_flight = self.values["in_flight"]
-        if has_new_sweep and not reasons:
+        self.tuning.state.settings = now
+        if was.sweep != now.sweep and not reasons:
             self.tuning.change_sweep()
         self._record_features()
         return lines
@@ -392,28 +371,6 @@ class TexelCompetition(PlayerTune):
         if features is not None and features.version:
             self.tuning.state.features = features.version
 
-    def _swept(self) -> list[dict[str, Any]] | None:
-        """Return the targets of the sweep as JSON data, None without a sweep."""
-        sweep: SweepSettings | None = self.values["sweep"]
-        if sweep is None:
-            return None
-        return [canonical(target) for target in sweep.targets(self.values["target"])]
-
-    def _adopt_reference(self, is_edited: bool) -> None:
-        """Forget the scores of a replaced or changed reference engine.
-
-        is_edited  whether the function of its score gives other results
-        """
-        state, reference = self.tuning.state, self._reference
-        settings = None if reference is None else reference.scoring_settings
-        if plain(state.reference) == plain(settings) and not is_edited:
-            return
-        state.played.pop("reference", None)
-        state.filters.pop(str(state.reference_pass), None)
-        state.stale.append(score_key(state.beginning, state.reference_pass))
-        state.reference, state.comparison = settings, None
-        state.reference_pass -= 1
-
     def _restart(self, why: str, edited: Collection[str], *, remeasure: bool) -> list[str]:
         """Restart the optimiser from the best values; return lines for the history."""
         state = self.tuning.state
@@ -421,13 +378,12 @@ class TexelCompetition(PlayerTune):
         where = f"after {passes}" if state.passes else "before the first pass"
         fresh = restarted(
             state,
-            self._learning,
+            self._settings,
             self.parameters,
             why,
             remeasure=remeasure,
             features=str(state.beginning + 1) if "optimiser" in edited else state.features,
         )
-        fresh.engine = self._engine
         self.tuning.load(fresh)
         if fresh.train:
             self.tuning.begin()

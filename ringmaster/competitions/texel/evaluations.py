@@ -119,7 +119,7 @@ def record_probe(
     """Record the results of a probe in the state."""
     if ticket["n"] == state.probe_out:
         state.probe_out = None
-    codes = [p.code for p in state.learning.tuned]
+    codes = state.settings.codes
     moved, problem = result.facts.get("moved"), str(result.facts.get("problem") or "")
     if not problem and moved and not any(moved):
         named = ", ".join(codes[:5]) + ("…" if len(codes) > 5 else "")

@@ -70,9 +70,6 @@ class RidgeSettings(msgspec.Struct, frozen=True):
 
     strength: float | None = None
 
-    def __str__(self) -> str:
-        return "a path of strengths" if self.strength is None else f"strength {self.strength:g}"
-
 
 class FunctionOrFile(SettingType):
     """A function of the control file, or the name of a file."""
@@ -249,60 +246,48 @@ def make_optimiser(
     """
     settings: OptimiserSettings = values["optimiser"]
     ridge: RidgeSettings | None = values["regularisation"]
-    module, name = _CLASSES[settings.name]
     if settings.name == "linear" and "features" not in settings.arguments:
         raise SettingError(
             ("optimiser",),
             "the linear optimiser needs the features of each position",
             "Linear(features=…), a function, or a CSV or NPZ file",
         )
-    try:
-        cls = getattr(import_module(module), name)
-    except ImportError as error:
-        raise SettingError(
-            ("optimiser",), f"optimiser {settings.name!r} cannot be loaded: {error}"
-        ) from error
-    accepted = _arguments(cls)
+    module, name = _CLASSES[settings.name]
+    cls = getattr(import_module(module), name)
+    own = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
+    accepted = {name for function in own for name in inspect.signature(function).parameters}
     if values["groups"] and "groups" not in accepted:
         raise SettingError(
             ("groups",), f"optimiser {settings.name!r} has no groups", "to leave it out"
         )
     by_code = {p.code: p for p in parameters}
     tuned = [
-        msgspec.structs.replace(by_code[p.code], start=float(state.values[p.code]))
-        for p in state.learning.tuned
+        msgspec.structs.replace(by_code[code], start=float(state.values[code]))
+        for code in state.settings.codes
     ]
-    validated = shards.validation > 0
-    offered: dict[str, Any] = {
+    strengths = None if ridge is None else (ridge.strength,)
+    strength = 0.0 if ridge is None else ridge.strength
+    offered = {
         **{key: values[key] for key in ("seed", "patience", "most_passes", "groups")},
         "shards": shards.of_train,
-        "validated": validated,
-        "ridge": None if ridge is None else (ridge.strength,),
+        "validated": shards.validation > 0,
+        "ridge": strengths,
         # of methods that try one strength only
-        "strength": 0.0 if ridge is None else ridge.strength,
+        "strength": DEFAULT_STRENGTH if strength is None else strength,
+        # `command` is for the engine, and no method accepts it
+        **settings.arguments,
     }
-    if offered["strength"] is None:
-        offered["strength"] = DEFAULT_STRENGTH
-    arguments = {key: value for key, value in offered.items() if key in accepted}
-    # `command` is for the engine
-    arguments |= {key: value for key, value in settings.arguments.items() if key != "command"}
-    optimiser: Optimiser = cls(tuned, **arguments)
+    optimiser: Optimiser = cls(tuned, **{k: v for k, v in offered.items() if k in accepted})
     if values["sweep"] is None:
         return optimiser
     return Swept(
         optimiser,
         tuned,
         targets=values["sweep"].targets(values["target"]),
-        strengths=strengths_of(offered["ridge"]),
-        validated=validated,
+        strengths=strengths_of(strengths),
+        validated=shards.validation > 0,
         asked=state.asked,
     )
-
-
-def _arguments(cls: type) -> set[str]:
-    """Return the arguments of a class and its bases."""
-    own = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
-    return {name for function in own for name in inspect.signature(function).parameters}
 
 
 #: Place of the features in the settings.

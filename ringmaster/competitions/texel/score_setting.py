@@ -243,12 +243,12 @@ REFERENCE_CALL = CallOf(
 class Reference(msgspec.Struct, frozen=True):
     """A reference engine, ready for jobs.
 
-    scoring_settings  settings on which its scores depend, as JSON data
+    settings  those on which its scores depend, as JSON data
     """
 
     player: Player
     scoring: Scoring
-    scoring_settings: dict[str, Any]
+    settings: dict[str, Any]
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Reference | None:

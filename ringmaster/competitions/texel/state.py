@@ -10,7 +10,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -29,6 +29,8 @@ from ringmaster.tuners.texel.uncertainty import Improvement
 MEASURING = ("positions", "score", "validation", "win_rate_scale", "teacher_scale", "loss", "seed")
 #: Settings whose change restarts the optimiser, in the order of messages.
 LEARNING = (*MEASURING, "apply", "target", "optimiser", "regularisation", "groups")
+#: Settings whose change continues a finished tune.
+LIMITS = ("patience", "most_passes")
 
 
 class ParameterSettings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -49,31 +51,44 @@ class ParameterSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         return cls(**{**fields, "frozen": parameter.frozen or parameter.code == anchor})
 
 
-class LearningSettings(msgspec.Struct, frozen=True):
-    """Parameters and settings that determine the course of a tune.
+class TuneSettings(msgspec.Struct, frozen=True):
+    """The settings of a control file on which a tune depends, as a store returns them.
 
-    settings  those of LEARNING as JSON data, by name
+    learning   those of LEARNING, by name
+    limits     those of LIMITS, by name
+    engine     arguments of the player on which scores depend
+    reference  the same of the reference engine, and its score; None without one
+    sweep      targets of the sweep, None without one
     """
 
     parameters: list[ParameterSettings]
-    settings: dict[str, Any]
+    learning: dict[str, Any]
+    limits: dict[str, Any]
+    engine: dict[str, Any]
+    reference: dict[str, Any] | None
+    sweep: list[dict[str, Any]] | None
+    in_flight: int | str
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> LearningSettings:
-        """Return the learning settings among interpreted settings."""
-        settings = {name: canonical(values[name]) for name in LEARNING}
-        paths = settings["positions"].get("paths")
-        if isinstance(paths, list):
-            # the folder of a competition may be moved
-            settings["positions"]["paths"] = [os.path.basename(str(path)) for path in paths]
-        return cls(
-            [ParameterSettings.of(p, values["anchor"]) for p in values["parameters"]], settings
-        )
+    def of(
+        cls, values: Mapping[str, Any], engine: dict[str, Any], reference: dict[str, Any] | None
+    ) -> TuneSettings:
+        """Return the settings of a control file.  Raises SettingError for a wrong sweep."""
+        learning = {name: canonical(values[name]) for name in LEARNING}
+        # the folder of a competition may be moved
+        learning["positions"]["paths"] = [
+            os.path.basename(path) for path in learning["positions"]["paths"]
+        ]
+        parameters = [ParameterSettings.of(p, values["anchor"]) for p in values["parameters"]]
+        limits = {name: values[name] for name in LIMITS}
+        sweep = values["sweep"] and canonical(values["sweep"].targets(values["target"]))
+        own = cls(parameters, learning, limits, engine, reference, sweep, values["in_flight"])
+        return msgspec.convert(plain(own), cls)
 
     @property
-    def tuned(self) -> list[ParameterSettings]:
-        """The parameters that are not frozen."""
-        return [p for p in self.parameters if not p.frozen]
+    def codes(self) -> list[str]:
+        """Codes of the tuned parameters."""
+        return [p.code for p in self.parameters if not p.frozen]
 
 
 def plain(data: Any) -> Any:
@@ -201,8 +216,7 @@ class Comparison(msgspec.Struct):
 class TexelState(msgspec.Struct):
     """The state of a tune.
 
-    learning   see `LearningSettings`
-    engine     settings of the player on which scores depend
+    settings   of the results so far
     key, digest  of the position file and its contents; "" before it was read
     train, validation  numbers of positions
     notes      notes of the position file
@@ -212,14 +226,11 @@ class TexelState(msgspec.Struct):
     probes     probes issued
     probe_due  whether a probe is wanted; probe_out: number of the probe under way
     facts      results of the last probe, None while unknown
-    in_flight  the setting at the time of the probe
     filters    extra passes by number: quiet filter, features and reference
     open       the optimiser's passes under way, by number
     asked, told  passes issued and completed since the restart
     optimiser  its state; None before it is asked
-    reference  settings of the reference engine on which its scores depend
-    reference_pass  number of its pass
-    sweep      targets of the sweep as JSON data
+    reference_pass  number of the reference engine's pass
     played     arguments and results of the control file's functions by setting, some of those
                since the restart
     features   version of the function of the features
@@ -230,8 +241,7 @@ class TexelState(msgspec.Struct):
     shards, positions, seconds  totals of results
     """
 
-    learning: LearningSettings
-    engine: dict[str, Any]
+    settings: TuneSettings
     values: ValuesByCode
     key: str = ""
     digest: str = ""
@@ -244,17 +254,13 @@ class TexelState(msgspec.Struct):
     probe_due: bool = True
     probe_out: int | None = None
     facts: dict[str, Any] | None = None
-    in_flight: int | str | None = None
     filters: dict[str, OpenPass] = {}
     open: dict[str, OpenPass] = {}
     asked: int = 0
     told: int = 0
     told_before: int = 0
     optimiser: dict[str, Any] | None = None
-    limits: dict[str, Any] = {}
-    reference: dict[str, Any] | None = None
     reference_pass: int = REFERENCE
-    sweep: list[dict[str, Any]] | None = None
     comparison: Comparison | None = None
     labelling: Labelling | None = None
     kept: list[int] = []
@@ -351,44 +357,31 @@ def record_played(state: TexelState, played: Mapping[str, list[Any]]) -> None:
             results.append(result)
 
 
-class Edit(NamedTuple):
-    """An edit of the control file.
-
-    reasons    to restart the optimiser, a few words each
-    remeasure  whether scales and labels must be computed again
-    """
-
-    reasons: list[str]
-    remeasure: bool
-
-
 def edit_of(
-    was: LearningSettings, now: LearningSettings, edited: Collection[str], *, new_positions: bool
-) -> Edit:
-    """Return the difference of two settings.
+    state: TexelState, now: TuneSettings, edited: Collection[str], *, new_positions: bool
+) -> tuple[list[str], bool]:
+    """Return the reasons to restart the optimiser, and whether to compute scales and labels again.
 
     edited         settings whose functions give other results
     new_positions  whether the file has other positions or labels
     """
-    changed = [
-        name
-        for name in LEARNING
-        if name in edited or plain(was.settings.get(name)) != plain(now.settings.get(name))
-    ]
+    was = state.settings
+    changed = [n for n in LEARNING if n in edited or was.learning[n] != now.learning[n]]
     reasons = [f"{name} changed" for name in changed]
     if not reasons and new_positions:
         reasons.append("the positions changed")
-    before, after = ({p.code: p for p in learning.parameters} for learning in (was, now))
+    before, after = ({p.code: p for p in settings.parameters} for settings in (was, now))
     for code, old in before.items():
-        new = after.get(code)
-        if new is None:
+        if code not in after:
             reasons.append(f"{code} removed")
-        elif new != old:
-            reasons.append(f"{code}: {_differences(old, new)}")
+        elif after[code] != old:
+            reasons.append(f"{code}: {_differences(old, after[code])}")
     reasons += [f"{code} is new" for code in after if code not in before]
     if not reasons and was.parameters != now.parameters:
         reasons.append("the order of the parameters changed")
-    return Edit(reasons, new_positions or any(name in MEASURING for name in changed))
+    if not reasons and state.done:
+        reasons = [f"{name} changed" for name in LIMITS if was.limits[name] != now.limits[name]]
+    return reasons, new_positions or any(name in MEASURING for name in changed)
 
 
 def _differences(old: ParameterSettings, new: ParameterSettings) -> str:
@@ -399,9 +392,16 @@ def _differences(old: ParameterSettings, new: ParameterSettings) -> str:
     return ", ".join(parts)
 
 
+#: Fields that outlive a restart of the optimiser unchanged.
+_LASTING = (
+    *("key", "digest", "train", "validation", "notes", "probes", "reference_pass", "shards"),
+    *("positions", "seconds", "void", "void_excess", "void_kinds", "matches"),
+)
+
+
 def restarted(
     state: TexelState,
-    learning: LearningSettings,
+    settings: TuneSettings,
     parameters: Sequence[TunedParameter],
     why: str,
     *,
@@ -416,47 +416,25 @@ def restarted(
     """
     best: ValuesByCode = {**state.left, **state.values, **state.best_values}
     values = {p.code: p.played_value(p.clip(best.get(p.code, p.start))) for p in parameters}
-    keys = [score_key(state.beginning, n) for n in (*state.kept, 0)]
-    keys += [score_key(state.beginning, int(n)) for n in (*state.open, *state.filters)]
+    numbers = (*state.kept, 0, *map(int, (*state.open, *state.filters)))
+    keys = [score_key(state.beginning, number) for number in numbers]
     earlier = list(state.earlier)
     if state.told:
         earlier.append(Chapter(why, state.told, state.start, state.best, dict(state.best_values)))
-    return msgspec.structs.replace(
-        state,
-        learning=learning,
-        values=values,
-        left={code: value for code, value in best.items() if code not in values},
+    # features that stay are not computed again
+    played = {
+        k: v for k, v in state.played.items() if (k, features) == ("optimiser", state.features)
+    }
+    return TexelState(
+        settings,
+        values,
+        **{name: getattr(state, name) for name in _LASTING},
         beginning=state.beginning + 1,
-        # the old probe belongs to other scores, parameters or positions
-        probe_due=True,
-        probe_out=None,
-        facts=None,
-        filters={},
-        open={},
-        asked=0,
-        told=0,
+        left={code: value for code, value in best.items() if code not in values},
         told_before=state.told_before + state.asked,
-        optimiser=None,
         labelling=None if remeasure else state.labelling,
-        kept=[],
         stale=list(dict.fromkeys([*state.stale, *keys])),
-        start=Quality(),
-        best=Quality(),
-        best_values={},
-        done=False,
-        improvement=None,
-        entropies={},
-        calibration={},
-        comparison=None,
         earlier=earlier,
-        # features that stay are not computed again
-        played={
-            k: v for k, v in state.played.items() if (k, features) == ("optimiser", state.features)
-        },
+        played=played,
         features=features,
     )
-
-
-def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that limit a tune."""
-    return {name: values[name] for name in ("patience", "most_passes")}

@@ -87,7 +87,7 @@ class Tuning:
     @property
     def codes(self) -> list[str]:
         """Codes of the tuned parameters, in the order of the optimiser's arrays."""
-        return [p.code for p in self.state.learning.tuned]
+        return self.state.settings.codes
 
     @property
     def shards(self) -> Shards:
@@ -324,6 +324,15 @@ class Tuning:
         parts = [("training", errors.train), ("validation", errors.validation)]
         known = [f"{name} error {value:.8f}" for name, value in parts if value is not None]
         return ", ".join(known)
+
+    def forget_reference(self) -> None:
+        """Forget the scores of a replaced or changed reference engine."""
+        state = self.state
+        state.played.pop("reference", None)
+        state.filters.pop(str(state.reference_pass), None)
+        state.stale.append(score_key(state.beginning, state.reference_pass))
+        state.comparison = None
+        state.reference_pass -= 1
 
     def change_sweep(self) -> None:
         """Continue after a sweep was added, removed or changed."""

@@ -19,7 +19,6 @@ from ringmaster.competitions.texel.methods import from_answers
 from ringmaster.competitions.texel.score_setting import (
     EVAL,
     Reference,
-    ScoreFunction,
     Scoring,
     result_of,
     scores_of,
@@ -28,6 +27,7 @@ from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
     MOST_PLAYED,
+    REFERENCE,
     STATIC,
     TexelState,
     is_reference,
@@ -46,10 +46,10 @@ from ringmaster.model.results import EvaluationResult
 
 def repeatability(facts: dict[str, Any], score: ScoreKind) -> str:
     """Return in words whether scores are repeatable, "" if unknown."""
-    if facts.get("repeatable") is False:
-        return "not repeatable"
     if "repeatable" not in facts:
         return ""
+    if not facts["repeatable"]:
+        return "not repeatable"
     if score.go is not None and facts.get("apply") != "restart":
         return "repeatable in the probe; a longer run may show otherwise"
     return "repeatable"
@@ -58,11 +58,12 @@ def repeatability(facts: dict[str, Any], score: ScoreKind) -> str:
 def probe_lines(facts: dict[str, Any], codes: Sequence[str], score: ScoreKind) -> list[str]:
     """Return the results of a probe, a line each."""
     when = {"live": "at once", "newgame": "after a new game", "restart": "in a new process only"}
-    parts = [str(facts["name"])] if facts.get("name") else []
-    parts.append(f"takes values {when.get(str(facts.get('apply')), 'unknown')}")
-    parts.append(f"{facts.get('in_flight', 1)} in flight")
-    if facts.get("rate"):
-        parts.append(f"{facts['rate']:,.0f} positions/s")
+    parts = [
+        *([str(facts["name"])] if facts.get("name") else []),
+        f"takes values {when.get(str(facts.get('apply')), 'unknown')}",
+        f"{facts.get('in_flight', 1)} in flight",
+        *([f"{facts['rate']:,.0f} positions/s"] if facts.get("rate") else []),
+    ]
     lines = ["probe: " + ", ".join(parts)]
     if facts.get("repeatable") is False:
         reason = "; a search needs one thread and a limit other than time" if score.go else ""
@@ -74,9 +75,8 @@ def probe_lines(facts: dict[str, Any], codes: Sequence[str], score: ScoreKind) -
         )
     if facts.get("none"):
         lines.append(f"{100 * facts['none']:.3g} % of the positions get no score (in check)")
-    unmoved = [
-        code for code, moved in zip(codes, facts.get("moved") or (), strict=False) if not moved
-    ]
+    moved = facts.get("moved") or ()
+    unmoved = [code for code, has_moved in zip(codes, moved, strict=False) if not has_moved]
     if unmoved:
         lines.append(f"warning: no score changes with {', '.join(unmoved)}")
     return lines
@@ -163,16 +163,31 @@ class Evaluations:
         self._values, self._tuned = values, tuned
         self._reference, self._player, self._tuning = reference, player, tuning
         self._game: GameName = values["game"]
-        self._scoring: Scoring = values["score"]
-        self._kind = self._scoring.for_game(self._game)
         features = values["optimiser"].arguments.get("features")
+        command = values["optimiser"].arguments.get("command", "features")
+        #: How passes score positions; the optimiser's passes as pass 0.
+        self._scorings: dict[int, Scoring] = {
+            0: values["score"],
+            STATIC: EVAL,
+            COMPARED: values["positions"].quiet_score,
+            FEATURES: Scoring(
+                ScoreKind("eval", command=command),
+                function=features if from_answers(features) else None,
+            ),
+        }
+        if reference is not None:
+            self._scorings[REFERENCE] = reference.scoring
         #: The control file's functions of scores, labels and features by setting.
         self._functions: dict[str, Callable[..., Any] | None] = {
-            "score": self._scoring.function,
+            "score": values["score"].function,
             "reference": None if reference is None else reference.scoring.function,
             "target": values["target"].function,
-            "optimiser": features if from_answers(features) else None,
+            "optimiser": self._scorings[FEATURES].function,
         }
+
+    def _scoring(self, number: int) -> Scoring:
+        """Return how a pass scores positions."""
+        return self._scorings[min(max(number, REFERENCE), 0)]
 
     def job(
         self, game_id: str, attempt: int, ticket: Ticket, settings: GameSettings
@@ -201,23 +216,23 @@ class Evaluations:
         player = self._player(tuning.values(number))
         if is_reference(number) and self._reference is not None:
             player = self._reference.player
-        kind = self._kind_of(number)
+        scoring = self._scoring(number)
         # requests of another kind, and those after a void job, are sent one at a time
-        is_probed = kind == self._kind and not attempt and not is_reference(number)
+        is_probed = scoring == self._scoring(0) and not attempt and not is_reference(number)
         return {
             **_range(tuning.shards.positions(shard)),
             "player": player,
-            "score": kind,
-            "answers": number == FEATURES or self._function(number) is not None,
+            "score": scoring.for_game(self._game),
+            "answers": scoring.function is not None,
             "score_key": score_key(tuning.state.beginning, number),
             "shard": shard,
-            "apply": self._apply(kind, number),
+            "apply": self._apply(scoring.kind, number),
             "in_flight": int((tuning.state.facts or {}).get("in_flight", 1)) if is_probed else 1,
         }
 
     def _probe(self) -> dict[str, Any]:
         """Return the arguments of a probe's job, with a large change of each parameter."""
-        values = self._tuning.state.values
+        values, scoring = self._tuning.state.values, self._scoring(0)
         changed = []
         for parameter in self._tuned:
             here = values[parameter.code]
@@ -228,8 +243,8 @@ class Evaluations:
         return {
             **_range(self._tuning.shards.probed),
             "player": self._player(values),
-            "score": self._kind,
-            "answers": self._scoring.function is not None,
+            "score": scoring.for_game(self._game),
+            "answers": scoring.function is not None,
             "probe": Probe(
                 tuple(changed),
                 None if apply == "auto" else apply,
@@ -244,29 +259,13 @@ class Evaluations:
         gets a new process, as searches of a tune do.
         """
         foreign = is_reference(number)
-        is_extra = foreign or self._kind.go is None
+        is_extra = foreign or self._scoring(0).kind.go is None
         if kind.go is not None and is_extra and self._values["apply"] == "auto":
             return "restart"
         if foreign:
             return "newgame"
         apply: Apply = (self._tuning.state.facts or {}).get("apply", "newgame")
         return apply
-
-    def _function(self, number: int) -> ScoreFunction | None:
-        """Return the control file's function that computes the scores of a pass."""
-        if is_reference(number):
-            return self._functions["reference"]
-        return self._functions["score"] if number >= 0 else None
-
-    def _kind_of(self, number: int) -> ScoreKind:
-        """Return how a pass scores positions."""
-        if number == FEATURES:
-            command = self._values["optimiser"].arguments.get("command", "features")
-            return ScoreKind("eval", command=command)
-        if is_reference(number) and self._reference is not None:
-            return self._reference.scoring.for_game(self._game)
-        own: dict[int, Scoring] = {COMPARED: self._values["positions"].quiet_score, STATIC: EVAL}
-        return own[number].for_game(self._game) if number in own else self._kind
 
     def complete_result(self, task: EvaluationJob, result: EvaluationResult) -> EvaluationResult:
         """Return a result as recorded.  Raises SettingError if the user's function fails."""
@@ -284,7 +283,7 @@ class Evaluations:
             tuning.features.put(shard, places, result.answers or ())
         else:
             scores = result.scores or b""
-            function = self._function(number)
+            function = self._scoring(number).function
             if function is not None:
                 texts = positions.texts(shard)
                 scores = scores_of(function, result.answers or (), texts, self._game)
@@ -321,15 +320,13 @@ class Evaluations:
         assert positions is not None
         number, shard = task.ticket["p"], task.shard
         played: dict[str, list[Any]] = {}
-        if number <= 0 and shard % (tuning.shards.total // MOST_PLAYED + 1) == 0:
-            names = ["score", "target"] if number == 0 else []
-            if number == FEATURES:
-                names = ["optimiser"]
-            elif is_reference(number):
-                names = ["reference"]
-            answer = (result.answers or ("",))[0]
+        names = {0: ["score", "target"], FEATURES: ["optimiser"]}.get(number, [])
+        if is_reference(number):
+            names = ["reference"]
+        if shard % (tuning.shards.total // MOST_PLAYED + 1) == 0:
             for name in names:
                 function = self._functions[name]
+                answer = (result.answers or ("",))[0]
                 arguments: Sequence[Any] = (answer, positions.text(shard, 0))
                 if name == "target":
                     arguments = positions.blended(shard)

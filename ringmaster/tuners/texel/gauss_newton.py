@@ -47,6 +47,7 @@ from ringmaster.tuners.texel.optimiser import (
     Optimiser,
     Pass,
     Penalty,
+    RidgePath,
     Step,
     TellResult,
     collinear,
@@ -521,16 +522,30 @@ class GaussNewton(Optimiser):
     def course(self) -> Sequence[Step]:
         return self._state.course
 
+    def _paths(self) -> list[tuple[str, list[RidgeRow]]]:
+        """Return the titles and rows of the groups with several strengths."""
+        title = "Ridge path, as predicted for the last step"
+        titles = [title]
+        if len(self._groups) > 1:
+            groups = ([self._parameters[i].code for i in group] for group in self._groups)
+            titles = [f"{title} of {', '.join(codes)}" for codes in groups]
+        return [(t, rows) for t, rows in zip(titles, self._state.path, strict=True) if rows[1:]]
+
+    @property
+    def ridge_paths(self) -> list[RidgePath]:
+        return [
+            RidgePath(
+                title,
+                [(row.strength, row.train, row.validation) for row in rows],
+                next((row.strength for row in rows if row.used), None),
+            )
+            for title, rows in self._paths()
+        ]
+
     def report(self) -> list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
+        headers = ("strength", "train", "validation", "farthest from start", "")
         tables: list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]] = []
-        for k, rows in enumerate(self._state.path):
-            if len(rows) < 2:
-                continue
-            title = "Ridge path, as predicted for the last step"
-            if len(self._groups) > 1:
-                codes = ", ".join(self._parameters[i].code for i in self._groups[k])
-                title += f" of {codes}"
-            headers = ("strength", "train", "validation", "farthest from start", "")
+        for title, rows in self._paths():
             body: list[tuple[Any, ...]] = [
                 (
                     f"{row.strength:g}",

@@ -47,6 +47,7 @@ from ringmaster.tuners.texel.optimiser import (
     Floats,
     Optimiser,
     Pass,
+    RidgePath,
     Split,
     Step,
     TellResult,
@@ -59,6 +60,7 @@ from ringmaster.tuners.texel.uncertainty import NORMAL
 
 Theta = tuple[float, ...]
 
+_RIDGE = "Strengths of the ridge, by the linear model"
 _LABELS = {"moved": "check of the features", "fitted": "fitted"}
 
 
@@ -211,15 +213,21 @@ class Linear(Optimiser):
     def problem(self) -> str | None:
         return self._state.problem
 
+    @property
+    def ridge_paths(self) -> list[RidgePath]:
+        rows = [(row[0] or 0.0, row[1], row[2]) for row in self._sorted_path()]
+        return [RidgePath(_RIDGE, rows, self._state.chosen)] if len(rows) > 1 else []
+
+    def _sorted_path(self) -> list[list[float | None]]:
+        return sorted(self._state.path, key=lambda row: row[0] or 0.0)
+
     def report(self) -> list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
         tables: list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]] = []
         if self._state.path:
-            rows = [
-                (*row, "used" if row[0] == self._state.chosen else "")
-                for row in sorted(self._state.path, key=lambda row: row[0] or 0.0)
-            ]
+            chosen = self._state.chosen
+            rows = [(*row, "used" if row[0] == chosen else "") for row in self._sorted_path()]
             headers = ("ridge", "training", "validation", "gradients", "")
-            tables.append(("Strengths of the ridge, by the linear model", headers, rows))
+            tables.append((_RIDGE, headers, rows))
         if self._state.agreements:
             headers = ("scores", "correlation", "slope", "largest difference", "positions")
             rows = [tuple(row) for row in self._state.agreements]

@@ -121,6 +121,18 @@ class Step(msgspec.Struct, frozen=True):
     extra: dict[str, float] = msgspec.field(default_factory=dict)
 
 
+class RidgePath(msgspec.Struct, frozen=True):
+    """Errors at each strength of the ridge.
+
+    rows  strength, training error, validation error (None without validation)
+    used  the strength of the last step
+    """
+
+    title: str
+    rows: Sequence[tuple[float, float | None, float | None]]
+    used: float | None
+
+
 class Optimiser(ABC):
     """Minimises the error over values within bounds.
 
@@ -176,6 +188,11 @@ class Optimiser(ABC):
     def distances(self) -> Sequence[float] | None:
         """Changes of the parameters that are large enough for derivatives, None if unknown."""
         return None
+
+    @property
+    def ridge_paths(self) -> Sequence[RidgePath]:
+        """Paths of two and more strengths."""
+        return ()
 
     @property
     def problem(self) -> str | None:

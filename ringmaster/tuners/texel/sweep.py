@@ -21,7 +21,16 @@ from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.gauss_newton_state import Differences
 from ringmaster.tuners.texel.linearised import Column, LinearModel
 from ringmaster.tuners.texel.loss import Array, mean
-from ringmaster.tuners.texel.optimiser import Data, Errors, Optimiser, Pass, Split, Step, TellResult
+from ringmaster.tuners.texel.optimiser import (
+    Data,
+    Errors,
+    Optimiser,
+    Pass,
+    RidgePath,
+    Split,
+    Step,
+    TellResult,
+)
 from ringmaster.tuners.texel.targets import SIGMA_PER_SCALE, Target
 
 #: Most parameters with a column in the table.
@@ -279,6 +288,10 @@ class Swept(Optimiser):
     @property
     def intervals(self) -> tuple[Array, Array] | None:
         return self._inner.intervals
+
+    @property
+    def ridge_paths(self) -> Sequence[RidgePath]:
+        return self._inner.ridge_paths
 
     def flags(self) -> dict[int, tuple[str, ...]]:
         return self._inner.flags()

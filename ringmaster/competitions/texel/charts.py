@@ -49,7 +49,7 @@ def tune_charts(
         ),
         ChartGroup(
             "Ridge",
-            tuple(_ridge(path, loss) for path in optimiser.ridge_paths),
+            tuple(_ridge(path, loss) for path in optimiser.ridge_paths if len(path.rows) > 1),
             "Errors at each strength of the ridge; the lowest error of validation is the best.",
             "ridge",
         ),
@@ -108,10 +108,10 @@ def _courses(
 
 def _ridge(path: RidgePath, loss: str) -> Chart:
     # no ridge is left of all strengths
-    left = min((math.log10(s) for s, _, _ in path.rows if s > 0), default=0.0) - 1
-    places = [math.log10(s) if s > 0 else left for s, _, _ in path.rows]
-    train = zip(places, (error for _, error, _ in path.rows), strict=True)
-    held = zip(places, (error for _, _, error in path.rows), strict=True)
+    left = min((math.log10(s) for s, *_ in path.rows if s > 0), default=0.0) - 1
+    places = [math.log10(s) if s > 0 else left for s, *_ in path.rows]
+    train = zip(places, (error for _, error, *_ in path.rows), strict=True)
+    held = zip(places, (error for _, _, error, _ in path.rows), strict=True)
     pieces = [*_line("training", train, "main"), *_line("validation", held, "average")]
     notes = [] if path.used is None else [f"{path.used:g} used"]
     if left in places:

@@ -16,7 +16,7 @@ from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, valu
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, Cell, Column, Listing, Table, Text
-from ringmaster.tuners.texel.optimiser import Optimiser
+from ringmaster.tuners.texel.optimiser import Optimiser, OwnTable
 from ringmaster.tuners.texel.sweep import Swept
 from ringmaster.tuners.texel.targets import ENTROPIES
 
@@ -239,7 +239,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         steps = f", {most} of {whole} steps" if whole > most else ""
         return shown.table(f"errors ({kind_of_error(self.values['loss'])}){steps}")
 
-    def _own_tables(self) -> list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
+    def _own_tables(self) -> list[OwnTable]:
         return [] if self._optimiser is None else self._optimiser.report()
 
     def _entropies(self) -> Iterator[Table]:
@@ -373,7 +373,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _own_table(own: tuple[str, tuple[str, ...], list[tuple[Any, ...]]]) -> Table:
+def _own_table(own: OwnTable) -> Table:
     """Return a table of an optimiser, cut to MOST_ROWS."""
     title, headers, rows = own
     shown = tuple(tuple(map(_cell, row)) for row in rows[:MOST_ROWS])

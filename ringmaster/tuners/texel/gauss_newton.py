@@ -522,42 +522,18 @@ class GaussNewton(Optimiser):
     def course(self) -> Sequence[Step]:
         return self._state.course
 
-    def _paths(self) -> list[tuple[str, list[RidgeRow]]]:
-        """Return the titles and rows of the groups with several strengths."""
-        title = "Ridge path, as predicted for the last step"
-        titles = [title]
-        if len(self._groups) > 1:
-            groups = ([self._parameters[i].code for i in group] for group in self._groups)
-            titles = [f"{title} of {', '.join(codes)}" for codes in groups]
-        return [(t, rows) for t, rows in zip(titles, self._state.path, strict=True) if rows[1:]]
-
     @property
     def ridge_paths(self) -> list[RidgePath]:
-        return [
-            RidgePath(
-                title,
-                [(row.strength, row.train, row.validation) for row in rows],
-                next((row.strength for row in rows if row.used), None),
-            )
-            for title, rows in self._paths()
-        ]
-
-    def report(self) -> list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
-        headers = ("strength", "train", "validation", "farthest from start", "")
-        tables: list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]] = []
-        for title, rows in self._paths():
-            body: list[tuple[Any, ...]] = [
-                (
-                    f"{row.strength:g}",
-                    f"{row.train:.7f}",
-                    "" if row.validation is None else f"{row.validation:.7f}",
-                    f"{row.farthest:.1%} of its range",
-                    "used" if row.used else "",
-                )
-                for row in rows
-            ]
-            tables.append((title, headers, body))
-        return tables
+        paths = []
+        for group, path in zip(self._groups, self._state.path, strict=True):
+            title = "Ridge path, as predicted for the last step"
+            if len(self._groups) > 1:
+                title += f" of {', '.join(self._parameters[i].code for i in group)}"
+            rows = [(r.strength, r.train, r.validation, f"{r.farthest:.1%} of range") for r in path]
+            used = next((row.strength for row in path if row.used), None)
+            if len(rows) > 1:
+                paths.append(RidgePath(title, "farthest from start", rows, used))
+        return paths
 
     def flags(self) -> dict[int, tuple[str, ...]]:
         s = self._state

@@ -46,6 +46,7 @@ from ringmaster.tuners.texel.optimiser import (
     Errors,
     Floats,
     Optimiser,
+    OwnTable,
     Pass,
     RidgePath,
     Split,
@@ -60,7 +61,6 @@ from ringmaster.tuners.texel.uncertainty import NORMAL
 
 Theta = tuple[float, ...]
 
-_RIDGE = "Strengths of the ridge, by the linear model"
 _LABELS = {"moved": "check of the features", "fitted": "fitted"}
 
 
@@ -78,7 +78,7 @@ class _State(msgspec.Struct):
 
     wanted  purpose and values of the next pass; asked: purposes of passes under way
     best    the best values, and their pass if its scores are kept
-    path    [strength, training error, validation error, gradients] of each strength
+    path    see `RidgePath`; the last column has the number of gradients
     least   the minimum before rounding; errors: its standard errors; odd: flags of parameters
     """
 
@@ -92,7 +92,7 @@ class _State(msgspec.Struct):
     over: bool = False
     problem: str | None = None
     course: list[Step] = []
-    path: list[list[float | None]] = []
+    path: list[tuple[float, float | None, float | None, float]] = []
     chosen: float = 0.0
     agreements: list[list[Any]] = []
     errors: list[float | None] | None = None
@@ -215,19 +215,12 @@ class Linear(Optimiser):
 
     @property
     def ridge_paths(self) -> list[RidgePath]:
-        rows = [(row[0] or 0.0, row[1], row[2]) for row in self._sorted_path()]
-        return [RidgePath(_RIDGE, rows, self._state.chosen)] if len(rows) > 1 else []
+        rows = sorted(self._state.path, key=lambda row: row[0])
+        title = "Strengths of the ridge, by the linear model"
+        return [RidgePath(title, "gradients", rows, self._state.chosen)] if rows else []
 
-    def _sorted_path(self) -> list[list[float | None]]:
-        return sorted(self._state.path, key=lambda row: row[0] or 0.0)
-
-    def report(self) -> list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
-        tables: list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]] = []
-        if self._state.path:
-            chosen = self._state.chosen
-            rows = [(*row, "used" if row[0] == chosen else "") for row in self._sorted_path()]
-            headers = ("ridge", "training", "validation", "gradients", "")
-            tables.append((_RIDGE, headers, rows))
+    def report(self) -> list[OwnTable]:
+        tables = super().report()
         if self._state.agreements:
             headers = ("scores", "correlation", "slope", "largest difference", "positions")
             rows = [tuple(row) for row in self._state.agreements]
@@ -330,7 +323,7 @@ class Linear(Optimiser):
         )  # fmt: skip
         points = fitter.path(self._strengths, self.say)
         point = min(points, key=lambda p: p.train if p.validation is None else p.validation)
-        self._state.path = [[p.strength, p.train, p.validation, p.gradients] for p in points]
+        self._state.path = [(p.strength, p.train, p.validation, p.gradients) for p in points]
         self._state.chosen, self._state.least = point.strength, tuple(point.theta.tolist())
         curvature = fitter.curvature(point.theta, games)
         self._state.errors = [float(e) if math.isfinite(e) else None for e in curvature.deviations]

@@ -76,7 +76,6 @@ STEP_SHARE = 1 / 32
 #: An argument that may change between two runs.
 Limit = Literal["most_passes", "patience"]
 Theta = tuple[float, ...]
-Table = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
 
 
 class SearchArguments(TypedDict, total=False):

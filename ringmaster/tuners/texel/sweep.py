@@ -25,6 +25,7 @@ from ringmaster.tuners.texel.optimiser import (
     Data,
     Errors,
     Optimiser,
+    OwnTable,
     Pass,
     RidgePath,
     Split,
@@ -306,7 +307,7 @@ class Swept(Optimiser):
         known = {(row.lambda_, row.sigma): row for row in self._state.rows}
         return [known[pair] for pair in self._targets if pair in known]
 
-    def report(self) -> list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
+    def report(self) -> list[OwnTable]:
         tables, rows = self._inner.report(), self.rows
         if not rows:
             return tables

@@ -213,10 +213,10 @@ def test_path_of_strengths_is_reported_and_its_best_is_used(validation: float) -
         errors.append(total.loss / total.weight)
     if not validation:
         assert errors[1] < errors[0] - 1e-3
-    ((_, headers, rows),) = optimiser.report()
-    assert [row[0] for row in rows] == [f"{strength:g}" for strength in PATH]
-    assert [row[-1] for row in rows].count("used") == 1
-    trains = [float(row[headers.index("train")]) for row in rows]
+    (path,) = optimiser.ridge_paths
+    assert [row[0] for row in path.rows] == list(PATH)
+    assert path.used in PATH
+    trains = [row[1] for row in path.rows]
     assert trains == sorted(trains)
 
 

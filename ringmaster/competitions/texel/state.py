@@ -277,7 +277,6 @@ class TexelState(msgspec.Struct):
     positions: int = 0
     seconds: float = 0.0
     void: int = 0
-    void_excess: int = 0
     matches: list[dict[str, Any]] = []
     played: dict[str, list[list[Any]]] = {}
     features: str = ""
@@ -395,7 +394,7 @@ def _differences(old: ParameterSettings, new: ParameterSettings) -> str:
 #: Fields that outlive a restart of the optimiser unchanged.
 _LASTING = (
     *("key", "digest", "train", "validation", "notes", "probes", "reference_pass", "shards"),
-    *("positions", "seconds", "void", "void_excess", "void_kinds", "matches"),
+    *("positions", "seconds", "void", "void_kinds", "matches"),
 )
 
 

@@ -347,7 +347,7 @@ class Genetic(Search):
     def report(self) -> list[OwnTable]:
         headers = ("generation", "passes", "best", "median", "entropy", "convergence")
         rows = [
-            (g, f"{p:.1f}", *(_number(x) for x in (b, m)), f"{e:.1f}", f"{100 * c:.1f} %")
+            (g, f"{p:.1f}", b, m, f"{e:.1f}", f"{100 * c:.1f} %")
             for g, p, b, m, e, c in self._table
         ]
         shares = [
@@ -400,7 +400,3 @@ class _Draws:
         count = math.prod(shape)
         taken, self._left = self._left[:count], self._left[count:]
         return taken.reshape(shape)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.9f}"

@@ -57,6 +57,7 @@ from ringmaster.tuners.texel.optimiser import (
     strengths_of,
     value_flags,
 )
+from ringmaster.tuners.texel.searching import finite
 from ringmaster.tuners.texel.uncertainty import NORMAL
 
 Theta = tuple[float, ...]
@@ -185,7 +186,7 @@ class Linear(Optimiser):
             return TellResult()
         theta = self._state.values[number]
         self._state.used += 1
-        errors = Errors(_number(errors.train), _number(errors.validation))
+        errors = Errors(finite(errors.train), finite(errors.validation))
         if purpose == "start":
             return self._learn_start(errors, data)
         step = Step(self._state.used, theta, errors.train, errors.validation, _LABELS[purpose])
@@ -326,7 +327,7 @@ class Linear(Optimiser):
         self._state.path = [(p.strength, p.train, p.validation, p.gradients) for p in points]
         self._state.chosen, self._state.least = point.strength, tuple(point.theta.tolist())
         curvature = fitter.curvature(point.theta, games)
-        self._state.errors = [float(e) if math.isfinite(e) else None for e in curvature.deviations]
+        self._state.errors = [finite(float(e)) for e in curvature.deviations]
         self._state.odd = self._oddities(curvature.matrix)
         fitted = self._played(fitter.playable(point, curvature.matrix))
         gradients = sum(p.gradients for p in points)
@@ -437,11 +438,6 @@ def _read(data: Data, part: Split) -> tuple[_Labels, int]:
         for into, column in zip(labels, columns, strict=True):
             into[s::shards] = column
     return labels, shards
-
-
-def _number(error: float | None) -> float | None:
-    """Return an error, None if it is not finite."""
-    return error if error is not None and math.isfinite(error) else None
 
 
 def _row(name: str, check: FeatureCheck) -> list[Any]:

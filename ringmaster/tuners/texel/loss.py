@@ -47,10 +47,6 @@ class Loss(msgspec.Struct, frozen=True):
     kind: LossKind
     scale: float
 
-    def probability(self, scores: Numbers) -> Array:
-        """Return σ(q)."""
-        return sigmoid(np.asarray(scores, dtype=np.float64) / self.scale)
-
     def values(self, scores: Numbers, target: Numbers) -> Array:
         """Return (m − σ)², or −m·ln σ − (1 − m)·ln(1 − σ) in nats, of each position."""
         x = np.asarray(scores, dtype=np.float64) / self.scale

@@ -199,7 +199,7 @@ class Search(Optimiser):
         if asked is None:
             return TellResult()
         self._used += asked.cost
-        errors = Errors(_number(errors.train), _number(errors.validation))
+        errors = Errors(finite(errors.train), finite(errors.validation))
         error = infinite(errors.train) + self.penalty(asked.theta)
         if asked.purpose in ("start", "check"):
             return self._learn_all(number, asked, errors, error)
@@ -319,7 +319,7 @@ class Search(Optimiser):
 
     def _take(self, theta: Theta, error: float, label: str, **extra: float) -> None:
         """Accept values with a known training error."""
-        train = _number(error - self.penalty(theta))
+        train = finite(error - self.penalty(theta))
         self._add(Step(self._used, theta, train, None, label, extra=extra))
         if not self._validated and error < self._best.value:
             self._best = _Best(theta, error, None)
@@ -416,16 +416,11 @@ def first_steps(parameters: Sequence[TunedParameter]) -> Array:
     )
 
 
-def finite(value: float) -> float | None:
-    """Return a number, None if it is infinite: JSON has no infinity."""
-    return value if math.isfinite(value) else None
+def finite(value: float | None) -> float | None:
+    """Return a number, None if it is not finite: an engine may have printed anything."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def infinite(value: float | None) -> float:
     """Reverse `finite`."""
     return math.inf if value is None else value
-
-
-def _number(error: float | None) -> float | None:
-    # an engine may have printed anything
-    return error if error is not None and math.isfinite(error) else None

@@ -347,10 +347,7 @@ class SpsaBatches(Search):
 
     def report(self) -> list[OwnTable]:
         headers = ("iteration", "passes", "penalised error", "validation error", "gain")
-        rows = [
-            (k, f"{p:.1f}", _number(e), _number(v), f"{gain:.4g}")
-            for k, p, e, v, gain in self._table
-        ]
+        rows = [(k, f"{p:.1f}", e, v, f"{gain:.4g}") for k, p, e, v, gain in self._table]
         units = [
             (parameter.code, f"{unit:.4g}")
             for parameter, unit in zip(self.parameters, self._units, strict=True)
@@ -391,7 +388,3 @@ class SpsaBatches(Search):
         self._safe = (tuple(theta), infinite(error))
         self._blocked, self._notes = state["blocked"], list(state["said"])
         self._table = [list(row) for row in state["table"]]
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.9f}"

@@ -319,10 +319,9 @@ class Swept(Optimiser):
                 row.sigma,
                 None if row.relative is None else f"{row.relative:.3f}",
                 row.strength,
-                *(
-                    None if loss is None else f"{loss:.8f}"
-                    for loss in (row.own, row.result, row.teacher)
-                ),
+                row.own,
+                row.result,
+                row.teacher,
                 *(row.theta if codes else ()),
             )
             for row in rows

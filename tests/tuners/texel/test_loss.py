@@ -22,6 +22,7 @@ from ringmaster.tuners.texel.loss import (
     Sum,
     entropy,
     mean,
+    sigmoid,
 )
 
 SCORES = st.floats(-1500, 1500)
@@ -59,7 +60,7 @@ def test_curvature_of_the_squared_error_is_exact_where_the_target_is_met(
     scale: float, score: float
 ) -> None:
     loss, h = Loss("squared", scale), 1e-3 * scale
-    target = loss.probability(one(score))
+    target = sigmoid(one(score) / scale)
     difference = loss.slope(one(score + h), target) - loss.slope(one(score - h), target)
     actual = loss.curvature(one(score))[0]
     assert actual == pytest.approx(difference[0] / (2 * h), rel=1e-3, abs=1e-9 / scale**2)

@@ -99,8 +99,8 @@ def _call(kind: str, name: str, *settings: Setting) -> CallOf:
 
 
 _SHARE = Float(above=0, maximum=1)
-_EXPONENT = Float(minimum=0, maximum=1)
-
+_UNIT = Float(minimum=0, maximum=1)
+_MILLION = Integer(minimum=1, maximum=10**6)
 
 _CALLS = (
     _call(
@@ -119,11 +119,7 @@ _CALLS = (
     _call(
         "LocalSearch",
         "local_search",
-        optional(
-            "order",
-            OneOf("given", "random"),
-            "Order of the parameters in a sweep; by default given.",
-        ),
+        optional("order", OneOf("given", "random"), "Order of a sweep; by default given."),
         optional(
             "grow", Float(minimum=1, maximum=100), "Factor of a successful step; by default 2."
         ),
@@ -142,33 +138,21 @@ _CALLS = (
         "Genetic",
         "genetic",
         optional("population", Integer(minimum=4, maximum=100_000), "Individuals of a generation."),
-        optional(
-            "generations",
-            Integer(minimum=1, maximum=10**6),
-            "Limit of generations; by default 100.",
-        ),
+        optional("generations", _MILLION, "Limit of generations; by default 100."),
         optional(
             "precision",
             Float(above=0, maximum=0.5),
             "Smallest change of a parameter, as a share of its range.",
         ),
         optional("batch", _SHARE, "Share of the positions that scores a generation."),
-        optional(
-            "crossover",
-            Float(minimum=0, maximum=1),
-            "Share of children with two parents; by default 0.8.",
-        ),
+        optional("crossover", _UNIT, "Share of children with two parents; by default 0.8."),
         optional(
             "tournament",
             Integer(minimum=2, maximum=1000),
-            "Number of random individuals from which the best becomes a parent; by default 3.",
+            "Random individuals, the best of which becomes a parent; by default 3.",
         ),
-        optional("mutation", Float(minimum=0, maximum=1), "Share of the bits that are flipped."),
-        optional(
-            "elite",
-            Float(minimum=0, maximum=0.9),
-            "Share of the individuals that remain unchanged; by default 0.1.",
-        ),
+        optional("mutation", _UNIT, "Share of the bits that are flipped."),
+        optional("elite", Float(minimum=0, maximum=0.9), "Share that stays; by default 0.1."),
     ),
     _call(
         "SpsaBatches",
@@ -177,11 +161,11 @@ _CALLS = (
         optional(
             "scale_by",
             OneOf("curvature", "steps"),
-            "Whether units of parameters come from the curvature of the error, or are their steps.",
+            "Units of the parameters: from the curvature of the error, or their steps.",
         ),
-        optional("alpha", _EXPONENT, "Exponent of the step gain; by default 0.602."),
-        optional("gamma", _EXPONENT, "Exponent of the perturbation; by default 0.101."),
-        optional("A_ratio", _EXPONENT, "Stability constant as a part of the tune; by default 0.1."),
+        optional("alpha", _UNIT, "Exponent of the step gain; by default 0.602."),
+        optional("gamma", _UNIT, "Exponent of the perturbation; by default 0.101."),
+        optional("A_ratio", _UNIT, "Stability constant as a part of the tune; by default 0.1."),
     ),
     _call(
         "Linear",
@@ -196,21 +180,14 @@ _CALLS = (
         optional(
             "unnamed",
             OneOf("refuse", "ignore"),
-            "Treatment of features that belong to no parameter; by default features of a file are "
-            "refused, features of a function ignored.",
+            "Features without a parameter; by default those of a file are refused, others ignored.",
         ),
-        optional(
-            "check", Boolean(), "Whether a pass checks that the scores change as the features say."
-        ),
+        optional("check", Boolean(), "Whether a pass compares the features with the scores."),
         optional("method", OneOf("lbfgs", "adam"), "Method of minimisation."),
-        optional("epochs", Integer(minimum=1, maximum=10**6), "Of Adam: passes in process."),
+        optional("epochs", _MILLION, "Of Adam: passes in process."),
         optional("learning_rate", Float(above=0, maximum=1e6), "Of Adam."),
         optional("batch", Integer(minimum=1, maximum=10**9), "Of Adam: positions of a step."),
-        optional(
-            "tapered",
-            Boolean(),
-            "Whether weights come in pairs, NAME_mg and NAME_eg, mixed by the phase.",
-        ),
+        optional("tapered", Boolean(), "Whether weights are pairs NAME_mg and NAME_eg by phase."),
     ),
 )
 #: The setting `optimiser`.
@@ -223,8 +200,7 @@ RIDGE = CallOf(
         optional(
             "strength",
             Float(minimum=0, maximum=1e6),
-            "Penalty of a change by the full range of a parameter; by default a path of strengths "
-            "is tried, and the one with the smallest error of validation used.",
+            "Penalty of a change by the full range; by default that of least validation error.",
         ),
     ),
     lambda values, context: RidgeSettings(**values),

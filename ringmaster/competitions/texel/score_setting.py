@@ -154,9 +154,8 @@ SCORE = CallOf(
         optional(
             "pattern",
             String(),
-            "Regular expression, searched in each line of the answer; its first group is the "
-            "score, and the last matching line counts.  By default the usual format of the "
-            "engine's family.",
+            "Regular expression; its first group in the last matching line is the score.  By "
+            "default the usual format of the engine's family.",
         ),
         Setting(
             "unit",
@@ -167,8 +166,7 @@ SCORE = CallOf(
         Setting(
             "pov",
             OneOf("mover", "white", "black"),
-            "Side of the score: the side to move, or the side that moves first (White in chess, "
-            "Black in shogi).",
+            "Side of the score: to move, or first to move (White in chess, Black in shogi).",
             "mover",
         ),
         optional(

@@ -54,14 +54,9 @@ PARAMETER = CallOf(
         optional(
             "step",
             Float(above=0),
-            "Change of the value that shows its effect on the scores; by default adapted to the "
-            "engine.",
+            "Change that shows its effect on the scores; by default adapted to the engine.",
         ),
-        optional(
-            "group",
-            String(),
-            "Name of a group of parameters that are tuned together; see ``groups``.",
-        ),
+        optional("group", String(), "Name of its group of parameters; see ``groups``."),
         *GAINS,
         *BINDING,
     ),
@@ -124,16 +119,8 @@ POSITIONS = _PositionsCall(
     "Positions",
     (
         Setting("paths", ListOf(FileName(), minimum=1), "The files, in the order of reading."),
-        optional(
-            "format",
-            String(),
-            "Format of the files; by default recognised by suffix and first lines.",
-        ),
-        optional(
-            "score_pov",
-            OneOf(*POV_NAMES),
-            "Side of the scores in the files; by default the usual one of the format.",
-        ),
+        optional("format", String(), "Format; by default recognised by suffix and first lines."),
+        optional("score_pov", OneOf(*POV_NAMES), "Side of scores; by default the format's."),
         optional("result_pov", OneOf(*POV_NAMES), "The same for results."),
         Setting("in_check", Boolean(), "Whether positions in check are kept.", False),
         optional(
@@ -151,8 +138,7 @@ POSITIONS = _PositionsCall(
         optional(
             "quiet",
             Float(minimum=0, maximum=MOST_CENTIPAWNS),
-            "Largest difference of static score and ``quiet_score``, centipawns; other positions "
-            "are left out.",
+            "Largest difference of static score and ``quiet_score`` in centipawns.",
         ),
         Setting("quiet_score", ScoreSetting(), "Score to compare with the static score.", DEPTH_1),
         Setting(
@@ -161,16 +147,11 @@ POSITIONS = _PositionsCall(
             "Whether equal positions are merged, with averaged labels.",
             "merge",
         ),
-        optional(
-            "most",
-            Integer(minimum=1),
-            "Largest number of positions; a random sample of this size is kept.",
-        ),
+        optional("most", Integer(minimum=1), "Size of a random sample of the positions."),
         Setting(
             "skip_bad",
             Boolean(),
-            "Whether unreadable and illegal positions are left out and counted; by default they "
-            "are errors.",
+            "Whether bad positions are left out and counted; by default they are errors.",
             False,
         ),
     ),
@@ -184,8 +165,7 @@ _BLEND: tuple[Setting, ...] = (
     Setting(
         "lambda_limit",
         _LIMIT,
-        "Score in centipawns from which ``lambda2`` applies; by default at a win probability of "
-        "60 %.",
+        "Centipawns from which ``lambda2`` applies; by default at a win probability of 60 %.",
         None,
     ),
 )
@@ -223,7 +203,7 @@ GAUSSIAN = CallOf(
         optional(
             "sigma",
             Float(above=0, maximum=MOST_CENTIPAWNS),
-            "Standard deviation in centipawns; by default 1.67 times the teacher's win-rate scale.",
+            "Deviation in centipawns; by default 1.67 times the teacher's win-rate scale.",
         ),
         *_BLEND,
         _EVAL_LIMIT,
@@ -304,50 +284,38 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
     *TUNE_GAME_SETTINGS,
     Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
     Setting("parameters", ListOf(PARAMETER, minimum=1), "The parameters to tune."),
-    optional(
-        "anchor",
-        String(),
-        "Code of a parameter that keeps its value and so fixes the scale of the scores.",
-    ),
+    optional("anchor", String(), "Code of a parameter whose value is kept, to fix the scale."),
     optional(
         "groups",
         ListOf(String(), minimum=1),
-        "Names of groups of parameters in the order of tuning; by default all parameters are tuned "
-        "together.",
+        "Groups of parameters in the order of tuning; by default all are tuned together.",
     ),
     Setting("positions", POSITIONS, "The labelled positions."),
     Setting("score", ScoreSetting(), "How the engine scores a position.", EVAL),
     Setting(
         "in_flight",
         Word(Integer(minimum=1, maximum=1024), "auto"),
-        "Requests sent to an engine before it has answered; auto: as many as a test shows to be "
-        "safe.",
+        "Requests sent before the engine has answered; auto: as many as a test allows.",
         "auto",
     ),
     Setting(
         "apply",
         OneOf("auto", "live", "newgame", "restart"),
-        "When new values take effect: at once, after ucinewgame, or in a new process; auto: found "
-        "by a test, and a new process for each shard if scores come from a search.",
+        "When values take effect: at once, after ucinewgame, or in a new process; auto: by a test "
+        "(a search gets a new process for each shard).",
         "auto",
     ),
     Setting(
         "target",
         Choice(TEXEL, ELMO, GAUSSIAN, BLEND),
-        "Target of the scores: the results of the games, or a blend with the scores of a teacher.",
+        "Target: the results of the games, or a blend with the scores of a teacher.",
         RESULTS,
     ),
-    Setting(
-        "loss",
-        OneOf("squared", "cross_entropy"),
-        "Measure of the error of a win probability.",
-        "squared",
-    ),
+    Setting("loss", OneOf("squared", "cross_entropy"), "Error of a win probability.", "squared"),
     Setting(
         "win_rate_scale",
         _SCALE,
-        "Centipawns C in the win probability 1/(1 + exp(-score/C)); fit: fitted once to the scores "
-        "of the start values.",
+        "C of the win probability 1/(1 + exp(-score/C)); fit: by the start values' scores.",
         "fit",
     ),
     Setting("teacher_scale", _SCALE, "The same for the teacher's scores.", "fit"),
@@ -356,32 +324,18 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
     Setting(
         "validation",
         Float(minimum=0, maximum=0.9),
-        "Share of the games held out from tuning; their error decides when to stop and measures "
-        "the gain.",
+        "Share of the games held out; their error decides when to stop and measures the gain.",
         0.2,
     ),
     Setting(
         "patience",
         Maybe(Integer(minimum=1, maximum=10_000)),
-        "Steps in a row without a smaller error of validation that end the tune; None: no limit.",
+        "Steps without a smaller error of validation that end the tune; None: no limit.",
         3,
     ),
-    optional(
-        "most_passes",
-        Float(minimum=1, maximum=1e9),
-        "Limit of passes over the positions of training.",
-    ),
-    optional(
-        "sweep",
-        SWEEP,
-        "Blends to compare after the tune: the best values for each share of the teacher and each "
-        "standard deviation.",
-    ),
-    optional(
-        "reference",
-        REFERENCE_CALL,
-        "Another engine whose error on the same positions is reported for comparison.",
-    ),
+    optional("most_passes", Float(minimum=1, maximum=1e9), "Limit of passes over training."),
+    optional("sweep", SWEEP, "Blends whose best values are compared after the tune."),
+    optional("reference", REFERENCE_CALL, "Another engine whose error is reported beside."),
     MAKE_CANDIDATE,
     optional("verify", VERIFY, "The closing match."),
 )

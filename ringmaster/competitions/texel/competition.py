@@ -440,9 +440,9 @@ class TexelCompetition(PlayerTune):
         return [p for p in self.parameters if p.code in self.tuning.codes]
 
     def _course_of_tune(self) -> Callable[[History], Trajectory]:
-        return lambda history: self._course()
+        return self._course
 
-    def _course(self) -> Trajectory:
+    def _course(self, history: History) -> Trajectory:
         optimiser = self.tuning.optimiser
         steps = () if optimiser is None else optimiser.course
         codes = tuple(p.code for p in self._optimised())

@@ -195,8 +195,7 @@ class Evaluations:
         self, game_id: str, attempt: int, ticket: Ticket, settings: GameSettings
     ) -> EvaluationJob:
         """Return the shard or the probe of a ticket."""
-        positions = self._tuning.positions
-        assert positions is not None
+        positions = self._tuning.labelled
         part = self._probe() if "n" in ticket else self._shard(ticket, attempt)
         return EvaluationJob(
             game_id,
@@ -273,8 +272,7 @@ class Evaluations:
         """Return a result as recorded.  Raises SettingError if the user's function fails."""
         if result.outcome == "void" or "n" in task.ticket:
             return result
-        tuning, positions = self._tuning, self._tuning.positions
-        assert positions is not None
+        tuning, positions = self._tuning, self._tuning.labelled
         number, shard = task.ticket["p"], task.shard
         places = range(task.first, task.stop, task.step)
         own = {"score_key": task.score_key, "shard": shard, "positions": len(places)}
@@ -318,8 +316,7 @@ class Evaluations:
         They are recorded for the first position in passes that score all positions, and for the
         player of make_candidate in passes 0, 1, 2, 4, 8, …
         """
-        tuning, positions = self._tuning, self._tuning.positions
-        assert positions is not None
+        tuning, positions = self._tuning, self._tuning.labelled
         number, shard = task.ticket["p"], task.shard
         played: dict[str, list[Any]] = {}
         names = {0: ["score", "target"], FEATURES: ["optimiser"]}.get(number, [])

@@ -22,8 +22,6 @@ from ringmaster.competitions.texel.state import (
     STATIC,
     Comparison,
     Labelling,
-    Quality,
-    TexelState,
     score_key,
 )
 from ringmaster.errors import SettingError, StoreCorrupt
@@ -39,7 +37,7 @@ from ringmaster.tuners.texel.loss import (
     mean,
     sigmoid,
 )
-from ringmaster.tuners.texel.optimiser import Block, Split
+from ringmaster.tuners.texel.optimiser import Block, Errors, Split
 from ringmaster.tuners.texel.targets import Entropies, Mixture, Target, known_arguments
 
 #: Positions of a shard: normal, least, most.
@@ -132,7 +130,8 @@ class LabelledPositions:
     They are the data of an optimiser (`tuners.texel.optimiser.Data`).
 
     values         settings
-    state          of the tune; its labelling has the win-rate scale
+    beginning      number of restarts of the optimiser
+    labelling      scales and weights; None before `label`
     source         source of stored scores
     target         target of the positions; by default the setting
     teacher_scale  win-rate scale of the teacher's scores, centipawns; set when it is known
@@ -142,33 +141,37 @@ class LabelledPositions:
         self,
         file: PositionFile,
         values: Mapping[str, Any],
-        state: TexelState,
+        beginning: int,
+        labelling: Labelling | None,
         source: ScoreSource,
         target: Target | None = None,
     ) -> None:
         self.file = file
         self.shards = Shards(file.train, file.validation)
         self.source = source
-        self.teacher_scale = None if state.labelling is None else state.labelling.teacher_scale
+        self.labelling = labelling
+        self.teacher_scale = None if labelling is None else labelling.teacher_scale
         self._values = values
-        self._state = state
+        self._beginning = beginning
         self._target: Target = target or values["target"]
         self._cache: dict[int, ShardLabels] = {}
         self._cached = 0
 
     def under(self, target: Target) -> LabelledPositions:
         """Return the same positions with another target."""
-        return LabelledPositions(self.file, self._values, self._state, self.source, target)
+        return LabelledPositions(
+            self.file, self._values, self._beginning, self.labelling, self.source, target
+        )
 
     @property
     def loss(self) -> Loss:
         """The loss of scores against targets; known after labelling."""
-        assert self._state.labelling is not None
-        return Loss(self._values["loss"], self._state.labelling.scale)
+        assert self.labelling is not None
+        return Loss(self._values["loss"], self.labelling.scale)
 
     def scores(self, number: int, shard: int) -> Floats:
         """Return scores of a kept pass.  Raises StoreCorrupt if they are missing."""
-        data = self.source(score_key(self._state.beginning, number), shard)
+        data = self.source(score_key(self._beginning, number), shard)
         if data is None or len(data) != 4 * len(self.shards.positions(shard)):
             raise StoreCorrupt(
                 f"the scores of pass {number}, shard {shard} are not in the status file"
@@ -231,8 +234,8 @@ class LabelledPositions:
 
         It keeps the value of the time of labelling.
         """
-        if self._state.labelling is not None:
-            return self._state.labelling.score_cap
+        if self.labelling is not None:
+            return self.labelling.score_cap
         cap: float | None = self._values["positions"].dataset.score_cap
         return cap
 
@@ -277,13 +280,13 @@ class LabelledPositions:
         return self.loss.total(scores, labels.target, labels.weight)
 
     def label(self) -> Labelling:
-        """Return scales and weights by the scores of the start values.
+        """Fix scales and weights by the scores of the start values.
 
         Labels are checked whether their scales are given or fitted.  Scales outlive restarts of
         the optimiser.
         Raises SettingError for labels that do not belong to the scores.
         """
-        values, target, before = self._values, self._target, self._state.labelling
+        values, target, before = self._values, self._target, self.labelling
         given = {name: values[name] for name in SCALES if isinstance(values[name], float)}
         fits: dict[str, Fit] = {}
         if target.kind != "texel":
@@ -307,7 +310,7 @@ class LabelledPositions:
         else:
             fits["win_rate_scale"] = self._fit(scores, "scores")
         known = None if before is None else before.scale
-        return Labelling(
+        self.labelling = Labelling(
             given.get("win_rate_scale") or known or fits["win_rate_scale"].scale,
             self.teacher_scale,
             given=list(given),
@@ -317,6 +320,7 @@ class LabelledPositions:
             left_out=self._count_left_out(),
             score_cap=self.score_cap,
         )
+        return self.labelling
 
     def _of_teacher(self) -> ScoreHistogram:
         """Return the teacher's scores with the results."""
@@ -376,10 +380,8 @@ class LabelledPositions:
         best    pass of the best values, None if unknown
         Raises SettingError if no scale fits the reference's scores.
         """
-        labelling = self._state.labelling
-        assert labelling is not None
         own = loss = self.loss
-        if "win_rate_scale" not in labelling.given:
+        if not isinstance(self._values["win_rate_scale"], float):
             scores = self._of_pass(number, by_target=not self._target.needs_result)
             loss = Loss(own.kind, self._fit(scores, "reference's scores", ("reference",)).scale)
         passes = [(number, loss), (0, own), *([] if best is None else [(best, own)])]
@@ -395,7 +397,7 @@ class LabelledPositions:
                 for into, (which, measure) in zip(sums, passes, strict=False):
                     into.append(measure.total(self.scores(which, shard), labels.target, weight))
             columns.append([mean(each) for each in sums])
-        reference, start, tuned = (Quality(*each) for each in zip(*columns, strict=True))
+        reference, start, tuned = (Errors(*each) for each in zip(*columns, strict=True))
         return Comparison(
             name, loss.scale, math.fsum(missing), reference, start, None if best is None else tuned
         )

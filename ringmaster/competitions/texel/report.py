@@ -10,13 +10,13 @@ import msgspec
 
 from ringmaster.competitions.result_lines import finite, void_line
 from ringmaster.competitions.texel.evaluations import repeatability
-from ringmaster.competitions.texel.state import REFERENCE, Comparison, Quality
+from ringmaster.competitions.texel.state import REFERENCE, Comparison
 from ringmaster.competitions.texel.tuning import Tuning, improvement_line
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, Cell, Column, Listing, Table, Text
-from ringmaster.tuners.texel.optimiser import Optimiser, OwnTable
+from ringmaster.tuners.texel.optimiser import Errors, Optimiser, OwnTable
 from ringmaster.tuners.texel.sweep import Swept
 from ringmaster.tuners.texel.targets import ENTROPIES
 
@@ -331,7 +331,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             "win_rate_scale": None if labelling is None else labelling.scale,
             "teacher_scale": None if labelling is None else labelling.teacher_scale,
             "fitted_scales": {} if labelling is None else labelling.fits,
-            "errors": {"start": _quality(state.start), "best": _quality(state.best)},
+            "errors": {"start": _errors_data(state.start), "best": _errors_data(state.best)},
             "reference": msgspec.to_builtins(state.comparison),
             "sweep": self._sweep(),
             "improvement": msgspec.to_builtins(state.improvement),
@@ -363,8 +363,8 @@ def kind_of_error(loss: str) -> str:
     return "mean squared error" if loss == "squared" else f"mean {loss.replace('_', ' ')}, nats"
 
 
-def _quality(quality: Quality) -> dict[str, float | None]:
-    return {"training": finite(quality.train), "validation": finite(quality.validation)}
+def _errors_data(errors: Errors) -> dict[str, float | None]:
+    return {"training": finite(errors.train), "validation": finite(errors.validation)}
 
 
 def _duration(seconds: float) -> str:

@@ -23,6 +23,7 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import k_of
+from ringmaster.tuners.texel.optimiser import Errors
 from ringmaster.tuners.texel.uncertainty import Improvement
 
 #: Settings that define scores and labels.
@@ -138,13 +139,6 @@ class OpenPass(msgspec.Struct, omit_defaults=True):
         return None not in self.losses
 
 
-class Quality(msgspec.Struct, omit_defaults=True):
-    """Mean errors of some values, None if nothing is held out or the error is unknown."""
-
-    train: float | None = None
-    validation: float | None = None
-
-
 class Chapter(msgspec.Struct):
     """A tune before a restart of the optimiser.
 
@@ -155,8 +149,8 @@ class Chapter(msgspec.Struct):
 
     why: str
     passes: int
-    start: Quality
-    best: Quality
+    start: Errors
+    best: Errors
     values: ValuesByCode
 
 
@@ -208,9 +202,9 @@ class Comparison(msgspec.Struct):
     player: str
     scale: float
     missing: float
-    reference: Quality
-    start: Quality
-    best: Quality | None = None
+    reference: Errors
+    start: Errors
+    best: Errors | None = None
 
 
 class TexelState(msgspec.Struct):
@@ -265,8 +259,8 @@ class TexelState(msgspec.Struct):
     labelling: Labelling | None = None
     kept: list[int] = []
     stale: list[int] = []
-    start: Quality = msgspec.field(default_factory=Quality)
-    best: Quality = msgspec.field(default_factory=Quality)
+    start: Errors = Errors()
+    best: Errors = Errors()
     best_values: ValuesByCode = {}
     done: bool = False
     improvement: Improvement | None = None

@@ -20,7 +20,6 @@ from ringmaster.competitions.texel.state import (
     FEATURES,
     STATIC,
     OpenPass,
-    Quality,
     TexelState,
     is_reference,
     score_key,
@@ -77,12 +76,20 @@ class Tuning:
             file = self.positions.file
         if file is None:
             return
-        self.positions = LabelledPositions(file, self._values, state, self._source)
+        self.positions = LabelledPositions(
+            file, self._values, state.beginning, state.labelling, self._source
+        )
         settings, self.features_are_known = self._values["optimiser"], False
         if settings.name == "linear":
             codes = [p.code for p in self._parameters]
             target = file.path.with_suffix(".features")
             self.features = Features(settings, codes, target, self._say, state.features)
+
+    @property
+    def labelled(self) -> LabelledPositions:
+        """The positions, which have been read."""
+        assert self.positions is not None
+        return self.positions
 
     @property
     def codes(self) -> list[str]:
@@ -232,8 +239,7 @@ class Tuning:
             return Reaction("", save=True)
         if self.features is not None and not self.features_are_known:
             self._set_features(self.features.finish(self.shards.total))
-        positions = self.positions
-        assert positions is not None
+        positions = self.labelled
         before, state.labelling = state.labelling, positions.label()
         known = [] if before is None else before.scales()
         lines = [line for line in state.labelling.scales() if line not in known]
@@ -251,19 +257,16 @@ class Tuning:
         """Compare with the reference; return lines for the history."""
         if self._reference is None or not self._extra_pass(self.state.reference_pass).complete:
             return []
-        assert self.positions is not None
         assert self.optimiser is not None
         best = self.optimiser.best_pass if self.state.calibration else None
-        comparison = self.positions.compare(self._reference, self.state.reference_pass, best)
+        comparison = self.labelled.compare(self._reference, self.state.reference_pass, best)
         if self.state.calibration and comparison.best is None:
             # some optimisers drop the scores of their best values
             comparison.best = self.state.best
         self.state.comparison = comparison
-        errors = self._shown(Errors(comparison.reference.train, comparison.reference.validation))
-        return [
-            f"reference {comparison.player}: {errors}, "
-            f"by its own win-rate scale {comparison.scale:.5g}"
-        ]
+        errors = _shown(comparison.reference)
+        scale = f"by its own win-rate scale {comparison.scale:.5g}"
+        return [f"reference {comparison.player}: {errors}, {scale}"]
 
     def _errors(self, one: OpenPass) -> Errors:
         labelling = self.state.labelling
@@ -281,20 +284,19 @@ class Tuning:
         """Tell the optimiser the errors of a pass, and adopt the consequences."""
         state, optimiser, errors = self.state, self.optimiser, self._errors(one)
         assert optimiser is not None
-        assert self.positions is not None
         if one.keep:
             state.kept.append(number)
-        told: TellResult = optimiser.tell(number, errors, self.positions)
+        told: TellResult = optimiser.tell(number, errors, self.labelled)
         state.told += 1
         if number == 0:
-            state.start = state.best = Quality(errors.train, errors.validation)
+            state.start = state.best = errors
         forget = [n for n in told.forget if n and n in state.kept]
         notes = list(told.notes)
         best = optimiser.best
         state.best_values = self._named(best)
         for step in optimiser.course:
             if tuple(step.theta) == tuple(best) and step.train is not None:
-                state.best = Quality(step.train, step.validation)
+                state.best = Errors(step.train, step.validation)
         if not state.open and not optimiser.finished():
             # some optimisers notice their end only when asked
             self._ask()
@@ -308,7 +310,7 @@ class Tuning:
         state.kept = [n for n in state.kept if n not in forget]
         keys = [*state.stale, *(score_key(state.beginning, n) for n in forget)]
         state.stale = []
-        line = f"pass {state.told_before + number}: {self._shown(errors)}"
+        line = f"pass {state.told_before + number}: {_shown(errors)}"
         if len(self.codes) <= MOST_NAMED and one.theta:
             values = zip(self.codes, one.theta, strict=True)
             line += "; " + ", ".join(f"{code} {value:.6g}" for code, value in values)
@@ -319,11 +321,6 @@ class Tuning:
             save=True,
             forget=tuple(dict.fromkeys(keys)),
         )
-
-    def _shown(self, errors: Errors) -> str:
-        parts = [("training", errors.train), ("validation", errors.validation)]
-        known = [f"{name} error {value:.8f}" for name, value in parts if value is not None]
-        return ", ".join(known)
 
     def forget_reference(self) -> None:
         """Forget the scores of a replaced or changed reference engine."""
@@ -350,9 +347,8 @@ class Tuning:
 
     def _finish(self) -> list[str]:
         """Measure the improvement, and the properties of the best values' scores."""
-        state, optimiser, positions = self.state, self.optimiser, self.positions
+        state, optimiser, positions = self.state, self.optimiser, self.labelled
         assert optimiser is not None
-        assert positions is not None
         best = optimiser.best_pass
         part: Split = "validation" if self.shards.of_validation else "train"
         for number, name in [(0, "start")] + ([(best, "best")] if best else []):
@@ -368,6 +364,11 @@ class Tuning:
                 state.improvement = gain
                 lines.append(improvement_line(gain))
         return lines + self._compare()
+
+
+def _shown(errors: Errors) -> str:
+    parts = [("training", errors.train), ("validation", errors.validation)]
+    return ", ".join(f"{name} error {value:.8f}" for name, value in parts if value is not None)
 
 
 def improvement_line(gain: Improvement, *, brief: bool = False) -> str:

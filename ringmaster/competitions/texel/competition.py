@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
+from ringmaster.competitions.common_settings import find_player, noting
 from ringmaster.competitions.competition import History, Played, Reaction, Trajectory
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
@@ -24,30 +24,27 @@ from ringmaster.competitions.texel.evaluations import (
     shard_id,
     shard_line,
 )
-from ringmaster.competitions.texel.labels import Shards
+from ringmaster.competitions.texel.labels import Shards, check_labels
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.report import TuneReport, kind_of_error
-from ringmaster.competitions.texel.score_setting import Reference, Scoring
+from ringmaster.competitions.texel.score_setting import Reference, Scoring, with_limit
 from ringmaster.competitions.texel.settings import (
     TEXEL_SETTINGS,
-    check_anchor,
-    check_game,
-    check_groups,
-    check_labels,
     check_limits,
     check_validation,
     unused,
+    wrong_settings,
 )
 from ringmaster.competitions.texel.state import (
     TexelState,
     TuneSettings,
-    digest_of,
     edit_of,
+    plain,
     record_played,
     record_positions,
     restarted,
     score_key,
-    scoring_settings,
+    scoring_arguments,
 )
 from ringmaster.competitions.texel.tuning import Tuning, improvement_line
 from ringmaster.competitions.tuning.closing_match import Standing
@@ -55,6 +52,7 @@ from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.competitions.tuning.player_tune import PlayerTune
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError, counted
+from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
@@ -78,8 +76,6 @@ class TexelCompetition(PlayerTune):
         self._scoring: Scoring = values["score"]
         errors: list[SettingError] = []
         with noting(errors):
-            check_game(self._game)
-        with noting(errors):
             self.settings = make_game_settings(self._game, values)
         with noting(errors):
             definition = find_player(values, values["player"], ("player",))
@@ -92,15 +88,15 @@ class TexelCompetition(PlayerTune):
             self._reference = Reference.of(values)
         with noting(errors):
             values["positions"].quiet_score.for_game(self._game)
-        errors += [*check_codes(self.parameters), *check_anchor(values), *check_groups(values)]
+        errors += [*check_codes(self.parameters), *wrong_settings(values)]
         if errors:
             raise SettingErrors(errors)
         self._unlimited = not (definition.has_limits or dynamic)
-        if self._unlimited and definition.values["protocol"] != "gtp":
-            # a Player(…) must limit its moves; scores need no limit
-            definition = PlayerDefinition({**definition.values, "depth": 1})
+        definition = with_limit(definition)
         self._set_player(definition, counted="passes")
-        engine = scoring_settings(None if dynamic else definition, values["options"])
+        # players of make_candidate are compared when they have played
+        common = plain(canonical({"options": values["options"]}))
+        engine = common if dynamic else scoring_arguments(definition)
         reference = self._reference
         self._settings = TuneSettings.of(
             values, engine, None if reference is None else reference.settings
@@ -330,12 +326,9 @@ class TexelCompetition(PlayerTune):
         edited = self._edited_functions(state)
         if was.reference != now.reference or "reference" in edited:
             self.tuning.forget_reference()
-        new_positions = False
-        if self.tuning.positions is not None:
-            file = self.tuning.positions.file
-            new_positions = state.digest not in ("", digest_of(file, state))
-            record_positions(file, state)
-        reasons, remeasure = edit_of(state, now, edited, new_positions=new_positions)
+        positions = self.tuning.positions
+        is_new = positions is not None and record_positions(positions.file, state)
+        reasons, remeasure = edit_of(state, now, edited, new_positions=is_new)
         lines: list[str] = []
         if reasons:
             lines = self._restart("; ".join(reasons), edited, remeasure=remeasure)

@@ -32,7 +32,7 @@ from ringmaster.competitions.texel.state import (
     TexelState,
     is_reference,
     score_key,
-    scoring_player,
+    scoring_arguments,
 )
 from ringmaster.competitions.texel.tuning import Tuning
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
@@ -106,7 +106,6 @@ def record_void(
     code  of the player that evaluates
     halt  reason to end the run, "" without one
     """
-    state.void += 1
     count_void(state.void_kinds, result, [code])
     job = "the probe" if "n" in ticket else f"shard {shard_id(ticket)}"
     attempt = f", attempt {result.attempt + 1}" if result.attempt else ""
@@ -294,7 +293,7 @@ class Evaluations:
                 values = decode_scores(scores)
                 gone = np.isnan(values) & np.isfinite(positions.scores(0, shard))
                 if gone.any():
-                    text = positions.text(shard, int(np.argmax(gone)))
+                    text = positions.texts(shard)[int(np.argmax(gone))]
                     return as_void(
                         result,
                         "no score",
@@ -326,7 +325,7 @@ class Evaluations:
             for name in names:
                 function = self._functions[name]
                 answer = (result.answers or ("",))[0]
-                arguments: Sequence[Any] = (answer, positions.text(shard, 0))
+                arguments: Sequence[Any] = (answer, positions.texts(shard)[0])
                 if name == "target":
                     arguments = positions.blended(shard)
                 if function is not None:
@@ -334,14 +333,14 @@ class Evaluations:
                     played[name] = [arguments, value]
         is_recorded = number >= 0 and number & (number - 1) == 0 and task.ticket["i"] == 0
         if is_recorded and self._values["make_candidate"] is not None:
-            played["make_candidate"] = [tuning.values(number), scoring_player(task.player)]
+            played["make_candidate"] = [tuning.values(number), scoring_arguments(task.player)]
         return played
 
     def played_values(self, played: Mapping[str, list[list[Any]]]) -> list[PlayedValue]:
         """Return recorded results of the functions; a call raises StateRefused if it fails."""
 
         def make(values: ValuesByCode) -> dict[str, Any]:
-            return scoring_player(self._player(values))
+            return scoring_arguments(self._player(values))
 
         def call(function: Callable[..., Any], arguments: Sequence[Any], name: str) -> Any:
             try:

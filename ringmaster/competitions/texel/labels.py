@@ -186,10 +186,6 @@ class LabelledPositions:
         ]
         return column
 
-    def text(self, shard: int, place: int) -> str:
-        """Return a position of a shard."""
-        return self.file.text(self.shards.positions(shard)[place]).decode("ascii", "replace")
-
     def texts(self, shard: int) -> list[str]:
         """Return all positions of a shard."""
         places = self.shards.positions(shard)
@@ -228,17 +224,6 @@ class LabelledPositions:
                 self._cached += len(weight)
         return labels
 
-    @property
-    def score_cap(self) -> float | None:
-        """The largest own score of positions without a teacher's, centipawns.
-
-        It keeps the value of the time of labelling.
-        """
-        if self.labelling is not None:
-            return self.labelling.score_cap
-        cap: float | None = self._values["positions"].dataset.score_cap
-        return cap
-
     def _left_out(self, shard: int) -> dict[str, npt.NDArray[np.bool_]]:
         """Return masks of the positions left out by their scores, (n,) each, by reason.
 
@@ -248,7 +233,9 @@ class LabelledPositions:
         nothing = ~np.isfinite(start)
         mate = ~nothing & (np.abs(start) >= MATE)
         beyond = loud = np.zeros(len(start), dtype=np.bool_)
-        cap, most = self.score_cap, self._values["positions"].quiet
+        settings = self._values["positions"]
+        # the cap of teacher's scores has been applied by the reader
+        cap, most = settings.dataset.score_cap, settings.quiet
         if cap is not None:
             beyond = np.isnan(self.column("teacher", shard)) & (np.abs(start) > cap) & ~mate
         if most is not None:
@@ -318,7 +305,6 @@ class LabelledPositions:
             warnings=[*warnings, *(fit.warning for fit in fits.values() if fit.warning)],
             weights=weights,
             left_out=self._count_left_out(),
-            score_cap=self.score_cap,
         )
         return self.labelling
 
@@ -382,20 +368,21 @@ class LabelledPositions:
         """
         own = loss = self.loss
         if not isinstance(self._values["win_rate_scale"], float):
-            scores = self._of_pass(number, by_target=not self._target.needs_result)
-            loss = Loss(own.kind, self._fit(scores, "reference's scores", ("reference",)).scale)
-        passes = [(number, loss), (0, own), *([] if best is None else [(best, own)])]
+            fitted = self._of_pass(number, by_target=not self._target.needs_result)
+            loss = Loss(own.kind, self._fit(fitted, "reference's scores", ("reference",)).scale)
+        passes = [number, 0, *([] if best is None else [best])]
+        parts: tuple[Split, ...] = ("train", "validation")
         missing = []
         columns: list[list[float | None]] = []
-        for part in ("train", "validation"):
+        for part in parts:
             sums: list[list[Sum]] = [[], [], []]
-            for shard in self.shards.of(part):
-                labels = self.labels(shard)
-                known = np.isfinite(self.scores(number, shard))
-                weight = np.where(known, labels.weight, np.float32(0))
-                missing.append(float((labels.weight - weight).sum()))
-                for into, (which, measure) in zip(sums, passes, strict=False):
-                    into.append(measure.total(self.scores(which, shard), labels.target, weight))
+            for block in self.blocks(passes, part):
+                weight = np.where(np.isfinite(block.scores[0]), block.weight, np.float32(0))
+                missing.append(float((block.weight - weight).sum()))
+                for into, scores, measure in zip(
+                    sums, block.scores, (loss, own, own), strict=False
+                ):
+                    into.append(measure.total(scores, block.target, weight))
             columns.append([mean(each) for each in sums])
         reference, start, tuned = (Errors(*each) for each in zip(*columns, strict=True))
         return Comparison(
@@ -435,6 +422,33 @@ class LabelledPositions:
             for i, column in enumerate(sums.T)
             if column[3] > 0
         ]
+
+
+def check_labels(file: PositionFile, target: Target, values: Mapping[str, Any]) -> None:
+    """Raise SettingError if the positions lack labels that the target needs."""
+    train = slice(0, file.train)
+    if file.train == 0:
+        raise SettingError(("positions",), "there is no position to tune on")
+    teacher = np.isfinite(file.teacher[train]).any()
+    result = np.isfinite(file.result[train]).any()
+    if target.needs_teacher and not teacher:
+        raise SettingError(
+            ("target",),
+            "this target needs scores of a teacher, and the positions have none",
+            "target = Texel(), or positions with scores",
+        )
+    if target.needs_result and not result:
+        raise SettingError(
+            ("target",),
+            "this target needs results of games, and the positions have none",
+            "target = Elmo(1.0), the teacher's scores alone, or positions with results",
+        )
+    if not result and values["teacher_scale"] == "fit":
+        raise SettingError(
+            ("teacher_scale",),
+            "it cannot be fitted without results of games",
+            "the scale in centipawns, for example 600",
+        )
 
 
 def decode_scores(data: bytes) -> Floats:

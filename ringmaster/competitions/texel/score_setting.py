@@ -16,7 +16,7 @@ import numpy as np
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player
 from ringmaster.competitions.setting_types import Choice, optional
-from ringmaster.competitions.texel.state import plain, scoring_settings
+from ringmaster.competitions.texel.state import plain, scoring_arguments
 from ringmaster.errors import SettingError, shown
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import ScoreKind
@@ -212,6 +212,13 @@ EVAL = Scoring(ScoreKind("eval"))
 DEPTH_1 = Scoring(ScoreKind("depth", 1), text="depth 1")
 
 
+def with_limit(definition: PlayerDefinition) -> PlayerDefinition:
+    """Return a player with a limit of moves, which a Player(…) needs and scores do not."""
+    if definition.has_limits or definition.values["protocol"] == "gtp":
+        return definition
+    return PlayerDefinition({**definition.values, "depth": 1})
+
+
 class ReferenceSettings(msgspec.Struct, frozen=True):
     """Reference(…) of a control file.
 
@@ -256,14 +263,11 @@ class Reference(msgspec.Struct, frozen=True):
             return None
         game: GameName = values["game"]
         definition = find_player(values, settings.player, ("reference", "player"))
-        if not definition.has_limits:
-            # a Player(…) must limit its moves; scores need no limit
-            definition = PlayerDefinition({**definition.values, "depth": 1})
         scoring = settings.score or values["score"]
         try:
             scoring.for_game(game)
-            player = definition.make(settings.player, game)
+            player = with_limit(definition).make(settings.player, game)
         except SettingError as error:
             raise SettingError(("reference",), error.message, error.expected) from None
-        own_settings = {"engine": scoring_settings(definition), "score": plain(canonical(scoring))}
+        own_settings = {"engine": scoring_arguments(definition), "score": plain(canonical(scoring))}
         return cls(player, scoring, own_settings)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS, LIMIT_NAMES, PlayerDefinition
 from ringmaster.competitions.setting_types import Choice, Word, optional
@@ -341,59 +340,39 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
 )
 
 
-def check_game(game: str) -> None:
-    """Raise SettingError for a game whose engines print no scores."""
-    if game == "go":
-        raise SettingError(
+def wrong_settings(values: Mapping[str, Any]) -> Iterator[SettingError]:
+    """Yield errors of the game, of the anchor and the frozen parameters, and of `groups`."""
+    if values["game"] == "go":
+        yield SettingError(
             ("game",),
             "engines of Go do not print an evaluation",
             "'chess' or 'shogi'; an spsa competition tunes engines of Go",
         )
-
-
-def check_anchor(values: Mapping[str, Any]) -> list[SettingError]:
-    """Return errors of `anchor`, or of parameters that are all frozen."""
-    anchor, parameters = values["anchor"], values["parameters"]
+    anchor, groups, parameters = values["anchor"], values["groups"], values["parameters"]
     codes = [p.code for p in parameters]
     if anchor is not None and anchor not in codes:
         message = f"there is no parameter {shown(anchor)}"
-        return [SettingError(("anchor",), message, nearest(anchor, codes))]
-    if all(p.frozen or p.code == anchor for p in parameters):
-        if anchor is not None:
-            return [SettingError(("anchor",), "every other parameter is frozen: nothing to tune")]
-        return [SettingError(("parameters",), "every parameter is frozen: nothing to tune")]
-    return []
-
-
-def check_groups(values: Mapping[str, Any]) -> list[SettingError]:
-    """Return errors of `groups`."""
-    groups, parameters = values["groups"], values["parameters"]
+        yield SettingError(("anchor",), message, nearest(anchor, codes))
+    elif all(p.frozen or p.code == anchor for p in parameters):
+        place = "parameters" if anchor is None else "anchor"
+        which = "every" if anchor is None else "every other"
+        yield SettingError((place,), f"{which} parameter is frozen: nothing to tune")
     named = list(dict.fromkeys(p.group for p in parameters if p.group is not None))
-    if groups is None:
-        return []
-    errors = []
-    for i, name in enumerate(groups):
+    for i, name in enumerate(groups or ()):
         if name not in named:
-            errors.append(
-                SettingError(
-                    ("groups", i),
-                    f"no parameter is in group {shown(name)}",
-                    nearest(name, named) if named else "group=… in a Parameter",
-                )
-            )
+            remedy = nearest(name, named) if named else "group=… in a Parameter"
+            message = f"no parameter is in group {shown(name)}"
+            yield SettingError(("groups", i), message, remedy)
         elif name in groups[:i]:
-            errors.append(SettingError(("groups", i), f"group {shown(name)} is listed twice"))
+            yield SettingError(("groups", i), f"group {shown(name)} is listed twice")
     for i, p in enumerate(parameters):
-        tuned = not p.frozen and p.code != values["anchor"]
-        if tuned and p.group not in groups:
-            errors.append(
-                SettingError(
-                    ("parameters", i),
-                    f"parameter {p.code!r} is in no tuned group",
-                    f"group={' or '.join(map(repr, groups))}, or frozen=True",
-                )
+        is_tuned = not p.frozen and p.code != anchor
+        if groups is not None and is_tuned and p.group not in groups:
+            yield SettingError(
+                ("parameters", i),
+                f"parameter {p.code!r} is in no tuned group",
+                f"group={' or '.join(map(repr, groups))}, or frozen=True",
             )
-    return errors
 
 
 def check_limits(
@@ -409,33 +388,6 @@ def check_limits(
             "one of " + ", ".join(LIMIT_NAMES) + " in Verify(…)",
         )
     ]
-
-
-def check_labels(file: PositionFile, target: Target, values: Mapping[str, Any]) -> None:
-    """Raise SettingError if the positions lack labels that the target needs."""
-    train = slice(0, file.train)
-    if file.train == 0:
-        raise SettingError(("positions",), "there is no position to tune on")
-    teacher = bool(np.isfinite(file.teacher[train]).any())
-    result = bool(np.isfinite(file.result[train]).any())
-    if target.needs_teacher and not teacher:
-        raise SettingError(
-            ("target",),
-            "this target needs scores of a teacher, and the positions have none",
-            "target = Texel(), or positions with scores",
-        )
-    if target.needs_result and not result:
-        raise SettingError(
-            ("target",),
-            "this target needs results of games, and the positions have none",
-            "target = Elmo(1.0), the teacher's scores alone, or positions with results",
-        )
-    if not result and values["teacher_scale"] == "fit":
-        raise SettingError(
-            ("teacher_scale",),
-            "it cannot be fitted without results of games",
-            "the scale in centipawns, for example 600",
-        )
 
 
 def check_validation(values: Mapping[str, Any], file: PositionFile) -> list[str]:

@@ -163,8 +163,6 @@ class Labelling(msgspec.Struct):
     warnings  lines for the user
     weights   Σ weight of each shard
     left_out  positions that do not count, by reason
-    score_cap  largest score by the start values of positions without a teacher's score,
-              centipawns; None without a cap
     """
 
     scale: float
@@ -174,7 +172,6 @@ class Labelling(msgspec.Struct):
     warnings: list[str]
     weights: list[float]
     left_out: dict[str, int]
-    score_cap: float | None
 
     def scales(self) -> list[str]:
         """Return the scales and their origins, a line each."""
@@ -270,11 +267,15 @@ class TexelState(msgspec.Struct):
     shards: int = 0
     positions: int = 0
     seconds: float = 0.0
-    void: int = 0
     matches: list[dict[str, Any]] = []
     played: dict[str, list[list[Any]]] = {}
     features: str = ""
     void_kinds: VoidKinds = {}
+
+    @property
+    def void(self) -> int:
+        """Void evaluations."""
+        return sum(sum(reasons.values()) for reasons in self.void_kinds.values())
 
     @property
     def passes(self) -> int:
@@ -285,51 +286,37 @@ class TexelState(msgspec.Struct):
 _CHUNK = 1 << 16
 
 
-def digest_of(file: PositionFile, state: TexelState) -> str:
-    """Return a digest of the positions and their labels; touching the file does not change it."""
-    if state.digest and file.key == state.key:
-        return state.digest
-    digest = hashlib.blake2b(f"{file.train} {file.validation}".encode(), digest_size=16)
-    for name in ("result", "teacher", "weight", "group"):
-        digest.update(np.ascontiguousarray(getattr(file, name)).tobytes())
-    for first in range(0, len(file), _CHUNK):
-        digest.update(b"\n".join(file.texts(first, min(first + _CHUNK, len(file)))))
-    return digest.hexdigest()
+def record_positions(file: PositionFile, state: TexelState) -> bool:
+    """Record the position file; return whether its positions or labels have changed.
 
-
-def record_positions(file: PositionFile, state: TexelState) -> None:
-    """Record the properties of the position file in the state."""
-    state.digest = digest_of(file, state)
-    state.key = file.key
+    Touching the file changes nothing.
+    """
+    known = state.digest
+    if not known or file.key != state.key:
+        digest = hashlib.blake2b(f"{file.train} {file.validation}".encode(), digest_size=16)
+        for name in ("result", "teacher", "weight", "group"):
+            digest.update(np.ascontiguousarray(getattr(file, name)).tobytes())
+        for first in range(0, len(file), _CHUNK):
+            digest.update(b"\n".join(file.texts(first, min(first + _CHUNK, len(file)))))
+        state.digest = digest.hexdigest()
+    state.key, state.notes = file.key, list(file.notes)
     state.train, state.validation = file.train, file.validation
-    state.notes = list(file.notes)
+    return known not in ("", state.digest)
 
 
 #: Arguments of Player(…) on which scores depend.
 _SCORING_ARGUMENTS = ("command", "environ", "options", "protocol", "startup_gtp_commands")
 
 
-def scoring_settings(
-    definition: PlayerDefinition | None, options: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """Return the settings of a player on which scores depend.
+def scoring_arguments(player: PlayerDefinition | Player) -> dict[str, Any]:
+    """Return the arguments of a player on which scores depend.
 
     The competition's folder may move, and limits of moves may change.
-
-    definition  None for players of make_candidate, which are compared by `scoring_player`
-    options     of all players; a `definition` has them already
     """
-    if definition is None:
-        return {"options": plain(canonical(options))}
-    return _scoring(definition.values)
-
-
-def scoring_player(player: Player) -> dict[str, Any]:
-    """Return the properties of a made player on which scores depend."""
-    return _scoring(msgspec.structs.asdict(player))
-
-
-def _scoring(values: Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(player, PlayerDefinition):
+        values = player.values
+    else:
+        values = msgspec.structs.asdict(player)
     settings = {name: plain(canonical(values[name])) for name in _SCORING_ARGUMENTS}
     command = list(settings["command"])
     # sys.executable has many names (python, python3, …), depending on the call of ringmaster
@@ -388,7 +375,7 @@ def _differences(old: ParameterSettings, new: ParameterSettings) -> str:
 #: Fields that outlive a restart of the optimiser unchanged.
 _LASTING = (
     *("key", "digest", "train", "validation", "notes", "probes", "reference_pass", "shards"),
-    *("positions", "seconds", "void", "void_kinds", "matches"),
+    *("positions", "seconds", "void_kinds", "matches"),
 )
 
 

@@ -25,8 +25,13 @@ MOST_STEPS, LATEST = 24, 4
 #: Most rows of an optimiser's own table in a report.
 MOST_ROWS = 40
 
-_error = "{:.8f}".format
 _number = "{:.4g}".format
+
+
+def _error(value: float | None) -> str | None:
+    return None if value is None else f"{value:.8f}"
+
+
 _PARAMETERS = (
     Column("code", "parameter", align=LEFT, live=True),
     Column("start", "start", value_text, live=True),
@@ -51,10 +56,10 @@ _COURSE = (
 )
 _EARLIER = (
     Column("passes", "passes"),
-    Column("start training", "training", _error),
-    Column("best training", "best", _error),
-    Column("start validation", "validation", _error),
-    Column("best validation", "best", _error),
+    Column("start", "training", lambda errors: _error(errors.train)),
+    Column("best", "best", lambda errors: _error(errors.train)),
+    Column("start", "validation", lambda errors: _error(errors.validation)),
+    Column("best", "best", lambda errors: _error(errors.validation)),
     Column("why", "ended by", align=LEFT),
 )
 
@@ -100,7 +105,9 @@ class TuneReport(msgspec.Struct, frozen=True):
         blocks += map(_own_table, self._own_tables())
         blocks += self._entropies()
         if state.earlier:
-            blocks.append(self._earlier())
+            title = "before restarts of the optimiser (errors of other settings are not comparable)"
+            earlier = Listing(_EARLIER, tuple(map(msgspec.structs.asdict, state.earlier)))
+            blocks.append(earlier.table(title))
         blocks.append(Text(tuple(self._facts())))
         return blocks
 
@@ -266,22 +273,6 @@ class TuneReport(msgspec.Struct, frozen=True):
         ]
         part = "validation" if self.tuning.state.validation else "training"
         yield Listing(columns, tuple(rows)).table(f"cross entropy of the positions of {part}, nats")
-
-    def _earlier(self) -> Table:
-        rows = [
-            {
-                "passes": chapter.passes,
-                "why": chapter.why,
-                "start training": chapter.start.train,
-                "best training": chapter.best.train,
-                "start validation": chapter.start.validation,
-                "best validation": chapter.best.validation,
-            }
-            for chapter in self.tuning.state.earlier
-        ]
-        return Listing(_EARLIER, tuple(rows)).table(
-            "before restarts of the optimiser (errors of other settings are not comparable)"
-        )
 
     def _facts(self) -> Iterator[str]:
         state, facts = self.tuning.state, self.tuning.state.facts

@@ -27,7 +27,7 @@ from ringmaster.competitions.texel.evaluations import (
 from ringmaster.competitions.texel.labels import Shards, check_labels
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.report import TuneReport, kind_of_error
-from ringmaster.competitions.texel.score_setting import Reference, Scoring, with_limit
+from ringmaster.competitions.texel.score_setting import Reference, with_limit
 from ringmaster.competitions.texel.settings import (
     TEXEL_SETTINGS,
     check_limits,
@@ -73,7 +73,6 @@ class TexelCompetition(PlayerTune):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        self._scoring: Scoring = values["score"]
         errors: list[SettingError] = []
         with noting(errors):
             self.settings = make_game_settings(self._game, values)
@@ -82,7 +81,7 @@ class TexelCompetition(PlayerTune):
             dynamic = values["make_candidate"] is not None
             errors += check_limits(definition, values["player"], values["verify"], dynamic)
         with noting(errors):
-            self._scoring.for_game(self._game)
+            values["score"].for_game(self._game)
         self._reference: Reference | None = None
         with noting(errors):
             self._reference = Reference.of(values)
@@ -280,7 +279,7 @@ class TexelCompetition(PlayerTune):
         if result.outcome == "void":
             return record_void(state, ticket, result, player, halt)
         if "n" in ticket:
-            return record_probe(state, ticket, result, self._scoring.kind)
+            return record_probe(state, ticket, result, self.values["score"])
         state.shards += 1
         state.positions += result.positions
         state.seconds += result.seconds

@@ -44,31 +44,25 @@ from ringmaster.model.players import GameName, Player
 from ringmaster.model.results import EvaluationResult
 
 
-def repeatability(facts: dict[str, Any], score: ScoreKind) -> str:
-    """Return in words whether scores are repeatable, "" if unknown."""
-    if "repeatable" not in facts:
-        return ""
-    if not facts["repeatable"]:
-        return "not repeatable"
-    if score.go is not None and facts.get("apply") != "restart":
-        return "repeatable in the probe; a longer run may show otherwise"
-    return "repeatable"
-
-
-def probe_lines(facts: dict[str, Any], codes: Sequence[str], score: ScoreKind) -> list[str]:
+def probe_lines(facts: dict[str, Any], codes: Sequence[str], scoring: Scoring) -> list[str]:
     """Return the results of a probe, a line each."""
     when = {"live": "at once", "newgame": "after a new game", "restart": "in a new process only"}
-    parts = [
-        *([str(facts["name"])] if facts.get("name") else []),
-        f"takes values {when.get(str(facts.get('apply')), 'unknown')}",
-        f"{facts.get('in_flight', 1)} in flight",
-        *([f"{facts['rate']:,.0f} positions/s"] if facts.get("rate") else []),
+    parts = [str(facts["name"])] if facts.get("name") else []
+    parts += [
+        f"score {scoring.text}",
+        f"takes values {when.get(facts.get('apply', ''), 'unknown')}",
     ]
+    parts.append(f"{facts.get('in_flight', 1)} in flight")
+    if facts.get("rate"):
+        parts.append(f"{facts['rate']:,.0f} positions/s")
+    is_search = scoring.kind.go is not None
+    if facts.get("repeatable") and not (is_search and facts.get("apply") != "restart"):
+        parts.append("repeatable")
     lines = ["probe: " + ", ".join(parts)]
     if facts.get("repeatable") is False:
-        reason = "; a search needs one thread and a limit other than time" if score.go else ""
+        reason = "; a search needs one thread and a limit other than time" if is_search else ""
         lines.append(f"warning: repeated positions get different scores{reason}")
-    elif score.go is not None and facts.get("apply") != "restart":
+    elif is_search and facts.get("apply") != "restart":
         lines.append(
             "warning: tables that survive a new game may change scores of later shards, so "
             'another run may end differently; apply = "restart" prevents it'
@@ -115,7 +109,7 @@ def record_void(
 
 
 def record_probe(
-    state: TexelState, ticket: Ticket, result: EvaluationResult, score: ScoreKind
+    state: TexelState, ticket: Ticket, result: EvaluationResult, scoring: Scoring
 ) -> Reaction:
     """Record the results of a probe in the state."""
     if ticket["n"] == state.probe_out:
@@ -133,7 +127,7 @@ def record_probe(
         return Reaction("probe: these settings cannot be tuned", halt=problem, save=True)
     state.facts = dict(result.facts)
     state.probe_due = False
-    line, *notes = probe_lines(state.facts, codes, score)
+    line, *notes = probe_lines(state.facts, codes, scoring)
     return Reaction(line, notes=tuple(notes), save=True)
 
 

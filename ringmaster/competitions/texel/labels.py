@@ -338,10 +338,10 @@ class LabelledPositions:
         except ValueError as error:
             raise SettingError(place, str(error)) from None
 
-    def unit_factor(self) -> float:
-        """Return the factor of the start values' scores with the least error of training."""
+    def unit_factor(self, number: int) -> float:
+        """Return the factor of a pass's scores with the least error of training."""
         try:
-            fit = self._of_pass(0, by_target=True).fit(self.loss.kind)
+            fit = self._of_pass(number, by_target=True).fit(self.loss.kind)
         except ValueError:  # no factor makes such scores better
             return 1.0
         return self.loss.scale / fit.scale

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.result_lines import finite, void_line
-from ringmaster.competitions.texel.evaluations import repeatability
+from ringmaster.competitions.texel.evaluations import probe_lines
 from ringmaster.competitions.texel.state import REFERENCE, Comparison
 from ringmaster.competitions.texel.tuning import Tuning, improvement_line
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
@@ -275,7 +275,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         yield Listing(columns, tuple(rows)).table(f"cross entropy of the positions of {part}, nats")
 
     def _facts(self) -> Iterator[str]:
-        state, facts = self.tuning.state, self.tuning.state.facts
+        state = self.tuning.state
         labelling, left_out = state.labelling, ""
         if labelling is not None:
             yield from labelling.scales()
@@ -286,14 +286,9 @@ class TuneReport(msgspec.Struct, frozen=True):
             yield f"positions: {positions}{left_out and '; left out: '}{left_out}"
         for note in state.notes:
             yield from textwrap.wrap(note, 100, subsequent_indent="    ")
-        if facts is not None:
-            name = f"{facts['name']}, " if facts.get("name") else ""
-            yield (
-                f"engine: {name}apply {facts.get('apply')}, {facts.get('in_flight')} in flight, "
-                f"score {self.values['score'].text}"
-            )
-            if said := repeatability(facts, self.values["score"].kind):
-                yield f"scores: {said}"
+        if state.facts is not None:
+            # the parameters' remarks name those without effect
+            yield from probe_lines(state.facts, (), self.values["score"])
         if state.seconds > 0:
             yield (
                 f"{state.positions:,} positions scored, {state.positions / state.seconds:,.0f}/s "

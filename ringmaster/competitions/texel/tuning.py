@@ -357,9 +357,9 @@ class Tuning:
         values = ", ".join(f"{code} {value:.6g}" for code, value in state.best_values.items())
         lines = [f"tuned after {counted(state.passes, 'pass')}: {values}"]
         if best:
-            gain = gain_over_start(
-                positions, best, part, seed=self._values["seed"], factor=positions.unit_factor()
-            )
+            factors = (positions.unit_factor(0), positions.unit_factor(best))
+            seed = self._values["seed"]
+            gain = gain_over_start(positions, best, part, seed=seed, factors=factors)
             if gain is not None:
                 state.improvement = gain
                 lines.append(improvement_line(gain))

@@ -132,8 +132,8 @@ class Improvement(msgspec.Struct):
     """The decrease of a mean loss from one pass to another, with its 95 % interval.
 
     share   share of resamples (of games) with a decrease; equal losses count half
-    factor  of the first pass's scores in `beyond`
-    beyond  the rest of the decrease if a change of unit brings much of it, else None
+    factor  between the units of the passes with the least errors
+    beyond  the decrease in these units if a change of unit brings much of it, else None
     """
 
     part: Split
@@ -159,13 +159,13 @@ def bootstrap(
     part: Split = "validation",
     *,
     seed: int = 0,
-    factor: float = 1.0,
+    factors: tuple[float, float] = (1.0, 1.0),
 ) -> Improvement | None:
     """Compare two kept passes; None if no position of the part has a weight.
 
     The same seed and blocks give the same result.
 
-    factor  of the scores of `before`
+    factors  of the scores of both passes
     """
     loss = data.loss
     # Σ weight·(before − after) and Σ weight by group of games
@@ -176,7 +176,7 @@ def bootstrap(
         counts = block.weight > 0
         game, weight = block.game[counts], block.weight[counts].astype(np.float64)
         scores, target = block.scores[:, counts], block.target[counts]
-        old, new = loss.values(factor * scores[0], target), loss.values(scores[1], target)
+        old, new = (loss.values(f * s, target) for f, s in zip(factors, scores, strict=True))
         place = (game % np.uint32(MOST_GROUPS)).astype(np.intp)
         gains += np.bincount(place, weight * (old - new), MOST_GROUPS)
         weights += np.bincount(place, weight, MOST_GROUPS)
@@ -197,19 +197,17 @@ def bootstrap(
 
 
 def gain_over_start(
-    data: Data, best: int, part: Split, *, seed: int, factor: float
+    data: Data, best: int, part: Split, *, seed: int, factors: tuple[float, float]
 ) -> Improvement | None:
     """Return the improvement from pass 0 to the best pass, None without positions.
 
-    factor  of the scores of pass 0 that has the least error of training
+    factors  of the scores of both passes that have the least errors of training
     """
     gain = bootstrap(data, 0, best, part, seed=seed)
-    if gain is None or factor == 1:
+    rest = bootstrap(data, 0, best, part, seed=seed, factors=factors)
+    if gain is None or rest is None or gain.value - rest.value <= _UNIT_SHARE * abs(gain.value):
         return gain
-    rest = bootstrap(data, 0, best, part, seed=seed, factor=factor)
-    if rest is None or gain.value - rest.value <= _UNIT_SHARE * abs(gain.value):
-        return gain
-    return msgspec.structs.replace(gain, factor=factor, beyond=rest)
+    return msgspec.structs.replace(gain, factor=factors[0] / factors[1], beyond=rest)
 
 
 def _resampled(gains: Array, weights: Array, seed: int) -> Array:

@@ -146,3 +146,16 @@ def test_gain_beyond_a_change_of_unit_is_stated_apart(folder: Path) -> None:
     assert f"{gain['beyond']['value']:.3g} (95 %: " in runs.event.summary().result
     assert "beyond a change of unit" in runs.event.summary().result
     assert "of it beyond a change of unit" in report(runs)
+
+
+def test_gain_of_a_tune_that_cannot_change_the_unit_is_no_change_of_unit(folder: Path) -> None:
+    write_positions(folder / "event.positions", games=300)
+    parameters = [
+        parameter("A", start=60, max=140),
+        parameter("B", start=140, max=140),
+        parameter("C", start=100, frozen=True),
+    ]
+    runs = Runs(lambda: texel(folder, parameters=parameters, win_rate_scale=400))
+    runs.run()
+    assert runs.event.summary().data()["improvement"]["low"] > 0
+    assert "unit" not in runs.event.summary().result

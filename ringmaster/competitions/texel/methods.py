@@ -107,9 +107,7 @@ _CALLS = (
         "GaussNewton",
         "gauss_newton",
         optional("central", Boolean(), "Whether differences are two-sided, with twice the passes."),
-        optional(
-            "most_steps", Integer(minimum=1, maximum=10_000), "Limit of steps; by default 20."
-        ),
+        optional("most_steps", Integer(minimum=1, maximum=10_000), "Most steps; by default 20."),
         optional(
             "tolerance",
             Float(minimum=1e-9, maximum=1),
@@ -120,9 +118,7 @@ _CALLS = (
         "LocalSearch",
         "local_search",
         optional("order", OneOf("given", "random"), "Order of a sweep; by default given."),
-        optional(
-            "grow", Float(minimum=1, maximum=100), "Factor of a successful step; by default 2."
-        ),
+        optional("grow", Float(minimum=1, maximum=100), "Factor after a success; by default 2."),
         optional(
             "precision",
             Float(above=0, maximum=0.25),
@@ -139,11 +135,7 @@ _CALLS = (
         "genetic",
         optional("population", Integer(minimum=4, maximum=100_000), "Individuals of a generation."),
         optional("generations", _MILLION, "Limit of generations; by default 100."),
-        optional(
-            "precision",
-            Float(above=0, maximum=0.5),
-            "Smallest change of a parameter, as a share of its range.",
-        ),
+        optional("precision", Float(above=0, maximum=0.5), "Smallest change, by the range."),
         optional("batch", _SHARE, "Share of the positions that scores a generation."),
         optional("crossover", _UNIT, "Share of children with two parents; by default 0.8."),
         optional(
@@ -341,8 +333,7 @@ class Features:
 
     def finish(self, shards: int) -> FeatureFile:
         """Return the features after the last shard.  Raises StoreError."""
-        kept = self._pieces.existing()
-        features: FeatureFile = self._pieces.finish(shards) if kept is None else kept
+        features: FeatureFile = self._pieces.existing() or self._pieces.finish(shards)
         return features
 
 

@@ -45,6 +45,7 @@ from ringmaster.tuners.texel.targets import Target
 
 #: Largest number of centipawns in any setting.
 MOST_CENTIPAWNS = 1e6
+_CENTIPAWNS = Float(above=0, maximum=MOST_CENTIPAWNS)
 
 PARAMETER = CallOf(
     "Parameter",
@@ -124,16 +125,11 @@ POSITIONS = _PositionsCall(
         Setting("in_check", Boolean(), "Whether positions in check are kept.", False),
         optional(
             "score_cap",
-            Float(above=0, maximum=MOST_CENTIPAWNS),
+            _CENTIPAWNS,
             "Positions with a larger score are left out, centipawns: the teacher's score, or "
             "without one the engine's own score with the start values.",
         ),
-        Setting(
-            "first_ply",
-            Integer(minimum=0, maximum=10_000),
-            "Plies left out at the start of a game.",
-            0,
-        ),
+        Setting("first_ply", Integer(minimum=0, maximum=10_000), "Plies left out at the start.", 0),
         optional(
             "quiet",
             Float(minimum=0, maximum=MOST_CENTIPAWNS),
@@ -147,12 +143,7 @@ POSITIONS = _PositionsCall(
             "merge",
         ),
         optional("most", Integer(minimum=1), "Size of a random sample of the positions."),
-        Setting(
-            "skip_bad",
-            Boolean(),
-            "Whether bad positions are left out and counted; by default they are errors.",
-            False,
-        ),
+        Setting("skip_bad", Boolean(), "Whether bad positions are left out, not refused.", False),
     ),
     _build_positions,
 )
@@ -168,12 +159,7 @@ _BLEND: tuple[Setting, ...] = (
         None,
     ),
 )
-_EVAL_LIMIT = Setting(
-    "eval_limit",
-    _LIMIT,
-    "Largest score of the teacher, centipawns; other positions are left out.",
-    None,
-)
+_EVAL_LIMIT = Setting("eval_limit", _LIMIT, "Largest score of the teacher, centipawns.", None)
 
 
 class Results(Target, frozen=True):
@@ -199,11 +185,7 @@ GAUSSIAN = CallOf(
     "GaussianLambda",
     (
         Setting("lambda_", _LAMBDA, "Share of the teacher's score if the score is 0.", 0.5),
-        optional(
-            "sigma",
-            Float(above=0, maximum=MOST_CENTIPAWNS),
-            "Deviation in centipawns; by default 1.67 times the teacher's win-rate scale.",
-        ),
+        optional("sigma", _CENTIPAWNS, "Deviation; by default 1.67 times the teacher's scale."),
         *_BLEND,
         _EVAL_LIMIT,
     ),
@@ -265,7 +247,7 @@ SWEEP = CallOf(
         Setting("lambda_", ListOf(_LAMBDA, minimum=1), "Shares of the teacher's score."),
         optional(
             "sigma",
-            ListOf(Float(above=0, maximum=MOST_CENTIPAWNS), minimum=1),
+            ListOf(_CENTIPAWNS, minimum=1),
             "Standard deviations in centipawns; by default the one of ``target``.",
         ),
     ),
@@ -353,10 +335,8 @@ def wrong_settings(values: Mapping[str, Any]) -> Iterator[SettingError]:
     if anchor is not None and anchor not in codes:
         message = f"there is no parameter {shown(anchor)}"
         yield SettingError(("anchor",), message, nearest(anchor, codes))
-    elif all(p.frozen or p.code == anchor for p in parameters):
-        place = "parameters" if anchor is None else "anchor"
-        which = "every" if anchor is None else "every other"
-        yield SettingError((place,), f"{which} parameter is frozen: nothing to tune")
+    elif anchor is not None and all(p.frozen or p.code == anchor for p in parameters):
+        yield SettingError(("anchor",), "every other parameter is frozen: nothing to tune")
     named = list(dict.fromkeys(p.group for p in parameters if p.group is not None))
     for i, name in enumerate(groups or ()):
         if name not in named:

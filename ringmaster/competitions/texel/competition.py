@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import find_player, noting
+from ringmaster.competitions.common_settings import LIMIT_NAMES, find_player, noting
 from ringmaster.competitions.competition import History, Played, Reaction, Trajectory
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
@@ -30,9 +30,6 @@ from ringmaster.competitions.texel.report import TuneReport, kind_of_error
 from ringmaster.competitions.texel.score_setting import Reference, with_limit
 from ringmaster.competitions.texel.settings import (
     TEXEL_SETTINGS,
-    check_limits,
-    check_validation,
-    unused,
     wrong_settings,
 )
 from ringmaster.competitions.texel.state import (
@@ -60,6 +57,9 @@ from ringmaster.model.report import ChartGroup, Progress, Report
 from ringmaster.model.results import EvaluationResult, Result
 from ringmaster.model.settings import Setting
 
+_NO_LIMIT = "nothing limits the moves of player {!r} in the closing match"
+_LIMITS = f"one of {', '.join(LIMIT_NAMES)}"
+
 
 class TexelCompetition(PlayerTune):
     """The `texel` competition type.
@@ -79,7 +79,10 @@ class TexelCompetition(PlayerTune):
         with noting(errors):
             definition = find_player(values, values["player"], ("player",))
             dynamic = values["make_candidate"] is not None
-            errors += check_limits(definition, values["player"], values["verify"], dynamic)
+            self._unlimited = not (definition.has_limits or dynamic)
+            if self._unlimited and values["verify"] is not None and not values["verify"].limits:
+                problem, remedy = _NO_LIMIT.format(values["player"]), f"{_LIMITS} in Verify(…)"
+                errors.append(SettingError(("verify",), problem, remedy))
         with noting(errors):
             values["score"].for_game(self._game)
         self._reference: Reference | None = None
@@ -90,7 +93,6 @@ class TexelCompetition(PlayerTune):
         errors += [*check_codes(self.parameters), *wrong_settings(values)]
         if errors:
             raise SettingErrors(errors)
-        self._unlimited = not (definition.has_limits or dynamic)
         definition = with_limit(definition)
         self._set_player(definition, counted="passes")
         # players of make_candidate are compared when they have played
@@ -144,10 +146,8 @@ class TexelCompetition(PlayerTune):
 
     def verify(self, games: int | None = None) -> None:
         if not self._can_play:
-            raise UsageError(
-                f"nothing limits the moves of player {self.values['player']!r}: the closing match "
-                "needs nodes, depth, move_time or time_control in its Player(…) or in Verify(…)"
-            )
+            problem = _NO_LIMIT.format(self.values["player"])
+            raise UsageError(f"{problem}: it needs {_LIMITS} in its Player(…) or in Verify(…)")
         super().verify(games)
 
     def prepare(self) -> list[SettingError]:
@@ -193,7 +193,11 @@ class TexelCompetition(PlayerTune):
             lines.append(SAME_GAMES_OF_TUNE)
         if self._verifying:
             return lines
-        lines += unused(self.parameters)
+        parameters = self.parameters
+        unused = [n for n in ("c_end", "r_end") if any(getattr(p, n) for p in parameters)]
+        if unused:
+            names = " and ".join(unused)
+            lines.append(f"{names} of Parameter(…) have no effect in a texel competition")
         labelling = self.tuning.state.labelling
         if labelling is not None:
             lines += labelling.warnings
@@ -204,7 +208,13 @@ class TexelCompetition(PlayerTune):
         lines = [note for note in notes if note not in self._said]
         positions = self.tuning.positions
         if not self._verifying and positions is not None:
-            lines += check_validation(self.values, positions.file)
+            if self.values["validation"] == 0:
+                lines.append(
+                    "validation = 0: nothing is held out; the tune cannot stop early, and the "
+                    "improvement is measured on the tuned positions"
+                )
+            elif positions.file.validation == 0:
+                lines.append("there are too few games for validation; nothing is held out")
             if not self.tuning.state.told:
                 lines += self._report().plan()
         return lines + self.closing.notices(self._standing())

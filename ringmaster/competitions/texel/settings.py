@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.common_settings import COMMON_SETTINGS, LIMIT_NAMES, PlayerDefinition
+from ringmaster.competitions.common_settings import COMMON_SETTINGS
 from ringmaster.competitions.setting_types import Choice, Word, optional
 from ringmaster.competitions.texel.methods import GAUSS_NEWTON, OPTIMISER, RIDGE
 from ringmaster.competitions.texel.score_setting import DEPTH_1, EVAL, REFERENCE_CALL, ScoreSetting
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
-from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
+from ringmaster.competitions.tuning.closing_match_settings import VERIFY
 from ringmaster.competitions.tuning.parameter_settings import (
     BINDING,
     BOUNDS,
@@ -22,7 +22,6 @@ from ringmaster.competitions.tuning.parameter_settings import (
 from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
 from ringmaster.datasets.position_settings import POV_NAMES, PositionSettings
 from ringmaster.errors import SettingError, nearest, shown
-from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.settings import (
     Boolean,
     Call,
@@ -40,7 +39,6 @@ from ringmaster.model.settings import (
     SettingPath,
     String,
 )
-from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.targets import Target
 
 #: Largest number of centipawns in any setting.
@@ -353,39 +351,3 @@ def wrong_settings(values: Mapping[str, Any]) -> Iterator[SettingError]:
                 f"parameter {p.code!r} is in no tuned group",
                 f"group={' or '.join(map(repr, groups))}, or frozen=True",
             )
-
-
-def check_limits(
-    definition: PlayerDefinition, code: str, verify: VerifySettings | None, made: bool
-) -> list[SettingError]:
-    """Return an error if the closing match has no limit; scores alone need none."""
-    if verify is None or made or verify.limits or definition.has_limits:
-        return []
-    return [
-        SettingError(
-            ("verify",),
-            f"nothing limits the moves of player {code!r} in the closing match",
-            "one of " + ", ".join(LIMIT_NAMES) + " in Verify(…)",
-        )
-    ]
-
-
-def check_validation(values: Mapping[str, Any], file: PositionFile) -> list[str]:
-    """Return notices about the held-out positions."""
-    if values["validation"] == 0:
-        return [
-            "validation = 0: nothing is held out; the tune cannot stop early, and the improvement "
-            "is measured on the tuned positions"
-        ]
-    if file.validation == 0:
-        return ["there are too few games for validation; nothing is held out"]
-    return []
-
-
-def unused(parameters: Sequence[TunedParameter]) -> list[str]:
-    """Return a warning about arguments of Parameter(…) without effect."""
-    given = [
-        name for name in ("c_end", "r_end") if any(getattr(p, name) is not None for p in parameters)
-    ]
-    names = " and ".join(given)
-    return [f"{names} of Parameter(…) have no effect in a texel competition"] if given else []

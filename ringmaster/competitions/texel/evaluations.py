@@ -182,7 +182,8 @@ class Evaluations:
 
     def _scoring(self, number: int) -> Scoring:
         """Return how a pass scores positions."""
-        return self._scorings[min(max(number, REFERENCE), 0)]
+        # there may be a shard of a reference that is gone
+        return self._scorings.get(min(max(number, REFERENCE), 0), self._scorings[0])
 
     def job(
         self, game_id: str, attempt: int, ticket: Ticket, settings: GameSettings

@@ -91,12 +91,8 @@ class Shards(msgspec.Struct, frozen=True):
         """Return the shards of a pass, in order."""
         if not isinstance(part, str):
             return list(part)
-        parts: dict[str, range] = {
-            "train": range(self.of_train),
-            "validation": range(self.of_train, self.total),
-            "all": range(self.total),
-        }
-        return list(parts[part])
+        first = self.of_train if part == "validation" else 0
+        return list(range(first, self.of_train if part == "train" else self.total))
 
     @property
     def probed(self) -> range:

@@ -120,14 +120,12 @@ def score_key(beginning: int, number: int) -> int:
 class OpenPass(msgspec.Struct, omit_defaults=True):
     """A pass with missing shards.
 
-    part    see `Pass`; a batch is a list
     shards  their numbers in the order of issue
     losses  Σ weight·loss of each shard, None while awaited
     next    place of the next shard to issue
     """
 
     theta: list[float]
-    part: str | list[int]
     keep: bool
     shards: list[int]
     losses: list[float | None]

@@ -176,7 +176,7 @@ class Tuning:
             # known features need no pass
             known = 0.0 if number == FEATURES and self.features_are_known else None
             one = self.state.filters[str(number)] = OpenPass(
-                [], "all", number != FEATURES, shards, [known] * len(shards)
+                [], number != FEATURES, shards, [known] * len(shards)
             )
             one.next = 0 if known is None else len(shards)
         return one
@@ -188,9 +188,8 @@ class Tuning:
         if asked is None:
             return None
         shards = self.shards.of(asked.part)
-        part = asked.part if isinstance(asked.part, str) else list(asked.part)
         self.state.open[str(asked.number)] = OpenPass(
-            list(asked.theta), part, asked.keep, shards, [None] * len(shards)
+            list(asked.theta), asked.keep, shards, [None] * len(shards)
         )
         self.state.asked = max(self.state.asked, asked.number + 1)
         return asked.number
@@ -379,7 +378,7 @@ def improvement_line(gain: Improvement, *, brief: bool = False) -> str:
         value, low, high = map(form.format, (one.value, one.low, one.high))
         return f"{value} (95 %: {low} to {high})"
 
-    part = "validation" if gain.part == "validation" else "training"
+    part = "training" if gain.part == "train" else gain.part
     if gain.is_of_unit:
         return (
             f"the {part} error fell by {form.format(gain.value)} by a change of unit alone: "

@@ -231,13 +231,10 @@ class TexelCompetition(PlayerTune):
     def _check_jobs(self) -> list[CheckJob]:
         if self._verifying:
             return self.closing.check_jobs(self._standing())
-        low = {p.code: p.played_value(p.minimum) for p in self._tuned()}
-        high = {p.code: p.played_value(p.maximum) for p in self._tuned()}
-        samples = {
-            "start": self.start_values,
-            "minimum": {**self.start_values, **low},
-            "maximum": {**self.start_values, **high},
-        }
+        samples = {"start": self.start_values}
+        for end in ("minimum", "maximum"):
+            values = {p.code: p.played_value(getattr(p, end)) for p in self._tuned()}
+            samples[end] = {**self.start_values, **values}
         jobs = self._candidate_checks(samples)
         if self._reference is not None:
             player = self._reference.player

@@ -272,12 +272,13 @@ class LabelledPositions:
         values, target, before = self._values, self._target, self.labelling
         given = {name: values[name] for name in SCALES if isinstance(values[name], float)}
         fits: dict[str, Fit] = {}
+        self.teacher_scale = None
         if target.kind != "texel":
             checked = target.needs_teacher and target.needs_result
             if checked or "teacher_scale" not in given:
                 fits["teacher_scale"] = self._fit(self._of_teacher(), "teacher's scores")
-            known = None if before is None else before.teacher_scale
-            self.teacher_scale = given.get("teacher_scale") or known or fits["teacher_scale"].scale
+            kept = None if before is None else before.teacher_scale
+            self.teacher_scale = given.get("teacher_scale") or kept or fits["teacher_scale"].scale
         weights = [
             float(self.labels(shard).weight.astype(np.float64).sum())
             for shard in range(self.shards.total)
@@ -292,9 +293,9 @@ class LabelledPositions:
             )
         else:
             fits["win_rate_scale"] = self._fit(scores, "scores")
-        known = None if before is None else before.scale
+        kept = None if before is None else before.scale
         self.labelling = Labelling(
-            given.get("win_rate_scale") or known or fits["win_rate_scale"].scale,
+            given.get("win_rate_scale") or kept or fits["win_rate_scale"].scale,
             self.teacher_scale,
             given=list(given),
             fits={name: fit.scale for name, fit in fits.items()},

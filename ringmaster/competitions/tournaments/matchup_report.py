@@ -116,6 +116,8 @@ def fault_notes(tally: Tally) -> Iterator[str]:
         if tally.forfeits[player]:
             kinds = _kinds(tally.forfeit_kinds[player])
             yield f"{tally.players[player]} forfeited: {tally.forfeits[player]}{kinds}"
+        if extra := tally.extra_moves[player]:
+            yield f"{tally.players[player]} sent moves without a search: {counted(extra, 'game')}"
     if tally.void:
         yield void_line(tally.void_kinds, tally.void)
     if tally.repeats:

@@ -319,13 +319,12 @@ class Evaluations:
         if shard % (tuning.shards.total // MOST_PLAYED + 1) == 0:
             for name in names:
                 function = self._functions[name]
-                answer = (result.answers or ("",))[0]
-                arguments: Sequence[Any] = (answer, positions.texts(shard)[0])
-                if name == "target":
-                    arguments = positions.blended(shard)
-                if function is not None:
-                    value = canonical(result_of(function, arguments, name))
-                    played[name] = [arguments, value]
+                if function is None:
+                    continue
+                arguments: Sequence[Any] = positions.blended(shard)
+                if name != "target":
+                    arguments = ((result.answers or ("",))[0], positions.texts(shard)[0])
+                played[name] = [arguments, canonical(result_of(function, arguments, name))]
         is_recorded = number >= 0 and number & (number - 1) == 0 and task.ticket["i"] == 0
         if is_recorded and self._values["make_candidate"] is not None:
             played["make_candidate"] = [tuning.values(number), scoring_arguments(task.player)]

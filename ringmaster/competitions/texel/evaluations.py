@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from ringmaster.competitions.competition import PlayedValue, Reaction
-from ringmaster.competitions.result_lines import count_void
+from ringmaster.competitions.result_lines import count_void, void_text
 from ringmaster.competitions.texel.labels import decode_scores
 from ringmaster.competitions.texel.methods import from_answers
 from ringmaster.competitions.texel.score_setting import (
@@ -102,10 +102,9 @@ def record_void(
     """
     count_void(state.void_kinds, result, [code])
     job = "the probe" if "n" in ticket else f"shard {shard_id(ticket)}"
-    attempt = f", attempt {result.attempt + 1}" if result.attempt else ""
-    detail = result.detail.splitlines()[0] if result.detail else ""
-    line = f"{job}: void ({result.reason}{attempt}): {detail}"
-    return Reaction(line, replay=True, halt=halt and f"{halt}: {detail or result.reason}")
+    detail = result.detail.partition("\n")[0] or result.reason
+    line = f"{job}: {void_text(result)}"
+    return Reaction(line, replay=True, halt=halt and f"{halt}: {detail}")
 
 
 def record_probe(

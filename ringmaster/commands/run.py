@@ -39,7 +39,7 @@ def verify(arguments: argparse.Namespace) -> int:
     """Play more games of a tune's closing match."""
     loaded = load(arguments)
     competition = loaded.competition
-    if not isinstance(competition, PlayerTune):
+    if not (isinstance(competition, PlayerTune) and competition.has_closing_match):
         raise UsageError(
             "only spsa, texel, clop_tuner and optuna_tuner have a closing match, "
             f"not {competition.type_name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -65,7 +65,7 @@ class Explicit(msgspec.Struct, frozen=True):
 
 
 class TunedParameter(msgspec.Struct, frozen=True):
-    """One parameter of an SPSA or a Texel tune, in its own units.
+    """One parameter of a tune, in its own units.
 
     c_end    perturbation at the last iteration; None: the method's default
     r_end    relative apply factor R = a/c² at the last iteration; None: the default
@@ -103,10 +103,18 @@ class TunedParameter(msgspec.Struct, frozen=True):
     comment: str | None = None
     not_used: bool = False
 
+    #: Name of the argument `transform` in control files.
+    function_name: ClassVar[str] = "transform"
+
     @property
     def scale(self) -> Literal["linear", "log"]:
         """The scale on which the parameter is tuned."""
         return "linear"
+
+    @property
+    def delivered_format(self) -> str | None:
+        """The format of values for engines, None for the values themselves."""
+        return self.format
 
     def canonical(self) -> dict[str, Any]:
         """Return the arguments of Parameter(…), for the comparison of two runs."""
@@ -121,6 +129,10 @@ class TunedParameter(msgspec.Struct, frozen=True):
     def spacing(self) -> float:
         """Distance of neighbouring played values from the minimum, 0 for any value."""
         return 1 if self.integer else 0
+
+    def text(self, value: Any) -> str:
+        """Return an engine value for reports."""
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
 
     def clip(self, value: float) -> float:
         """Return the nearest value within the bounds."""

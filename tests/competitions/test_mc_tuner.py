@@ -226,7 +226,7 @@ def test_played_values_are_the_probed_values(split: int) -> None:
     tune = tuner(parameters=[parameter(scale=call("LINEAR", 0, split, integer=True), split=split)])
     values = [c["parameters"]["x"] for c in tune.summary().data()["candidates"]]
     assert values == list(range(1, split + 1))
-    whole = [tune.parameters[0].scale(tune.tree.centre((i,))[0]) for i in range(split)]
+    whole = [tune.parameters[0].transform(tune.tree.centre((i,))[0]) for i in range(split)]
     assert whole == values
 
 

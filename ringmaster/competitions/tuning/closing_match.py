@@ -96,7 +96,7 @@ class ClosingMatches:
         counted    unit of `Standing.iterations`
         shown      returns values for reports
         """
-        self.settings: VerifySettings | None = values["verify"]
+        self.settings: VerifySettings | None = values.get("verify")
         self.matches: list[Match] = []
         self._values = values
         self._candidate = candidate

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -59,12 +59,16 @@ MAKE_CANDIDATE = optional(
 class PlayerTune(Competition):
     """Base of the types that tune the parameters of one player.
 
+    A type without `has_closing_match` never has any of the closing matches below.
+
     declared    parameters of the control file
     parameters  the declared ones that are used
     settings    settings of the games
     book        openings of the tune
     closing     closing matches
     """
+
+    has_closing_match: ClassVar[bool] = True
 
     settings: GameSettings
     book: OpeningBook
@@ -183,9 +187,9 @@ class PlayerTune(Competition):
     def is_tuned(self) -> bool:
         """Whether the tune is complete, without its closing match."""
 
-    @abstractmethod
     def _standing(self) -> Standing:
         """Return the progress of the tune for the closing match."""
+        return Standing(0, {}, 0, due=False)
 
     @property
     def _due(self) -> bool:
@@ -423,7 +427,7 @@ class GameTune(PlayerTune):
     charts_read_usage = False
     # Values depend on the results that exist when they are chosen, so games that are
     # played one at a time are also issued one at a time.
-    runs_ahead_from = 2
+    runs_ahead_from: int | None = 2
 
     _state: GameTuneState
 

@@ -214,7 +214,7 @@ def pairs_ratio(counts: Sequence[int]) -> float | None:
     return (counts[3] + counts[4]) / lost if lost else None
 
 
-def share_interval(points: float, games: int) -> str:
+def share_interval(points: float, games: float) -> str:
     """Return a share of points with its interval: "61 % ± 7 (95 %)", "99 % (95 %: 91 to 100)".
 
     points  from 0 to `games`, which is above 0
@@ -228,7 +228,7 @@ def share_interval(points: float, games: int) -> str:
     return f"{share:.{places}f} % ± {(high - low) / 2:.{places}f} (95 %)"
 
 
-def wilson(points: float, games: int, z: float = Z95) -> tuple[float, float]:
+def wilson(points: float, games: float, z: float = Z95) -> tuple[float, float]:
     """Return the interval of a win rate (Wilson, "Probable inference", 1927, eq. 1).
 
     points  wins and half the draws, from 0 to `games`

@@ -37,6 +37,8 @@ from ringmaster.model.report import (
     Whiskers,
 )
 from ringmaster.model.results import GameResult
+from ringmaster.stats.elo import share_interval
+from ringmaster.stats.shrinkage import chosen_share
 from ringmaster.tuners.ucb import Family, Path, Ucb
 
 #: Most parameters whose pairs have heat maps.
@@ -83,8 +85,8 @@ class McCharts:
         self._open: dict[Path, list[float]] = {}
         #: By window: number of its games, and of these by cell, for each parameter.
         self._played: list[tuple[int, list[npt.NDArray[np.float64]]]] = []
-        #: Number of games, the best path then, its games and points.
-        self._course: list[tuple[int, Path, int, float]] = []
+        #: Number of games, the best path then, and points and games with its estimated rate.
+        self._course: list[tuple[int, Path, tuple[float, float]]] = []
 
     def record_result(self, ticket: Ticket, result: GameResult) -> None:
         """Add a game; a void one only expands the tree."""
@@ -162,11 +164,11 @@ class McCharts:
     # the best candidate
 
     def _over_time(self) -> ChartGroup:
-        points = [measured(played, won, games) for played, _, games, won in self._course if games]
+        points = [measured(played, *share) for played, _, share in self._course if share[1]]
         charts: list[AnyChart] = []
-        _, best, games, won = self._course[-1]
+        _, best, share = self._course[-1]
         if len(points) > 1:
-            note = f"{rate_text(won, games)}; {self._text(best)}" if games else ""
+            note = f"{share_interval(*share)}; {self._text(best)}" if share[1] else ""
             pieces = (
                 Band("95 % interval", tuple((x, low, high) for x, _, low, high in points)),
                 Level("even", 50.0),
@@ -178,7 +180,8 @@ class McCharts:
         return ChartGroup(
             "Best candidate so far",
             tuple(charts),
-            "The candidate with most wins after each number of games, with its games until then.",
+            "The candidate with most wins after each number of games.  Its games chose it, so its "
+            "rate is estimated by the results of all candidates until then.",
             "best",
         )
 
@@ -186,7 +189,7 @@ class McCharts:
         code, names = self._codes[i], self._names[i]
         points: list[tuple[float, float]] = []
         before: float | None = None
-        for played, path, _, _ in self._course:
+        for played, path, _ in self._course:
             value = self._values(path)[i]
             if not self._numeric[i]:
                 if name_of(value) not in names:
@@ -314,7 +317,10 @@ class McCharts:
         return note if tried <= BREADTHS[0] else f"{note}, the first {BREADTHS[0]} are shown"
 
 
-def _best(tree: Ucb) -> tuple[int, Path, int, float]:
-    """Return the number of games, the best path, its games and points."""
+def _best(tree: Ucb) -> tuple[int, Path, tuple[float, float]]:
+    """Return an item of the course."""
     node = tree.node(tree.best())
-    return tree.games, node.path, node.games, node.points
+    share = (0.0, 0.0)
+    if node.games:
+        share = chosen_share(node.points, node.games, tree.results(len(node.path)))
+    return tree.games, node.path, share

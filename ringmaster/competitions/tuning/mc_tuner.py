@@ -36,6 +36,7 @@ from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Table, Te
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Boolean, CallOf, Context, Float, Integer, ListOf, Setting
 from ringmaster.stats.elo import share_interval, wilson
+from ringmaster.stats.shrinkage import chosen_share
 from ringmaster.tuners.ucb import Node, Path, Ucb
 
 #: Most candidates of one generation, to fit in memory and a tree log.
@@ -403,9 +404,9 @@ class McTuner(CandidateTune):
             candidates = counted(self.tree.size, "candidate")
             return f"no win{yet} of {candidates}, after {self._work_done()}"
         shown = self.brief(self._engine(best.path))
-        share = share_interval(best.points, best.games)
+        share = share_interval(*self._share(best))
         is_best = "came out best" if self.is_tuned else "is best so far"
-        return f"{shown} {is_best}: {share} of {counted(best.games, 'game')}"
+        return f"{shown} {is_best}: {share}; {_own_rate(best)}"
 
     def _live_blocks(self) -> list[Table | Text]:
         blocks = self._blocks()
@@ -432,10 +433,10 @@ class McTuner(CandidateTune):
         against = self.opponent.code
         lines = [f"{total}{games} played: {tally} of the candidates against {against}"]
         if best.games:
-            low, high = wilson(best.points, best.games)
+            share = share_interval(*self._share(best))
             lines.append(
-                f"best: {self._full(best.path)}: {best.points / best.games:.1%} of "
-                f"{counted(best.games, 'game')} (95 %: {low:.1%} to {high:.1%})"
+                f"best: {self._full(best.path)}: {share} by the results of all candidates; "
+                f"{_own_rate(best)}"
             )
         blocks: list[Table | Text] = [Text(tuple(lines))]
         for depth, count in enumerate(self.values["summary_spec"], 1):
@@ -444,6 +445,10 @@ class McTuner(CandidateTune):
                 nodes.sort(key=lambda node: (-node.games, node.path))
                 blocks.append(self._table(depth, nodes[:count]))
         return blocks
+
+    def _share(self, best: Node) -> tuple[float, float]:
+        """Return points and games with the estimated rate of the best candidate."""
+        return chosen_share(best.points, best.games, self.tree.results(len(best.path)))
 
     def _table(self, depth: int, nodes: list[Node]) -> Table:
         rows: list[tuple[Cell, ...]] = [
@@ -495,10 +500,14 @@ class McTuner(CandidateTune):
         return msgspec.json.encode(snapshot).decode()
 
     def _summary_of_tune(self) -> dict[str, Any]:
-        best = self.tree.best()
+        node = self.tree.node(self.tree.best())
+        best = self._summary_of(node)
+        if node.games:
+            points, games = self._share(node)
+            best |= {"estimated_rate": points / games, "interval": list(wilson(points, games))}
         return {
             "repeats": self._state.repeats,
-            "best": self._summary_of(self.tree.node(best)),
+            "best": best,
             "candidates": [self._summary_of(node) for node in self.tree.nodes()],
         }
 
@@ -529,6 +538,11 @@ class McTuner(CandidateTune):
             "interval": [low, high],
             "value": node.value,
         }
+
+
+def _own_rate(best: Node) -> str:
+    share = 100 * best.points / best.games
+    return f"{share:.0f} % in the {counted(best.games, 'game')} that chose it"
 
 
 def _initial(ticket: Ticket) -> tuple[int, float] | None:

@@ -28,6 +28,7 @@ from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import COLOUR_STREAM, words
+from ringmaster.model.report import LEFT, Column
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import (
     Context,
@@ -108,6 +109,16 @@ CANDIDATE_SETTINGS: tuple[Setting, ...] = (
         "Without make_candidate: code of the player with the parameters as options.",
         change="refused",
     ),
+)
+
+
+#: The first columns of a listing of candidates.
+CANDIDATE_COLUMNS = (
+    Column(
+        "candidate", "candidate", lambda code: code.removeprefix(CANDIDATE), align=LEFT, live=True
+    ),
+    Column("parameters"),
+    Column("text", "parameters", align=LEFT, live=True, in_data=False),
 )
 
 
@@ -208,6 +219,14 @@ class CandidateTune(GameTune):
         """Return the end of the code of a ticket's candidate."""
 
     @abstractmethod
+    def _probes(self, index: int) -> Sequence[float]:
+        """Return optimiser parameters that may occur, ascending; a bounded number."""
+
+    def _function_failures(self) -> list[SettingError]:
+        columns = [self._probes(i) for i, _ in enumerate(self.parameters)]
+        return self._binding.failures_between(columns=columns)
+
+    @abstractmethod
     def _game_number(self, ticket: Ticket) -> int:
         """Return a game's number in the tune, which determines opening and colour."""
 
@@ -230,6 +249,10 @@ class CandidateTune(GameTune):
             except Exception:  # the type may differ from value to value
                 texts.append(f"[{p.code}?{shown(engine[p.code])}]")
         return "; ".join(texts)
+
+    def row(self, code: str, engine: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the cells of `CANDIDATE_COLUMNS`."""
+        return {"candidate": code, "parameters": as_data(engine), "text": self.formatted(engine)}
 
     def brief(self, engine: Mapping[str, Any]) -> str:
         """Return engine parameters for a verdict, only their number if they are many."""

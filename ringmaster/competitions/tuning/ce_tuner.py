@@ -15,18 +15,18 @@ import msgspec
 from ringmaster.competitions.competition import Reaction
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tuning.candidates import (
+    CANDIDATE_COLUMNS,
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
     CandidateParameter,
     CandidateTune,
-    as_data,
     candidate_seat,
 )
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_unchanged
 from ringmaster.competitions.tuning.player_tune import GameTuneState
-from ringmaster.errors import SettingError, StateRefused, counted
+from ringmaster.errors import StateRefused, counted
 from ringmaster.model.jobs import Task, Ticket
-from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Table, Text
+from ringmaster.model.report import ChartGroup, Column, Listing, Progress, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import CallOf, Context, Float, Function, Integer, ListOf, Setting
 from ringmaster.tuners.cross_entropy import MOST_SAMPLES, Distribution, elite_size, ranked
@@ -152,12 +152,7 @@ class CeTuner(CandidateTune):
         self._samples: list[tuple[float, ...]] = []
         self._begin_generation()
 
-    def _function_failures(self) -> list[SettingError]:
-        columns = [self._probes(i) for i, _ in enumerate(self.parameters)]
-        return self._binding.failures_between(columns=columns)
-
     def _probes(self, index: int) -> list[float]:
-        """Return optimiser parameters that may occur, ascending."""
         mean, variance = self._state.means[index], self._state.variances[index]
         end = PROBED_DEVIATIONS * PROBED_STEPS
         steps = (step / PROBED_STEPS for step in range(-end, end + 1))
@@ -263,8 +258,11 @@ class CeTuner(CandidateTune):
             return Reaction(line)
         return Reaction(line, notes=tuple(self._finish_generation()), save=True)
 
+    def _engine_of(self, point: Sequence[float]) -> dict[str, Any]:
+        return self.engine_values(self._by_code(point))
+
     def _shown(self, point: Sequence[float]) -> str:
-        return self.formatted(self.engine_values(self._by_code(point)))
+        return self.formatted(self._engine_of(point))
 
     def _finish_generation(self) -> list[str]:
         """Move the distribution.  Return the generation's report for the history."""
@@ -341,14 +339,12 @@ class CeTuner(CandidateTune):
         return self._standings(SHOWN_LIVE)
 
     def _distribution_lines(self) -> list[str]:
-        means = self._distribution.means
+        state = self._state
         optimiser = " ".join(
-            f"{p.code} {mean:.2f}~{variance:.2f}"
-            for p, mean, variance in zip(
-                self.parameters, self._state.means, self._state.variances, strict=True
-            )
+            f"{code} {mean:.2f}~{variance:.2f}"
+            for code, mean, variance in zip(state.codes, state.means, state.variances, strict=True)
         )
-        return [f"  {self._shown(means)}", f"  mean~variance: {optimiser}"]
+        return [f"  {self._shown(state.means)}", f"  mean~variance: {optimiser}"]
 
     def _standings(self, limit: int | None) -> list[Table | Text]:
         state = self._state
@@ -358,51 +354,40 @@ class CeTuner(CandidateTune):
             return [Text((heading, *self._distribution_lines()))]
         heading = f"distribution for generation {state.generation} (of {wanted}, from 0):"
         blocks: list[Table | Text] = [Text((heading, *self._distribution_lines()))]
-        order = ranked(state.points)
-        played = [c for c in order if state.games[c]]
-        rows: list[tuple[Cell, ...]] = [
-            (
-                self._code(state.generation, c),
-                self._shown(self._samples[c]),
-                f"{state.points[c]:g}",
-                f"{state.games[c]}/{self.values['batch_size']}",
-            )
-            for c in played[:limit]
-        ]
-        more = len(played) - len(rows)
-        if rows:
-            blocks.append(
-                Table(
-                    headers=("candidate", "parameters", "wins", "games"),
-                    rows=tuple(rows),
-                    title=f"candidates of generation {state.generation}",
-                    notes=(f"and {more} more",) if more else (),
-                    align=("left", "left", RIGHT, RIGHT),
-                )
-            )
+        listing = self._listing(limit)
+        if listing.rows:
+            more = sum(map(bool, state.games)) - len(listing.rows)
+            title = f"candidates of generation {state.generation}"
+            blocks.append(listing.table(title, [f"and {more} more"] if more else []))
         return blocks
+
+    def _listing(self, limit: int | None = None) -> Listing:
+        """Return the best candidates of the present generation that have played."""
+        state, batch = self._state, self.values["batch_size"]
+        columns = (
+            *CANDIDATE_COLUMNS,
+            Column("points", "wins", "{:g}".format),
+            Column("games", "games", lambda games: f"{games}/{batch}"),
+        )
+        rows = []
+        for c in [c for c in ranked(state.points) if state.games[c]][:limit]:
+            code, engine = self._code(state.generation, c), self._engine_of(self._samples[c])
+            rows.append(
+                {**self.row(code, engine), "points": state.points[c], "games": state.games[c]}
+            )
+        return Listing(columns, tuple(rows))
 
     def _summary_of_tune(self) -> dict[str, Any]:
         state = self._state
+        distribution = zip(state.codes, state.means, state.variances, strict=True)
         return {
             "generation": state.generation,
             "repeats": state.repeats,
             "parameters": [
-                {"code": p.code, "mean": mean, "variance": variance}
-                for p, mean, variance in zip(
-                    self.parameters, state.means, state.variances, strict=True
-                )
+                {"code": code, "mean": mean, "variance": variance}
+                for code, mean, variance in distribution
             ],
-            "candidates": [
-                {
-                    "candidate": self._code(state.generation, c),
-                    "parameters": as_data(self.engine_values(self._by_code(self._samples[c]))),
-                    "games": state.games[c],
-                    "points": state.points[c],
-                }
-                for c in range(state.samples)
-                if state.games[c]
-            ],
+            "candidates": self._listing().data(),
         }
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:

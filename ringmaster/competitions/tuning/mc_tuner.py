@@ -17,6 +17,7 @@ from ringmaster.competitions.ending import ending_setting, endless_warning, is_e
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE,
+    CANDIDATE_COLUMNS,
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
     CandidateParameter,
@@ -32,7 +33,7 @@ from ringmaster.errors import SettingError, StoreError, counted
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import Task, Ticket
 from ringmaster.model.parameters import Explicit
-from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Table, Text
+from ringmaster.model.report import ChartGroup, Column, Listing, Progress, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Boolean, CallOf, Context, Float, Integer, ListOf, Setting
 from ringmaster.stats.elo import share_interval, wilson
@@ -101,6 +102,16 @@ class State(GameTuneState, kw_only=True):
     tree: dict[str, Any] = msgspec.field(default_factory=dict)
     next: int = 0
     results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0, 0])
+
+
+_COLUMNS = (
+    *CANDIDATE_COLUMNS,
+    Column("value", "win rate", "{:.3f}".format),
+    Column("games", "games", int),
+    Column("points"),
+    Column("win_rate"),
+    Column("interval"),
+)
 
 
 class McTuner(CandidateTune):
@@ -215,8 +226,8 @@ class McTuner(CandidateTune):
                 )
         return values
 
-    def _probes(self, split: int) -> list[float]:
-        """Return optimiser parameters that may occur, ascending."""
+    def _probes(self, index: int) -> list[float]:
+        split = self.parameters[index].split
         depths = min(self.tree.max_depth, PROBES // 2)
         probes: set[float] = set()
         for depth in range(1, depths + 1):
@@ -226,10 +237,6 @@ class McTuner(CandidateTune):
             places = spread(size, PROBES // depths)
             probes |= {(2 * place + 1) / (2 * size) for place in places}
         return sorted(probes)
-
-    def _function_failures(self) -> list[SettingError]:
-        columns = [self._probes(p.split) for p in self.parameters]
-        return self._binding.failures_between(columns=columns)
 
     def estimated(self) -> ValuesByCode:
         return self._by_code(self.tree.centre(self.tree.best()))
@@ -443,24 +450,27 @@ class McTuner(CandidateTune):
             nodes = [n for n in self.tree.nodes(depth) if len(n.path) == depth]
             if nodes and count:
                 nodes.sort(key=lambda node: (-node.games, node.path))
-                blocks.append(self._table(depth, nodes[:count]))
+                title = f"most visited at depth {depth}"
+                note = "win rates with the initial visits, games without"
+                blocks.append(self._listing(nodes[:count]).table(title, [note]))
         return blocks
 
     def _share(self, best: Node) -> tuple[float, float]:
         """Return points and games with the estimated rate of the best candidate."""
         return chosen_share(best.points, best.games, self.tree.results(len(best.path)))
 
-    def _table(self, depth: int, nodes: list[Node]) -> Table:
-        rows: list[tuple[Cell, ...]] = [
-            (self._steps(n.path), self._text(n.path), f"{n.value:.3f}", n.games) for n in nodes
-        ]
-        return Table(
-            headers=("candidate", "parameters", "win rate", "games"),
-            rows=tuple(rows),
-            title=f"most visited at depth {depth}",
-            notes=("win rates with the initial visits, games without",),
-            align=("left", "left", RIGHT, RIGHT),
-        )
+    def _listing(self, nodes: Iterable[Node]) -> Listing:
+        return Listing(_COLUMNS, tuple(map(self._row, nodes)))
+
+    def _row(self, node: Node) -> dict[str, Any]:
+        return {
+            **self.row(self._code(node.path), self._engine(node.path)),
+            "games": node.games,
+            "points": node.points,
+            "win_rate": node.points / node.games if node.games else None,
+            "interval": list(wilson(node.points, node.games)),
+            "value": node.value,
+        }
 
     def _tree_lines(self) -> list[str]:
         """Return the first two generations of the tree for the history, in Gomill's form."""
@@ -501,14 +511,14 @@ class McTuner(CandidateTune):
 
     def _summary_of_tune(self) -> dict[str, Any]:
         node = self.tree.node(self.tree.best())
-        best = self._summary_of(node)
+        (best,) = self._listing([node]).data()
         if node.games:
             points, games = self._share(node)
             best |= {"estimated_rate": points / games, "interval": list(wilson(points, games))}
         return {
             "repeats": self._state.repeats,
             "best": best,
-            "candidates": [self._summary_of(node) for node in self.tree.nodes()],
+            "candidates": self._listing(self.tree.nodes()).data(),
         }
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
@@ -526,18 +536,6 @@ class McTuner(CandidateTune):
         for ticket, result in history:
             charts.record_result(ticket, result)
         return charts.charts()
-
-    def _summary_of(self, node: Node) -> dict[str, Any]:
-        low, high = wilson(node.points, node.games)
-        return {
-            "candidate": self._code(node.path),
-            "parameters": as_data(self._engine(node.path)),
-            "games": node.games,
-            "points": node.points,
-            "win_rate": node.points / node.games if node.games else None,
-            "interval": [low, high],
-            "value": node.value,
-        }
 
 
 def _own_rate(best: Node) -> str:

@@ -210,12 +210,12 @@ def ce(**changed: Any) -> Any:
 
 def test_distribution_of_each_generation_is_recovered_from_its_candidates() -> None:
     tune = ce()
-    true = {0: tune._distribution}
+    true = {0: tune.distribution}
     history = []
     random_ = random.Random(1)
     while not tune.finished():
         history += play(tune, 1, lambda job: random_.random() < own(job)["x"] / 8)
-        true[tune._state.generation] = tune._distribution
+        true[tune._state.generation] = tune.distribution
     x, n = group(tune.charts(history), "distribution").charts
     assert [g for g, _ in by_name(x, "mean").points] == [0, 1, 2, 3, 4, 5]
     for i, chart in enumerate((x, n)):

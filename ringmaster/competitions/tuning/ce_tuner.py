@@ -174,8 +174,19 @@ class CeTuner(CandidateTune):
         return int(ticket["g"]) * MOST_SAMPLES + int(ticket["r"])
 
     @property
-    def _distribution(self) -> Distribution:
+    def generation(self) -> int:
+        """The number of the present generation."""
+        return self._state.generation
+
+    @property
+    def distribution(self) -> Distribution:
+        """The distribution of the present generation."""
         return Distribution(tuple(self._state.means), tuple(self._state.variances))
+
+    @property
+    def elite(self) -> int:
+        """The number of elite candidates."""
+        return elite_size(self.values["elite_proportion"], self._state.samples)
 
     def _begin_generation(self) -> None:
         count = self._state.samples
@@ -186,7 +197,7 @@ class CeTuner(CandidateTune):
 
     def _draw(self) -> None:
         """Draw the generation's samples; transforms are called only when they play."""
-        distribution, generation = self._distribution, self._state.generation
+        distribution, generation = self.distribution, self._state.generation
         self._samples = [
             distribution.sample(self.values["seed"], generation, i)
             for i in range(self._state.samples)
@@ -197,8 +208,7 @@ class CeTuner(CandidateTune):
 
     def _warnings(self) -> list[str]:
         lines = super()._warnings()
-        elite = elite_size(self.values["elite_proportion"], self._state.samples)
-        if elite == self._state.samples > 1:
+        if self.elite == self._state.samples > 1:
             lines.append("every candidate is elite: the distribution will not move")
         return lines
 
@@ -268,7 +278,7 @@ class CeTuner(CandidateTune):
         """Move the distribution.  Return the generation's report for the history."""
         state = self._state
         order = ranked(state.points)
-        elite = order[: elite_size(self.values["elite_proportion"], state.samples)]
+        elite = order[: self.elite]
         notes = [f"generation {state.generation}", *self._distribution_lines()]
         chosen = set(elite)
         for candidate in order:
@@ -277,7 +287,7 @@ class CeTuner(CandidateTune):
                 f"{self._code(state.generation, candidate)}{mark} "
                 f"{self._shown(self._samples[candidate])} {state.points[candidate]:g}"
             )
-        distribution = self._distribution.update(
+        distribution = self.distribution.update(
             [self._samples[candidate] for candidate in elite], self.values["step_size"]
         )
         state.means, state.variances = list(distribution.means), list(distribution.variances)
@@ -393,14 +403,7 @@ class CeTuner(CandidateTune):
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         from ringmaster.competitions.tuning.ce_charts import CeCharts
 
-        charts = CeCharts(
-            self._state.codes,
-            self.values["seed"],
-            elite_size(self.values["elite_proportion"], self._state.samples),
-            (self._state.generation, self._distribution),
-            [p.transform is not None for p in self.parameters],
-            tuple(self.engine_values(self.estimated()).values()),
-        )
+        charts = CeCharts(self)
         for ticket, result in history:
             charts.record_result(ticket, result)
         return charts.charts()

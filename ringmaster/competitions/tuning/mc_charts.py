@@ -3,9 +3,7 @@ value, and the tree."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +19,7 @@ from ringmaster.competitions.tuning.chart_parts import (
     name_of,
     rate_text,
 )
+from ringmaster.competitions.tuning.mc_tuner import McTuner
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.report import (
     AnyChart,
@@ -48,30 +47,15 @@ BREADTHS = (10, 5, 3)
 
 
 class McCharts:
-    """Sums the games of a tune for charts.
+    """Sums the games of a tune for charts."""
 
-    tree      the tuner's
-    codes     of the parameters
-    samples   by parameter: its values in the first generation
-    values    returns the engine parameters of a node
-    text      returns them as one text
-    opponent  its code
-    """
-
-    def __init__(
-        self,
-        tree: Ucb,
-        codes: Sequence[str],
-        samples: Sequence[Sequence[Any]],
-        values: Callable[[Path], Sequence[Any]],
-        text: Callable[[Path], str],
-        opponent: str,
-    ) -> None:
-        self._tree, self._codes, self._values, self._text = tree, codes, values, text
-        self._opponent = opponent
-        self._cells = [cells_of(row) for row in samples]
-        self._numeric = [all(map(is_number, row)) for row in samples]
-        self._names = [list(dict.fromkeys(map(name_of, row))) for row in samples]
+    def __init__(self, tune: McTuner) -> None:
+        self._tune = tune
+        tree = self._tree = tune.tree
+        self._codes = [p.code for p in tune.parameters]
+        self._cells = [cells_of(row) for row in tune.samples]
+        self._numeric = [all(map(is_number, row)) for row in tune.samples]
+        self._names = [list(dict.fromkeys(map(name_of, row))) for row in tune.samples]
         #: The tree after the windows so far.
         self._replay = Ucb(
             tree.splits,
@@ -155,7 +139,7 @@ class McCharts:
                 "tree",
             ),
         ]
-        results = self._windows.chart(self._opponent)
+        results = self._windows.chart(self._tune.opponent.code)
         if results is not None:
             text = "Points of all candidates by groups of games, with 95 % intervals."
             groups.append(ChartGroup("Results", (results,), text, "results"))
@@ -168,7 +152,7 @@ class McCharts:
         charts: list[AnyChart] = []
         _, best, share = self._course[-1]
         if len(points) > 1:
-            note = f"{share_interval(*share)}; {self._text(best)}" if share[1] else ""
+            note = f"{share_interval(*share)}; {self._tune.text(best)}" if share[1] else ""
             pieces = (
                 Band("95 % interval", tuple((x, low, high) for x, _, low, high in points)),
                 Level("even", 50.0),
@@ -190,7 +174,7 @@ class McCharts:
         points: list[tuple[float, float]] = []
         before: float | None = None
         for played, path, _ in self._course:
-            value = self._values(path)[i]
+            value = self._tune.engine(path)[code]
             if not self._numeric[i]:
                 if name_of(value) not in names:
                     names.append(name_of(value))
@@ -203,7 +187,7 @@ class McCharts:
             points.append((float(played), float(value)))
             before = float(value)
         shown = () if self._numeric[i] else tuple(names)
-        now = name_of(self._values(self._course[-1][1])[i])
+        now = name_of(self._tune.engine(self._course[-1][1])[code])
         series = Series("best so far", tuple(points), "estimate")
         return Chart(code, (series,), "games", "value", f"now {now}", y_names=shown)
 
@@ -308,7 +292,7 @@ class McCharts:
             children = () if below is None else self._nodes(below, path, visits)
             text = rate_text(family.wins[child], visits)
             # with an edited max_depth a node may have more games than the one above has below it
-            nodes.append(TreeNode(self._text(path), text, min(1.0, visits / games), children))
+            nodes.append(TreeNode(self._tune.text(path), text, min(1.0, visits / games), children))
         return tuple(nodes)
 
     def _tree_note(self) -> str:

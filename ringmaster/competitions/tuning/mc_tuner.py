@@ -182,7 +182,8 @@ class McTuner(CandidateTune):
             seed=values["seed"],
         )
         self._set_player(self._definition, counted="games")
-        self._samples = [self._first_samples(i) for i in range(len(splits))]
+        #: By parameter: its values in the first generation.
+        self.samples = [self._first_samples(i) for i in range(len(splits))]
         self._state = State(codes=[p.code for p in self.parameters], splits=splits)
         #: Nodes of the games in progress, by number.
         self._flying: dict[int, Path] = {}
@@ -244,16 +245,17 @@ class McTuner(CandidateTune):
     def _sampled(self, ticket: Ticket) -> ValuesByCode:
         return self._by_code(self.tree.centre(tuple(ticket["p"])))
 
-    def _engine(self, path: Path) -> dict[str, Any]:
+    def engine(self, path: Path) -> dict[str, Any]:
         """Return a node's engine parameters, with `FailedValue` for failing scales."""
         if len(path) > 1:
             return self.engine_values(self._by_code(self.tree.centre(path)))
         places = self.tree.coordinates(path[0])
-        row = zip(self._state.codes, self._samples, places, strict=True)
+        row = zip(self._state.codes, self.samples, places, strict=True)
         return {code: samples[place] for code, samples, place in row}
 
-    def _text(self, path: Path) -> str:
-        return self.formatted(self._engine(path))
+    def text(self, path: Path) -> str:
+        """Return a node's engine parameters for reports."""
+        return self.formatted(self.engine(path))
 
     def _steps(self, path: Path) -> str:
         """Return a node's path from the root: "(0,1) (3,2)"."""
@@ -283,7 +285,7 @@ class McTuner(CandidateTune):
             )
         if len(values["summary_spec"]) > values["max_depth"]:
             lines.append("summary_spec has more entries than there are generations (max_depth)")
-        for parameter, row in zip(self.parameters, self._samples, strict=True):
+        for parameter, row in zip(self.parameters, self.samples, strict=True):
             scale = parameter.transform
             if isinstance(scale, Explicit) and parameter.split % len(scale.values):
                 lines.append(
@@ -364,7 +366,7 @@ class McTuner(CandidateTune):
         return Reaction(line, notes=tuple(self._tree_lines()), snapshot=self._snapshot())
 
     def _full(self, path: Path) -> str:
-        return f"{self._text(path)} [{self._steps(path)}]"
+        return f"{self.text(path)} [{self._steps(path)}]"
 
     @property
     def is_tuned(self) -> bool:
@@ -410,7 +412,7 @@ class McTuner(CandidateTune):
             yet = "" if self.is_tuned else " yet"
             candidates = counted(self.tree.size, "candidate")
             return f"no win{yet} of {candidates}, after {self._work_done()}"
-        shown = self.brief(self._engine(best.path))
+        shown = self.brief(self.engine(best.path))
         share = share_interval(*self._share(best))
         is_best = "came out best" if self.is_tuned else "is best so far"
         return f"{shown} {is_best}: {share}; {_own_rate(best)}"
@@ -464,7 +466,7 @@ class McTuner(CandidateTune):
 
     def _row(self, node: Node) -> dict[str, Any]:
         return {
-            **self.row(self._code(node.path), self._engine(node.path)),
+            **self.row(self._code(node.path), self.engine(node.path)),
             "games": node.games,
             "points": node.points,
             "win_rate": node.points / node.games if node.games else None,
@@ -480,7 +482,7 @@ class McTuner(CandidateTune):
         for node in self.tree.nodes(2):
             indent = "  " * len(node.path)
             lines.append(
-                f"{indent}{self._steps(node.path[-1:])} {self._text(node.path)} "
+                f"{indent}{self._steps(node.path[-1:])} {self.text(node.path)} "
                 f"{node.value:.3f} {node.games:3d}"
             )
         return lines
@@ -490,7 +492,7 @@ class McTuner(CandidateTune):
         nodes = [
             {
                 "path": [list(self.tree.coordinates(child)) for child in node.path],
-                "parameters": as_data(self._engine(node.path)),
+                "parameters": as_data(self.engine(node.path)),
                 "games": node.games,
                 "points": node.points,
                 "visits": node.visits,
@@ -525,14 +527,7 @@ class McTuner(CandidateTune):
         # imports numpy, which takes 0.1 s
         from ringmaster.competitions.tuning.mc_charts import McCharts
 
-        charts = McCharts(
-            self.tree,
-            self._state.codes,
-            self._samples,
-            lambda path: tuple(self._engine(path).values()),
-            self._text,
-            self.opponent.code,
-        )
+        charts = McCharts(self)
         for ticket, result in history:
             charts.record_result(ticket, result)
         return charts.charts()

@@ -33,7 +33,6 @@ from ringmaster.competitions.tournaments.matchup_report import (
 from ringmaster.competitions.tuning.closing_match_settings import (
     DEFAULT,
     START,
-    Conditions,
     Match,
     VerifySettings,
     limited,
@@ -256,7 +255,13 @@ class ClosingMatches:
         settings = self.settings
         is_current = (
             match.iteration == standing.iterations
-            and (settings is None or match.conditions == Conditions.from_settings(settings))
+            and (
+                settings is None
+                or (
+                    match.conditions == settings.conditions
+                    and match.tally.players == self._codes(settings.against)
+                )
+            )
             and (match.start is None or _same(match.start, self._start))
             and _same(match.tuned, standing.values)
         )
@@ -278,7 +283,7 @@ class ClosingMatches:
             tally=Tally(self._codes(settings.against)),
             first=0 if settings.openings is not None else standing.openings,
             games=settings.games,
-            conditions=Conditions.from_settings(settings),
+            conditions=settings.conditions,
         )
         self.matches.append(match)
         match.tally.trial = self._series(match, now=True).new_sprt_progress()
@@ -499,7 +504,7 @@ class ClosingMatches:
         details = textwrap.wrap(
             f"tuned: {values}", 100, subsequent_indent="    ", break_on_hyphens=False
         )
-        details.append(match.conditions.describe())
+        details.append(match.conditions)
         if match.iteration != standing.iterations:
             details.append("the tune has continued since")
         players = " v ".join(match.tally.players)

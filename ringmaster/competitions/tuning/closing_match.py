@@ -25,10 +25,9 @@ from ringmaster.competitions.result_lines import (
 )
 from ringmaster.competitions.tournaments.matchup import GameSeries, Tally
 from ringmaster.competitions.tournaments.matchup_report import (
-    LiveMatchup,
     live_table,
     matchup_data,
-    matchup_table,
+    table_of,
 )
 from ringmaster.competitions.tuning.closing_match_settings import (
     DEFAULT,
@@ -302,7 +301,16 @@ class ClosingMatches:
             limit = match.games or None
             test = None if tally.trial is None else tally.trial.test
         number = self.matches.index(match) + 1
-        return GameSeries(tally, tally.players, limit, True, test, self._open[number])
+        return GameSeries(
+            id=match_id(number),
+            settings=self._game,
+            tally=tally,
+            codes=tally.players,
+            limit=limit,
+            alternating=True,
+            sprt=test,
+            open=self._open[number],
+        )
 
     def _series_now(self, match: Match, standing: Standing) -> GameSeries:
         return self._series(match, now=standing.due and match is self.current(standing))
@@ -354,11 +362,8 @@ class ClosingMatches:
             return Reaction(line, replay=True, halt=halt)
         self._open[ticket["v"]].discard(ticket["g"])
         series = self._series_now(match, standing)
-        notes: list[str] = []
-        if series.present_sprt_progress() is tally.trial and tally.judge():
-            report = series.report()
-            assert report is not None
-            notes += report.lines()
+        report = series.decision()
+        notes = [] if report is None else report.lines()
         if series.complete():
             notes.append(f"complete, {tally.estimate()}")
         lines = tuple(f"{match_id(ticket['v'])}: {note}" for note in notes)
@@ -444,29 +449,12 @@ class ClosingMatches:
 
     def infos(self, standing: Standing) -> list[MatchupInfo]:
         """Return the matches as matchups."""
-        infos = []
-        for number, match in enumerate(self.matches, 1):
-            series = self._series_now(match, standing)
-            players = match.tally.players
-            name = " v ".join(players)
-            limit, report = series.limit, series.report()
-            infos.append(
-                MatchupInfo(match_id(number), players, name, self._game, True, limit, report)
-            )
-        return infos
+        return [self._series_now(match, standing).info() for match in self.matches]
 
     def result(self, standing: Standing) -> MatchResult | None:
         """Return the result of the current match, None without one."""
         match = self.current(standing)
-        if match is None:
-            return None
-        series = self._series(match, now=True)
-        return match.tally.match_result(
-            even=self._game.handicap is None,
-            limit=series.total(),
-            finished=series.complete(),
-            sprt=series.report(),
-        )
+        return None if match is None else self._series(match, now=True).match_result()
 
     @property
     def against_start(self) -> bool:
@@ -484,18 +472,13 @@ class ClosingMatches:
 
     def live_blocks(self, standing: Standing) -> list[Table | Text]:
         """Return the blocks of the live display."""
-        rows = []
+        rows = {}
         for match in self.matches:
             series = self._series_now(match, standing)
-            name = " v ".join(match.tally.players)
-            if len(self.matches) > 1:
-                name += f" after {match.iteration} {self._counted}"
-            even = self._game.handicap is None
-            rows.append(LiveMatchup(name, match.tally, series.limit, even, series.report()))
-        if rows:
-            table = live_table(rows, self._game.game)
-            return [msgspec.structs.replace(table, title="closing match")]
-        return []
+            several = len(self.matches) > 1
+            after = f" after {match.iteration} {self._counted}" if several else ""
+            rows[f"{series.name}{after}"] = series
+        return [live_table(rows, "closing match")] if rows else []
 
     def _table(self, match: Match, standing: Standing) -> Table:
         series = self._series_now(match, standing)
@@ -507,27 +490,19 @@ class ClosingMatches:
         details.append(match.conditions)
         if match.iteration != standing.iterations:
             details.append("the tune has continued since")
-        players = " v ".join(match.tally.players)
-        return matchup_table(
-            match.tally,
-            self._game.game,
-            name=f"closing match after {match.iteration} {self._counted}: {players}",
-            limit=series.limit,
-            details="\n".join(filter(None, details)),
-            even=self._game.handicap is None,
-            sprt=series.report(),
-        )
+        heading = f"closing match after {match.iteration} {self._counted}: {series.name}"
+        return table_of(series, heading, "\n".join(filter(None, details)))
 
     def summaries(self, standing: Standing) -> list[dict[str, Any]]:
         """Return the matchups of `show --json`."""
         summaries = []
-        for number, match in enumerate(self.matches, 1):
+        for match in self.matches:
             series = self._series_now(match, standing)
             data = matchup_data(
                 match.tally,
-                id=match_id(number),
-                name=" v ".join(match.tally.players),
-                even=self._game.handicap is None,
+                id=series.id,
+                name=series.name,
+                even=series.even,
                 sprt=series.report(),
             )
             data["number_of_games"] = series.limit

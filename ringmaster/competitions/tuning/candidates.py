@@ -19,7 +19,7 @@ from ringmaster.competitions.competition import Played, PlayedValue, game_job
 from ringmaster.competitions.game_settings import GAME_SETTINGS
 from ringmaster.competitions.result_lines import expected_repeats, result_line, result_reason
 from ringmaster.competitions.setting_types import optional
-from ringmaster.competitions.tuning.function_probes import fill
+from ringmaster.competitions.tuning.function_probes import FailedValue, fill
 from ringmaster.competitions.tuning.opponents import make_player
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, duplicates
 from ringmaster.competitions.tuning.player_tune import GameTune
@@ -136,16 +136,9 @@ class CandidateParameter(TunedParameter, frozen=True, kw_only=True):
 
     def text(self, value: Any) -> str:
         """Return an engine parameter for reports."""
-        if isinstance(value, FailedValue):
-            return f"[{self.code}: {self.function_name} {value.text}]"
-        template = self.format
-        return fill(self.code.replace("%", "%%") + ": %s" if template is None else template, value)
-
-
-class FailedValue(msgspec.Struct, frozen=True):
-    """Stands for an engine parameter with a failing function."""
-
-    text: str
+        if self.format is None or isinstance(value, FailedValue):
+            return f"{self.code}: {value}"
+        return fill(self.format, value)
 
 
 def candidate_seat(values: Mapping[str, Any], number: int) -> int:
@@ -232,13 +225,9 @@ class CandidateTune(GameTune):
 
     def engine_values(self, values: ValuesByCode) -> dict[str, Any]:
         """Return engine parameters, with `FailedValue` for failing functions."""
-        engine: dict[str, Any] = {}
-        for i, p in enumerate(self.parameters):
-            try:
-                engine[p.code] = self._binding.transformed(i, values[p.code])
-            except SettingError:
-                engine[p.code] = FailedValue(f"fails at {values[p.code]:g}")
-        return engine
+        return {
+            p.code: self._delivered_value(i, values[p.code]) for i, p in enumerate(self.parameters)
+        }
 
     def formatted(self, engine: Mapping[str, Any]) -> str:
         """Return engine parameters for reports: "I: 0.01; F: 365.17"."""

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -39,9 +39,6 @@ _PROBES, _LEAST_PROBES = 10_000, 8
 CACHED_PLAYERS = 1000
 _SCALAR = Scalar()
 _NOWHERE = Path()
-
-#: Values of all parameters.
-V = TypeVar("V")
 
 
 class ParameterBinding:
@@ -166,6 +163,32 @@ class ParameterBinding:
                 problem.expected,
             )
         return delivered
+
+    def tuned_options(
+        self, check: str, base: ValuesByCode, ends: Mapping[str, Sequence[ValuesByCode]]
+    ) -> TunedOptions:
+        """Return the parameters as options, without parameters with failing functions.
+
+        base  values of the player of the startup check
+        ends  by parameter code: the values with other ones of this parameter
+        """
+        player = self.player(":end", base)
+        changes: list[OptionChange] = []
+        idle: list[str] = []
+        for code, values in ends.items():
+            try:
+                others = [o for v in values if (o := self.player(":end", v)) != player]
+            except SettingError:
+                continue
+            if not others:
+                idle.append(code)
+            elif all(
+                other.options.keys() >= player.options.keys()
+                and msgspec.structs.replace(other, options=player.options) == player
+                for other in others
+            ):
+                changes.append(OptionChange(code, tuple(_changed(player, o) for o in others)))
+        return TunedOptions(check, tuple(changes), tuple(idle))
 
     def with_transformed(self, ticket: Ticket, values: ValuesByCode) -> Ticket:
         """Return a ticket with the results of the transforms, for `played_values`.
@@ -345,34 +368,6 @@ def _command(template: str, value: OptionValue) -> str:
     if all(match[1] == "%" for match in _CONVERSION.finditer(template)):
         template += " %s"
     return template % (value,)
-
-
-def tuned_options(
-    check: str, make: Callable[[V], Player], base: V, ends: Mapping[str, Sequence[V]]
-) -> TunedOptions:
-    """Return the parameters as options, without parameters with failing functions.
-
-    make  returns the player with some values
-    base  values of the player of the startup check
-    ends  by parameter code: the values with other ones of this parameter
-    """
-    player = make(base)
-    changes: list[OptionChange] = []
-    idle: list[str] = []
-    for code, values in ends.items():
-        try:
-            others = [other for other in map(make, values) if other != player]
-        except SettingError:
-            continue
-        if not others:
-            idle.append(code)
-        elif all(
-            other.options.keys() >= player.options.keys()
-            and msgspec.structs.replace(other, options=player.options) == player
-            for other in others
-        ):
-            changes.append(OptionChange(code, tuple(_changed(player, o) for o in others)))
-    return TunedOptions(check, tuple(changes), tuple(idle))
 
 
 def _changed(base: Player, player: Player) -> dict[str, bool | int | float | str]:

@@ -3,7 +3,6 @@ and `GameTune` for spsa, clop_tuner and optuna_tuner, which learn from games."""
 
 from __future__ import annotations
 
-import functools
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -32,12 +31,13 @@ from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import describe_settings
 from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standing, match_id
+from ringmaster.competitions.tuning.function_probes import FailedValue
 from ringmaster.competitions.tuning.opponents import (
     make_opponents,
     opponent_cycle,
     opponent_weights,
 )
-from ringmaster.competitions.tuning.parameter_binding import ParameterBinding, tuned_options
+from ringmaster.competitions.tuning.parameter_binding import ParameterBinding
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.competitions.verdicts import MatchResult, next_command
 from ringmaster.errors import SettingError, SettingErrors
@@ -78,7 +78,9 @@ class PlayerTune(Competition):
         super().__init__(code, values)
         self._game: GameName = values["game"]
         self.declared: tuple[TunedParameter, ...] = values["parameters"]
-        self.parameters = tuple(p for p in self.declared if not p.not_used)
+        #: Places of `parameters` in `declared`.
+        self._places = [i for i, p in enumerate(self.declared) if not p.not_used]
+        self.parameters = tuple(self.declared[place] for place in self._places)
         #: Whether only the closing match is played (the action `verify`).
         self._verifying = False
 
@@ -137,26 +139,24 @@ class PlayerTune(Competition):
     def _warnings(self) -> list[str]:
         """Return warnings about doubtful settings."""
 
-    @abstractmethod
     def _notices(self) -> list[str]:
         """Return notices for the start of a run."""
+        return self.closing.notices(self._standing())
 
     def _function_failures(self) -> list[SettingError]:
         return self._binding.failures_between()
 
     def _delivered_value(self, index: int, value: float) -> Any:
-        """Return the engine value of a parameter, or a text that it fails.
+        """Return the engine value of a parameter, or a `FailedValue`.
 
         index  in `parameters`
         value  on the tuner's scale
         """
-        parameter = self.parameters[index]
+        played = self.parameters[index].played_value(value)
         try:
-            return self._binding.value(
-                self.declared.index(parameter), parameter.played_value(value)
-            )
+            return self._binding.value(self._places[index], played)
         except SettingError as error:
-            return f"[{error.path[-1]} fails at {value:g}]"
+            return FailedValue(f"[{error.path[-1]} fails at {value:g}]")
 
     def _candidate_checks(self, samples: Mapping[str, ValuesByCode]) -> list[CheckJob]:
         """Return startup checks of the player with the given values.
@@ -473,9 +473,6 @@ class GameTune(PlayerTune):
             lines.append(SAME_GAMES_OF_TUNE)
         return lines
 
-    def _notices(self) -> list[str]:
-        return self.closing.notices(self._standing())
-
     def _reported_players(self) -> list[Player]:
         players = {p.code: p for p in (*super()._reported_players(), *self.opponents.values())}
         return list(players.values())
@@ -512,8 +509,7 @@ class GameTune(PlayerTune):
             ]
             for p in self._optional()
         }
-        make = functools.partial(self._binding.player, ":end")
-        return tuned_options(self._check_id("start"), make, start, ends)
+        return self._binding.tuned_options(self._check_id("start"), start, ends)
 
     # issuing games
 

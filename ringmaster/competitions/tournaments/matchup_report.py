@@ -8,7 +8,8 @@ from typing import Any
 
 from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.competitions.result_lines import finite, repeats_line, void_line
-from ringmaster.competitions.tournaments.matchup import GameSeries, Tally
+from ringmaster.competitions.tally import Tally, doubts_of
+from ringmaster.competitions.tournaments.matchup import GameSeries
 from ringmaster.errors import counted
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import GameName
@@ -184,6 +185,7 @@ def matchup_data(
         "pentanomial": list(tally.pairs.counts) if sum(tally.pairs.counts) else None,
         "pairs_ratio": pairs_ratio(tally.pairs.counts),
         "sprt": None if sprt is None else sprt.summary(),
+        "doubts": [doubt.sentence for doubt in doubts_of([tally])],
     }
 
 
@@ -213,8 +215,7 @@ def live_table(matchups: Mapping[str, GameSeries], title: str = "") -> Table:
     notes = [
         note if len(matchups) == 1 else f"{heading}: {note}"
         for heading, series in matchups.items()
-        for report in [series.report()]
-        for note in (*fault_notes(series.results), *(report.doubts if report else ()))
+        for note in fault_notes(series.results)
     ]
     return Table(
         tuple(headers[i] for i in used),

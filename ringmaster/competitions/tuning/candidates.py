@@ -19,6 +19,7 @@ from ringmaster.competitions.competition import Played, PlayedValue, game_job
 from ringmaster.competitions.game_settings import GAME_SETTINGS
 from ringmaster.competitions.result_lines import expected_repeats, result_line, result_reason
 from ringmaster.competitions.setting_types import optional
+from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tuning.function_probes import FailedValue, fill
 from ringmaster.competitions.tuning.opponents import make_player
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, duplicates
@@ -196,7 +197,20 @@ class CandidateTune(GameTune):
         return find_player(self._given, player, ("player",))
 
     def _wrong_settings(self) -> list[SettingError]:
-        return duplicates([p.code for p in self.declared])
+        errors = duplicates([p.code for p in self.declared])
+        if CANDIDATE in self.opponents:
+            errors.append(
+                SettingError(
+                    ("opponent",),
+                    f"{CANDIDATE!r} is the code of the candidates",
+                    "another code for this player",
+                )
+            )
+        return errors
+
+    def _contestant_of(self, code: str) -> str:
+        is_candidate = code.startswith(CANDIDATE) and code != self.opponent.code
+        return CANDIDATE if is_candidate else code
 
     # values and players
 
@@ -312,6 +326,16 @@ class CandidateTune(GameTune):
         """Most games of one candidate; None for no limit."""
 
     # results
+
+    @property
+    def tally(self) -> Tally:
+        """The games of all candidates, which are the first player."""
+        players = CANDIDATE, self.opponent.code
+        return next(iter(self._own_tallies()), Tally(players))
+
+    @property
+    def _games(self) -> int:
+        return self.tally.completed
 
     def _line(self, ticket: Ticket, result: GameResult) -> str:
         if result.outcome == "void":

@@ -100,7 +100,6 @@ class State(GameTuneState, kw_only=True):
     points: list[float] = msgspec.field(default_factory=list)
     games: list[int] = msgspec.field(default_factory=list)
     issued: list[int] = msgspec.field(default_factory=list)
-    completed: int = 0
 
 
 class CeTuner(CandidateTune):
@@ -259,7 +258,6 @@ class CeTuner(CandidateTune):
 
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         state, candidate = self._state, ticket["c"]
-        state.completed += 1
         if ticket["g"] != state.generation:
             return Reaction(line)
         state.points[candidate] += result.points(ticket["s"])
@@ -316,20 +314,16 @@ class CeTuner(CandidateTune):
 
     # reports
 
-    @property
-    def _games(self) -> int:
-        return self._state.completed
-
     def _progress(self) -> Progress:
         state = self._state
         size = self.values["batch_size"] * state.samples
         left = max(0, self.values["number_of_generations"] - state.generation)
-        total = state.completed - sum(state.games) + left * size
+        total = self._games - sum(state.games) + left * size
         # the number of generations may have been lowered
-        return Progress(state.completed, max(total, state.completed))
+        return Progress(self._games, max(total, self._games))
 
     def _work_done(self) -> str:
-        generation, games = self._state.generation, counted(self._state.completed, "game")
+        generation, games = self._state.generation, counted(self._games, "game")
         if self.is_tuned:
             return f"{counted(generation, 'generation')}, {games}"
         return f"generation {generation + 1:,} of {self.values['number_of_generations']:,}, {games}"
@@ -338,7 +332,7 @@ class CeTuner(CandidateTune):
         mean = self.brief(self.engine_values(self.estimated()))
         if self.is_tuned:
             return f"Tuned: {mean}, mean after {self._work_done()}; strength not measured"
-        if not self._state.completed:
+        if not self._games:
             return f"no result yet: generation 1 of {self.values['number_of_generations']:,}"
         return f"Tuning: {self._work_done()}; mean so far: {mean}"
 
@@ -392,7 +386,7 @@ class CeTuner(CandidateTune):
         distribution = zip(state.codes, state.means, state.variances, strict=True)
         return {
             "generation": state.generation,
-            "repeats": state.repeats,
+            "repeats": self.tally.repeats,
             "parameters": [
                 {"code": code, "mean": mean, "variance": variance}
                 for code, mean, variance in distribution

@@ -27,7 +27,7 @@ from ringmaster.competitions.tuning.candidates import (
 )
 from ringmaster.competitions.tuning.function_probes import spread
 from ringmaster.competitions.tuning.parameter_settings import SCALE, ValuesByCode, check_unchanged
-from ringmaster.competitions.tuning.player_tune import COLUMN, GameTuneState
+from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.competitions.verdicts import games_of
 from ringmaster.errors import SettingError, StoreError, counted
 from ringmaster.model.canonical import canonical
@@ -94,14 +94,12 @@ class State(GameTuneState, kw_only=True):
     codes     of the parameters
     splits    of the parameters
     next      number of the next game; void games use up their numbers
-    results   the candidates' wins, draws, losses, unknown results
     """
 
     codes: list[str]
     splits: list[int]
     tree: dict[str, Any] = msgspec.field(default_factory=dict)
     next: int = 0
-    results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0, 0])
 
 
 _COLUMNS = (
@@ -357,7 +355,6 @@ class McTuner(CandidateTune):
         # a game of unknown result counts as a loss (Gomill)
         points = result.points(ticket["s"]) if result.outcome != "unknown" else 0.0
         self.tree.tell(path, points, flying=flying, initial=_initial(ticket))
-        self._state.results[3 if result.outcome == "unknown" else COLUMN[points]] += 1
         best = self.tree.best()
         line += f"; best {self._full(best)} {self.tree.node(best).value:.3f}"
         period = self.values["log_tree_to_history_period"]
@@ -396,12 +393,8 @@ class McTuner(CandidateTune):
 
     # reports
 
-    @property
-    def _games(self) -> int:
-        return self.tree.games
-
     def _progress(self) -> Progress:
-        return Progress(self.tree.games + self._state.void, self.values["number_of_games"])
+        return Progress(self._games + self.tally.void, self.values["number_of_games"])
 
     def _work_done(self) -> str:
         return games_of(self.tree.games, None if self.is_tuned else self.values["number_of_games"])
@@ -426,7 +419,7 @@ class McTuner(CandidateTune):
         return blocks
 
     def _blocks(self) -> list[Table | Text]:
-        wins, draws, losses, unknown = self._state.results
+        wins, losses, draws, unknown = map(self.tally.total, range(4))
         limit = self.values["number_of_games"]
         total = "" if limit is None else f"{self.tree.games}/"
         games = counted(self.tree.games if limit is None else limit, "game")
@@ -518,7 +511,7 @@ class McTuner(CandidateTune):
             points, games = self._share(node)
             best |= {"estimated_rate": points / games, "interval": list(wilson(points, games))}
         return {
-            "repeats": self._state.repeats,
+            "repeats": self.tally.repeats,
             "best": best,
             "candidates": self._listing(self.tree.nodes()).data(),
         }

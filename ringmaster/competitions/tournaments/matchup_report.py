@@ -189,6 +189,13 @@ def matchup_data(
     }
 
 
+def data_of(series: GameSeries) -> dict[str, Any]:
+    """Return a matchup for `show --json`."""
+    return matchup_data(
+        series.tally, id=series.id, name=series.name, even=series.even, sprt=series.report()
+    )
+
+
 def _kinds(kinds: Mapping[str, int], *, brackets: bool = True) -> str:
     """Return " (2 time, 1 illegal move)", the most frequent kind first."""
     order = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))

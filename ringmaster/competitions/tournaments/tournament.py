@@ -35,6 +35,7 @@ from ringmaster.competitions.tally import FaultWatch, Tally, base_code, doubts_o
 from ringmaster.competitions.tournaments.game_charts import tournament_charts
 from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.matchup_report import (
+    data_of,
     describe_settings,
     live_table,
     matchup_data,
@@ -581,7 +582,6 @@ class Tournament(Competition):
     def _matchup_data(self, id: str, tally: Tally) -> dict[str, Any]:
         matchup = self.matchups.get(id)
         if matchup is None:
-            name, even, sprt = " v ".join(tally.players), bool(sum(tally.pairs.counts)), None
-        else:
-            name, even, sprt = matchup.name, matchup.even, matchup.report()
-        return matchup_data(tally, id=id, name=name, even=even, sprt=sprt)
+            name, even = " v ".join(tally.players), bool(sum(tally.pairs.counts))
+            return matchup_data(tally, id=id, name=name, even=even)
+        return data_of(matchup)

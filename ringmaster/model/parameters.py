@@ -103,18 +103,14 @@ class TunedParameter(msgspec.Struct, frozen=True):
     comment: str | None = None
     not_used: bool = False
 
-    #: Name of the argument `transform` in control files.
+    #: Name of `transform` in control files, and whether `format` is for reports alone.
     function_name: ClassVar[str] = "transform"
+    formats_reports: ClassVar[bool] = False
 
     @property
     def scale(self) -> Literal["linear", "log"]:
         """The scale on which the parameter is tuned."""
         return "linear"
-
-    @property
-    def delivered_format(self) -> str | None:
-        """The format of values for engines, None for the values themselves."""
-        return self.format
 
     def canonical(self) -> dict[str, Any]:
         """Return the arguments of Parameter(…), for the comparison of two runs."""
@@ -129,10 +125,6 @@ class TunedParameter(msgspec.Struct, frozen=True):
     def spacing(self) -> float:
         """Distance of neighbouring played values from the minimum, 0 for any value."""
         return 1 if self.integer else 0
-
-    def text(self, value: Any) -> str:
-        """Return an engine value for reports."""
-        return f"{value:.6g}" if isinstance(value, float) else str(value)
 
     def clip(self, value: float) -> float:
         """Return the nearest value within the bounds."""

@@ -131,7 +131,7 @@ def test_line_names_the_game_and_the_best_candidate() -> None:
     tune = tuner(parameters=[parameter(split=1, format="X: %.1f")])
     job = tune.next_job()
     verdict = tune.record_result(job.ticket, result(job, True))
-    assert verdict.line == "game 0: X: 4.0 [(0)] won B+3.5; best X: 4.0 [(0)] 0.545"
+    assert verdict.line == "game 0: X: 4.0 [(0)] beat opp B+3.5; best X: 4.0 [(0)] 0.545"
 
 
 def test_void_game_uses_up_its_number_and_is_not_replayed() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -17,7 +17,7 @@ from ringmaster.competitions.common_settings import (
 )
 from ringmaster.competitions.competition import Played, PlayedValue, game_job
 from ringmaster.competitions.game_settings import GAME_SETTINGS
-from ringmaster.competitions.result_lines import expected_repeats, result_line, result_reason
+from ringmaster.competitions.result_lines import expected_repeats, result_line
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tuning.function_probes import FailedValue, fill
@@ -130,10 +130,7 @@ class CandidateParameter(TunedParameter, frozen=True, kw_only=True):
     type, and `format` is for reports alone.
     """
 
-    @property
-    def delivered_format(self) -> None:
-        """The format of values for engines: none."""
-        return None
+    formats_reports: ClassVar[bool] = True
 
     def text(self, value: Any) -> str:
         """Return an engine parameter for reports."""
@@ -174,6 +171,8 @@ class CandidateTune(GameTune):
 
     has_closing_match = False
     runs_ahead_from = None
+    #: The setting with the most games of one candidate.
+    most_games: ClassVar[str]
 
     parameters: tuple[CandidateParameter, ...]
 
@@ -316,14 +315,9 @@ class CandidateTune(GameTune):
         if lines:
             return lines
         colours = 1 if self.values["candidate_colour"] in ("b", "w") else 2
-        both, most = self._reported_players(), self._most_games_of_candidate
+        both, most = self._reported_players(), self.values[self.most_games]
         line = expected_repeats(both, self.book.size, most, colours, " of a candidate")
         return [line] if line else []
-
-    @property
-    @abstractmethod
-    def _most_games_of_candidate(self) -> int | None:
-        """Most games of one candidate; None for no limit."""
 
     # results
 
@@ -338,15 +332,7 @@ class CandidateTune(GameTune):
         return self.tally.completed
 
     def _line(self, ticket: Ticket, result: GameResult) -> str:
-        if result.outcome == "void":
-            return result_line(result, self._codes(ticket, CANDIDATE))
-        seat = ticket["s"]
-        if result.winner is not None:
-            verb = "won" if result.winner == seat else "lost"
-        else:
-            verb = "drew" if result.outcome == "draw" else "no result"
-        reason = result_reason(result)
-        return f"game {result.game_id}: {self._name(ticket)} {verb} {result.score}{reason}"
+        return result_line(result, self._codes(ticket, self._name(ticket)))
 
     @abstractmethod
     def _name(self, ticket: Ticket) -> str:

@@ -106,6 +106,7 @@ class CeTuner(CandidateTune):
     """The `ce_tuner` competition type."""
 
     type_name: ClassVar[str] = "ce_tuner"
+    most_games = "batch_size"
     _state: State
     parameters: tuple[CeParameter, ...]
     table: ClassVar[tuple[Setting, ...]] = (
@@ -210,11 +211,6 @@ class CeTuner(CandidateTune):
         if self.elite == self._state.samples > 1:
             lines.append("every candidate is elite: the distribution will not move")
         return lines
-
-    @property
-    def _most_games_of_candidate(self) -> int | None:
-        games: int = self.values["batch_size"]
-        return games
 
     def _samples_to_check(self) -> Mapping[str, ValuesByCode]:
         return {

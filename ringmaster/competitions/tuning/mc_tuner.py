@@ -116,6 +116,7 @@ class McTuner(CandidateTune):
     """The `mc_tuner` competition type."""
 
     type_name: ClassVar[str] = "mc_tuner"
+    most_games = "number_of_games"
     _state: State
     parameters: tuple[McParameter, ...]
     table: ClassVar[tuple[Setting, ...]] = (
@@ -293,11 +294,6 @@ class McTuner(CandidateTune):
             elif len({msgspec.json.encode(canonical(value)) for value in row}) < len(row):
                 lines.append(f"parameter {parameter.code!r}: some of its samples are the same")
         return lines
-
-    @property
-    def _most_games_of_candidate(self) -> int | None:
-        limit: int | None = self.values["number_of_games"]
-        return limit
 
     def _samples_to_check(self) -> Mapping[str, ValuesByCode]:
         last = self.tree.centre((self.tree.size - 1,))

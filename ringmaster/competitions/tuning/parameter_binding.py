@@ -125,18 +125,19 @@ class ParameterBinding:
     def value(self, index: int, value: int | float) -> Any:
         """Return a parameter's value after transform and format.  Raises SettingError."""
         transformed = self.transformed(index, value)
-        template = self._parameters[index].delivered_format
-        if template is None:
+        parameter = self._parameters[index]
+        if parameter.format is None or parameter.formats_reports:
             return transformed
-        return self._shown(index, functools.partial(fill, template), transformed)
+        return self._formatted(index, transformed)
 
-    def _shown(self, index: int, show: Callable[[Any], str], value: Any) -> str:
+    def _formatted(self, index: int, value: Any) -> str:
+        template = self._parameters[index].format or "%s"
         try:
-            return show(value)
+            return fill(template, value)
         except Exception as error:  # from any type of value
             raise SettingError(
                 ("parameters", index, "format"),
-                f"{self._parameters[index].format or '%s'!r} cannot show {shown(value)}: {error}",
+                f"{template!r} cannot show {shown(value)}: {error}",
                 "a text with one conversion such as %s or %.3f, or with one for each item of a "
                 "tuple",
             ) from None
@@ -300,11 +301,10 @@ class ParameterBinding:
         """Raise SettingError for conversions that truncate fractions, which would bias one
         side of a gradient."""
         parameter = self._parameters[index]
-        if parameter.integer or parameter.transform is not None:
+        if parameter.integer or parameter.transform is not None or parameter.formats_reports:
             return
-        templates = {"format": parameter.delivered_format}
-        templates |= {name: getattr(parameter, name) for name in ("gtp", "argument")}
-        for name, template in templates.items():
+        for name in ("format", "gtp", "argument"):
+            template = getattr(parameter, name)
             for match in _CONVERSION.finditer(template or ""):
                 if match[1] in "dioxX":
                     raise SettingError(
@@ -317,7 +317,8 @@ class ParameterBinding:
         """Raise SettingError when a value cannot be delivered or shown."""
         parameter = self._parameters[index]
         value = self.value(index, played)
-        _ = self._shown(index, parameter.text, value)
+        if parameter.formats_reports:
+            self._formatted(index, value)
         for name in ("gtp", "argument"):
             template = getattr(parameter, name)
             if template is None:

@@ -1,4 +1,4 @@
-"""The common bases of tunes of one player: `PlayerTune` with the player and the closing match,
+"""The common bases of tunes of one player: `Tune` with the player and the closing match,
 and `GameTune` for spsa, clop_tuner and optuna_tuner, which learn from games."""
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ MAKE_CANDIDATE = optional(
 )
 
 
-class PlayerTune(Competition):
+class Tune(Competition):
     """Base of the types that tune the parameters of one player.
 
     A type without `has_closing_match` never has any of the closing matches below.
@@ -431,7 +431,7 @@ class GameTuneState(msgspec.Struct, kw_only=True):
     matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
 
 
-class GameTune(PlayerTune):
+class GameTune(Tune):
     """Base of the types that learn from games, in self-play or against opponents.
 
     opponents  by player code; empty in self-play

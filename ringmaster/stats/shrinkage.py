@@ -8,9 +8,9 @@ Morris, "Stein's estimation rule and its competitors", 1973).
 from __future__ import annotations
 
 import math
-import operator
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from statistics import fmean
 
 #: Deviations of the candidates' rates, each as probable as its distance from the next.
 _SPREADS = tuple(0.004 * 2**step for step in range(7))
@@ -20,14 +20,14 @@ _PLACES = (-2.0, -1.0, 0.0, 1.0, 2.0)
 #: among many equal ones is not shrunk to the bulk.
 _APART, _WIDE = 0.1, 0.2
 
+#: Points and games.
+Result = tuple[float, float]
 
-def chosen_share(
-    points: float, games: int, all: Iterable[tuple[float, int]]
-) -> tuple[float, float]:
-    """Return the points and games that have the estimated rate of a candidate, chosen for its
-    results, and its uncertainty: for `elo.wilson` and `elo.share_interval`.
 
-    all  points and games of every candidate, the chosen one included
+def chosen_share(points: float, games: float, all: Iterable[Result]) -> Result:
+    """Return a result with the rate and the uncertainty of a candidate chosen for its result.
+
+    all  results of every candidate, the chosen one included
     """
     results = Counter(result for result in all if result[1])
     logs, moments = [], []
@@ -38,33 +38,32 @@ def chosen_share(
         for place in _PLACES:
             mean = min(max(centre + place * error, 0.02), 0.98)
             # beta distributions; the weights of a grid are proportional to the distances in it
-            priors = [
-                (share, mean, mean * (1 - mean) / deviation**2)
-                for share, deviation in ((1 - _APART, spread), (_APART, _WIDE))
+            weights = [mean * (1 - mean) / deviation**2 for deviation in (spread, _WIDE)]
+            parts = [
+                _log_fits(share, mean, weight, results)
+                for share, weight in zip((1 - _APART, _APART), weights, strict=True)
             ]
-            fits = {r: [_log_likelihood(*prior, *r) for prior in priors] for r in results}
+            fits = dict(zip(results, zip(*parts, strict=True), strict=True))
             log = math.log(spread * error) + sum(n * _log_sum(fits[r]) for r, n in results.items())
             chosen = fits[points, games]
-            for (_, _, weight), fit in zip(priors, chosen, strict=True):
+            for weight, fit in zip(weights, chosen, strict=True):
                 logs.append(log + fit - _log_sum(chosen))
                 total = weight + games
                 rate = (mean * weight + points) / total
                 moments.append((rate, rate * rate + rate * (1 - rate) / (total + 1)))
-    weights = [math.exp(log - max(logs)) for log in logs]
-    rate, square = (
-        sum(map(operator.mul, weights, values)) / sum(weights)
-        for values in zip(*moments, strict=True)
-    )
+    probable = [math.exp(log - max(logs)) for log in logs]
+    rate, square = (fmean(values, probable) for values in zip(*moments, strict=True))
     # the beta distribution of the same mean and variance
     effective = rate * (1 - rate) / (square - rate * rate) - 1
     return rate * effective, effective
 
 
-def _log_likelihood(share: float, mean: float, weight: float, points: float, games: int) -> float:
-    a, b = mean * weight, (1 - mean) * weight
-    after = math.lgamma(a + points) + math.lgamma(b + games - points) - math.lgamma(weight + games)
-    return math.log(share) + after - math.lgamma(a) - math.lgamma(b) + math.lgamma(weight)
+def _log_fits(share: float, mean: float, weight: float, all: Iterable[Result]) -> list[float]:
+    a, b, lgamma = mean * weight, (1 - mean) * weight, math.lgamma
+    same = math.log(share) + lgamma(weight) - lgamma(a) - lgamma(b)
+    return [same + lgamma(a + p) + lgamma(b + n - p) - lgamma(weight + n) for p, n in all]
 
 
-def _log_sum(logs: list[float]) -> float:
-    return max(logs) + math.log(sum(math.exp(log - max(logs)) for log in logs))
+def _log_sum(logs: Sequence[float]) -> float:
+    most = max(logs)
+    return most + math.log(sum(math.exp(log - most) for log in logs))

@@ -213,11 +213,9 @@ class CeTuner(CandidateTune):
         return lines
 
     def _samples_to_check(self) -> Mapping[str, ValuesByCode]:
-        return {
-            "start": self.start_values,
-            "mean": self.estimated(),
-            "first sample": self._by_code(self._samples[0]),
-        }
+        present = {"mean": self.estimated()} if self.generation else {}
+        first = self._by_code(self._samples[0])
+        return {"start": self.start_values, **present, "first sample": first}
 
     # issuing
 

@@ -574,7 +574,7 @@ class GameTune(Tune):
         for ticket in outstanding:
             if not is_of_closing_match(ticket):
                 self._register_of_tune(ticket)
-        return []
+        return super().apply_edits(outstanding)
 
     # reports
 

@@ -211,7 +211,7 @@ class LoadedCompetition:
             changes = find_changes(
                 self.competition.table, last.settings, self.settings, self.control_file.path_text
             )
-            is_edited = last.source_hash != self.control_file.source_hash
+            is_edited = last.source_hash != self.control_file.origin.hash
             contradicted: dict[SettingPath, str] = {}
             if all(change.allowed for change in changes):
                 contradicted = self._contradictions(store, is_edited)
@@ -413,10 +413,11 @@ class LoadedCompetition:
         with self.reading_tickets():
             return self.competition.charts(() if store is None else store.history(usage=usage))
 
-    def report_text(self, *, begins: bool = True) -> str:
+    def report_text(self, *, begins: bool = True, columns: int | None = None) -> str:
         """Return the report.
 
-        begins  whether the verdict is also under the heading
+        begins   whether the verdict is also under the heading
+        columns  of a terminal; None: not for a terminal
         """
         description = self.control_file.values["description"]
         summary = self.competition.summary()
@@ -426,6 +427,7 @@ class LoadedCompetition:
             description=None if description is None else description.strip(),
             verdict=summary.verdict,
             begins=begins,
+            columns=columns,
         )
 
     def write_report(self) -> None:

@@ -75,14 +75,18 @@ class RunLog:
             else:
                 self.say(line)
 
-    def results(self, committed: Iterable[tuple[Result, Reaction]], *, halted: bool) -> None:
-        """Log and show stored results with the competition's reactions.
+    def results(self, events: Iterable[tuple[Result, Reaction] | str], *, halted: bool) -> None:
+        """Log and show stored results with the competition's reactions, and log other lines.
 
         halted  whether the run ends after the games in progress
         """
         shown: list[str] = []
         milestones: list[str] = []
-        for result, reaction in committed:
+        for event in events:
+            if isinstance(event, str):
+                self._journal.log(event)
+                continue
+            result, reaction = event
             if reaction.snapshot:
                 self._journal.snapshot(reaction.snapshot)
             if result.outcome == "void":
@@ -144,11 +148,10 @@ class RunLog:
         started  start of the run, in seconds of the monotonic clock
         limit    games of this run, None without a limit
         """
-        competition = self._loaded.competition
         summary = self._latest_summary()
         description = self._loaded.control_file.values["description"]
         return DisplayView(
-            heading=f"{competition.type_name}: {self._loaded.code}",
+            heading=f"{self._loaded.competition.type_name}: {self._loaded.code}",
             description=(description or "").strip(),
             started=started,
             progress=summary.progress,
@@ -167,4 +170,5 @@ class RunLog:
             state=control.state(),
             hint="Ctrl-C to stop at once" if control.stopping else HINT,
             help=control.help(),
+            page=control.page,
         )

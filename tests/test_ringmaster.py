@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from ringmaster.execution.executor import JobEnd as ExecutorEvent
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import GameJob, Job, Ticket
 from ringmaster.model.results import CheckResult, GameResult, JobResult, Result
-from ringmaster.reporting.live import QuietDisplay
+from ringmaster.reporting.live import DisplayView, QuietDisplay
 from ringmaster.ringmaster import Ringmaster
 from ringmaster.run_control import RunOptions
 from ringmaster.storage.paths import COMMANDS, OutputPaths
@@ -97,6 +98,33 @@ class Messages(QuietDisplay):
 
     def message(self, line: str) -> None:
         self.lines.append(line)
+
+
+class Views(Messages):
+    """Collect messages and views."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.views: list[DisplayView] = []
+
+    def update(self, build: Callable[[], DisplayView]) -> None:
+        self.views.append(build())
+
+
+def test_address_of_the_live_page_is_shown_logged_and_in_every_view(control: Path) -> None:
+    address = "http://127.0.0.1:35027/a5kV1IGPXpi6ifYC934Dvw/"
+    display = Views()
+    options = RunOptions(max_games=2, page=address)
+    Ringmaster(
+        LoadedCompetition(control),
+        options,
+        executor=lambda: AtOnce(Players(), 1),
+        display=display,
+        period=0.0,
+    ).run()
+    assert display.lines[0] == f"the live page: {address}"
+    assert f"the live page: {address}" in control.with_suffix(".log").read_text()
+    assert {view.page for view in display.views} == {address}
 
 
 class Roomy(AtOnce):
@@ -237,6 +265,23 @@ def test_new_hosts_get_games_before_the_next_result(control: Path) -> None:
     assert executor.most == 4
     assert len(history(control)) == 12
     assert "host 3 joins" in control.with_suffix(".log").read_text()
+
+
+@pytest.mark.parametrize("parallel", [1, 2])
+def test_log_has_starts_and_results_in_their_order(control: Path, parallel: int) -> None:
+    control.write_text(PLAYOFF)
+    # one commit has several results; the first of them frees the slot of the next game
+    assert run(control, at_once=parallel, executor=AtOnce(Players(), parallel), period=60.0) == 0
+    events = re.findall(r" (starting )?game (\S+): ", log(control))
+    in_progress: list[str] = []
+    for starting, game in events:
+        if starting:
+            in_progress.append(game)
+        else:
+            in_progress.remove(game)
+        assert len(in_progress) <= parallel
+    assert in_progress == []
+    assert len(events) == 24
 
 
 class Pressing(AtOnce):

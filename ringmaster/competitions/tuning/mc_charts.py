@@ -36,7 +36,7 @@ from ringmaster.model.report import (
     Whiskers,
 )
 from ringmaster.model.results import GameResult
-from ringmaster.stats.elo import share_interval
+from ringmaster.stats.elo import share_ends, share_interval
 from ringmaster.stats.shrinkage import chosen_share
 from ringmaster.tuners.ucb import Family, Path, Ucb
 
@@ -148,7 +148,11 @@ class McCharts:
     # the best candidate
 
     def _over_time(self) -> ChartGroup:
-        points = [measured(played, *share) for played, _, share in self._course if share[1]]
+        points = []
+        for played, _, share in self._course:
+            if share[1]:
+                low, high = share_ends(*share)
+                points.append((played, 100 * share[0] / share[1], 100 * low, 100 * high))
         charts: list[AnyChart] = []
         _, best, share = self._course[-1]
         if len(points) > 1:

@@ -36,7 +36,7 @@ from ringmaster.model.parameters import Explicit
 from ringmaster.model.report import ChartGroup, Column, Listing, Progress, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Boolean, CallOf, Context, Float, Integer, ListOf, Setting
-from ringmaster.stats.elo import share_interval, wilson
+from ringmaster.stats.elo import share_ends, share_interval, wilson
 from ringmaster.stats.shrinkage import chosen_share
 from ringmaster.tuners.ucb import Node, Path, Ucb
 
@@ -71,6 +71,7 @@ def _build_parameter(values: dict[str, Any], context: Context) -> McParameter:
     return McParameter(start=first, minimum=first, maximum=1 - first, transform=scale, **values)
 
 
+GAMES = Integer(minimum=1, maximum=10**9)
 PARAMETER = CallOf(
     "Parameter",
     (
@@ -127,20 +128,14 @@ class McTuner(CandidateTune):
             Float(minimum=0, maximum=1e6),
             "Weight of the exploration term, such as 0.45.",
         ),
-        Setting(
-            "initial_visits",
-            Integer(minimum=1, maximum=10**9),
-            "Assumed earlier games of every candidate.",
-        ),
-        Setting(
-            "initial_wins", Integer(minimum=1, maximum=10**9), "Assumed wins among these games."
-        ),
+        Setting("initial_visits", GAMES, "Assumed earlier games of a candidate.", change="new"),
+        Setting("initial_wins", GAMES, "Assumed wins among these games.", change="new"),
         Setting("max_depth", Integer(minimum=1), "Generations of candidates.", 1),
         Setting(
             "virtual_visits",
             Boolean(),
-            "Count a game in progress as a visit without a win until its result arrives; without "
-            "effect with one game at a time.",
+            "Count a game in progress as a visit without a win in both terms until its result "
+            "arrives; without effect with one game at a time.",
             True,
         ),
         ending_setting("number_of_games", Integer(minimum=0), "Games to play"),
@@ -505,7 +500,7 @@ class McTuner(CandidateTune):
         (best,) = self._listing([node]).data()
         if node.games:
             points, games = self._share(node)
-            best |= {"estimated_rate": points / games, "interval": list(wilson(points, games))}
+            best |= {"estimated_rate": points / games, "interval": list(share_ends(points, games))}
         return {
             "repeats": self.tally.repeats,
             "best": best,

@@ -17,10 +17,10 @@ from ringmaster.competitions.competition import MatchupInfo, Played, Reaction
 from ringmaster.competitions.opening_settings import OpeningBook, check_openings
 from ringmaster.competitions.result_lines import expected_repeats, result_line
 from ringmaster.competitions.tally import Tally
-from ringmaster.competitions.tournaments.matchup import GameSeries
+from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.matchup_report import (
-    data_of,
     live_table,
+    matchup_data,
     table_of,
 )
 from ringmaster.competitions.tuning.closing_match_settings import (
@@ -98,7 +98,7 @@ class ClosingMatches:
         self._counted = counted
         self._shown = shown
         #: The games of each match.
-        self._series: list[GameSeries] = []
+        self._series: list[Matchup] = []
         self._book = self._own_book()
         if self.settings is not None:
             self._sides(self._start, self._start)  # checks them
@@ -236,7 +236,7 @@ class ClosingMatches:
         settings = self.settings
         return (settings is None or settings.against == START) and standing.values == self._start
 
-    def current(self, standing: Standing) -> GameSeries | None:
+    def current(self, standing: Standing) -> Matchup | None:
         """Return the games of the present values and conditions; None without any.
 
         Where a match is due, the present settings are theirs.
@@ -256,14 +256,14 @@ class ClosingMatches:
             series.limit, series.sprt = settings.games, settings.sprt
         return series if is_current else None
 
-    def begin(self, standing: Standing) -> GameSeries | None:
+    def begin(self, standing: Standing) -> Matchup | None:
         """Return the current match, or a new one; None where there is nothing to verify."""
         series = self.current(standing)
         if series is not None:
             return series
         return None if self.nothing(standing) else self._add(standing)
 
-    def _add(self, standing: Standing) -> GameSeries:
+    def _add(self, standing: Standing) -> Matchup:
         settings = self.settings or DEFAULT
         match = Match(
             iteration=standing.iterations,
@@ -281,11 +281,14 @@ class ClosingMatches:
             match.tally.trial = series.new_sprt_progress()
         return series
 
-    def _append_series(self, match: Match) -> GameSeries:
+    def _append_series(self, match: Match) -> Matchup:
         tally = match.tally
-        series = GameSeries(
+        (first, _), (second, _) = self._sides(self._start, self._start)
+        series = Matchup(
             id=match_id(len(self._series) + 1),
+            players=(first, second),
             settings=self._game,
+            book=self._book or self._tunes_book,
             tally=tally,
             codes=tally.players,
             limit=match.games or None,
@@ -308,7 +311,7 @@ class ClosingMatches:
         number, game = len(self.matches), series.tally.next
         return f"{series.id}_{game:04d}", {"kind": CLOSING, "v": number, "g": game}
 
-    def count(self, ticket: Ticket, standing: Standing) -> GameSeries:
+    def count(self, ticket: Ticket, standing: Standing) -> Matchup:
         """Register an issued ticket, and return its match; idempotent."""
         while len(self.matches) < ticket["v"]:
             self._add(standing)
@@ -424,7 +427,7 @@ class ClosingMatches:
         """Return the matches as matchups."""
         return [series.info() for _, series in self._present(standing)]
 
-    def _present(self, standing: Standing) -> list[tuple[Match, GameSeries]]:
+    def _present(self, standing: Standing) -> list[tuple[Match, Matchup]]:
         """Return all matches, the last one with the present settings if it is due."""
         self.current(standing)
         return list(zip(self.matches, self._series, strict=True))
@@ -461,7 +464,7 @@ class ClosingMatches:
         }
         return [live_table(rows, "closing match")] if rows else []
 
-    def _table(self, match: Match, series: GameSeries, standing: Standing) -> Table:
+    def _table(self, match: Match, series: Matchup, standing: Standing) -> Table:
         tuned = self._shown(match.tuned)
         values = ", ".join(f"{code}={value_text(value)}" for code, value in tuned.items())
         details = textwrap.wrap(
@@ -477,7 +480,7 @@ class ClosingMatches:
         """Return the matchups of `show --json`."""
         return [
             {
-                **data_of(series),
+                **matchup_data(series.info()),
                 "number_of_games": series.limit,
                 self._counted: match.iteration,
                 "parameters": [self._shown(match.values(player)) for player in (0, 1)],

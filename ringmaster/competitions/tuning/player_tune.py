@@ -346,16 +346,10 @@ class Tune(Competition):
 
     # issuing
 
-    def _register(self, ticket: Ticket) -> bool:
-        """Register an issued ticket; idempotent.  Return whether its result is expected."""
-        if is_of_closing_match(ticket):
-            self.closing.count(ticket, self._standing())
-            return True
-        return self._register_of_tune(ticket)
-
     @abstractmethod
     def _register_of_tune(self, ticket: Ticket) -> bool:
-        """Register a ticket of the tune, as `_register` does."""
+        """Register an issued ticket of the tune; idempotent.  Return whether its result is
+        expected."""
 
     def resume(self, ticket: Ticket) -> bool:
         if is_of_closing_match(ticket):
@@ -406,7 +400,10 @@ class Tune(Competition):
     def _issue(self, job_id: str, ticket: Ticket) -> Task:
         """Return a job and count it as issued, unless a function of the control file fails."""
         job = self.make_job(job_id, 0, ticket)
-        self._register(ticket)
+        if is_of_closing_match(ticket):
+            self.closing.count(ticket, self._standing())
+        else:
+            self._register_of_tune(ticket)
         return job
 
     def _match_game(self) -> Task | None:

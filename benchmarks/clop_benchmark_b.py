@@ -20,7 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.tuners.clop_tunes import simulated_regrets  # noqa: E402
+from tests.tuners.clop_tunes import simulated_regrets
 
 #: Function, number of parameters, and regret of CLOP's own program by number of games.
 PUBLISHED: dict[str, tuple[str, int, dict[int, float]]] = {

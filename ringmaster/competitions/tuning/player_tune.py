@@ -72,6 +72,8 @@ class Tune(Competition):
     """
 
     has_closing_match: ClassVar[bool] = True
+    #: Players with new values for each game or two; each may have thousands of options.
+    cached_players: ClassVar[int] = 16
 
     settings: GameSettings
     book: OpeningBook
@@ -94,7 +96,7 @@ class Tune(Competition):
         Raises SettingError, SettingErrors for a wrong player or closing match.
         """
         values = self.values
-        self._binding = ParameterBinding(self.declared, values, definition)
+        self._binding = ParameterBinding(self.declared, values, definition, self.cached_players)
         self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
         # fails before the first job
         self._binding.player("", self.start_values)

@@ -65,7 +65,7 @@ BUDGET = {
     "results": 1505,
     "scaffold": 3080,
     "server": 630,
-    "stats": 850,
+    "stats": 900,
     "storage": 3350,
     "tuners": 9750,
 }

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.model.builds import Build, FileSum
 from ringmaster.model.cluster import Host
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import (
@@ -320,6 +321,7 @@ class Store:
         if stored.host is not None:
             host = Host(names[stored.host], stored.speed, stored.load)
         fields = {**stored._asdict(), "usage": usage, "host": host}
+        fields["builds"] = stored.first_build, stored.second_build
         # SQLite has numbers for booleans
         game = msgspec.convert(fields, GameResult, strict=False)
         return StoredGame(seq, ticket, game, stored.finished)
@@ -341,6 +343,30 @@ class Store:
             with decoding(self._path):
                 tally = HostTally(self._names.names[row[0]], *row[1:])
             yield tally
+
+    def builds(self) -> dict[int, Build]:
+        """Return the builds of the players by their numbers in results."""
+        found = self._rows(f"{rows.selection('builds')} ORDER BY id")
+        builds = {}
+        with decoding(self._path):
+            for row in found:
+                _, id, player, number, name, first_seen, files, facts = rows.checked("builds", row)
+                sums = decode(files, type=dict[str, FileSum])
+                reported = decode(facts, type=tuple[str, int | None, int | None])
+                builds[id] = Build(player, number, sums, name, *reported, first_seen)
+        return builds
+
+    def games_of_builds(self) -> dict[int, int]:
+        """Return the number of results of each build, void ones left out."""
+        return dict(
+            self._rows(
+                "SELECT build, sum(number) FROM (SELECT first_build AS build, count(*) AS number "
+                "FROM results WHERE outcome != 'void' GROUP BY build UNION ALL "
+                "SELECT second_build, count(*) FROM results WHERE outcome != 'void' "
+                "AND second_build != first_build GROUP BY second_build) "
+                "WHERE build IS NOT NULL GROUP BY build"
+            )
+        )
 
     def scores(self, number: int, shard: int) -> bytes | None:
         """Return the scores of a shard of a pass, None if dropped or never recorded."""

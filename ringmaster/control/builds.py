@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from ringmaster.control.changes import SettingChange
-from ringmaster.errors import EngineRebuilt, counted
+from ringmaster.errors import EngineRebuilt
 from ringmaster.model.builds import Build, FileSum, FileSums, files_of
 from ringmaster.model.canonical import relative
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, EngineUsage
-from ringmaster.model.settings import Setting, SettingPath
+from ringmaster.model.settings import SettingPath
 
 #: Key of the sums of `competition_files` in a run's settings.
 FILES = "files"
@@ -77,6 +77,8 @@ class Builds:
         self._numbers: dict[str, int] = {}
         #: Paths of each player's files by name, the program first.
         self._paths: dict[str, dict[str, str]] = {}
+        #: Beginnings of each player's commands.
+        self._commands: dict[str, set[tuple[str, ...]]] = {}
 
     def restore(self, recorded: Mapping[int, Build], games: Mapping[int, int]) -> None:
         """Take what is recorded, before `look`."""
@@ -98,13 +100,15 @@ class Builds:
         players    with the codes under which they are reported
         completed  number of results so far, for messages
         """
-        self._paths, self.current, self._numbers = {}, {}, {}
+        self._paths, self._commands, self.current, self._numbers = {}, {}, {}, {}
         for code, player in players:
             self._paths.setdefault(code, {}).update(files_of(player))
+            self._commands.setdefault(code, set()).add(player.command[:2])
         rebuilt = []
         for code, paths in self._paths.items():
             sums = FileSums(self._known(code, paths))
-            files, changed = {}, []
+            files: dict[str, FileSum] = {}
+            changed: list[Rebuilt] = []
             for name, path in paths.items():
                 key, now = relative(name, self._directory), sums.of(path)
                 former = [b.files[key] for b in self.of(code) if key in b.files]
@@ -112,7 +116,8 @@ class Builds:
                 kept = [sum for sum in former if sums.is_same(path, sum, may_grow=may_grow)]
                 files[key] = kept[0] if kept and kept[0].sha256 != now.sha256 else now
                 if former and former[0].sha256 and not kept:
-                    what = f"{key} was rebuilt after {_game(completed)}"
+                    verb = "was changed" if may_grow else "was rebuilt"
+                    what = f"{key} {verb} after {_game(completed)}"
                     changed.append(Rebuilt(code, what, former[0].sha256, now.sha256))
             rebuilt += changed[:1]
             self._choose(code, files)
@@ -148,10 +153,10 @@ class Builds:
     def take_check(self, code: str, result: CheckResult) -> Rebuilt | None:
         """Take the facts of a startup check; return a refused change of the engine's name."""
         build = self.current.get(code) or self._choose(code, {})
-        renamed = self._renamed(build, result.name)
-        if renamed is not None and code not in self.accepted:
-            return renamed
+        renamed = self._renamed(build, result.name) if code == result.code else None
         if renamed is not None:
+            if code not in self.accepted:
+                return renamed
             build = self._choose(code, build.files, result.name)
         self.current[code] = msgspec.structs.replace(
             build, name=result.name, hash=result.hash, threads=result.threads
@@ -159,44 +164,42 @@ class Builds:
         return None
 
     def _renamed(self, build: Build, name: str) -> Rebuilt | None:
-        if not name or name in ("", build.name) or not build.name:
+        """Return the change of a build's engine to another name, None without one."""
+        if not (name and build.name) or name == build.name:
             return None
         what = f"its engine is {name} now and was {build.name}, in the same files"
         first = next(iter(build.files.values()), FileSum())
         return Rebuilt(build.player, what, first.sha256, first.sha256)
 
     def identify(
-        self, code: str, used: EngineUsage, is_own: bool, now: float
+        self, code: str, player: Player, used: EngineUsage, now: float
     ) -> tuple[int, Build | None]:
         """Return the number of the build that played, and the build if it has to be stored.
 
-        used    the report of its engine
-        is_own  whether the player is no candidate: candidates differ in their descriptions
-        now     seconds since the epoch
+        code  of the player in reports; candidates differ in their descriptions
+        used  the report of its engine
+        now   seconds since the epoch
 
         Raises EngineRebuilt for an engine of another name.
         """
-        build = before = self.current.get(code) or self._choose(code, {})
-        if is_own:
+        build = self.current.get(code) or self._choose(code, {})
+        if player.command[:2] in self._commands.get(code, ()):
             renamed = self._renamed(build, used.name)
             if renamed is not None and code not in self.accepted:
-                raise EngineRebuilt("\n".join([renamed.what, *renamed.remedies()]), code)
+                raise EngineRebuilt("\n".join([str(renamed), *renamed.remedies()]), code)
             if renamed is not None:
                 build = self._choose(code, build.files, used.name)
-        description = used.description if is_own else ""
         build = msgspec.structs.replace(
             build,
             name=build.name or used.name,
-            description=description or build.description,
+            description=(used.description if code == player.code else "") or build.description,
             first_seen=build.first_seen or now,
         )
-        number = self._numbers.get(code)
-        if number is None:
-            number = self._numbers[code] = 1 + max([*self.recorded, *self.games], default=0)
-        self.current[code] = build
-        if self.recorded.get(number) == build and build is not before:
-            return number, None
-        is_new, self.recorded[number] = self.recorded.get(number) != build, build
+        if code not in self._numbers:
+            self._numbers[code] = 1 + max([*self.recorded, *self.games], default=0)
+        number = self._numbers[code]
+        is_new = self.recorded.get(number) != build
+        self.recorded[number] = self.current[code] = build
         return number, build if is_new else None
 
     def count(self, numbers: Collection[int | None]) -> None:
@@ -235,21 +238,25 @@ def _game(number: int) -> str:
     return f"game {number:,}" if number else "the first game"
 
 
-def competition_files(settings: Mapping[str, Any], directory: str) -> dict[str, str]:
-    """Return the sums of opening files and folders of tablebases in settings, by name."""
-    sums = FileSums()
-    return {
-        name: sums.of(os.path.join(directory, name)).sha256
-        for name in _named(settings)
-    }
+def competition_files(
+    settings: Mapping[str, Any], directory: str, known: Mapping[str, FileSum]
+) -> dict[str, FileSum]:
+    """Return the sums of opening files and folders of tablebases in settings, by name.
+
+    known  earlier sums
+    """
+    paths = {name: os.path.join(directory, name) for name in _named(settings)}
+    sums = FileSums({path: known[name] for name, path in paths.items() if name in known})
+    return {name: sums.of(path) for name, path in paths.items()}
 
 
 def _named(data: Any) -> Iterator[str]:
     """Yield the names of opening files and folders of tablebases in canonical settings."""
-    for item in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
-        if isinstance(item, dict) and item.get("$") == "OpeningsSettings":
-            yield item["path"]
-        elif isinstance(item, dict) and item.get("$") == "Tablebases":
-            yield from item["paths"]
-        else:
+    kind = data.get("$") if isinstance(data, dict) else None
+    if kind == "OpeningsSettings":
+        yield data["path"]
+    elif kind == "Tablebases":
+        yield from data["paths"]
+    elif isinstance(data, dict | list):
+        for item in data.values() if isinstance(data, dict) else data:
             yield from _named(item)

@@ -172,6 +172,10 @@ class Cache:
                 os.symlink(place, link)
         return str(folder)
 
+    def place(self, path: str) -> str:
+        """Return where a file is on this host that may have been shipped."""
+        return self._places.get(path, path)
+
     def localised(self, job: Job) -> Job:
         """Return a job with the paths of shipped files as they are on this host."""
         if not self._places:
@@ -183,16 +187,15 @@ class Cache:
                 paths = tuple(self._places.get(path, path) for path in settings.tablebases.paths)
                 tables = msgspec.structs.replace(settings.tablebases, paths=paths)
                 settings = msgspec.structs.replace(settings, tablebases=tables)
-            players = (self.player(first), self.player(second))
+            players = (self._player(first), self._player(second))
             return msgspec.structs.replace(job, players=players, settings=settings)
-        player = self.player(job.player)
+        player = self._player(job.player)
         if isinstance(job, EvaluationJob):
             place = self._places.get(job.positions, job.positions)
             return msgspec.structs.replace(job, player=player, positions=place)
         return msgspec.structs.replace(job, player=player)
 
-    def player(self, player: Player) -> Player:
-        """Return a player with the paths of shipped files as they are on this host."""
+    def _player(self, player: Player) -> Player:
         program, *arguments = player.command
         options = {
             name: self._text(value, player.cwd) if isinstance(value, str) else value

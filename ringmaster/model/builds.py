@@ -22,6 +22,8 @@ from ringmaster.model.players import Player
 _INTERPRETER: Final = re.compile(
     r"(python|pypy|perl|ruby|lua|node|java|mono|wine|wine64|(ba|da|k|z)?sh)[\d.]*"
 )
+#: Their options before a program's text or the name of a module.
+_CODE: Final = ("-c", "-e", "-m")
 _CHUNK: Final = 1 << 20
 
 
@@ -157,7 +159,7 @@ class Watch:
         files: dict[str, FileSum] = {}
         for name, path in files_of(player).items():
             is_program = not files
-            if is_program and path not in self._files:
+            if is_program and not self._files.get(path, FileSum()).sha256:
                 # a candidate's own program
                 self._files[path] = self._sums.of(path)
             before = files[name] = self._files.get(path, FileSum())
@@ -181,9 +183,11 @@ def files_of(player: Player) -> dict[str, str]:
     path = program_path(player)
     if _INTERPRETER.fullmatch(os.path.basename(program)):
         for word in player.command[1:]:
-            script = absolute(word, player.cwd)
-            if os.path.isfile(script):
-                program, path = word, script
+            place = absolute(word, player.cwd)
+            if word in _CODE:
+                break
+            if word[:1] != "-" and (os.path.isfile(place) or file_words(word)):
+                program, path = word, place
                 break
     named = {**arguments, **options}
     others = {
@@ -218,8 +222,8 @@ def named_paths(player: Player) -> tuple[dict[str, str], dict[str, str]]:
 
 def file_words(text: str) -> list[str]:
     """Return the parts of a word that may name a file, the longest first: "--weights=net.bin"
-    has one, "wdl/:dtz/" two."""
-    parts = [text, text.partition("=")[2], *text.split(os.pathsep)]
+    has one, "wdl/:dtz/" two, and "exec ./engine" one."""
+    parts = [text, text.partition("=")[2], *text.split(os.pathsep), *text.split()]
     return [part for part in dict.fromkeys(parts) if "/" in part or "." in part]
 
 

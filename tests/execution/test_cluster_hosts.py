@@ -19,7 +19,7 @@ from ringmaster.execution.health import CHANCE, Health
 from ringmaster.model.cluster import Calibration, Cluster
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
 from ringmaster.model.players import Player
-from ringmaster.model.results import CheckResult, EngineUsage, GameResult, JobResult
+from ringmaster.model.results import REBUILT, CheckResult, EngineUsage, GameResult, JobResult
 from ringmaster.model.time_control import TimeControl
 from tests.execution.fake_link import FakeLink
 from tests.execution.scripted_work import PLAYER, SETTINGS, check, expected, game
@@ -310,14 +310,14 @@ def test_lost_scheduler_is_told_once_and_a_lost_host_is_not_taken_for_it(
     ("facts", "reason"),
     [
         ({"refusal": "it has ringmaster 0.0.9, this is 1"}, "it has ringmaster 0.0.9, this is 1"),
-        ({"programs": {"a": "bbbb"}}, r"a is another file there \(SHA-256 bbbb\) than on one"),
+        ({"programs": {"a": "bbbb"}}, r"a is another file there \(SHA-256 bbbb\) than here"),
         ({"programs": {"a": "aaaa"}, "missing": ("00",)}, "it did not keep 1 shipped file"),
     ],
 )
 def test_host_that_differs_is_not_used(
     link: FakeLink, make: Make, facts: dict[str, object], reason: str
 ) -> None:
-    executor = make(players=[PLAYER])
+    executor = make(players=[PLAYER], builds={"a": "aaaa"})
     link.join("tcp://one", 1, programs={"a": "aaaa"})
     link.join("tcp://two", 1, **facts)
     news(executor)
@@ -328,6 +328,65 @@ def test_host_that_differs_is_not_used(
     link.leave("tcp://one")
     news(executor)
     assert told(executor)[-1] == "no host is left that can play; waiting for workers"
+
+
+def test_hosts_with_the_file_of_most_hosts_play_whichever_joined_first(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make(players=[PLAYER])
+    link.join("tcp://stale", 1, programs={"a": "bbbb"})
+    for name in ("one", "two", "three"):
+        link.join(f"tcp://{name}", 1, programs={"a": "aaaa"})
+    news(executor)
+    assert executor.slots == 3
+    assert executor.refused() == [
+        "host stale is not used: a is another file there (SHA-256 bbbb) than on most hosts (aaaa)"
+    ]
+    assert executor.programs() == {"a": "aaaa"}
+    link.join("tcp://late", 1, programs={"a": "bbbb"})
+    news(executor)
+    assert executor.slots == 3
+
+
+def test_stale_hosts_are_refused_though_they_are_more_when_this_machine_has_the_program(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make(players=[PLAYER], builds={"a": "aaaa", "net.bin": "cccc"})
+    for name in ("one", "two"):
+        link.join(f"tcp://{name}", 1, programs={"a": "bbbb"})
+    link.join("tcp://three", 1, programs={"a": "aaaa"}, others={"net.bin": "dddd"})
+    link.join("tcp://four", 1, programs={"a": "aaaa"}, others={"net.bin": "cccc", "log": "eeee"})
+    news(executor)
+    assert executor.slots == 1
+    assert [line.split(":")[0] for line in executor.refused()] == [
+        f"host {name} is not used" for name in ("one", "two", "three")
+    ]
+    assert "net.bin is another file there (SHA-256 dddd) than here (cccc)" in executor.refused()[2]
+
+
+def test_run_ends_when_no_file_is_on_most_hosts(link: FakeLink, make: Make) -> None:
+    executor = make(players=[PLAYER])
+    link.join("tcp://one", 1, programs={"a": "aaaa"})
+    link.join("tcp://two", 1, programs={"a": "bbbb"})
+    with pytest.raises(ExecutorError, match="no file is on most hosts"):
+        news(executor)
+
+
+def test_host_whose_engine_is_rebuilt_during_the_run_gets_no_more_games(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make(players=[PLAYER])
+    link.join("tcp://one", 1)
+    link.join("tcp://two", 1)
+    news(executor)
+    executor.submit(game(0))
+    news(executor)
+    reason = "a: ./a was rebuilt during the run: SHA-256 bbbb, before aaaa"
+    rebuilt = GameResult("0_0", 0, "void", reason=REBUILT, detail=reason)
+    link.answer(result=lambda job: rebuilt)
+    assert lost(news(executor)) == {"0_0": f"host one: {reason}"}
+    assert executor.refused() == [f"host one is not used: {reason}"]
+    assert executor.slots == 1
 
 
 def test_run_ends_when_every_host_is_refused(link: FakeLink, make: Make) -> None:

@@ -90,7 +90,7 @@ def measure(
     fresh.restore(msgspec.json.decode(state))
     fresh.next_job()
     restart = time.perf_counter() - before
-    summary = tune.summary()
+    summary = tune.summary().data()
     rows = summary["candidates"]
     chosen = true_score(rows[0]["parameters"])
     luckiest = true_score(max(rows, key=lambda row: row["score"])["parameters"])

@@ -105,7 +105,7 @@ TUNERS: dict[str, Callable[[Landscape, int, int], Any]] = {
 
 def estimate(tune: Any) -> list[float]:
     """Return the tuned values now."""
-    parameters = tune.summary()["parameters"]
+    parameters = tune.summary().data()["parameters"]
     return [
         p["engine_value"] if p.get("engine_value") is not None else p["start"] for p in parameters
     ]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.competition import Competition
+from ringmaster.competitions.competition import Competition, Contestant, Summary
 from ringmaster.model.jobs import Task
-from ringmaster.model.players import HASH, Player, describe_limits, given_option, threads_of
+from ringmaster.model.players import HASH, describe_limits, given_option, threads_of
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
 from ringmaster.model.results import (
     CheckResult,
@@ -43,8 +44,10 @@ class ReportedConditions:
     """Collect facts about a competition's engines by the code of the contestant."""
 
     def __init__(self, competition: Competition) -> None:
-        self._competition = competition
+        self.competition = competition
         self._facts: dict[str, EngineFacts] = {}
+        #: Codes of contestants by the codes of players.
+        self._codes: dict[str, str] = {}
         self._hosts: dict[str, HostTally] = {}
 
     def restore(self, store: Store) -> None:
@@ -60,7 +63,7 @@ class ReportedConditions:
         """Record the facts of a startup check."""
         if result.problems:
             return
-        code = self._competition.reported_code(result.code)
+        code = self._contestant(result.code)
         before = self._facts.get(code, EngineFacts())
         self._facts[code] = msgspec.structs.replace(
             before, name=result.name, hash=result.hash, threads=result.threads
@@ -76,7 +79,7 @@ class ReportedConditions:
         usage = (result.usage,) if isinstance(result, EvaluationResult) else result.usage
         is_new = False
         for player, used in zip(task.who, usage, strict=True):
-            code = self._competition.reported_code(player)
+            code = self._contestant(player)
             before = self._facts.get(code, EngineFacts())
             # each candidate has another description
             description = used.description if code == player else ""
@@ -87,24 +90,40 @@ class ReportedConditions:
                 is_new = True
         return is_new
 
-    def _rows(self) -> Iterator[tuple[Player, EngineFacts, int | None, int | None]]:
-        """Yield players with the facts about their engines, hash in MB, and threads."""
-        for player in self._competition.reported_players():
+    def _contestant(self, code: str) -> str:
+        """Return the code in reports of a player of a job: candidates and sides of a tune
+        have longer codes."""
+        if code not in self._codes:
+            codes = self._contestants
+            self._codes[code] = max(filter(code.startswith, codes), key=len, default=code)
+        return self._codes[code]
+
+    @cached_property
+    def _contestants(self) -> list[str]:
+        return [each.player.code for each in self.competition.summary(live=True).contestants]
+
+    def _rows(
+        self, contestants: Iterable[Contestant]
+    ) -> Iterator[tuple[Contestant, EngineFacts, int | None, int | None]]:
+        """Yield contestants with the facts about their engines, hash in MB, and threads."""
+        for contestant in contestants:
+            player = contestant.player
             facts = self._facts.get(player.code, EngineFacts())
             hash, threads = given_option(player, HASH), threads_of(player)
             megabytes = int(hash) if hash is not None and str(hash).isdecimal() else facts.hash
-            yield player, facts, megabytes, facts.threads if threads is None else threads
+            yield contestant, facts, megabytes, facts.threads if threads is None else threads
 
     # reports
 
-    def blocks(self) -> list[Table | Text]:
+    def blocks(self, summary: Summary) -> list[Table | Text]:
         """Return the blocks for a report."""
         rows: list[tuple[Cell, ...]] = []
         lines = []
-        for player, facts, hash, threads in self._rows():
+        for contestant, facts, hash, threads in self._rows(summary.contestants):
+            player, ids = contestant.player, contestant.matchups
             words = describe_limits(player), "ponders" if player.ponder else ""
             limits = ", ".join(filter(None, words))
-            if ids := self._competition.matchups_of(player):
+            if ids:
                 limits += f" (matchup{'s' if len(ids) > 1 else ''} {', '.join(ids)})"
             rows.append((player.code, facts.name, limits, hash, threads))
         present = {row[0] for row in rows}
@@ -114,8 +133,8 @@ class ReportedConditions:
                 rows.append((code, facts.name, None, None, None))
             if facts.description:
                 lines.append(f"player {code}: {facts.description}")
-        for place, openings in self._competition.openings().items():
-            if not openings and self._competition.values["game"] == "go":
+        for place, openings in summary.openings.items():
+            if not openings and self.competition.values["game"] == "go":
                 continue
             source = f"openings of {place}" if place else "openings"
             lines.append(f"{source}: {', '.join(_words(openings)) or 'none'}")
@@ -132,7 +151,7 @@ class ReportedConditions:
         """Return a table of the hosts of a cluster, [] without one."""
         hosts = sorted(self._hosts.values(), key=lambda tally: tally.name)
         has_speed = any(tally.speed is not None for tally in hosts)
-        headers = ("host", self._competition.unit, "time losses", "faults", "load", "speed")
+        headers = ("host", self.competition.unit, "time losses", "faults", "load", "speed")
         rows = [
             (
                 tally.name,
@@ -152,32 +171,33 @@ class ReportedConditions:
         )
         return [table] if rows else []
 
-    def summary(self) -> dict[str, Any]:
+    def data(self, summary: Summary) -> dict[str, Any]:
         """Return the conditions for `show --json`."""
         return {
             "players": [
                 {
-                    "code": player.code,
+                    "code": contestant.player.code,
                     "engine": facts.name or None,
                     "description": facts.description or None,
-                    "command": list(player.command),
-                    "matchups": self._competition.matchups_of(player) or None,
+                    "command": list(contestant.player.command),
+                    "matchups": list(contestant.matchups) or None,
                     "limits": {
-                        "time_control": player.time_control and str(player.time_control),
-                        "move_time": player.move_time,
-                        "nodes": player.nodes,
-                        "depth": player.depth,
-                        "ponder": player.ponder,
+                        "time_control": contestant.player.time_control
+                        and str(contestant.player.time_control),
+                        "move_time": contestant.player.move_time,
+                        "nodes": contestant.player.nodes,
+                        "depth": contestant.player.depth,
+                        "ponder": contestant.player.ponder,
                     },
                     "hash": hash,
                     "threads": threads,
                 }
-                for player, facts, hash, threads in self._rows()
+                for contestant, facts, hash, threads in self._rows(summary.contestants)
             ],
             "hosts": [
                 {
                     "name": tally.name,
-                    self._competition.unit: tally.results,
+                    self.competition.unit: tally.results,
                     "time_losses": tally.time_losses,
                     "faults": tally.faults,
                     "load": tally.load / tally.results,
@@ -187,7 +207,7 @@ class ReportedConditions:
             ],
             "openings": [
                 {"of": place or None, "file": None, **openings}
-                for place, openings in self._competition.openings().items()
+                for place, openings in summary.openings.items()
             ],
         }
 
@@ -199,22 +219,22 @@ class ReportedConditions:
         parallel  games at a time
         cpus      usable CPUs
         """
-        progress = self._competition.progress()
-        if progress.total is not None and self._competition.unit == "games":
+        summary = self.competition.summary(live=True)
+        progress = summary.progress
+        if progress.total is not None and self.competition.unit == "games":
             parallel = min(parallel, max(1, progress.total - progress.completed))
         needed_codes = {
-            self._competition.reported_code(job.player.code)
-            for job in self._competition.check_jobs()
+            self._contestant(job.player.code) for job in self.competition.setup().checks
         }
         by_threads = sorted(
             (
-                (threads or 1, player)
-                for player, _, _, threads in self._rows()
-                if player.code in needed_codes
+                (threads or 1, each.player)
+                for each, _, _, threads in self._rows(summary.contestants)
+                if each.player.code in needed_codes
             ),
             key=lambda row: -row[0],
         )
-        if not by_threads or self._competition.finished():
+        if not by_threads or self.competition.finished():
             return ""
         threads, first = by_threads[0]
         game_cpus = threads
@@ -224,7 +244,7 @@ class ReportedConditions:
             game_cpus += by_threads[1][0] if len(by_threads) > 1 else threads
         if game_cpus * parallel <= cpus:
             return ""
-        unit = self._competition.unit
+        unit = self.competition.unit
         games = f"{parallel} {unit} at a time need" if parallel > 1 else f"a {unit[:-1]} needs"
         reasons = []
         if threads > 1:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions import KINDS, competition_class, type_names
-from ringmaster.competitions.competition import Competition
+from ringmaster.competitions.competition import Competition, Setup
 from ringmaster.competitions.game_settings import check_files
 from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.conditions import ReportedConditions
@@ -39,7 +39,7 @@ from ringmaster.errors import (
     StoreCorrupt,
     StoreUnwritable,
 )
-from ringmaster.model.jobs import CheckJob
+from ringmaster.model.jobs import is_of_closing_match
 from ringmaster.model.players import Player
 from ringmaster.model.report import ChartGroup, Report
 from ringmaster.model.results import CheckResult, Problem
@@ -120,6 +120,8 @@ class LoadedCompetition:
         self.paths = OutputPaths(path)
         self.competition: Competition
         self.conditions: ReportedConditions
+        #: Failures of the control file's functions, after `prepare`.
+        self._failures: list[SettingError] = []
         #: Effects of edits of the control file on the state (`Competition.apply_edits`), after
         #: `restore`.
         self.effects: list[str]
@@ -157,9 +159,9 @@ class LoadedCompetition:
         """
         try:
             with self.locating_errors():
-                self.competition.prepare()
-                jobs = self.competition.check_jobs()
+                self._failures = self.competition.prepare()
                 # each set of files once, for any number of players
+                jobs = self.competition.setup().checks
                 for settings in {job.settings.tablebases: job.settings for job in jobs}.values():
                     check_files(settings)
         except (OpeningsError, DatasetError) as error:
@@ -175,26 +177,25 @@ class LoadedCompetition:
         return min(_places(values, name), key=len, default=())
 
     def check_functions(self, *, played: bool) -> None:
-        """Call the control file's functions with values that later games may need.
+        """Report failures of the control file's functions, found by `prepare`.
 
         played  whether there are results: then a failure is a warning, since these values
                 may never be needed
         Raises ControlFileError.
         """
-        errors = self.competition.function_failures()
-        if errors and not played:
-            raise self.control_file.error(errors)
-        self.control_file.warn_all(errors)
+        if self._failures and not played:
+            raise self.control_file.error(self._failures)
+        self.control_file.warn_all(self._failures)
 
-    def check_jobs(self) -> list[CheckJob]:
-        """Return the startup checks of players.  Raises ControlFileError."""
+    def setup(self) -> Setup:
+        """Return the competition's facts for the start of a run.  Raises ControlFileError."""
         with self.locating_errors():
-            return self.competition.check_jobs()
+            return self.competition.setup()
 
     def warnings(self) -> list[str]:
         """Return the warnings about the control file as text."""
         rendered = [str(warning) for warning in self.control_file.warnings]
-        return rendered + [f"warning: {line}" for line in self.competition.warnings()]
+        return rendered + [f"warning: {line}" for line in self.competition.summary().warnings]
 
     def compare(self, store: Store | None) -> Comparison:
         """Return the changes of the control file since the last run."""
@@ -217,8 +218,11 @@ class LoadedCompetition:
             changes = judge_by_played(changes, contradicted, self.control_file.path_text)
         closing = 0
         if changes:
-            games = (game for game in store.games() if game.result.outcome != "void")
-            closing = self.competition.closing_games(game.ticket for game in games)
+            closing = sum(
+                is_of_closing_match(game.ticket)
+                for game in store.games()
+                if game.result.outcome != "void"
+            )
         return Comparison(
             run=last.number,
             started=last.started,
@@ -318,7 +322,7 @@ class LoadedCompetition:
         """Return a player's problem with the setting that probably causes it."""
         lines = " | ".join(str(problem).splitlines()).replace(": | ", ": ")
         message = f"player {code!r}: {lines}"
-        place = self.competition.place_of(code)
+        place = self.place_of(code)
         for i, parameter in enumerate(self.control_file.values.get("parameters", ())):
             if problem.kind == "command":
                 if _begins(getattr(parameter, "gtp", None), problem.subject):
@@ -332,6 +336,16 @@ class LoadedCompetition:
         if problem.kind == "option" and len(place) > 1:
             place = self._place_of_option(place, problem.subject)
         return SettingError(place, message, self._file_beside(code))
+
+    def place_of(self, code: str) -> SettingPath:
+        """Return the setting that defines a player of the startup checks."""
+        values = self.control_file.values
+        tuned: str = values.get("player", "")
+        if values.get("make_candidate") is not None and (
+            code == tuned or code not in values["players"]
+        ):
+            return ("make_candidate",)
+        return ("players", code if code in values["players"] else tuned)
 
     def _place_of_option(self, player: SettingPath, name: str) -> SettingPath:
         """Return the place of an option: of the player, of all players, or of a matchup."""
@@ -348,7 +362,7 @@ class LoadedCompetition:
 
     def _file_beside(self, code: str) -> str:
         """Return a remedy if a player's command is not on PATH, but beside the control file."""
-        players = [job.player for job in self.competition.check_jobs()]
+        players = [job.player for job in self.competition.setup().checks]
         name = next((p.command[0] for p in players if p.code == code), "/")
         beside = "/" not in name and (self.paths.control.parent / name).is_file()
         if not beside or shutil.which(name) is not None:
@@ -364,7 +378,7 @@ class LoadedCompetition:
 
         Raises ControlFileError if the state does not fit the settings, StoreCorrupt.
         """
-        self.competition.attach(store.scores)
+        self.competition.scores = store.scores
         if comparison.starts_over:
             return []
         after, state = store.snapshot() or (0, None)
@@ -405,11 +419,12 @@ class LoadedCompetition:
         begins  whether the verdict is also under the heading
         """
         description = self.control_file.values["description"]
+        summary = self.competition.summary()
         return render_report(
-            Report((*self.competition.report().blocks, *self.conditions.blocks())),
+            Report((*summary.report.blocks, *self.conditions.blocks(summary))),
             heading=f"{self.competition.type_name}: {self.code}",
             description=None if description is None else description.strip(),
-            verdict=self.competition.verdict(),
+            verdict=summary.verdict,
             begins=begins,
         )
 
@@ -420,22 +435,22 @@ class LoadedCompetition:
         except OSError as error:
             raise StoreUnwritable(f"cannot write {self.paths.report}: {error.strerror}") from error
 
-    def summary(self, store: Store | None, in_progress: int) -> dict[str, Any]:
+    def data(self, store: Store | None, in_progress: int) -> dict[str, Any]:
         """Return the data for `show --json`."""
-        counts = (0, 0) if store is None else store.counts()
-        completed, void = self.competition.count_games(*counts)
+        summary = self.competition.summary()
         return {
             "competition": self.code,
             "competition_type": self.competition.type_name,
-            "verdict": self.competition.verdict(),
+            "verdict": summary.verdict,
+            "doubts": [msgspec.structs.asdict(doubt) for doubt in summary.doubts],
             "games": {
-                "completed": completed,
-                "void": void,
+                "completed": summary.games,
+                "void": summary.void,
                 "in_progress": in_progress,
-                "total": self.competition.progress().total,
+                "total": summary.progress.total,
             },
-            "void_by_kind": self.competition.void_kinds(),
-            **self.competition.summary(),
-            "conditions": self.conditions.summary(),
+            "void_by_kind": summary.void_kinds,
+            **summary.data(),
+            "conditions": self.conditions.data(summary),
             "runs": 0 if store is None else len(store.runs()),
         }

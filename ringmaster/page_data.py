@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from ringmaster.competitions.competition import Summary
 from ringmaster.errors import RingmasterError, UsageError, counted
 from ringmaster.export.output import open_output
 from ringmaster.export.parameters import FORMATS, render
@@ -18,7 +19,7 @@ from ringmaster.export.result_block import FORMATS as BLOCKS
 from ringmaster.export.result_block import result_blocks
 from ringmaster.export.tuned import tuned_values
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.model.report import ChartGroup, Report
+from ringmaster.model.report import ChartGroup, Progress, Report
 from ringmaster.reporting.page import CopyText, GameRow, Page, render_page
 from ringmaster.results import load
 from ringmaster.results.boards import board_game
@@ -57,23 +58,24 @@ def make_page(
     Raises StoreError.
     """
     competition = loaded.competition
+    summary = competition.summary()
     counts = (0, 0) if store is None else store.counts()
     games = [] if store is None else _games(loaded, store, most_games)
     rows = _with_boards(loaded, games) if boards else [_row(game) for game in games]
     total = sum(counts) if competition.unit == "games" else len(rows)
     return Page(
         title=f"{competition.type_name}: {loaded.code}",
-        verdict=competition.verdict(),
+        verdict=summary.verdict,
         description=(loaded.control_file.values["description"] or "").strip(),
         state=_state(loaded, store),
-        facts=tuple(_facts(loaded, store, counts[1], games)),
-        report=competition.report(),
-        conditions=Report(tuple(loaded.conditions.blocks())),
+        facts=tuple(_facts(loaded, store, summary.progress, counts[1], games)),
+        report=summary.report,
+        conditions=Report(tuple(loaded.conditions.blocks(summary))),
         groups=_groups(loaded, store) if charts else (),
         games=rows,
         games_total=total,
         games_note=_games_note(loaded, min(len(rows), most_games), len(rows), total),
-        copies=tuple(_copies(loaded, sum(counts))) if charts else (),
+        copies=tuple(_copies(loaded, summary, sum(counts))) if charts else (),
         generated=time.strftime("%Y-%m-%d %H:%M"),
     )
 
@@ -108,11 +110,13 @@ def _state(loaded: LoadedCompetition, store: Store | None) -> str:
 
 
 def _facts(
-    loaded: LoadedCompetition, store: Store | None, void: int, games: Sequence[Game]
+    loaded: LoadedCompetition,
+    store: Store | None,
+    progress: Progress,
+    void: int,
+    games: Sequence[Game],
 ) -> Iterator[tuple[str, str]]:
     """Yield key figures; durations are those of the newest games."""
-    competition = loaded.competition
-    progress = competition.progress()
     done = f"{progress.completed:,}"
     if progress.total is not None:
         done += f" of {progress.total:,}"
@@ -125,7 +129,7 @@ def _facts(
     if progress.phase:
         yield "phase", progress.phase
     if void:
-        yield f"void {competition.unit}", f"{void:,}"
+        yield f"void {loaded.competition.unit}", f"{void:,}"
     newest = [game for game in games[:MOST_GAMES] if not game.is_void]
     if newest:
         seconds = sum(game.seconds for game in newest) / len(newest)
@@ -228,9 +232,9 @@ def _games_note(loaded: LoadedCompetition, newest: int, count: int, total: int) 
 # the clipboard
 
 
-def _copies(loaded: LoadedCompetition, games: int) -> Iterator[CopyText]:
+def _copies(loaded: LoadedCompetition, summary: Summary, games: int) -> Iterator[CopyText]:
     """Yield the result in every format that applies."""
-    if games <= _MOST_COUNTED and loaded.competition.matchup_infos():
+    if games <= _MOST_COUNTED and summary.matchups:
         try:
             results = load(loaded.paths.control, safe=loaded.control_file.safe)
             for format in BLOCKS:

@@ -39,7 +39,7 @@ class FirstTests:
     ) -> None:
         self._loaded = loaded
         self.outcomes = {key: list(lines) for key, lines in (outcomes or {}).items()}
-        self._tuned = loaded.competition.tuned_options()
+        self._tuned = loaded.setup().options
         #: Keys of the players, and those whose tests are due.
         self._keys: dict[str, str] = {}
         self._due: set[str] = set()
@@ -87,7 +87,7 @@ class FirstTests:
         """Return a key of all settings that matter to the tests of a player."""
         player, settings = job.player, self._loaded.settings
         definition: object = settings
-        for name in self._loaded.competition.place_of(player.code):
+        for name in self._loaded.place_of(player.code):
             definition = definition.get(name) if isinstance(definition, dict) else None
         if isinstance(definition, dict):
             definition = [definition.get(name) for name in _PROGRAM]
@@ -110,7 +110,7 @@ def check_before_run(
 
     Raises ControlFileError with all problems.
     """
-    jobs = [tests.add_to(job) for job in loaded.check_jobs()]
+    jobs = [tests.add_to(job) for job in loaded.setup().checks]
     # the pool keeps the processes of the last checks, so the first players are checked last
     results = _run_checks(
         jobs[::-1], executor, say, [signals.fd], lambda: signals.received is not None
@@ -135,8 +135,9 @@ def check_players(
     """
     jobs: list[CheckJob] = []
     tested: dict[Hashable, str] = {}
-    tuned = loaded.competition.tuned_options() if thorough else None
-    for job in loaded.check_jobs():
+    setup = loaded.setup()
+    tuned = setup.options if thorough else None
+    for job in setup.checks:
         key = loaded.engine_key(job.player)
         is_first = thorough and key not in tested
         tested.setdefault(key, job.player.code)

@@ -158,7 +158,7 @@ class Ringmaster:
                     if self._control.signals.received is None:
                         self._play()
                     else:
-                        verdict = self._competition.verdict()
+                        verdict = self._competition.summary(live=True).verdict
                         self._display.message(f"{self._reason()} during startup: {verdict}")
                 finally:
                     self._executor.close()
@@ -177,9 +177,9 @@ class Ringmaster:
         if self._control.signals.received is not None:
             return 3
         if not self._control.stopping and not self._competition.finished():
-            blocked = self._competition.blocked()
-            if blocked:
-                raise CompetitionHalted("\n".join(["the run is not complete:", *blocked]))
+            waiting = self._competition.summary(live=True).waiting
+            if waiting:
+                raise CompetitionHalted("\n".join(["the run is not complete:", *waiting]))
             raise CompetitionHalted(
                 f"the competition is not complete, but has no more {self._competition.unit} to "
                 "start; please report this, with the control file and the status file"
@@ -227,7 +227,7 @@ class Ringmaster:
         loaded = self._loaded
         if self._store is None:
             self._store = Store.open(loaded.paths.status)
-            self._competition.attach(self._store.scores)
+            self._competition.scores = self._store.scores
         if self._changes.starts_over:
             # in a transaction before the new settings: a kill in between changes nothing
             with self._store.transaction() as transaction:
@@ -264,7 +264,7 @@ class Ringmaster:
         for text in self._changes.texts():
             for line in text.splitlines():
                 self._journal.log(f"changed since the last run: {line}")
-        for text in (*self._loaded.effects, *self._competition.notices()):
+        for text in (*self._loaded.effects, *self._loaded.setup().notices):
             self._run_log.say(text)
         self._copies = self._store.daily_copies(self._run_log.warn)
         self._play_began = time.monotonic()
@@ -299,11 +299,11 @@ class Ringmaster:
         if self._halt:
             return f"halted: {self._halt}"
         if self._competition.finished():
-            return self._competition.ending
+            return self._competition.summary(live=True).ending
         if self._control.stopping:
             return self._control.stopping
-        blocked = self._competition.blocked()
-        return f"halted: {'; '.join(blocked[:-1])}" if blocked else "nothing left to issue"
+        waiting = self._competition.summary(live=True).waiting
+        return f"halted: {'; '.join(waiting[:-1])}" if waiting else "nothing left to issue"
 
     def _finish(self, number: int, reason: str) -> None:
         assert self._store is not None
@@ -321,13 +321,14 @@ class Ringmaster:
         with suppress(StoreError) if reason == "error" else nullcontext():
             self._journal.log(f"run {number} ended: {reason}")
             self._store.end_run(number, self._clock(), reason)
-        progress = self._competition.progress()
+        summary = self._competition.summary(live=True)
+        progress = summary.progress
         total = "" if progress.total is None else f"/{progress.total}"
         more = "" if self._competition.finished() else "; run it again to resume"
         one = (progress.completed if progress.total is None else progress.total) == 1
         label = progress.label.removesuffix("s") if one else progress.label
         ending = f"{reason} ({progress.completed}{total} {label}{more})"
-        self._display.message(f"{ending}: {self._competition.verdict()}")
+        self._display.message(f"{ending}: {summary.verdict}")
         if not self._inconsistent:
             self._loaded.write_report()
         if unwritable is not None:
@@ -362,7 +363,8 @@ class Ringmaster:
         """Return a job for each free slot of the executor."""
         self._slots = 0 if self._control.paused else self._executor.slots
         jobs: list[Task] = []
-        ahead = self._competition.may_run_ahead(self._executor.slots)
+        ahead_from = self._competition.runs_ahead_from
+        ahead = ahead_from is not None and self._executor.slots >= ahead_from
         for _ in range(self._executor.room(ahead=ahead)):
             job = self._next_job(transaction)
             if job is None:
@@ -403,8 +405,9 @@ class Ringmaster:
         for issues in (self._replays, self._backlog):
             while issues:
                 issue = issues.pop(0)
-                if self._competition.wants(issue.ticket):
-                    return self._competition.make_job(issue.game_id, issue.attempt, issue.ticket)
+                job = self._competition.make_job(issue.game_id, issue.attempt, issue.ticket)
+                if job is not None:
+                    return job
         job = self._competition.next_job()
         if job is not None:
             transaction.issue(IssuedJob(job.id, job.attempt, job.ticket))

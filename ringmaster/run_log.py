@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from ringmaster.competitions.competition import Reaction
+from ringmaster.competitions.competition import Reaction, Summary
 from ringmaster.execution.executor import Executor
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import CheckJob
@@ -19,8 +19,8 @@ from ringmaster.storage.store import Store
 RECENT, WARNINGS = 50, 5
 #: Bytes of the engines' standard error in the log of one run.
 STDERR_BYTES = 20_000_000
-#: A verdict is computed again after this many times its own duration.
-VERDICT_PAUSE = 20
+#: A summary is computed again after this many times its own duration.
+SUMMARY_PAUSE = 20
 
 
 class RunLog:
@@ -37,8 +37,9 @@ class RunLog:
         self._loaded = loaded
         self._unit = loaded.competition.unit
         self.completed = 0
-        #: The last verdict, and the time (monotonic clock) at which another is due.
-        self._verdict, self._verdict_due = "", 0.0
+        #: The last summary, and the time (monotonic clock) at which another is due.
+        self._summary: Summary | None = None
+        self._summary_due = 0.0
         self.recent: list[str] = []
         self.warnings: list[str] = []
         self._stderr_room = STDERR_BYTES
@@ -121,14 +122,14 @@ class RunLog:
                 "more is left out in this run (discard_stderr=True silences a player)"
             )
 
-    def _latest_verdict(self) -> str:
-        """Return the verdict, perhaps of a moment ago: ratings of many players take a while."""
+    def _latest_summary(self) -> Summary:
+        """Return the summary, perhaps of a moment ago: ratings of many players take a while."""
         now = time.monotonic()
-        if now >= self._verdict_due:
-            self._verdict = self._loaded.competition.verdict()
+        if self._summary is None or now >= self._summary_due:
+            self._summary = self._loaded.competition.summary(live=True)
             done = time.monotonic()
-            self._verdict_due = done + VERDICT_PAUSE * (done - now)
-        return self._verdict
+            self._summary_due = done + SUMMARY_PAUSE * (done - now)
+        return self._summary
 
     def view(
         self,
@@ -143,12 +144,13 @@ class RunLog:
         limit    games of this run, None without a limit
         """
         competition = self._loaded.competition
+        summary = self._latest_summary()
         description = self._loaded.control_file.values["description"]
         return DisplayView(
             heading=f"{competition.type_name}: {self._loaded.code}",
             description=(description or "").strip(),
             started=started,
-            progress=competition.progress(),
+            progress=summary.progress,
             completed_this_run=self.completed,
             limit=limit,
             running=[
@@ -156,11 +158,11 @@ class RunLog:
                 for job in executor.in_progress()
                 if not isinstance(job, CheckJob)
             ],
-            report=competition.live_report(),
+            report=summary.report,
             results=list(self.recent),
             warnings=list(self.warnings),
             parallel=executor.slots,
-            verdict=self._latest_verdict(),
+            verdict=summary.verdict,
             state=control.state(),
             hint="Ctrl-C to stop at once" if control.stopping else HINT,
             help=control.help(),

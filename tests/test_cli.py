@@ -195,6 +195,7 @@ def test_show_json_has_the_keys_of_its_type(
         "competition": "event",
         "competition_type": "playoff",
         "verdict": "no result yet: a v b, after 0 of 4 games",
+        "doubts": [],
         "games": {"completed": 0, "void": 0, "in_progress": 0, "total": 4},
         "void_by_kind": {},
         "withdrawn": [],
@@ -283,7 +284,7 @@ def test_engine_that_would_spoil_games_fails_its_check(
 def test_of_a_tunes_candidates_one_is_checked_thoroughly(tmp_path: Path) -> None:
 
     loaded = LoadedCompetition(write_control_file(tmp_path, SPSA, 4))
-    players = [job.player for job in loaded.competition.check_jobs()]
+    players = [job.player for job in loaded.competition.setup().checks]
     assert len(players) > 1
     assert len({loaded.engine_key(player) for player in players}) == 1
 

@@ -69,7 +69,11 @@ def events() -> dict[str, Any]:
 
 
 def text_of(conditions: ReportedConditions) -> str:
-    return render_report(Report(tuple(conditions.blocks())))
+    return render_report(Report(tuple(conditions.blocks(conditions.competition.summary()))))
+
+
+def data_of(conditions: ReportedConditions) -> dict[str, Any]:
+    return conditions.data(conditions.competition.summary())
 
 
 def rows_of(conditions: ReportedConditions) -> dict[str, list[str]]:
@@ -83,7 +87,7 @@ def rows_of(conditions: ReportedConditions) -> dict[str, list[str]]:
 def test_report_states_engine_limits_hash_threads_and_openings(kind: str) -> None:
     competition = events()[kind]
     conditions = ReportedConditions(competition)
-    for job in [*competition.check_jobs(), *competition.check_jobs()]:
+    for job in [*competition.setup().checks, *competition.setup().checks]:
         own = f"Engine of {job.player.command[0]} 1.5"
         conditions.take_check(CheckResult(job.id, job.player.code, own, hash=32, threads=1))
     rows = rows_of(conditions)
@@ -100,7 +104,7 @@ def test_report_states_engine_limits_hash_threads_and_openings(kind: str) -> Non
         "texel": {"a", "c"},
     }
     assert set(rows) == expected.get(kind, {"a", "b", "c"})
-    summary = conditions.summary()
+    summary = data_of(conditions)
     assert [player["code"] for player in summary["players"]] == list(rows)
     assert {player["engine"] for player in summary["players"]} == {"Engine of engine 1.5"}
     assert summary["players"][0]["limits"]["nodes"] == 100
@@ -117,7 +121,7 @@ def test_hosts_of_a_cluster_have_a_table_and_conditions_go_on_from_run_to_run() 
     store = memory_store()
     playoff = make("playoff", matchups=[call("Matchup", "a", "b")], **CHESS)
     conditions = ReportedConditions(playoff)
-    assert conditions.summary()["hosts"] == []
+    assert data_of(conditions)["hosts"] == []
     job = playoff.next_job()
     assert job is not None
     for n, (host, reason) in enumerate([("n1", "mate"), ("n2", "time"), ("n1", "crash")]):
@@ -136,9 +140,9 @@ def test_hosts_of_a_cluster_have_a_table_and_conditions_go_on_from_run_to_run() 
         transaction.set_value(NOTE, conditions.as_note())
     again = ReportedConditions(playoff)
     again.restore(store)
-    assert again.summary() == conditions.summary()
+    assert data_of(again) == data_of(conditions)
     assert [line.split() for line in text_of(again).splitlines()[-3:]] == table
-    assert again.summary()["hosts"][0] == {
+    assert data_of(again)["hosts"][0] == {
         "name": "n1",
         "games": 2,
         "time_losses": 0,
@@ -166,11 +170,14 @@ def test_engine_names_come_from_results_without_a_check() -> None:
         job = None if kind == "texel" else competition.next_job()
         if job is None:
             codes: tuple[str, ...] = ("a",)
-            player = competition.check_jobs()[0].player
+            player = competition.setup().checks[0].player
             task: Any = EvaluationJob("p", player, competition.settings, "", 0, 1)
             result: Any = EvaluationResult("p", 0, "evaluated", usage=usage[0])
         else:
-            codes = tuple(competition.reported_code(code) for code in job.who)
+            codes = tuple(
+                {"spsa": "a", "mc_tuner": "candidate"}.get(kind, code) if code != "b" else code
+                for code in job.who
+            )
             task, result = job, GameResult(job.id, 0, "draw", usage=usage)
         assert conditions.take(task, result), kind
         assert not conditions.take(task, result), "nothing new"
@@ -187,7 +194,7 @@ def test_engines_of_removed_players_stay_in_the_report() -> None:
     conditions.take_check(CheckResult("check-gone", "gone", "Old 1.0"))
     rows = rows_of(conditions)
     assert rows["gone"] == ["Old 1.0"]
-    assert [player["code"] for player in conditions.summary()["players"]] == ["a", "b"]
+    assert [player["code"] for player in data_of(conditions)["players"]] == ["a", "b"]
 
 
 def test_void_games_and_failed_checks_give_no_engine_facts() -> None:
@@ -279,7 +286,7 @@ def test_threads_of_gtp_engines_are_read_from_the_command(
         komi=7,
     )
     conditions = ReportedConditions(playoff)
-    assert conditions.summary()["players"][0]["threads"] == threads
+    assert data_of(conditions)["players"][0]["threads"] == threads
     assert bool(conditions.crowding(1, 2)) == (threads is not None)
 
 

@@ -130,7 +130,7 @@ def due(control: Path, outcomes: dict[str, list[str]] | None) -> list[str]:
     """Return the players with limits that a run would test."""
     loaded = LoadedCompetition(control)
     tests = FirstTests(loaded, outcomes)
-    jobs = map(tests.add_to, loaded.competition.check_jobs())
+    jobs = map(tests.add_to, loaded.competition.setup().checks)
     return [job.player.code for job in jobs if job.limits]
 
 

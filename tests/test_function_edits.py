@@ -316,7 +316,7 @@ def test_other_value_for_an_unplayed_candidate_is_accepted(tmp_path: Path) -> No
     control = write(tmp_path, MC_TUNER.replace("scale=sc", "scale=EXPLICIT([1, 2, 3, 4])"), "f")
     play(control, most=1)
     values = [1, 2, 3, 4]
-    games = [c["games"] for c in restored(control).competition.summary()["candidates"]]
+    games = [c["games"] for c in restored(control).competition.summary().data()["candidates"]]
     for place, count in enumerate(games):
         edited = [v + 10 if i == place else v for i, v in enumerate(values)]
         write(tmp_path, MC_TUNER.replace("scale=sc", f"scale=EXPLICIT({edited})"), "f")

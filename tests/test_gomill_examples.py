@@ -158,7 +158,7 @@ def test_example_of_gomills_documentation_loads_unchanged(name: str, tmp_path: P
     # Gomill's default
     assert [line for line in loaded.warnings() if "no number_of_games" not in line] == []
     assert loaded.settings
-    assert loaded.competition.check_jobs()
+    assert loaded.competition.setup().checks
     job = loaded.competition.next_job()
     assert job is not None
     assert job.settings.game == "go"

@@ -126,7 +126,7 @@ def test_format_may_have_a_conversion_for_each_item(template: str, value: Any, s
         make_candidate=lambda x: call("Player", "engine"),
     )
     assert shown in text(tune)
-    assert tune.function_failures() == []
+    assert tune.prepare() == []
 
 
 def test_summary_may_show_no_candidates() -> None:
@@ -143,7 +143,7 @@ def test_generations_have_no_limit_and_a_deep_tree_can_be_stored() -> None:
     fresh = tuner(max_depth=10**6, parameters=[parameter(split=1)])
     fresh.restore(stored)
     assert fresh.tree.node_count() == tune.tree.node_count() > 100
-    assert fresh.function_failures() == []
+    assert fresh.prepare() == []
 
 
 @pytest.mark.process

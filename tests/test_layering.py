@@ -46,18 +46,18 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2490,
+    "": 2540,
     "commands": 2450,
-    "competitions": 19630,
-    "control": 4175,
+    "competitions": 19800,
+    "control": 3925,
     "datasets": 4200,
     "demo": 1400,
     "engines": 3950,
-    "execution": 3850,
+    "execution": 3845,
     "export": 1700,
     "forecast": 1050,
     "games": 4250,
-    "model": 2250,
+    "model": 2310,
     "parameter_files": 1400,
     "play": 3900,
     "positions": 550,

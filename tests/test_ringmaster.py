@@ -454,7 +454,7 @@ def test_interrupted_startup_says_so_with_the_verdict(control: Path) -> None:
 
     messages = Messages()
     assert run(control, players=Interrupted(), display=messages) == 3
-    verdict = LoadedCompetition(control).competition.verdict()
+    verdict = LoadedCompetition(control).competition.summary().verdict
     assert messages.lines[-1] == f"interrupted by SIGINT during startup: {verdict}"
 
 

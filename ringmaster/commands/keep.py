@@ -165,7 +165,7 @@ def _rebuild(loaded: LoadedCompetition, store: Store) -> None:
 def _replayed(loaded: LoadedCompetition, store: Store) -> list[str] | None:
     """Return the lines of the history, None if earlier settings made them."""
     loaded.prepare()
-    loaded.competition.attach(store.scores)
+    loaded.competition.scores = store.scores
     lines: list[str] = []
     try:
         for recorded in store.results():

@@ -22,7 +22,7 @@ def load(arguments: argparse.Namespace) -> LoadedCompetition:
 def print_programs(loaded: LoadedCompetition) -> None:
     """Print the programs that a control file in safe mode will start to standard error."""
     programs: dict[str, None] = {}
-    for job in loaded.check_jobs():
+    for job in loaded.setup().checks:
         player = job.player
         words = [*(f"{name}={value}" for name, value in player.environ.items()), *player.command]
         folder = f" in {player.cwd}" if player.cwd else ""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ringmaster.commands.console import never_wait, say
 from ringmaster.commands.loading import load, print_programs
 from ringmaster.commands.serve import beside_a_run
+from ringmaster.competitions.tuning.player_tune import PlayerTune
 from ringmaster.engines import reaper
 from ringmaster.errors import SettingError, UsageError
 from ringmaster.execution.affinity import plan, usable_cpus
@@ -37,7 +38,13 @@ def run(arguments: argparse.Namespace) -> int:
 def verify(arguments: argparse.Namespace) -> int:
     """Play more games of a tune's closing match."""
     loaded = load(arguments)
-    loaded.competition.verify(arguments.games)
+    competition = loaded.competition
+    if not isinstance(competition, PlayerTune):
+        raise UsageError(
+            "only spsa, texel, clop_tuner and optuna_tuner have a closing match, "
+            f"not {competition.type_name}"
+        )
+    competition.verify(arguments.games)
     return _play(arguments, loaded)
 
 
@@ -169,7 +176,7 @@ def _cluster_executor(
         cluster = replace(cluster, pin=True)
 
     def start() -> Executor:
-        checked = [job.player for job in loaded.check_jobs()]
+        checked = [job.player for job in loaded.setup().checks]
         players = {player.code: player for player in checked}
         timed = cluster.calibrate and cluster.calibrate.player
         if timed and (timed not in players or players[timed].protocol == "gtp"):

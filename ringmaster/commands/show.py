@@ -30,7 +30,7 @@ def show(arguments: argparse.Namespace) -> int:
         # issued games are in progress only while a run is alive
         in_progress = len(outstanding) if is_locked(loaded.paths.locked) else 0
         # the summary of a tree may have a million nodes
-        summary = loaded.summary(store, in_progress) if arguments.json else {}
+        summary = loaded.data(store, in_progress) if arguments.json else {}
     for warning in loaded.warnings():
         note(warning)
     if arguments.json:

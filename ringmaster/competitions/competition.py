@@ -3,6 +3,8 @@
 A competition never plays or waits.  It touches files only in `prepare` and `complete_result`.
 Each of its decisions is a function of settings, seed, number and earlier results.  A run can
 thus stop at any instant and resume exactly.
+
+Users read one `Summary`: reports, the live display, JSON, pages and charts are derived from it.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import msgspec
 
 from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.competitions.result_lines import VoidKinds
-from ringmaster.errors import SettingError, UsageError
+from ringmaster.errors import SettingError
 from ringmaster.model.jobs import (
     CheckJob,
     GameJob,
@@ -75,6 +77,10 @@ class Played(msgspec.Struct, frozen=True):
     parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     opening: str = ""
     pair: int | None = None
+
+
+#: All recorded results with their tickets, in order.
+History = Iterable[tuple[Ticket, GameResult]]
 
 
 class Trajectory(msgspec.Struct, frozen=True):
@@ -174,6 +180,93 @@ class PlayedValue(msgspec.Struct, frozen=True):
 ScoreSource = Callable[[int, int], bytes | None]
 
 
+class Setup(msgspec.Struct, frozen=True):
+    """Facts for the start of a run, from the settings and the restored state.
+
+    checks    a startup check for each player, the players of the first games first
+    options   engine options that the tune changes; None for other competitions, and for
+              tunes that test the options' effect themselves
+    notices   one line each
+    """
+
+    checks: list[CheckJob]
+    options: TunedOptions | None = None
+    notices: list[str] = []
+
+
+class Contestant(msgspec.Struct, frozen=True):
+    """A player in reports; all candidates of a tune are one contestant.
+
+    matchups  ids of its matchups, if others give it other limits or options; else ()
+    """
+
+    player: Player
+    matchups: tuple[str, ...] = ()
+
+
+class Doubt(msgspec.Struct, frozen=True):
+    """A reason why the results may not be what they seem.
+
+    kind      "faults", "void games", "repeats"
+    player    code of the player at fault, "" for none
+    count     games
+    sentence  for users, without a full stop
+    """
+
+    kind: str
+    player: str
+    count: int
+    sentence: str
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """The present state of a competition, from which every report is derived.
+
+    result       the result so far in one sentence, true at every stage; intervals have 95 %
+    doubts       the gravest first
+    progress     of the competition
+    games, void  numbers of counted and void games, those of closing matches included
+    void_kinds   numbers of void results by faulty player ("" for no player) and reason
+    contestants  for the conditions in reports
+    openings     `describe_openings` by group of games, "" for all; {} without games
+    matchups     every matchup of `Competition.describe`, in the order of reports
+    waiting      reasons why wanted jobs wait in this run, and the remedies in the last line
+    ending       message at the end of a complete run
+    warnings     about doubtful settings, one line each; not for the live display
+    report       without the description, or the shorter form for the live display
+    data         returns this type's keys of `show --json`: "matchups", "parameters", …; a tree
+                 may have a million nodes
+    trajectory   reads the course of the tuned values from the history; None for a type
+                 without any
+    """
+
+    result: str
+    progress: Progress
+    games: int
+    void: int
+    contestants: tuple[Contestant, ...]
+    doubts: tuple[Doubt, ...] = ()
+    void_kinds: VoidKinds = {}
+    openings: dict[str, dict[str, Any]] = {}
+    matchups: tuple[MatchupInfo, ...] = ()
+    waiting: list[str] = []
+    ending: str = "competition complete"
+    warnings: list[str] = []
+    report: Report = Report()
+    data: Callable[[], dict[str, Any]]
+    trajectory: Callable[[History], Trajectory] | None = None
+
+    @property
+    def verdict(self) -> str:
+        """The first and last line of every screen: the result with its gravest doubt."""
+        doubt = f"; doubtful: {self.doubts[0].sentence}" if self.doubts else ""
+        return f"{self.result}{doubt}"
+
+
+def _no_scores(number: int, shard: int) -> bytes | None:
+    return None
+
+
 class Competition(ABC):
     """One competition with its settings and its state.
 
@@ -195,6 +288,9 @@ class Competition(ABC):
     unit: ClassVar[str] = "games"
     #: Whether its charts read times and memory of results.
     charts_read_usage: ClassVar[bool] = True
+    #: From how many games at a time on short games may be queued before earlier results
+    #: arrive; None for never.
+    runs_ahead_from: int | None = None
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         """Raises SettingError for incompatible settings.
@@ -206,80 +302,26 @@ class Competition(ABC):
         self.values = values
         #: File for a fast copy of positions; set by the owner of the competition.
         self.positions_file: Path | None = None
+        #: Source of earlier shards' scores; likewise, before `restore` and the first job.
+        self.scores: ScoreSource = _no_scores
         #: Receives progress messages of a long `prepare`.
         self.say: Callable[[str], None] = lambda line: None
 
-    def may_run_ahead(self, parallel: int) -> bool:
-        """Return whether short games may be queued before earlier results arrive."""
-        return False
-
-    def attach(self, scores: ScoreSource) -> None:  # noqa: B027 - only texel has scores
-        """Set the source of earlier shards' scores; called before `restore` and the first
-        job."""
-
-    def complete_result(self, task: Task, result: Result) -> Result:
-        """Return a new result completed with data for the store.
-
-        Called once, before `record_result`.
-        Raises SettingError when a function of the control file fails.
-        """
-        return result
-
-    def _game_job(
-        self,
-        game_id: str,
-        attempt: int,
-        players: tuple[Player, Player],
-        settings: GameSettings,
-        ticket: Ticket,
-        opening: Opening,
-        parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {}),
-        *,
-        round: int,
-        event: str = "",
-        shown_parameters: tuple[str, str] = ("", ""),
-        series: str = "",
-    ) -> GameJob:
-        """Return a job with the data common to all games; its ticket records the opening.
-
-        round, event, shown_parameters  as in GameJob; `event` is by default the
-                                        competition's code
-        """
-        return GameJob(
-            id=game_id,
-            attempt=attempt,
-            players=players,
-            settings=settings,
-            ticket={**ticket, "o": opening.source} if opening.source else ticket,
-            opening=opening,
-            event=event or self.code,
-            competition=self.code,
-            round=round,
-            record=self.values["record_games"],
-            keep_stderr=self.values["stderr_to_log"],
-            parameters=parameters,
-            shown_parameters=shown_parameters,
-            series=series,
-        )
-
     @abstractmethod
-    def prepare(self) -> None:
+    def prepare(self) -> list[SettingError]:
         """Load openings and positions before the first job.
 
+        Return failures of functions of the control file, probed with values that later jobs
+        may need; one a function.
         Raises OpeningsError, SettingError.
         """
 
-    def warnings(self) -> list[str]:
-        """Return warnings about doubtful settings, one line each."""
-        return []
+    @abstractmethod
+    def setup(self) -> Setup:
+        """Return facts for the start of a run; call it after `prepare` and `restore`.
 
-    def notices(self) -> list[str]:
-        """Return notices for the start of a run, one line each."""
-        return []
-
-    def function_failures(self) -> list[SettingError]:
-        """Probe functions of the control file with later values; return one error a function."""
-        return []
+        Raises SettingError when a function of the control file fails for a startup check.
+        """
 
     def played_values(self, ticket: Ticket) -> Sequence[PlayedValue]:
         """Return what functions of the control file gave for a played job: a run is refused
@@ -288,57 +330,6 @@ class Competition(ABC):
         Functions that may change at any time do not count.
         """
         return ()
-
-    @abstractmethod
-    def check_jobs(self) -> list[CheckJob]:
-        """Return a startup check for each player, the players of the first games first."""
-
-    def tuned_options(self) -> TunedOptions | None:
-        """Return the engine options that the tune changes.
-
-        None for other competitions, and for tunes that test the options' effect themselves.
-        """
-        return None
-
-    @abstractmethod
-    def reported_players(self) -> list[Player]:
-        """Return the players for the conditions in reports.
-
-        All candidates of a tune are reported as one player.
-        """
-
-    def matchups_of(self, player: Player) -> list[str]:
-        """Return the ids of the matchups of a reported player, if others give it other limits
-        or options; else []."""
-        return []
-
-    def reported_code(self, code: str) -> str:
-        """Return the code in `reported_players` of a player of a job or check."""
-        return code
-
-    def openings(self) -> dict[str, dict[str, Any]]:
-        """Return `describe_openings` by group of games, "" for all; {} without games."""
-        return {}
-
-    def place_of(self, code: str) -> SettingPath:
-        """Return the setting that defines a player of the startup checks."""
-        return ("players", code)
-
-    def verify(self, games: int | None = None) -> None:
-        """Play only a closing match of the tuned values in this run; called before `restore`.
-
-        games  most games, None for the number in the settings
-        Raises UsageError for a type without such a match.
-        """
-        raise UsageError(
-            "only spsa, texel, clop_tuner and optuna_tuner have a closing match, "
-            f"not {self.type_name}"
-        )
-
-    @property
-    def ending(self) -> str:
-        """Message at the end of a complete run."""
-        return "competition complete"
 
     @abstractmethod
     def next_job(self) -> Task | None:
@@ -365,11 +356,20 @@ class Competition(ABC):
         return []
 
     @abstractmethod
-    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
+    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> Task | None:
         """Return the job of a ticket under the present settings, without side effects.
 
+        Return None for a job that waits for a later run.
         Raises SettingError when a function of the control file fails.
         """
+
+    def complete_result(self, task: Task, result: Result) -> Result:
+        """Return a new result completed with data for the store.
+
+        Called once, before `record_result`.
+        Raises SettingError when a function of the control file fails.
+        """
+        return result
 
     @abstractmethod
     def record_result(self, ticket: Ticket, result: Any) -> Reaction:
@@ -378,10 +378,6 @@ class Competition(ABC):
     @abstractmethod
     def describe(self, ticket: Ticket) -> Played:
         """Return a ticket's game from ticket and settings, also for a removed matchup."""
-
-    def matchup_infos(self) -> list[MatchupInfo]:
-        """Return every matchup of `describe`, in the order of reports."""
-        return []
 
     @abstractmethod
     def finished(self) -> bool:
@@ -399,64 +395,52 @@ class Competition(ABC):
         """
 
     @abstractmethod
-    def progress(self) -> Progress:
-        """Return the progress of the competition."""
+    def summary(self, *, live: bool = False) -> Summary:
+        """Return the present state for users.
 
-    def count_games(self, completed: int, void: int) -> tuple[int, int]:
-        """Return the numbers of games among counted and void results."""
-        return completed, void
-
-    def closing_games(self, tickets: Iterable[Ticket]) -> int:
-        """Return the number of games of closing matches; only tunes with such matches read all
-        tickets."""
-        return 0
-
-    @abstractmethod
-    def void_kinds(self) -> VoidKinds:
-        """Return the numbers of void results by faulty player ("" for no player) and reason."""
-
-    def wants(self, ticket: Ticket) -> bool:
-        """Return whether to issue an outstanding job again in this run."""
-        return True
-
-    def blocked(self) -> list[str]:
-        """Return the reasons why wanted jobs wait in this run, and the remedies in the last
-        line; [] when no jobs wait."""
-        return []
-
-    @abstractmethod
-    def verdict(self) -> str:
-        """Return the result so far in one sentence, the first and last line of every screen.
-
-        True at every stage of the competition.  Intervals have 95 %.
+        live  whether for the live display: with the shorter report, without warnings
         """
 
-    def _next(self, action: str) -> str:
-        """Return the end of a verdict with the next command."""
-        return f"; next: ringmaster {self.code}.ctl {action}"
-
-    @abstractmethod
-    def report(self) -> Report:
-        """Return the report without the description."""
-
-    @abstractmethod
-    def live_report(self) -> Report:
-        """Return the shorter form for the live display."""
-
-    @abstractmethod
-    def summary(self) -> dict[str, Any]:
-        """Return this type's keys of `show --json`: "matchups", "parameters", …"""
-
-    def trajectory(self, history: Iterable[tuple[Ticket, GameResult]]) -> Trajectory | None:
-        """Return the course of the tuned values, None for a type without any.
-
-        history  all recorded results with their tickets, in order
-        """
-        return None
-
-    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+    def charts(self, history: History) -> list[ChartGroup]:
         """Return the charts.
 
-        history  all recorded results with their tickets, in order; iterated once at most
+        history  iterated once at most
         """
         return []
+
+
+def game_job(
+    competition: Competition,
+    game_id: str,
+    attempt: int,
+    players: tuple[Player, Player],
+    settings: GameSettings,
+    ticket: Ticket,
+    opening: Opening,
+    parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {}),
+    *,
+    round: int,
+    event: str = "",
+    shown_parameters: tuple[str, str] = ("", ""),
+    series: str = "",
+) -> GameJob:
+    """Return a job with the data common to all games; its ticket records the opening.
+
+    round, event, shown_parameters  as in GameJob; `event` is by default the competition's code
+    """
+    return GameJob(
+        id=game_id,
+        attempt=attempt,
+        players=players,
+        settings=settings,
+        ticket={**ticket, "o": opening.source} if opening.source else ticket,
+        opening=opening,
+        event=event or competition.code,
+        competition=competition.code,
+        round=round,
+        record=competition.values["record_games"],
+        keep_stderr=competition.values["stderr_to_log"],
+        parameters=parameters,
+        shown_parameters=shown_parameters,
+        series=series,
+    )

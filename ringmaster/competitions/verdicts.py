@@ -206,3 +206,8 @@ def leader_verdict(
         return f"{first} {leads} and is better than {second}{so_far}: {figures}"
     undecided = "not decided" if finished else "not decided yet"
     return f"{first} {leads}, {undecided} against {second}: {figures}"
+
+
+def next_command(code: str, action: str) -> str:
+    """Return the end of a verdict with the next command."""
+    return f"; next: ringmaster {code}.ctl {action}"

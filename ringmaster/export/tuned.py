@@ -120,7 +120,7 @@ def tuned_parameters(path: Path, *, safe: bool = False) -> tuple[LoadedCompetiti
 
 def tuned_values(loaded: LoadedCompetition) -> list[Tuned]:
     """Return all parameters of a restored competition's tune, [] without a tune."""
-    rows = {row["code"]: row for row in loaded.competition.summary().get("parameters", ())}
+    rows = {row["code"]: row for row in loaded.competition.summary().data().get("parameters", ())}
     parameters = []
     for p in getattr(loaded.competition, "declared", ()):
         row = rows.get(p.code, {"value": p.start})

@@ -6,7 +6,8 @@ Coordinates of charts are plain numbers in the units that the labels name.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 
@@ -28,6 +29,63 @@ class Table(msgspec.Struct, frozen=True):
     title: str = ""
     notes: tuple[str, ...] = ()
     align: tuple[Align, ...] = ()
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column of a listing.
+
+    key      of its values, and in JSON
+    header   in tables; None for a column of JSON only
+    show     returns the cell of a value; None values are empty cells
+    live     whether the live display has it
+    in_data  whether JSON has it
+    """
+
+    key: str
+    header: str | None = None
+    show: Callable[[Any], Cell] = str
+    align: Align = RIGHT
+    live: bool = False
+    in_data: bool = True
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """Rows of values, shown as a table in reports and as objects in JSON.
+
+    rows  values by the columns' keys; a missing value is None
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[Mapping[str, Any], ...]
+
+    def table(self, title: str = "", notes: Sequence[str] = (), *, live: bool = False) -> Table:
+        """Return the table of the report, or of the live display; columns without any value
+        are left out."""
+        used = [
+            (column, column.header)
+            for i, column in enumerate(self.columns)
+            if column.header is not None
+            and (column.live or not live)
+            and (i == 0 or any(row.get(column.key) is not None for row in self.rows))
+        ]
+        return Table(
+            headers=tuple(header for _, header in used),
+            rows=tuple(
+                tuple(
+                    None if row.get(column.key) is None else column.show(row[column.key])
+                    for column, _ in used
+                )
+                for row in self.rows
+            ),
+            title=title,
+            notes=tuple(notes),
+            align=tuple(column.align for column, _ in used),
+        )
+
+    def data(self) -> list[dict[str, Any]]:
+        """Return the rows as JSON data."""
+        keys = [column.key for column in self.columns if column.in_data]
+        return [{key: row.get(key) for key in keys} for row in self.rows]
 
 
 class Text(msgspec.Struct, frozen=True):

@@ -116,7 +116,6 @@ class Results:
         self.competition_type: str = loaded.competition.type_name
         self.game: GameName = loaded.control_file.values["game"]
         self.description: str | None = loaded.control_file.values["description"]
-        self.completed = self.void = 0
         self.runs: list[RunInfo] = []
         if loaded.paths.has_results:
             store = Store.open_readonly(loaded.paths.status)
@@ -124,17 +123,18 @@ class Results:
                 self._read(store)
             finally:
                 store.close()
-        self.total: int | None = self._competition.progress().total
-        summary = self._competition.summary()
-        self.parameters: list[dict[str, Any]] = summary.get("parameters", [])
-        self.candidates: list[dict[str, Any]] = summary.get("candidates", [])
+        self._summary = self._competition.summary()
+        self.completed, self.void = self._summary.games, self._summary.void
+        self.total: int | None = self._summary.progress.total
+        data = self._summary.data()
+        self.parameters: list[dict[str, Any]] = data.get("parameters", [])
+        self.candidates: list[dict[str, Any]] = data.get("candidates", [])
 
     def _read(self, store: Store) -> None:
         self._loaded.restore(store, self._loaded.check_changes(store))
         counts = store.counts()
         # every result is counted or void, and no result is ever deleted
         self._last = sum(counts)
-        self.completed, self.void = self._competition.count_games(*counts)
         for run in store.runs():
             self._first_run = self._first_run or run
             self.runs.append(
@@ -226,7 +226,7 @@ class Results:
     @cached_property
     def matchups(self) -> dict[str, MatchupResults]:
         """Matchups by id: of the control file, removed ones with games, and closing matches."""
-        infos = self._competition.matchup_infos()
+        infos = self._summary.matchups
         matchups = {info.id: matchup_of(info, self.game) for info in infos}
         for recorded, played in self._played(void=True):
             id = played.matchup
@@ -259,8 +259,10 @@ class Results:
     @cached_property
     def course(self) -> Trajectory | None:
         """The course of tuned values; None for a type without tuned players."""
+        if self._summary.trajectory is None:
+            return None
         with self._loaded.reading_tickets():
-            return self._competition.trajectory((r.ticket, r.result) for r in self._recorded())
+            return self._summary.trajectory((r.ticket, r.result) for r in self._recorded())
 
     @property
     def trajectory(self) -> list[dict[str, float | None]]:
@@ -344,9 +346,9 @@ class Results:
         from ringmaster.reporting.page import render_fragment  # as in `plot`
 
         return render_fragment(
-            self._competition.live_report(),
+            self._competition.summary(live=True).report,
             title=f"{self.competition_type}: {self.code}, {counted(self.completed, 'game')}",
-            verdict=self._competition.verdict(),
+            verdict=self._summary.verdict,
         )
 
 

@@ -72,7 +72,7 @@ def test_every_pairing_plays_every_round_with_colours_alternating() -> None:
         ("c", "a"),
         ("a", "c"),
     ]
-    assert tournament.progress().total == 9
+    assert tournament.summary().progress.total == 9
 
 
 def test_games_have_the_settings_of_the_tournament_and_no_handicap() -> None:
@@ -108,7 +108,7 @@ def test_grid_is_sorted_by_score_and_equal_scores_share_a_rank() -> None:
     play(tournament, "ll", "AvB")
     play(tournament, "ll", "AvC")
     play(tournament, "wl", "BvC")
-    ranking = tournament.summary()["ranking"]
+    ranking = tournament.summary().data()["ranking"]
     assert [(row["rank"], row["code"], row["score"]) for row in ranking] == [
         (1, "b", 0.75),
         (1, "c", 0.75),
@@ -121,7 +121,7 @@ def test_player_without_a_point_leaves_the_others_their_ratings() -> None:
     play(tournament, "wwwl", "AvB")
     play(tournament, "wwww", "AvC")
     play(tournament, "wwww", "BvC")
-    summary = tournament.summary()
+    summary = tournament.summary().data()
     assert summary["ratings_prior"]["drawn_games"] == 1
     elo = {row["code"]: row["elo"] for row in summary["ratings"]}
     assert elo["a"] > elo["b"] > elo["c"]
@@ -130,7 +130,7 @@ def test_player_without_a_point_leaves_the_others_their_ratings() -> None:
 def test_player_without_a_game_has_no_rating_and_leaves_the_others_theirs() -> None:
     tournament = go()
     play(tournament, "wwwl", "AvB")
-    summary = tournament.summary()
+    summary = tournament.summary().data()
     assert [row["elo"] is None for row in summary["ratings"]] == [False, False, True]
     assert summary["covariance"][0][2] is summary["covariance"][2][2] is None
     assert summary["ratings_prior"] is None
@@ -138,10 +138,10 @@ def test_player_without_a_game_has_no_rating_and_leaves_the_others_theirs() -> N
 
 def test_summary_has_the_grid_and_the_ratings() -> None:
     tournament = chess()
-    assert tournament.summary()["ratings"] is None
+    assert tournament.summary().data()["ratings"] is None
     play(tournament, "wwld", "AvB")
     play(tournament, "wd", "AvC")
-    summary = tournament.summary()
+    summary = tournament.summary().data()
     assert summary["grid"] == {
         "competitors": ["a", "b", "c"],
         "letters": ["A", "B", "C"],
@@ -157,7 +157,7 @@ def test_new_competitor_is_appended_and_the_others_keep_letters_and_results() ->
     job = tournament.next_job()
     tournament.record_result(job.ticket, won(job, "b"))
     later = again(tournament, go([*CODES, "d"], rounds=2))
-    assert later.summary()["ranking"][0]["code"] == "b"
+    assert later.summary().data()["ranking"][0]["code"] == "b"
     upcoming = [later.next_job().id for _ in range(7)]
     assert upcoming == ["AvC_0", "AvD_0", "BvC_0", "BvD_0", "CvD_0", "AvB_1", "AvC_1"]
 
@@ -170,9 +170,9 @@ def test_removed_competitor_stops_playing_and_keeps_its_results() -> None:
     later = again(tournament, go(["a", "c"], rounds=2))
     assert later.next_job().id == "AvC_1"
     assert later.next_job() is None
-    assert later.summary()["withdrawn"] == ["b"]
-    assert later.summary()["grid"]["points"][0] == [None, 1, 1]
-    assert later.progress().total == 1 + 1 + 2
+    assert later.summary().data()["withdrawn"] == ["b"]
+    assert later.summary().data()["grid"]["points"][0] == [None, 1, 1]
+    assert later.summary().progress.total == 1 + 1 + 2
 
 
 def test_competitor_removed_with_its_player_leaves_its_results() -> None:
@@ -183,7 +183,7 @@ def test_competitor_removed_with_its_player_leaves_its_results() -> None:
     players = {code: call("Player", code) for code in "ac"}
     later = again(tournament, go(["a", "c"], rounds=2, players=players))
     assert later.next_job().id == "AvC_1"
-    assert later.summary()["ranking"][0]["code"] == "b"
+    assert later.summary().data()["ranking"][0]["code"] == "b"
     back = again(later, go(rounds=2))
     assert [back.next_job().id for _ in range(2)] == ["AvB_1", "BvC_1"]
 
@@ -194,7 +194,7 @@ def test_competitors_keep_their_letters_wherever_they_stand_in_the_list() -> Non
     tournament.record_result(job.ticket, won(job, "b"))
     later = again(tournament, go(["d", "c", "b", "a"], rounds=1))
     assert later.competitors == ("a", "b", "c", "d")
-    assert later.summary()["grid"]["points"][1][0] == 1
+    assert later.summary().data()["grid"]["points"][1][0] == 1
     assert [later.next_job().id for _ in range(5)] == [
         f"{pair}_0" for pair in ("AvC", "AvD", "BvC", "BvD", "CvD")
     ]
@@ -202,10 +202,10 @@ def test_competitors_keep_their_letters_wherever_they_stand_in_the_list() -> Non
 
 def test_withdrawn_competitor_is_neither_played_nor_checked() -> None:
     tournament = go(rounds=1, withdrawn=["b"])
-    assert [check.player.code for check in tournament.check_jobs()] == ["a", "c"]
+    assert [check.player.code for check in tournament.setup().checks] == ["a", "c"]
     assert tournament.next_job().id == "AvC_0"
     assert tournament.next_job() is None
-    assert tournament.progress().total == 1
+    assert tournament.summary().progress.total == 1
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_playoff_of_the_same_pairs_gives_the_same_results() -> None:
         assert tournament.record_result(job.ticket, result) == playoff.record_result(
             other.ticket, result
         )
-    assert playoff.summary()["matchups"] == tournament.summary()["matchups"]
+    assert playoff.summary().data()["matchups"] == tournament.summary().data()["matchups"]
 
 
 def test_anchor_puts_all_ratings_on_its_scale() -> None:
@@ -250,16 +250,16 @@ def test_anchor_puts_all_ratings_on_its_scale() -> None:
         tournament = chess(anchor=anchor)
         for pairing in ("AvB", "AvC", "BvC"):
             play(tournament, "wwlddwlw", pairing)
-        elo = {row["code"]: row["elo"] for row in tournament.summary()["ratings"]}
+        elo = {row["code"]: row["elo"] for row in tournament.summary().data()["ratings"]}
         assert elo["a"] > elo["b"] == 2800 > elo["c"]
-        assert tournament.summary()["anchor"] == {"code": "b", "elo": 2800}
+        assert tournament.summary().data()["anchor"] == {"code": "b", "elo": 2800}
 
 
 def test_likelihood_of_superiority_is_of_each_two_players() -> None:
     tournament = chess()
     for pairing in ("AvB", "AvC", "BvC"):
         play(tournament, "wwlddwlw", pairing)
-    los = tournament.summary()["los"]
+    los = tournament.summary().data()["los"]
     assert los[0][2] == pytest.approx(1 - los[2][0])
     assert los[1][1] is None
 

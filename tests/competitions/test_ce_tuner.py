@@ -78,7 +78,7 @@ def test_distribution_moves_towards_the_elite() -> None:
     elite = ordered[2:]
     mean = sum(elite) / 2
     variance = sum((x - mean) ** 2 for x in elite) / 2
-    (moved,) = tune.summary()["parameters"]
+    (moved,) = tune.summary().data()["parameters"]
     assert moved["mean"] == pytest.approx(0.75 * mean + 0.25 * 1.0)
     assert moved["variance"] == pytest.approx(0.75 * variance + 0.25 * 4.0)
 
@@ -104,7 +104,7 @@ def test_draw_and_unknown_result_count_half() -> None:
     tune.record_result(
         job.ticket, GameResult(job.id, 0, "unknown", reason="score", detail="no score")
     )
-    (only,) = tune.summary()["candidates"]
+    (only,) = tune.summary().data()["candidates"]
     assert (only["points"], only["games"]) == (1.0, 2)
 
 
@@ -142,7 +142,7 @@ def test_tune_continues_when_generations_are_added_after_the_end() -> None:
     more = again(tune, tuner(number_of_generations=2))
     assert not more.finished()
     assert more.next_job().id == "g1#0r0"
-    assert more.summary()["parameters"] == tune.summary()["parameters"]
+    assert more.summary().data()["parameters"] == tune.summary().data()["parameters"]
 
 
 def test_raised_batch_size_gives_the_present_generation_more_games() -> None:
@@ -207,4 +207,4 @@ def test_tune_converges_on_simulated_players() -> None:
         job = tune.next_job()
         rate = 0.9 - 0.1 * (value(job) - 2) ** 2
         tune.record_result(job.ticket, result(job, rng.random() < rate))
-    assert tune.summary()["parameters"][0]["mean"] == pytest.approx(2, abs=0.5)
+    assert tune.summary().data()["parameters"][0]["mean"] == pytest.approx(2, abs=0.5)

@@ -137,7 +137,7 @@ def test_void_games_are_replayed_until_too_many_end_the_run() -> None:
     *reactions, last = void_often(tune, tune.next_job(), 12, "o")
     assert all(reaction.replay and not reaction.halt for reaction in reactions)
     assert "this tune has 12 more void results than counted ones lately" in last.halt
-    assert tune.void_kinds() == {"o": {"crash": 12}}
+    assert tune.summary().void_kinds == {"o": {"crash": 12}}
     assert len(tune.tuner) == 5
 
 
@@ -148,7 +148,7 @@ def test_void_games_are_replayed_until_too_many_end_the_run() -> None:
 def test_estimate_approaches_the_optimum() -> None:
     tune = tuner()
     play(tune, 4000)
-    (row,) = tune.summary()["parameters"]
+    (row,) = tune.summary().data()["parameters"]
     assert row["estimate"] == pytest.approx(70, abs=8)
     assert row["low"] < 70 < row["high"]
     assert row["signal"]
@@ -157,7 +157,7 @@ def test_estimate_approaches_the_optimum() -> None:
 def test_parameter_without_effect_has_no_signal() -> None:
     tune = tuner(parameter(), parameter("idle"))
     play(tune, 1500)
-    assert [row["signal"] for row in tune.summary()["parameters"]] == [True, False]
+    assert [row["signal"] for row in tune.summary().data()["parameters"]] == [True, False]
 
 
 @pytest.mark.parametrize("won", [True, False])
@@ -166,7 +166,7 @@ def test_opponent_that_tells_nothing_gives_no_signal(won: bool) -> None:
     for _ in range(30):
         job = tune.next_job()
         tune.record_result(job.ticket, candidate_result(job, won))
-    (row,) = tune.summary()["parameters"]
+    (row,) = tune.summary().data()["parameters"]
     assert row["estimate"] == pytest.approx(50, abs=20)
     assert not row["signal"]
 
@@ -176,10 +176,10 @@ def test_closing_match_is_against_the_first_opponent() -> None:
     play(tune, 50)
     job = tune.next_job()
     assert [player.code for player in job.players] == ["e:tuned", "o"]
-    (row,) = tune.summary()["parameters"]
+    (row,) = tune.summary().data()["parameters"]
     assert job.parameters[0]["x"] == pytest.approx(row["estimate"], rel=1e-3)
     tune.record_result(job.ticket, drawn(job))
-    assert tune.progress().total == 54
+    assert tune.summary().progress.total == 54
 
 
 def test_verify_without_settings_plays_the_opponent() -> None:
@@ -252,5 +252,5 @@ def test_unknown_results_and_draws_count_half() -> None:
     for outcome in ("draw", "unknown"):
         job = tune.next_job()
         tune.record_result(job.ticket, GameResult(job.id, 0, outcome))
-    assert tune.summary()["opponents"] == [{"code": "o", "wins": 0, "draws": 2, "losses": 0}]
-    assert tune.summary()["local"]["share"] == 0.5
+    assert tune.summary().data()["opponents"] == [{"code": "o", "wins": 0, "draws": 2, "losses": 0}]
+    assert tune.summary().data()["local"]["share"] == 0.5

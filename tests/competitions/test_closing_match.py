@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.errors import SettingError, UsageError
+from ringmaster.errors import SettingError
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from tests.competitions import test_spsa
@@ -19,7 +19,6 @@ from tests.competitions.settings_of import (
     again,
     call,
     drawn,
-    make,
     uci,
     void_often,
     won,
@@ -65,7 +64,7 @@ def tuned_wins(job: GameJob) -> GameResult:
 
 
 def match_of(tune: Any, number: int = -1) -> Any:
-    return tune.summary()["matchups"][number]
+    return tune.summary().data()["matchups"][number]
 
 
 def book(path: Path, openings: int) -> str:
@@ -113,7 +112,7 @@ def test_both_sides_have_the_limits_of_the_closing_match_and_no_others() -> None
         assert (str(player.time_control), player.depth) == ("10+0.1", 7)
         assert (player.nodes, player.move_time) == (None, None)
     # the startup checks include the limits of the closing match
-    assert "10+0.1" in [str(job.player.time_control) for job in tune.check_jobs()]
+    assert "10+0.1" in [str(job.player.time_control) for job in tune.setup().checks]
 
 
 def test_opponent_may_be_a_player_as_the_control_file_has_it() -> None:
@@ -127,7 +126,7 @@ def test_opponent_may_be_a_player_as_the_control_file_has_it() -> None:
     assert first.parameters[1] == {}
     assert tune.describe(second.ticket).players == ("base", TUNED)
     assert match_of(tune)["players"] == [TUNED, "base"]
-    assert "check-base" in [job.id for job in tune.check_jobs()]
+    assert "check-base" in [job.id for job in tune.setup().checks]
 
 
 def test_test_ends_the_match_after_the_second_game_of_its_pair() -> None:
@@ -139,7 +138,7 @@ def test_test_ends_the_match_after_the_second_game_of_its_pair() -> None:
     assert tune.finished()
     found = match_of(tune)
     assert found["sprt"]["accepted"] == "H1"
-    assert tune.progress().completed == tune.progress().total == 4 + played
+    assert tune.summary().progress.completed == tune.summary().progress.total == 4 + played
 
 
 def test_draws_alone_end_with_the_last_game_and_no_decision() -> None:
@@ -166,20 +165,20 @@ def test_unchanged_start_values_are_not_verified() -> None:
     assert len(play(tune, 9, drawn)) == 2
     assert tune.estimated() == tune.start_values
     assert tune.finished()
-    assert tune.progress().completed == tune.progress().total == 2
-    assert any("nothing to verify" in line for line in tune.warnings())
-    assert "matchups" not in tune.summary()
+    assert tune.summary().progress.completed == tune.summary().progress.total == 2
+    assert any("nothing to verify" in line for line in tune.summary().warnings)
+    assert "matchups" not in tune.summary().data()
 
 
 def test_start_of_a_run_warns_of_a_book_that_the_tune_uses_up(tmp_path: Path) -> None:
     openings = call("Openings", book(tmp_path / "book.epd", 3))
     tune = spsa(number_of_games=4, verify=call("Verify", games=4), openings=openings)
     tune.prepare()
-    assert any("leaves 1 of the 3 openings" in line for line in tune.notices())
+    assert any("leaves 1 of the 3 openings" in line for line in tune.setup().notices)
     own = call("Verify", games=4, openings=openings)
     enough = spsa(number_of_games=4, verify=own, openings=openings)
     enough.prepare()
-    assert not any("openings" in line for line in enough.notices())
+    assert not any("openings" in line for line in enough.setup().notices)
 
 
 # wrong settings
@@ -208,17 +207,6 @@ def test_wrong_setting_is_refused_where_it_stands(verify: dict[str, Any], messag
     assert message in str(refused.value)
 
 
-def test_only_a_tune_of_one_player_has_a_closing_match() -> None:
-    tournament = make(
-        "playoff",
-        game="chess",
-        players={"a": uci(), "b": uci()},
-        matchups=[call("Matchup", "a", "b")],
-    )
-    with pytest.raises(UsageError, match="only spsa, texel, clop_tuner and optuna_tuner have"):
-        tournament.verify()
-
-
 # the action verify
 
 
@@ -230,7 +218,10 @@ def test_verify_plays_only_a_match_of_the_present_estimate() -> None:
     assert [job.id for job in played] == [f"verify1_{i:04d}" for i in range(4)]
     assert played[0].parameters[0] == tune.estimated()
     assert verifying_tune.finished()
-    assert (verifying_tune.progress().completed, verifying_tune.progress().total) == (4, 4)
+    assert (
+        verifying_tune.summary().progress.completed,
+        verifying_tune.summary().progress.total,
+    ) == (4, 4)
 
 
 def test_verify_has_a_test_where_the_control_file_has_no_verify() -> None:
@@ -275,7 +266,7 @@ def test_continued_tune_begins_a_new_match_and_keeps_the_old_one() -> None:
     first, second = verifying_tune.closing.matches
     assert (first.tally.completed, second.tally.completed) == (3, 2)
     assert first.tuned != second.tuned
-    assert [info.id for info in verifying_tune.matchup_infos()] == ["verify1", "verify2"]
+    assert [info.id for info in verifying_tune.summary().matchups] == ["verify1", "verify2"]
 
 
 def test_verification_does_not_change_the_tune() -> None:
@@ -288,7 +279,7 @@ def test_verification_does_not_change_the_tune() -> None:
     play_out(later)
     assert later.finished()
     assert {**later.state(), "matches": []} == whole.state()
-    assert later.progress().completed == later.progress().total == 26
+    assert later.summary().progress.completed == later.summary().progress.total == 26
 
 
 def test_match_begun_by_verify_is_the_closing_match_of_a_tune_that_is_done() -> None:
@@ -311,7 +302,7 @@ def test_match_stays_as_it_stood_where_the_control_file_asks_for_none() -> None:
     later = again(verifying_tune, spsa(number_of_games=4))
     assert later.finished()
     assert later.next_job() is None
-    assert (later.progress().completed, later.progress().total) == (6, 6)
+    assert (later.summary().progress.completed, later.summary().progress.total) == (6, 6)
 
 
 # edits between runs
@@ -334,7 +325,7 @@ def test_results_are_judged_by_another_test_all_together() -> None:
     assert not tune.finished()
     easier = call("Verify", games=100, sprt=call("SPRT", 0, 100))
     later = again(tune, spsa(number_of_games=4, verify=easier))
-    (line,) = later.warnings()[:1]
+    (line,) = later.summary().warnings[:1]
     assert line == (
         "the SPRT of the closing match has been changed: it was undecided, by the results so "
         "far it is H1 accepted"
@@ -359,7 +350,7 @@ def test_other_conditions_make_another_match(changed: dict[str, Any]) -> None:
     play(tune, 2, tuned_wins)
     verify = call("Verify", games=6, **changed)
     later = again(tune, spsa(players=players, number_of_games=4, verify=verify))
-    assert "the last closing match had other values or conditions" in later.warnings()[0]
+    assert "the last closing match had other values or conditions" in later.summary().warnings[0]
     assert not later.finished()
     later.closing.begin(later._standing())
     assert [m.tally.next for m in later.closing.matches] == [2, 0]
@@ -414,7 +405,12 @@ def test_matches_of_several_games_at_a_time_lose_and_double_nothing(data: st.Dat
     run(1000, 3)
     tune = runs.competition
     assert tune.finished()
-    assert len(set(ids)) == len(ids) == tune.progress().completed == tune.progress().total
+    assert (
+        len(set(ids))
+        == len(ids)
+        == tune.summary().progress.completed
+        == tune.summary().progress.total
+    )
     matches = tune.closing.matches
     for number, match in enumerate(matches, 1):
         of_it = [id for id in ids if id.startswith(f"verify{number}_")]

@@ -49,8 +49,8 @@ def test_games_of_chess_and_shogi_without_end_must_be_written_down(
     assert str(refused.value).startswith(f"{name}: {short!r} is missing: nothing ends the games; ")
     assert f"{short} = None for games without end" in str(refused.value)
     competition = make(type_name, endless=False, game=game, **settings, **{short: None})
-    assert competition.progress().total is None
-    assert not any("until you stop" in line for line in competition.warnings())
+    assert competition.summary().progress.total is None
+    assert not any("until you stop" in line for line in competition.summary().warnings)
 
 
 def test_refusal_names_an_sprt_as_another_remedy() -> None:
@@ -77,13 +77,16 @@ def test_games_of_go_without_end_are_warned_of_unless_it_is_written_down(
     type_name: str, settings: dict[str, Any], name: str
 ) -> None:
     line = f"no {name}: the games go on until you stop the run; write {name} = None to say so"
-    assert line in make(type_name, endless=False, **GO, **settings).warnings()
-    assert line not in make(type_name, endless=False, **GO, **settings, **{name: None}).warnings()
+    assert line in make(type_name, endless=False, **GO, **settings).summary().warnings
+    assert (
+        line
+        not in make(type_name, endless=False, **GO, **settings, **{name: None}).summary().warnings
+    )
 
 
 def test_only_the_matchups_without_end_are_named() -> None:
     matchups = [call("Matchup", "a", "b", number_of_games=2), call("Matchup", "a", "b")]
-    (line,) = make("playoff", endless=False, **GO, matchups=matchups).warnings()
+    (line,) = make("playoff", endless=False, **GO, matchups=matchups).summary().warnings
     assert line.startswith("matchups 1: no number_of_games")
 
 
@@ -91,7 +94,7 @@ def test_tune_of_go_without_end_is_warned_of() -> None:
     parameters = [call("Parameter", "A", scale=call("LINEAR", 0, 9), split=10)]
     settings = {**MC, **AGAINST_OPPONENT, "player": None, "parameters": parameters}
     tune = make("mc_tuner", endless=False, **settings)
-    assert any(line.startswith("no number_of_games: ") for line in tune.warnings())
+    assert any(line.startswith("no number_of_games: ") for line in tune.summary().warnings)
 
 
 def test_number_that_is_not_given_is_stored_like_none() -> None:

@@ -87,7 +87,7 @@ def test_each_challenger_meets_each_opponent_with_colours_alternating() -> None:
         ("Bv1_1", ("x", "b")),
         ("Bv2_1", ("y", "b")),
     ]
-    assert tournament.progress().total == 8
+    assert tournament.summary().progress.total == 8
 
 
 def test_elo_over_the_field_is_that_of_all_pairs_together() -> None:
@@ -95,7 +95,7 @@ def test_elo_over_the_field_is_that_of_all_pairs_together() -> None:
     # pairs of 1½, 1, ½ and 2, 1½, 1 points
     play(tournament, Av1="wdwldl", Av2="wwwddd")
     expected = elo.from_pairs([0, 1, 2, 2, 1])
-    (challenger,) = tournament.summary()["challengers"]
+    (challenger,) = tournament.summary().data()["challengers"]
     assert challenger == {
         "code": "a",
         "letters": "A",
@@ -127,7 +127,7 @@ def test_competitors_are_added_at_the_end_of_either_list_and_ids_stay() -> None:
     job = tournament.next_job()
     tournament.record_result(job.ticket, won(job, "a"))
     later = again(tournament, chess(["a", "b", "c"], ["x", "y", "z"], rounds=2))
-    assert later.summary()["grid"]["points"][0][3] == 1
+    assert later.summary().data()["grid"]["points"][0][3] == 1
     upcoming = [later.next_job().id for _ in range(8)]
     assert upcoming == [f"{c}v{o}_0" for c in "ABC" for o in "123"][1:]
     assert later.matchups["Av1"].codes == ("a", "x")
@@ -141,7 +141,7 @@ def test_removed_opponent_plays_no_more_and_its_results_stay() -> None:
     while (job := later.next_job()) is not None:
         jobs.append(job.ticket["m"])
     assert set(jobs) == {"Av2", "Bv2"}
-    assert later.summary()["opponents"] == ["x", "y"]
+    assert later.summary().data()["opponents"] == ["x", "y"]
 
 
 def test_player_moved_to_the_other_list_starts_without_results() -> None:
@@ -154,13 +154,13 @@ def test_player_moved_to_the_other_list_starts_without_results() -> None:
         jobs.append(job.id)
     assert jobs == ["Av2_0", "Av3_0"]
     assert later.matchups["Av3"].codes == ("a", "b")
-    assert later.summary()["withdrawn"] == []
+    assert later.summary().data()["withdrawn"] == []
 
 
 def test_ranking_is_by_score() -> None:
     tournament = chess(rounds=2)
     play(tournament, Av1="ll", Av2="wl", Bv1="wl", Bv2="ww")
-    assert tournament.summary()["ranking"][0]["code"] == "b"
+    assert tournament.summary().data()["ranking"][0]["code"] == "b"
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def crashing(competition: Any, broken: str) -> list[str]:
     warnings = []
     replays: list[GameJob] = []
     while (job := replays.pop() if replays else competition.next_job()) is not None:
-        if not competition.wants(job.ticket):
+        if competition.make_job(job.id, 0, job.ticket) is None:
             continue
         is_void = broken in codes(job)
         result = void(job, broken) if is_void else won(job, codes(job)[0])
@@ -210,12 +210,12 @@ def test_only_the_pairings_of_a_broken_engine_stop() -> None:
     ]
     assert [tally.completed for tally in tournament.tallies.values()] == [0, 2, 0, 2]
     assert not tournament.finished()
-    assert tournament.blocked() == [
+    assert tournament.summary().waiting == [
         "player x has 5 void results and none that counts (crash): 4 games of 2 matchups wait",
         'repair x and run again, or withdraw it (withdrawn = ["x"]), or have crashes and hangs '
         'lose the game (failures = "loss")',
     ]
-    assert tournament.summary()["stopped"] == ["x"]
+    assert tournament.summary().data()["stopped"] == ["x"]
 
 
 def test_player_that_worked_before_stops_after_many_void_games_over_all_pairings() -> None:
@@ -239,9 +239,9 @@ def test_player_that_fails_against_one_opponent_only_waits_with_that_matchup() -
         warning = tournament.record_result(jobs["Av1"].ticket, void(jobs["Av1"], "x")).warning
         tournament.record_result(jobs["Bv1"].ticket, won(jobs["Bv1"], "x"))
     assert "matchup Av1 has 12 more void results" in warning
-    assert not tournament.wants(jobs["Av1"].ticket)
-    assert tournament.wants(jobs["Bv1"].ticket)
-    assert "repair x" in tournament.blocked()[-1]
+    assert tournament.make_job("Av1", 0, jobs["Av1"].ticket) is None
+    assert tournament.make_job("Bv1", 0, jobs["Bv1"].ticket) is not None
+    assert "repair x" in tournament.summary().waiting[-1]
 
 
 def test_player_that_fails_in_every_other_game_plays_on_for_a_while() -> None:
@@ -258,7 +258,7 @@ def test_next_run_gives_a_broken_engine_another_chance() -> None:
     crashing(tournament, "x")
     again_broken = again(tournament, chess(rounds=2))
     assert len(crashing(again_broken, "x")) == 1
-    assert again_broken.void_kinds() == {"x": {"crash": 6}}
+    assert again_broken.summary().void_kinds == {"x": {"crash": 6}}
     repaired = again(again_broken, chess(rounds=2))
     assert crashing(repaired, "nobody") == []
-    assert repaired.summary()["stopped"] == []
+    assert repaired.summary().data()["stopped"] == []

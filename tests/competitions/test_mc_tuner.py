@@ -121,7 +121,7 @@ def test_win_loss_draw_and_unknown_result_count_one_nothing_half_and_nothing() -
     ):
         job = tune.next_job()
         tune.record_result(job.ticket, make_result(job))
-    (only,) = tune.summary()["candidates"]
+    (only,) = tune.summary().data()["candidates"]
     assert (only["games"], only["points"]) == (4, 1.5)
     assert only["value"] == (5 + 1.5) / 14
     assert only["win_rate"] == 1.5 / 4
@@ -147,7 +147,7 @@ def test_void_game_uses_up_its_number_and_is_not_replayed() -> None:
     tune.record_result(third.ticket, result(third, True))
     assert tune.next_job() is None
     assert tune.finished()
-    assert tune.progress().completed == 3
+    assert tune.summary().progress.completed == 3
 
 
 def test_run_ends_when_no_result_of_the_first_five_counts() -> None:
@@ -179,7 +179,11 @@ def test_tree_is_logged_after_every_period() -> None:
 
 
 def text(tune: Any, live: bool = False) -> str:
-    return render_report(tune.live_report() if live else tune.report(), heading="", description="")
+    return render_report(
+        tune.summary(live=True).report if live else tune.summary().report,
+        heading="",
+        description="",
+    )
 
 
 @pytest.mark.parametrize(
@@ -220,7 +224,7 @@ def test_played_values_are_the_probed_values(split: int) -> None:
     """The middle of a tile must not fall to the other side of a half by a
     rounding error."""
     tune = tuner(parameters=[parameter(scale=call("LINEAR", 0, split, integer=True), split=split)])
-    values = [c["parameters"]["x"] for c in tune.summary()["candidates"]]
+    values = [c["parameters"]["x"] for c in tune.summary().data()["candidates"]]
     assert values == list(range(1, split + 1))
     whole = [tune.parameters[0].scale(tune.tree.centre((i,))[0]) for i in range(split)]
     assert whole == values
@@ -235,7 +239,7 @@ def test_scale_that_does_not_depend_on_its_argument_alone_is_refused() -> None:
 def test_numbers_of_array_libraries_become_plain_ones() -> None:
     scale = call("EXPLICIT", [np.int64(3), np.float32(0.5), np.bool_(True)])
     tune = chess(parameters=[parameter(scale=scale, split=3)])
-    values = [c["parameters"]["x"] for c in tune.summary()["candidates"]]
+    values = [c["parameters"]["x"] for c in tune.summary().data()["candidates"]]
     assert values == [3, 0.5, True]
     assert [type(v) for v in values] == [int, float, bool]
     assert type(tune.next_job().players[0].options["x"]) in (int, float, bool)
@@ -314,15 +318,15 @@ def test_changed_initial_wins_apply_to_new_generations_only() -> None:
     for _ in range(2):
         job = other.next_job()
         other.record_result(job.ticket, result(job, False))
-    rates = {c["candidate"]: (c["games"], c["value"]) for c in other.summary()["candidates"]}
+    rates = {c["candidate"]: (c["games"], c["value"]) for c in other.summary().data()["candidates"]}
     assert rates["candidate(0)"][1] == 5 / (10 + rates["candidate(0)"][0])
-    deep = [c for c in other.summary()["candidates"] if c["candidate"].count("(") == 2]
+    deep = [c for c in other.summary().data()["candidates"] if c["candidate"].count("(") == 2]
     assert deep
     assert any(c["value"] == 3 / 4 for c in deep)
 
 
 def test_checks_are_of_the_opponent_and_of_the_first_and_last_candidate() -> None:
-    jobs = tuner().check_jobs()
+    jobs = tuner().setup().checks
     assert [j.player.command for j in jobs] == [
         ("opponent",),
         ("engine", "2.0", "1.3333333333333333"),
@@ -347,4 +351,4 @@ def test_checks_are_of_the_opponent_and_of_the_first_and_last_candidate() -> Non
     ],
 )
 def test_doubtful_settings_have_a_warning(changed: dict[str, Any], warning: str) -> None:
-    assert any(warning in line for line in tuner(**changed).warnings())
+    assert any(warning in line for line in tuner(**changed).summary().warnings)

@@ -163,7 +163,7 @@ def test_open_pair_of_a_hopeless_candidate_is_completed() -> None:
 def test_candidate_with_all_games_issued_is_not_called_hopeless() -> None:
     tune = tuner(end_hopeless=0.05, games_per_trial=14)
     play(tune, lambda job: False)
-    assert tune.summary()["trials"]["ended_early"] == 0
+    assert tune.summary().data()["trials"]["ended_early"] == 0
 
 
 def test_reference_of_a_trial_is_the_best_estimate_at_its_beginning() -> None:
@@ -182,7 +182,7 @@ def test_best_candidate_is_not_the_luckiest() -> None:
         parameters=[MOBILITY], number_of_trials=60, games_per_trial=10, sampler="random", seed=3
     )
     play(tune, mobile)
-    summary = tune.summary()
+    summary = tune.summary().data()
     luckiest = max(summary["candidates"], key=lambda row: row["score"])
     best = summary["candidates"][0]
     assert best["trial"] == summary["best"]
@@ -216,7 +216,7 @@ def test_charts_show_trials_parameters_and_importance() -> None:
     play(tune, lambda job: own_options(job)["Mobility"] > 50)
     charts = charted(tune)
     assert list(charts) == ["best", "samples", "surface", "importance"]
-    best = tune.summary()["candidates"][0]
+    best = tune.summary().data()["candidates"][0]
     course = next(p for p in charts["best"][0].pieces if p.name == "best estimate so far")
     assert course.points[-1] == (14.0, pytest.approx(best["estimate"]))
     assert f"trial {best['trial']}" in charts["best"][0].note
@@ -382,16 +382,16 @@ def test_missing_package_is_named_with_the_command_that_installs_it(
     ],
 )
 def test_doubtful_setting_is_warned_of(settings: Any, message: str) -> None:
-    assert any(line.startswith(message) for line in tuner(**settings).warnings())
+    assert any(line.startswith(message) for line in tuner(**settings).summary().warnings)
 
 
 def test_every_choice_is_checked_before_the_first_game() -> None:
-    checked = [job.player.options for job in tuner().check_jobs()]
+    checked = [job.player.options for job in tuner().setup().checks]
     assert {options["Style"] for options in checked} == {"solid", "wild", "mad"}
     assert {options["Mobility"] for options in checked} == {0, 50, 100}
 
 
 def test_options_of_the_startup_test_leave_out_conditional_parameters() -> None:
-    tuned = tuner().tuned_options()
+    tuned = tuner().setup().options
     assert tuned is not None
     assert [change.code for change in tuned.changes] == ["Mobility", "Style"]

@@ -89,7 +89,7 @@ def test_each_set_of_limits_of_a_player_is_checked_and_reported() -> None:
         call("Matchup", "b", "c"),
     ]
     competition = playoff(*matchups, players=players, nodes=100)
-    checks = {job.id: describe_limits(job.player) for job in competition.check_jobs()}
+    checks = {job.id: describe_limits(job.player) for job in competition.setup().checks}
     assert checks == {
         "check-a": "nodes 100",
         "check-b": "nodes 100",
@@ -98,8 +98,8 @@ def test_each_set_of_limits_of_a_player_is_checked_and_reported() -> None:
         "check-c-2": "nodes 100",
     }
     reported = [
-        (player.code, describe_limits(player), competition.matchups_of(player))
-        for player in competition.reported_players()
+        (each.player.code, describe_limits(each.player), [*each.matchups])
+        for each in competition.summary().contestants
     ]
     assert reported == [
         ("a", "nodes 100", ["0"]),
@@ -144,7 +144,7 @@ PARAMETER = {"min": 0, "max": 10, "start": 5}
 
 
 def checked(competition: Any) -> dict[str, Player]:
-    return {job.player.code: job.player for job in competition.check_jobs()}
+    return {job.player.code: job.player for job in competition.setup().checks}
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_results_are_counted_by_player_and_colour() -> None:
     ):
         playoff.record_result(job.ticket, result)
     assert playoff.finished()
-    assert playoff.summary() == {
+    assert playoff.summary().data() == {
         "withdrawn": [],
         "stopped": [],
         "matchups": [
@@ -174,8 +174,8 @@ def test_nothing_is_left_to_play_when_one_of_two_players_fails_from_the_start() 
     assert not any(reaction.warning for reaction in reactions)
     assert last.warning.startswith("player b has 5 void results and none that counts (crash)")
     assert playoff.next_job() is None
-    assert not playoff.wants(job.ticket)
-    assert 'withdrawn = ["b"]' in playoff.blocked()[-1]
+    assert playoff.make_job(job.id, 0, job.ticket) is None
+    assert 'withdrawn = ["b"]' in playoff.summary().waiting[-1]
 
 
 def test_standstill_is_nobodys_fault_and_suspends_nothing() -> None:
@@ -197,7 +197,7 @@ def test_deleted_matchup_is_in_the_report_only_and_is_described_still() -> None:
     job = playoff.next_job()
     playoff.record_result(job.ticket, won(job, "a"))
     later = again(playoff, chess(call("Matchup", "b", "c", id="y")))
-    assert [row[0] for row in later.live_report().blocks[0].rows] == ["b v c"]
+    assert [row[0] for row in later.summary(live=True).report.blocks[0].rows] == ["b v c"]
     assert later.describe(job.ticket).players == ("a", "b")
     assert later.describe(job.ticket).matchup == "x"
     assert not later.resume(job.ticket)
@@ -210,7 +210,7 @@ def test_result_of_a_matchup_that_was_deleted_meanwhile_is_counted() -> None:
     job = playoff.next_job()
     later = again(playoff, chess(call("Matchup", "b", "c", id="y")))
     assert later.record_result(job.ticket, won(job, "b")).line.endswith("b beat a 1-0 (mate)")
-    assert later.summary()["matchups"][1]["wins"] == [0, 1]
+    assert later.summary().data()["matchups"][1]["wins"] == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -249,9 +249,9 @@ def test_shogi_without_openings_is_warned_of_and_go_is_not(
 ) -> None:
     players = {"a": call("Player", "x"), "b": call("Player", "y")}
     shogi = {c: call("Player", p, nodes=10) for c, p in (("a", "x"), ("b", "y"))}
-    warned = make(type_name, game="shogi", players=shogi, **settings).warnings()
+    warned = make(type_name, game="shogi", players=shogi, **settings).summary().warnings
     assert any("without openings" in line for line in warned)
-    bare = make(type_name, players=players, board_size=9, komi=0, **settings).warnings()
+    bare = make(type_name, players=players, board_size=9, komi=0, **settings).summary().warnings
     assert not any("without openings" in line for line in bare)
 
 
@@ -278,11 +278,11 @@ def test_handicap_games_print_no_elo() -> None:
         )
         job = playoff.next_job()
         playoff.record_result(job.ticket, won(job, "a"))
-        assert ("Elo" in render_report(playoff.report())) is printed
+        assert ("Elo" in render_report(playoff.summary().report)) is printed
 
 
 def results_of(playoff: Any) -> Any:
-    (matchup,) = playoff.summary()["matchups"]
+    (matchup,) = playoff.summary().data()["matchups"]
     return matchup
 
 
@@ -294,7 +294,7 @@ def test_player_meets_itself_under_a_second_code() -> None:
     for job in jobs:
         playoff.record_result(job.ticket, won(job, "a#2"))
     assert results_of(playoff)["wins"] == [0, 2]
-    assert [check.player.code for check in playoff.check_jobs()] == ["a"]
+    assert [check.player.code for check in playoff.setup().checks] == ["a"]
 
 
 def test_forfeits_are_counted_by_kind() -> None:
@@ -382,7 +382,7 @@ def test_number_of_games_can_be_raised_and_lowered() -> None:
     fewer = again(playoff, matchup(1))
     assert fewer.finished()
     assert fewer.next_job() is None
-    assert (fewer.progress().completed, fewer.progress().total) == (2, 2)
+    assert (fewer.summary().progress.completed, fewer.summary().progress.total) == (2, 2)
 
 
 def test_void_games_before_a_restart_count_for_the_player() -> None:
@@ -426,7 +426,7 @@ def test_players_that_change_places_in_a_matchup_keep_their_results() -> None:
     job = later.next_job()
     assert (job.id, codes(job)) == ("0_4", ("b", "a"))
     assert later.record_result(job.ticket, won(job, "b")).line.startswith("game 0_4: b beat a")
-    (table,) = later.report().blocks
+    (table,) = later.summary().report.blocks
     assert [row[:3] for row in table.rows[:2]] == [("b", "1", "25.00%"), ("a", "3", "75.00%")]
     # black, white: b won its only game as Black and lost three as White
     assert table.rows[0][3:7] == ("1", "100.00%", "0", "0.00%")
@@ -458,11 +458,11 @@ def test_tournament_is_not_over_while_a_game_below_its_limit_is_out() -> None:
     later = again(playoff, go(call("Matchup", "a", "b", number_of_games=7)))
     assert [later.resume(job.ticket) for job in jobs[5:7]] == [True, True]
     assert not later.finished()
-    assert (later.progress().completed, later.progress().total) == (8, 10)
+    assert (later.summary().progress.completed, later.summary().progress.total) == (8, 10)
     for job in jobs[5:7]:
         later.record_result(job.ticket, won(job, "a"))
     assert later.finished()
-    assert (later.progress().completed, later.progress().total) == (10, 10)
+    assert (later.summary().progress.completed, later.summary().progress.total) == (10, 10)
 
 
 @given(st.lists(st.tuples(st.sampled_from("wdlu"), st.booleans()), max_size=40))
@@ -513,7 +513,7 @@ def test_players_on_the_same_terms_get_a_cross_table() -> None:
             playoff.record_result(
                 job.ticket, won(job, min(codes(job))) if job.ticket["i"] else drawn(job)
             )
-        return render_report(playoff.report())
+        return render_report(playoff.summary().report)
 
     assert "± (95 %)" in report()
     for other in ({"move_limit": 70}, {"alternating": False}):

@@ -73,12 +73,12 @@ def by_chance(competition: Any, games: int, letters: str = "wwld") -> Any:
 def shown(title: str, competition: Any) -> str:
     """Return everything that a user reads about a competition."""
     parts = [
-        ("warnings", "\n".join(competition.warnings())),
-        ("notices", "\n".join(competition.notices())),
-        ("verdict", competition.verdict()),
-        ("blocked", "\n".join(competition.blocked())),
-        ("report", render_report(competition.report())),
-        ("display", render_report(competition.live_report())),
+        ("warnings", "\n".join(competition.summary().warnings)),
+        ("notices", "\n".join(competition.setup().notices)),
+        ("verdict", competition.summary().verdict),
+        ("blocked", "\n".join(competition.summary().waiting)),
+        ("report", render_report(competition.summary().report)),
+        ("display", render_report(competition.summary(live=True).report)),
     ]
     sections = [f"--- {name} ---\n{text.strip()}\n" for name, text in parts if text.strip()]
     return f"===== {title} =====\n" + "\n".join(sections)

@@ -85,20 +85,20 @@ def test_report_counts_void_games_by_player_and_kind(competition: Any, code: str
     result = GameResult(job.id, 0, "void", reason="crash", detail="it exited", faulty=faulty)
     for attempt in range(3):
         competition.record_result(job.ticket, msgspec.structs.replace(result, attempt=attempt))
-    assert competition.void_kinds() == {code: {"crash": 3}}
+    assert competition.summary().void_kinds == {code: {"crash": 3}}
     state = msgspec.json.decode(msgspec.json.encode(competition.state()))
     competition.restore(state)
-    assert competition.void_kinds() == {code: {"crash": 3}}
+    assert competition.summary().void_kinds == {code: {"crash": 3}}
 
 
 def test_matchup_data_has_void_games_by_player_and_kind() -> None:
     playoff = tournament("playoff", **TOURNAMENTS["playoff"])
     job = playoff.next_job()
     playoff.record_result(job.ticket, void(job, "b"))
-    (matchup,) = playoff.summary()["matchups"]
+    (matchup,) = playoff.summary().data()["matchups"]
     assert (matchup["void"], matchup["void_by_kind"]) == (1, {"b": {"crash": 1}})
     later = again(playoff, tournament("playoff", **TOURNAMENTS["playoff"]))
-    assert later.void_kinds() == {"b": {"crash": 1}}
+    assert later.summary().void_kinds == {"b": {"crash": 1}}
 
 
 def test_evaluation_that_is_void_counts_for_its_engine() -> None:
@@ -124,7 +124,7 @@ def book(tmp_path: Path) -> Any:
 
 def warned(competition: Any) -> str:
     competition.prepare()
-    return "\n".join(competition.warnings())
+    return "\n".join(competition.summary().warnings)
 
 
 def match(book: Any, games: int | None, a: Any = None, b: Any = None, **settings: Any) -> Any:
@@ -235,7 +235,7 @@ def test_report_and_data_count_games_that_repeat(book: Any) -> None:
     playoff = match(book, 40)
     play(playoff, 10, distinct=6)
     playoff = again(playoff, match(book, 40))
-    assert playoff.summary()["matchups"][0]["repeats"] == 4
+    assert playoff.summary().data()["matchups"][0]["repeats"] == 4
 
 
 def test_report_of_a_test_warns_of_repeated_games(book: Any) -> None:
@@ -247,7 +247,7 @@ def test_report_of_a_test_warns_of_repeated_games(book: Any) -> None:
         games += 1
     doubt = f"{games - 6} of {games} games repeat an earlier one, move for move: the SPRT counts 6 "
     assert any(doubt in note for note in notes), "the line of the history"
-    assert doubt in playoff.summary()["matchups"][0]["sprt"]["warning"]
+    assert doubt in playoff.summary().data()["matchups"][0]["sprt"]["warning"]
 
 
 def test_few_repeats_are_counted_and_are_no_reason_to_doubt_a_test(book: Any) -> None:
@@ -256,7 +256,7 @@ def test_few_repeats_are_counted_and_are_no_reason_to_doubt_a_test(book: Any) ->
         job = playoff.next_job()
         result = msgspec.structs.replace(won(job, "ab"[number // 2 % 2]), repeats=number == 50)
         playoff.record_result(job.ticket, result)
-    (matchup,) = playoff.summary()["matchups"]
+    (matchup,) = playoff.summary().data()["matchups"]
     assert matchup["repeats"] == 1
     assert matchup["sprt"]["warning"] is None
 

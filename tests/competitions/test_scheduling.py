@@ -138,7 +138,7 @@ def chess960(**more: Any) -> Any:
 
 def test_chess960_without_openings_has_its_960_positions_in_the_order_of_the_seed() -> None:
     one, same, other = chess960(seed=1), chess960(seed=1), chess960(seed=2)
-    assert one.warnings() == []
+    assert one.summary().warnings == []
     one.prepare()
     openings = [job.opening for job in jobs(one, 1920)]
     assert openings[::2] == openings[1::2]

@@ -63,7 +63,7 @@ def trial(competition: Any) -> Any:
 
 
 def told(competition: Any) -> Any:
-    (matchup,) = competition.summary()["matchups"]
+    (matchup,) = competition.summary().data()["matchups"]
     return matchup["sprt"]
 
 
@@ -78,7 +78,10 @@ def test_matchup_ends_when_its_test_is_decided() -> None:
     assert decision.llr == test.llr(decision.counts) >= test.bounds[1]
     # one pair fewer was not enough
     assert test.judge([decision.counts[0], 0, decision.counts[2], decision.counts[3] - 1, 0]) == ""
-    assert (playoff.progress().completed, playoff.progress().total) == (games, games)
+    assert (playoff.summary().progress.completed, playoff.summary().progress.total) == (
+        games,
+        games,
+    )
 
 
 def test_decision_is_a_line_of_the_history_and_is_saved_at_once() -> None:
@@ -179,14 +182,14 @@ def test_half_pair_at_the_end_counts_for_the_score_only_which_is_warned_of() -> 
     play(playoff, "w")
     assert playoff.tallies["0"].completed == 5
     assert told(playoff)["counts"] == [0, 0, 0, 0, 2]
-    assert any("the last of 5 games is half a pair" in line for line in playoff.warnings())
+    assert any("the last of 5 games is half a pair" in line for line in playoff.summary().warnings)
 
 
 def test_games_are_counted_singly_where_colours_do_not_alternate() -> None:
     playoff = go(sprt())
     play(playoff, "wwl")
     assert len(trial(playoff).decision.counts) == 3
-    assert any("moving first" in line for line in playoff.warnings())
+    assert any("moving first" in line for line in playoff.summary().warnings)
     assert len(trial(go(sprt(), alternating=True)).test.bounds) == 2
     assert trial(go(sprt(), alternating=True)).in_pairs
     assert not trial(go(sprt(pentanomial=False), alternating=True)).in_pairs
@@ -212,8 +215,8 @@ def test_results_that_are_all_alike_come_to_an_end(letters: str) -> None:
 
 
 def test_opposite_hypotheses_without_a_limit_are_warned_of() -> None:
-    assert any("draws alone never decide" in line for line in chess(sprt(-3, 3)).warnings())
-    assert not any("draws alone" in line for line in chess(sprt(-3, 3), 1000).warnings())
+    assert any("draws alone never decide" in line for line in chess(sprt(-3, 3)).summary().warnings)
+    assert not any("draws alone" in line for line in chess(sprt(-3, 3), 1000).summary().warnings)
 
 
 def test_wider_bounds_continue_a_decided_matchup() -> None:
@@ -223,7 +226,7 @@ def test_wider_bounds_continue_a_decided_matchup() -> None:
     assert not later.finished()
     assert any(
         "it was H1 accepted, by the results so far it is undecided" in line
-        for line in later.warnings()
+        for line in later.summary().warnings
     )
     job = later.next_job()
     assert job.ticket["i"] == games

@@ -174,7 +174,7 @@ def test_void_game_is_replayed_and_does_not_count() -> None:
     tune.record_result(one.ticket, won(one, "e+"))
     verdict = tune.record_result(two.ticket, void(two))
     assert verdict.replay
-    assert tune.progress().completed == 1
+    assert tune.summary().progress.completed == 1
     tune.record_result(two.ticket, won(two, "e+"))
     assert tune.tuner.iterations == 1
 
@@ -191,13 +191,13 @@ def test_state_does_not_grow_with_the_number_of_games(monkeypatch: pytest.Monkey
 
 
 def test_whole_range_of_each_parameter_is_checked_before_the_first_game() -> None:
-    values = [job.player.options["Mobility"] for job in spsa().check_jobs()]
+    values = [job.player.options["Mobility"] for job in spsa().setup().checks]
     assert values[:3] == [50, 0, 100]
 
 
 def test_check_before_the_first_game_tries_fractions_of_non_integer_parameters() -> None:
     for method in ("classic", "adaptive"):
-        jobs = spsa(parameters=[parameter(integer=False)], method=method).check_jobs()
+        jobs = spsa(parameters=[parameter(integer=False)], method=method).setup().checks
         values = [job.player.options["Mobility"] for job in jobs]
         assert any(value != int(value) for value in values)
 
@@ -247,7 +247,9 @@ def test_wrong_setting_is_refused_at_its_place(change: dict[str, Any], message: 
 
 
 def test_perturbation_hidden_by_rounding_gives_a_warning() -> None:
-    assert any("raised to 0.5" in w for w in spsa(parameters=[parameter(c_end=0.1)]).warnings())
+    assert any(
+        "raised to 0.5" in w for w in spsa(parameters=[parameter(c_end=0.1)]).summary().warnings
+    )
 
 
 def test_failing_make_candidate_issues_no_game() -> None:

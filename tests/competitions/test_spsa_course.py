@@ -40,7 +40,7 @@ def test_trend_compares_the_last_two_quarters() -> None:
 def test_live_report_has_a_line_with_course_trend_and_interval_a_parameter() -> None:
     tune = spsa(parameters=[parameter()], number_of_games=200)
     play_out(tune, 100)
-    (table,) = tune.live_report().blocks
+    (table,) = tune.summary(live=True).report.blocks
     assert table.headers == ("parameter", "start", "value", "course", "optimum 95 %")
     ((code, _, _, course, interval),) = table.rows
     arrow, _, line = str(course).partition(" ")
@@ -48,4 +48,6 @@ def test_live_report_has_a_line_with_course_trend_and_interval_a_parameter() -> 
     assert arrow in ("↑", "→", "↓")
     assert len(line) == BARS
     assert interval
-    assert b"?" not in render_report(tune.live_report()).encode("ascii", ENCODING_ERRORS)
+    assert b"?" not in render_report(tune.summary(live=True).report).encode(
+        "ascii", ENCODING_ERRORS
+    )

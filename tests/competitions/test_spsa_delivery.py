@@ -70,7 +70,7 @@ def test_unused_parameter_is_neither_sent_nor_recorded() -> None:
         assert player.options["mob"] == values["mob"]
         assert "gone" not in player.options
         assert list(values) == ["mob"]
-    assert [row["code"] for row in tune.summary()["parameters"]] == ["mob"]
+    assert [row["code"] for row in tune.summary().data()["parameters"]] == ["mob"]
     tune = tuned(
         parameter("gone", not_used=True),
         parameter("mob"),
@@ -198,15 +198,15 @@ def test_transform_that_fails_during_the_tune_issues_no_game() -> None:
 def test_function_failing_between_start_and_bounds_is_reported_before_the_first_game(
     parameters: Any, settings: dict[str, Any], message: str
 ) -> None:
-    (failure,) = tuned(parameters, **settings).function_failures()
+    (failure,) = tuned(parameters, **settings).prepare()
     assert re.search(message, ".".join(map(str, failure.path)) + f": {failure}")
 
 
 def test_functions_without_failure_within_the_bounds_are_accepted() -> None:
     frozen = parameter("b", frozen=True, transform=lambda v: 1 / (v - 30))
     parameters = parameter("a", min=-5, transform=lambda v: 1 / (v + 6)), frozen
-    assert tuned(*parameters).function_failures() == []
-    assert tuned(parameter("a"), make_candidate=lambda a: uci()).function_failures() == []
+    assert tuned(*parameters).prepare() == []
+    assert tuned(parameter("a"), make_candidate=lambda a: uci()).prepare() == []
 
 
 def test_options_keep_the_engine_process_and_arguments_do_not() -> None:

@@ -185,7 +185,7 @@ def test_edits_go_on_from_theta_and_forget_the_results_of_parameters_that_leave(
     assert runs.tune.estimated()["A"] == pytest.approx(left, abs=1e-4)
     runs.begin(spsa(parameter("B")))
     assert {name for values in delivered(runs.issue()) for name in values} == {"B"}
-    assert set(runs.tune.summary()["removed"]) == {"A", "C"}
+    assert set(runs.tune.summary().data()["removed"]) == {"A", "C"}
     runs.begin(spsa())
     # an edit that is taken back leaves its trace
     assert theta(runs.tune)["A"] == pytest.approx(left, abs=1e-4)
@@ -241,7 +241,7 @@ def test_number_of_games_below_the_played_games_completes_the_tune_and_loses_not
     assert runs.tune.finished()
     assert runs.tune.next_job() is None
     assert runs.tune.tuner.iterations == 30
-    progress = runs.tune.progress()
+    progress = runs.tune.summary().progress
     assert (progress.completed, progress.total) == (60, 60)
     runs.begin(spsa())
     runs.play(1000)
@@ -407,7 +407,9 @@ def test_trajectory_repeats_theta_across_edits(
     for edit, games, in_flight, keep in steps:
         runs.begin(EDITS[edit]())
         runs.play(games, in_flight=in_flight, keep=keep)
-        trajectory = runs.tune.trajectory(runs.history)
+        read = runs.tune.summary().trajectory
+        assert read is not None
+        trajectory = read(runs.history)
         assert [
             dict(zip(codes, values, strict=True)) for _, codes, values in trajectory.points
         ] == runs.thetas

@@ -206,9 +206,9 @@ def test_opponent_cycle_spreads_opponents_evenly_by_weight(weights: dict[str, in
 
 def test_several_references_are_all_checked_and_counted() -> None:
     tune = tune_of("several references", number_of_games=24)
-    assert {"ref", "other"} <= {job.player.code for job in tune.check_jobs()}
+    assert {"ref", "other"} <= {job.player.code for job in tune.setup().checks}
     play(tune, 6, "e+")
-    assert tune.summary()["opponents"] == [
+    assert tune.summary().data()["opponents"] == [
         {"code": "ref", "weight": 2, "wins": 2, "draws": 2, "losses": 0},
         {"code": "other", "weight": 1, "wins": 1, "draws": 1, "losses": 0},
     ]

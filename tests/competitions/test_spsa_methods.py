@@ -51,7 +51,9 @@ def test_setting_is_refused_by_exactly_the_methods_without_it(method: str, name:
 def test_ranges_and_the_number_of_games_suffice() -> None:
     tune = spsa(method="adaptive", parameters=[bare(), bare("y", integer=True)])
     assert isinstance(tune.tuner.method, Adaptive)
-    assert tune.warnings() == ["without openings, the games of a tune are all much the same"]
+    assert tune.summary().warnings == [
+        "without openings, the games of a tune are all much the same"
+    ]
 
 
 def test_c_end_is_the_perturbation_that_the_adaptive_method_uses() -> None:
@@ -73,7 +75,7 @@ def test_c_end_is_the_perturbation_that_the_adaptive_method_uses() -> None:
 def test_unused_argument_of_a_parameter_file_gives_a_warning(
     method: str, changes: dict[str, Any], unused: str
 ) -> None:
-    lines = spsa(method=method, parameters=[bare(**changes)]).warnings()
+    lines = spsa(method=method, parameters=[bare(**changes)]).summary().warnings
     assert any(line.startswith(f"{unused} has no effect") for line in lines)
 
 
@@ -152,9 +154,9 @@ def test_constant_method_derives_its_settings_and_reports_them() -> None:
     assert gains.c(1).tolist() == selected.c.tolist() == [200 / 6] * 2
     assert gains.R(1).tolist() == selected.r.tolist()
     assert 2 * tune.iterations == selected.games
-    (line,) = tune.notices()
+    (line,) = tune.setup().notices
     assert f"{selected.games:,} games" in line
-    assert tune.progress().total == selected.games
+    assert tune.summary().progress.total == selected.games
 
 
 def test_constant_method_prefers_settings_of_the_control_file() -> None:
@@ -171,7 +173,7 @@ def test_constant_method_prefers_settings_of_the_control_file() -> None:
     assert 2 * tune.iterations == pytest.approx(expected, abs=2)
     fewer = spsa(method="constant", parameters=changes, number_of_games=100)
     assert fewer.iterations == 50
-    assert fewer.notices()[1] == "number_of_games is 100 instead"
+    assert fewer.setup().notices[1] == "number_of_games is 100 instead"
 
 
 def test_blog_uses_c_end_as_s_and_r_end_as_a_factor_of_epsilon() -> None:

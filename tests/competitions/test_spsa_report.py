@@ -13,7 +13,7 @@ from tests.competitions.test_spsa import KINDS, parameter, play_out, spsa, tune_
 
 
 def text(tune: Any) -> str:
-    return render_report(tune.report(), heading="x", description=None)
+    return render_report(tune.summary().report, heading="x", description=None)
 
 
 def winning(tune: Any, games: int, target: float) -> None:
@@ -30,8 +30,8 @@ def test_tune_can_be_reported_at_any_time(kind: str, games: int) -> None:
     tune = tune_of(kind, verify=call("Verify", games=2))
     play_out(tune, games)
     assert "Contempt" in text(tune)
-    assert render_report(tune.live_report(), heading="x", description=None)
-    summary = json.loads(json.dumps(tune.summary(), allow_nan=False))
+    assert render_report(tune.summary(live=True).report, heading="x", description=None)
+    summary = json.loads(json.dumps(tune.summary().data(), allow_nan=False))
     first, _, frozen = summary["parameters"]
     assert {"code", "start", "value", "mean", "estimate", "engine_value"} <= set(first)
     assert {"low", "high", "elo_at_stake", "signal", "slope", "games_to_halve"} <= set(first)
@@ -49,7 +49,7 @@ def test_tune_can_be_reported_at_any_time(kind: str, games: int) -> None:
 def test_engine_value_is_the_delivered_value_of_the_estimate() -> None:
     tune = spsa(parameters=[parameter(transform=lambda v: 10 * v)])
     play_out(tune)
-    (one,) = tune.summary()["parameters"]
+    (one,) = tune.summary().data()["parameters"]
     assert one["engine_value"] == 10 * tune.parameters[0].played_value(one["estimate"])
     assert tune.estimated() == {"Mobility": one["engine_value"] // 10}
 
@@ -58,7 +58,7 @@ def test_engine_value_is_the_delivered_value_of_the_estimate() -> None:
 def test_estimate_follows_the_setting(rule: str) -> None:
     tune = spsa(estimate=rule, number_of_games=200)
     winning(tune, 200, 90)
-    one = tune.summary()["parameters"][0]
+    one = tune.summary().data()["parameters"][0]
     assert one["value"] != one["mean"]
     assert one["estimate"] == one["value" if rule == "last" else "mean"]
 
@@ -71,13 +71,13 @@ def test_estimate_of_a_tune_without_results_is_its_start() -> None:
 def test_last_value_is_the_estimate_while_theta_drifts() -> None:
     tune = spsa(parameters=[parameter(r_end=0.001)], number_of_games=400)
     winning(tune, 400, 1000)
-    assert tune.summary()["estimate"] == "last"
+    assert tune.summary().data()["estimate"] == "last"
 
 
 def test_significant_optimum_is_shown_with_its_interval() -> None:
     tune = spsa(parameters=[parameter(c_end=20, r_end=0.02)], number_of_games=600)
     winning(tune, 600, 50)
-    one = tune.summary()["parameters"][0]
+    one = tune.summary().data()["parameters"][0]
     assert one["signal"]
     assert one["low"] < one["optimum"] < one["high"]
 
@@ -85,7 +85,7 @@ def test_significant_optimum_is_shown_with_its_interval() -> None:
 def test_adaptive_method_has_an_interval_and_a_stake_without_a_signal_too() -> None:
     tune = spsa(method="adaptive", parameters=[parameter(c_end=None, r_end=None)])
     play_out(tune, 4)
-    one = tune.summary()["parameters"][0]
+    one = tune.summary().data()["parameters"][0]
     assert not one["signal"]
     assert one["low"] < one["estimate"] < one["high"]
     assert one["elo_at_stake"] is not None
@@ -94,7 +94,7 @@ def test_adaptive_method_has_an_interval_and_a_stake_without_a_signal_too() -> N
 def test_elo_at_stake_is_the_gain_from_the_start_to_the_estimate() -> None:
     tune = spsa(parameters=[parameter(c_end=20, r_end=0.02)], number_of_games=600)
     winning(tune, 600, 60)
-    one = tune.summary()["parameters"][0]
+    one = tune.summary().data()["parameters"][0]
     off = [place - one["optimum"] for place in (one["start"], one["estimate"])]
     assert one["elo_at_stake"] == pytest.approx(one["curvature"] * (off[0] ** 2 - off[1] ** 2))
 
@@ -103,7 +103,7 @@ def test_games_to_halve_use_the_next_perturbation() -> None:
     tune = spsa(parameters=[parameter(c_end=5, r_end=0.3)], number_of_games=600, gamma=0.5)
     winning(tune, 600, 50)
     (fit,), (average,) = tune.tuner.fits(), tune.tuner.regression.fits()
-    assert tune.summary()["parameters"][0]["games_to_halve"] == fit.games_to_halve
+    assert tune.summary().data()["parameters"][0]["games_to_halve"] == fit.games_to_halve
     assert fit.games_to_halve > average.games_to_halve
 
 
@@ -119,7 +119,7 @@ def test_error_of_a_slope_is_a_95_percent_interval_in_report_chart_and_data(meth
         history.append((job.ticket, result))
     (fit,) = tune.tuner.fits()
     error = 1.959963984540054 * fit.slope_error
-    (row,) = tune.summary()["parameters"]
+    (row,) = tune.summary().data()["parameters"]
     assert row["slope_error"] == pytest.approx(error)
     charts = {group.title: group.charts for group in tune.charts(history)}
     (chart,) = charts["Results by value"]

@@ -67,12 +67,12 @@ def paired(competition: Any) -> list[list[str]]:
     """Return the pairs and byes of each round."""
     return [
         ["".join(p["players"]) for p in r["pairings"]] + ([r["bye"]] if r["bye"] else [])
-        for r in competition.summary()["rounds"]
+        for r in competition.summary().data()["rounds"]
     ]
 
 
 def points(competition: Any) -> dict[str, float]:
-    return {row["code"]: row["points"] for row in competition.summary()["table"]}
+    return {row["code"]: row["points"] for row in competition.summary().data()["table"]}
 
 
 def lines(report: Any) -> list[list[str]]:
@@ -114,7 +114,7 @@ def test_odd_one_out_has_a_bye_of_as_many_points_as_a_pairing_has_games() -> Non
     play(tournament)
     assert paired(tournament) == [["ab", "c"], ["ac", "b"], ["bc", "a"]]
     assert points(tournament) == {"a": 12, "b": 8, "c": 4}
-    assert tournament.progress().total == tournament.progress().completed == 12
+    assert tournament.summary().progress.total == tournament.summary().progress.completed == 12
 
 
 def test_odd_number_of_games_gives_the_first_move_to_whom_it_is_due() -> None:
@@ -144,7 +144,7 @@ def test_every_round_has_new_openings_the_same_on_all_boards(tmp_path: Any) -> N
     )
     tournament = chess(rounds=2, games_per_pairing=3, openings=call("Openings", str(book)))
     tournament.prepare()
-    assert tournament.warnings() == []
+    assert tournament.summary().warnings == []
     sources: dict[str, str] = {}
 
     def note(job: GameJob) -> GameResult:
@@ -153,7 +153,7 @@ def test_every_round_has_new_openings_the_same_on_all_boards(tmp_path: Any) -> N
 
     play(tournament, result=note)
     for round, lines_of_book in ((1, (1, 1, 2)), (2, (3, 3, 4))):
-        for pairing in tournament.summary()["rounds"][round - 1]["pairings"]:
+        for pairing in tournament.summary().data()["rounds"][round - 1]["pairings"]:
             id = pairing["matchup"]
             assert [sources[f"{id}_{i}"] for i in range(3)] == [
                 f"book.epd:{n}" for n in lines_of_book
@@ -204,7 +204,7 @@ def test_round_waits_for_a_player_with_void_games() -> None:
     assert [bool(r.warning) for r in void_often(tournament, job, 5, "c")] == [False] * 4 + [True]
     assert play(tournament) == ["1BvD_0", "1BvD_1"]
     assert not tournament.finished()
-    assert 'withdrawn = ["c"]' in tournament.blocked()[-1]
+    assert 'withdrawn = ["c"]' in tournament.summary().waiting[-1]
     # withdrawn, it leaves its points to the opponent, and the next round can be paired
     later = again(tournament, chess(withdrawn=["c"]))
     assert play(later)[0].startswith("2")
@@ -217,7 +217,7 @@ def test_unknown_result_gives_nothing_to_either() -> None:
     tournament = chess(["a", "b"], rounds=1)
     play(tournament, result=lambda job: GameResult(job.id, 0, "unknown", reason="move limit"))
     assert points(tournament) == {"a": 0, "b": 0}
-    assert "unknown results: 2" in render_report(tournament.report())
+    assert "unknown results: 2" in render_report(tournament.summary().report)
 
 
 def test_competitor_that_is_added_joins_in_the_next_round_with_nothing() -> None:
@@ -229,7 +229,7 @@ def test_competitor_that_is_added_joins_in_the_next_round_with_nothing() -> None
     assert paired(later)[:2] == paired(tournament)
     # a has 4, b and c 2, the others 0: the first of the others floats up
     assert paired(later)[2] == ["ad", "bc", "ef"]
-    of_e = next(row for row in lines(later.live_report()) if row[1:3] == ["E", "e"])
+    of_e = next(row for row in lines(later.summary(live=True).report) if row[1:3] == ["E", "e"])
     assert of_e[3:6] == ["2", "F", "2-0"], "nothing stands for the rounds before"
 
 
@@ -248,8 +248,8 @@ def test_withdrawn_competitor_is_not_paired_and_games_it_owes_count_for_its_oppo
     # c had won the first game against a, the second is not played
     assert play(without, 1, drawn) == ["1BvD_1"]
     assert points(without) == {"a": 1, "b": 1, "c": 1, "d": 1}
-    assert "1 not played, for a" in render_report(without.report())
-    assert without.progress().total == 3 + 2 + 2
+    assert "1 not played, for a" in render_report(without.summary().report)
+    assert without.summary().progress.total == 3 + 2 + 2
     play(without)
     assert without.finished()
     assert [sorted("".join(pairs)) for pairs in paired(without)] == [
@@ -257,7 +257,7 @@ def test_withdrawn_competitor_is_not_paired_and_games_it_owes_count_for_its_oppo
         list("abd"),
         list("abd"),
     ]
-    assert "withdrawn: c" in render_report(without.report())
+    assert "withdrawn: c" in render_report(without.summary().report)
     # settled games stay settled after its return
     back = again(without, chess(rounds=4))
     assert points(back) == points(without)
@@ -271,7 +271,7 @@ def test_games_of_two_withdrawn_players_count_for_neither() -> None:
     without = again(tournament, chess(withdrawn=["a", "c"]))
     play(without)
     assert points(without)["a"] == points(without)["c"] == 0
-    assert "2 not played, for nobody" in render_report(without.report())
+    assert "2 not played, for nobody" in render_report(without.summary().report)
 
 
 def test_game_of_a_withdrawn_competitor_that_never_came_back_is_not_waited_for() -> None:
@@ -294,7 +294,7 @@ def test_rounds_can_be_raised_after_the_end_and_lowered() -> None:
     fewer = again(more, chess(rounds=1))
     assert fewer.finished()
     assert fewer.next_job() is None
-    assert fewer.progress().total == fewer.progress().completed == 5
+    assert fewer.summary().progress.total == fewer.summary().progress.completed == 5
     # the round in progress is finished first
     assert play(again(fewer, chess(rounds=3)))[:3] == ["2CvD_0", "2AvB_1", "2CvD_1"]
 
@@ -304,8 +304,8 @@ def test_games_per_pairing_change_from_the_next_round_on() -> None:
     play(tournament, 2)
     later = again(tournament, chess(rounds=2, games_per_pairing=4))
     play(later)
-    assert [r["games_per_pairing"] for r in later.summary()["rounds"]] == [2, 4]
-    assert later.progress().completed == 4 + 8
+    assert [r["games_per_pairing"] for r in later.summary().data()["rounds"]] == [2, 4]
+    assert later.summary().progress.completed == 4 + 8
 
 
 def test_removed_competitor_is_as_if_withdrawn_also_without_its_player() -> None:
@@ -317,9 +317,9 @@ def test_removed_competitor_is_as_if_withdrawn_also_without_its_player() -> None
     assert later.finished()
     assert paired(later)[0] == paired(tournament)[0]
     assert all("d" not in "".join(pairs) for pairs in paired(later)[2:])
-    assert later.summary()["withdrawn"] == ["d"]
-    assert "withdrawn: d" in render_report(later.report())
-    assert later.progress().total == later.progress().completed
+    assert later.summary().data()["withdrawn"] == ["d"]
+    assert "withdrawn: d" in render_report(later.summary().report)
+    assert later.summary().progress.total == later.summary().progress.completed
 
 
 @pytest.mark.parametrize(
@@ -344,19 +344,19 @@ def test_wrong_setting_is_refused_where_it_stands(settings: dict[str, Any], mess
 
 def test_rounds_that_must_be_rematches_are_warned_of() -> None:
     book = {"openings": call("Openings", "book.epd")}
-    assert chess(rounds=3, **book).warnings() == []
-    assert chess(rounds=4, **book).warnings() == [
+    assert chess(rounds=3, **book).summary().warnings == []
+    assert chess(rounds=4, **book).summary().warnings == [
         "4 competitors have all met after 3 rounds: later ones are rematches"
     ]
-    assert chess(CODES[:3], rounds=3, **book).warnings() == []
-    assert len(chess(CODES[:3], rounds=4, **book).warnings()) == 1
-    assert chess().warnings()[0].startswith("without openings")
+    assert chess(CODES[:3], rounds=3, **book).summary().warnings == []
+    assert len(chess(CODES[:3], rounds=4, **book).summary().warnings) == 1
+    assert chess().summary().warnings[0].startswith("without openings")
 
 
 def test_summary_has_the_table_and_the_rounds() -> None:
     tournament = chess(rounds=2)
     play(tournament)
-    summary = tournament.summary()
+    summary = tournament.summary().data()
     assert summary["table"][0] == {
         "place": 1,
         "code": "a",
@@ -409,7 +409,7 @@ def test_edited_tournament_plays_every_round_to_its_end(
         assert len({id.split("_")[0][0] for id in issued}) <= 1
     assert len(paired(tournament)) == 6
     total = 0.0
-    for round_data in tournament.summary()["rounds"]:
+    for round_data in tournament.summary().data()["rounds"]:
         playing = [code for pairing in round_data["pairings"] for code in pairing["players"]]
         playing += [round_data["bye"]] if round_data["bye"] else []
         assert len(set(playing)) == len(playing)

@@ -110,7 +110,7 @@ def test_elo_of_a_matchup_is_that_of_its_report(tmp_path: Path) -> None:
     groups = by_key(competition.charts(play(competition, 40, chance(3))))
     elo = comparison(groups["elo"])
     (row,) = elo.rows
-    summary = competition.summary()["matchups"][0]
+    summary = competition.summary().data()["matchups"][0]
     assert (row.value, row.low, row.high) == (
         summary["elo"],
         summary["elo_low"],
@@ -126,7 +126,7 @@ def test_matchup_won_by_all_games_has_an_elo_with_an_open_end(tmp_path: Path) ->
     competition = made(tmp_path, MATCH % (12, ""))
     groups = by_key(competition.charts(play(competition, 12, always("new"))))
     (row,) = comparison(groups["elo"]).rows
-    summary = competition.summary()["matchups"][0]
+    summary = competition.summary().data()["matchups"][0]
     assert (row.low, row.high) == (summary["elo_low"], math.inf)
     assert row.value == elo_of_score(sum(wilson(6, 6)) / 2)
     assert row.text == f"at least {row.low:+.0f} (95 %), 12 games"
@@ -169,7 +169,7 @@ def test_walk_of_a_test_ends_at_the_ratio_of_the_report(tmp_path: Path) -> None:
     competition = made(tmp_path, MATCH % (400, ", sprt=SPRT(0, 60)"))
     history = play(competition, 400, chance(5))
     walk = line(by_key(competition.charts(history))["llr"])
-    sprt = competition.summary()["matchups"][0]["sprt"]
+    sprt = competition.summary().data()["matchups"][0]["sprt"]
     points = piece(walk, "LLR").points
     assert points[0] == (0, 0)
     assert points[-1] == (len(history), pytest.approx(sprt["llr"]))
@@ -212,7 +212,7 @@ def test_cross_table_has_the_best_on_top_and_no_score_against_oneself(tmp_path: 
 def test_many_matchups_are_left_to_ratings_and_cross_table(tmp_path: Path) -> None:
     competition = made(tmp_path, ALL % ("abcdefghij", 2))
     groups = by_key(competition.charts(play(competition, 90, chance(1))))
-    assert len(competition.matchup_infos()) > MOST_COURSES
+    assert len(competition.summary().matchups) > MOST_COURSES
     assert {"ratings", "crosstable"} <= groups.keys()
     assert {"elo", "course", "pairs"}.isdisjoint(groups)
 

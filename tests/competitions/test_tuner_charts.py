@@ -143,7 +143,7 @@ def test_best_candidate_over_time_ends_with_the_tuners_own() -> None:
     tune = mc(X, STYLE)
     groups = tune.charts(play(tune, 300, wild))
     rate, x, style = group(groups, "best").charts
-    best = tune.summary()["best"]
+    best = tune.summary().data()["best"]
     assert by_name(rate, "win rate").points[-1] == (300.0, 100 * best["win_rate"])
     low, high = best["interval"]
     assert piece(rate, Band).points[-1] == (300.0, 100 * low, 100 * high)
@@ -283,7 +283,7 @@ def test_few_games_of_a_sample_are_grouped_by_value() -> None:
         won = counts[round(x)] * (round(x) == 2)
         assert (low, high) == tuple(100 * end for end in wilson(won, counts[round(x)]))
     assert by_name(chart, "fitted model").points
-    assert piece(chart, Interval).value == tune.summary()["parameters"][0]["estimate"]
+    assert piece(chart, Interval).value == tune.summary().data()["parameters"][0]["estimate"]
 
 
 def own_n(tune: Any, ticket: Any) -> int:
@@ -300,7 +300,7 @@ def test_surface_is_of_the_two_parameters_of_most_effect() -> None:
     assert abs(float(surface.x_names[best[1]]) - 60) < 20
     assert any(value is None for row in surface.values for value in row)
     (bars,) = group(groups, "importance").charts
-    signals = {p["code"]: p["signal"] for p in tune.summary()["parameters"]}
+    signals = {p["code"]: p["signal"] for p in tune.summary().data()["parameters"]}
     assert set(bars.names[:2]) == {"x", "z"}
     shown = dict(zip(bars.names, bars.series[0].values, strict=True))
     assert {code: value is not None for code, value in shown.items()} == signals

@@ -65,7 +65,10 @@ ONE_OF_SEVERAL = re.compile(
 def check_report(competition: Any) -> None:
     """Check the report, the live display and the charts."""
     charts = repr(competition.charts([]))
-    for text in (render_report(competition.report()), render_report(competition.live_report())):
+    for text in (
+        render_report(competition.summary().report),
+        render_report(competition.summary(live=True).report),
+    ):
         for line in (*text.splitlines(), charts):
             assert not ONE_OF_SEVERAL.search(line)
             assert not re.search(r"LOS (100|0\.0|0 %)|100%.*LOS", line)
@@ -86,7 +89,7 @@ def check(verdict: str) -> None:
 
 def stages(competition: Any, result: Callable[[GameJob], GameResult]) -> Iterator[str]:
     """Play up to 150 games, one at a time; yield the verdict before and after each."""
-    yield competition.verdict()
+    yield competition.summary().verdict
     again: list[Any] = []
     for _ in range(150):
         job = again.pop() if again else competition.next_job()
@@ -94,7 +97,7 @@ def stages(competition: Any, result: Callable[[GameJob], GameResult]) -> Iterato
             return
         if competition.record_result(job.ticket, result(job)).replay:
             again.append(job)
-        yield competition.verdict()
+        yield competition.summary().verdict
 
 
 @pytest.mark.slow
@@ -248,10 +251,10 @@ def test_finished_tournament_always_has_ratings(type_name: str, settings: Any) -
         competition = chess(type_name, **settings)
         verdict = list(stages(competition, outcome))[-1]
         assert competition.finished()
-        text = render_report(competition.report())
+        text = render_report(competition.summary().report)
         assert "± (95 %)" in text
         assert "no ratings" not in text
-        summary = competition.summary()
+        summary = competition.summary().data()
         assert all(row["elo"] is not None for row in summary["ratings"])
         if outcome is first_wins:
             assert summary["ratings_prior"] is not None

@@ -416,7 +416,7 @@ def _competition(data: bytes, folder: Path) -> None:
     try:
         loaded.restore(store, loaded.compare(store))
         loaded.report_text()
-        loaded.summary(store, 0)
+        loaded.data(store, 0)
     finally:
         store.close()
 

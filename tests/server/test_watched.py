@@ -122,7 +122,7 @@ def test_game_of_a_swiss_has_a_board_though_results_made_its_pairing(tmp_path: P
         add(store, [(job.ticket, won(job.id))])
         (tmp_path / "event.games" / f"{job.id}.pgn").write_text(RECORD)
     store.close()
-    for number in range(1, competition.progress().completed + 1):
+    for number in range(1, competition.summary().progress.completed + 1):
         board = Watched(control).game(number)
         assert board is not None
         assert board.moves == "e4 e5"

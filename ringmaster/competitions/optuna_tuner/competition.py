@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.competition import Played, PlayedValue, Reaction
+from ringmaster.competitions.competition import Played, PlayedValue, Reaction, game_job
 from ringmaster.competitions.optuna_tuner.report import TrialReport
 from ringmaster.competitions.optuna_tuner.settings import (
     OPTUNA_SETTINGS,
@@ -118,7 +118,7 @@ class OptunaTuner(GameTune):
         settled = self.space.settle([values[p.code] for p in self.parameters])
         return self._by_code(settled) if self._accepts(settled) else None
 
-    def function_failures(self) -> list[SettingError]:
+    def _function_failures(self) -> list[SettingError]:
         return self._binding.failures_between(self._playable)
 
     # the closing match
@@ -141,12 +141,12 @@ class OptunaTuner(GameTune):
 
     # before the games
 
-    def prepare(self) -> None:
+    def prepare(self) -> list[SettingError]:
         check_packages(self.values["sampler"])
-        super().prepare()
+        return super().prepare()
 
-    def warnings(self) -> list[str]:
-        lines = super().warnings()
+    def _warnings(self) -> list[str]:
+        lines = super()._warnings()
         return lines if self._verifying else lines + list(doubts(self.values, self.space))
 
     def _samples_to_check(self) -> Mapping[str, ValuesByCode]:
@@ -245,7 +245,8 @@ class OptunaTuner(GameTune):
             own = self.start_values
             opponent = self._binding.player(":start", own)
         shown = self.shown_values(values), self.shown_values(own)
-        return self._game_job(
+        return game_job(
+            self,
             game_id,
             attempt,
             (opponent, trial) if seat else (trial, opponent),
@@ -392,7 +393,7 @@ class OptunaTuner(GameTune):
             tuple(self.opponents),
         )
 
-    def progress(self) -> Progress:
+    def _progress(self) -> Progress:
         state = self._state
         each, wanted = self.values["games_per_trial"], self.values["number_of_trials"]
         left = max(0, wanted - len(state.trials)) * each
@@ -401,7 +402,7 @@ class OptunaTuner(GameTune):
             for n, t in self._running.items()
             if n < wanted
         )
-        return self._progress(state.games + left, f"trial {max(state.trials, default=0)}")
+        return self._progress_to(state.games + left, f"trial {max(state.trials, default=0)}")
 
     def _work_done(self) -> str:
         ended, games = self._state.ended, counted(self._state.games, "game")

@@ -6,12 +6,20 @@ reference.  A closing match of the tuned against the start values may follow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.competition import LongHistory, Played, Reaction, Trajectory
+from ringmaster.competitions.competition import (
+    History,
+    LongHistory,
+    Played,
+    Reaction,
+    Trajectory,
+    game_job,
+)
 from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.spsa.charts import TuneCharts
 from ringmaster.competitions.spsa.edits import Tune, apply_edit, make_tune, trajectory
@@ -151,17 +159,17 @@ class SpsaCompetition(GameTune):
 
     # before the games
 
-    def warnings(self) -> list[str]:
-        lines = super().warnings()
+    def _warnings(self) -> list[str]:
+        lines = super()._warnings()
         if self._verifying:
             return lines
         lines += unused_arguments(self.values["method"], self.tuned)
         lines += self.schedule.warnings(self.tuned)
         return lines
 
-    def notices(self) -> list[str]:
+    def _notices(self) -> list[str]:
         derived = [] if self._verifying else list(self.schedule.derived)
-        return derived + super().notices()
+        return derived + super()._notices()
 
     def _samples_to_check(self) -> Mapping[str, ValuesByCode]:
         first = self.tuner.ask(1, self.tuner.space.start)
@@ -206,7 +214,8 @@ class SpsaCompetition(GameTune):
         sides = self._tickets.sides(ticket)
         values = self._side_values(ticket, sides[0]), self._side_values(ticket, sides[1])
         opening = self._opening(ticket)
-        return self._game_job(
+        return game_job(
+            self,
             game_id,
             attempt,
             (self._player(ticket, sides[0], values[0]), self._player(ticket, sides[1], values[1])),
@@ -334,8 +343,8 @@ class SpsaCompetition(GameTune):
             self._course,
         )
 
-    def progress(self) -> Progress:
-        return self._progress(max(self._planned_games, self._state.games))
+    def _progress(self) -> Progress:
+        return self._progress_to(max(self._planned_games, self._state.games))
 
     def _work_done(self) -> str:
         done, games = self._state.iterations, counted(self._state.games, "game")
@@ -359,10 +368,10 @@ class SpsaCompetition(GameTune):
             summary["removed"] = removed
         return summary
 
-    def trajectory(self, history: Iterable[tuple[Ticket, GameResult]]) -> Trajectory:
-        return trajectory(self._state, self._tickets, self.values["estimate"], history)
+    def _course_of_tune(self) -> Callable[[History], Trajectory]:
+        return functools.partial(trajectory, self._state, self._tickets, self.values["estimate"])
 
-    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+    def charts(self, history: History) -> list[ChartGroup]:
         share = min(1.0, MOST_DRAWN / max(1, self._state.games))
         if share < 1 and isinstance(history, LongHistory):
             history = history.sample(share, "kind")
@@ -375,7 +384,7 @@ class SpsaCompetition(GameTune):
             lambda iterations: self.tuner.counting.games_before(iterations + 1),
             share,
         )
-        matches = MatchupCourses(self.matchup_infos())
+        matches = MatchupCourses(self._matchup_infos())
         codes = [p.code for p in self.tuned]
         for ticket, result in history:
             if is_of_closing_match(ticket):

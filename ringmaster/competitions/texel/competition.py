@@ -7,16 +7,16 @@ values may follow.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
-from ringmaster.competitions.competition import Played, Reaction, ScoreSource, Trajectory
+from ringmaster.competitions.competition import History, Played, Reaction, Trajectory
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
-from ringmaster.competitions.result_lines import VoidKinds, sum_void_kinds, void_excess, void_line
+from ringmaster.competitions.result_lines import VoidKinds, void_excess, void_line
 from ringmaster.competitions.texel.charts import tune_charts
 from ringmaster.competitions.texel.evaluations import (
     Evaluations,
@@ -64,7 +64,7 @@ from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket, is_of_c
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
 from ringmaster.model.report import ChartGroup, Progress, Report, Text
-from ringmaster.model.results import EvaluationResult, GameResult, Result
+from ringmaster.model.results import EvaluationResult, Result
 from ringmaster.model.settings import Setting
 
 
@@ -121,7 +121,12 @@ class TexelCompetition(PlayerTune):
         )
         code_of_reference = None if reference is None else reference.player.code
         self.tuning = Tuning(
-            values, self.parameters, code_of_reference, state, self._report_progress
+            values,
+            self.parameters,
+            code_of_reference,
+            state,
+            lambda number, shard: self.scores(number, shard),
+            self._report_progress,
         )
         self._evaluations = Evaluations(
             values, self._tuned(), reference, self._player_with, self.tuning
@@ -162,14 +167,15 @@ class TexelCompetition(PlayerTune):
             )
         super().verify(games)
 
-    def attach(self, scores: ScoreSource) -> None:
-        self.tuning.attach(scores)
-
-    def prepare(self) -> None:
+    def prepare(self) -> list[SettingError]:
         self.book.load()
         self.closing.prepare()
-        if self._verifying:
-            return
+        if not self._verifying:
+            self._prepare_positions()
+        return self._function_failures()
+
+    def _prepare_positions(self) -> None:
+        """Read the positions and begin the tune.  Raises SettingError."""
         if self.positions_file is None:
             raise SettingError(("positions",), "there is no file for the positions")
         from ringmaster.datasets.position_set import build_positions
@@ -197,7 +203,7 @@ class TexelCompetition(PlayerTune):
         self._said.add(line)
         self.say(line)
 
-    def warnings(self) -> list[str]:
+    def _warnings(self) -> list[str]:
         lines = self.closing.warnings(self._standing())
         wanted = self.closing.settings is not None
         if wanted and not self.closing.has_openings and self.book.lacks_openings:
@@ -210,7 +216,7 @@ class TexelCompetition(PlayerTune):
             lines += labelling.warnings
         return lines
 
-    def notices(self) -> list[str]:
+    def _notices(self) -> list[str]:
         notes = [] if self._verifying or self.tuning.state.told else self.tuning.state.notes
         lines = [note for note in notes if note not in self._said]
         positions = self.tuning.positions
@@ -220,16 +226,16 @@ class TexelCompetition(PlayerTune):
                 lines += self._report().plan()
         return lines + self.closing.notices(self._standing())
 
-    def reported_players(self) -> list[Player]:
-        tuned, *others = super().reported_players()
+    def _reported_players(self) -> list[Player]:
+        tuned, *others = super()._reported_players()
         return [msgspec.structs.replace(tuned, depth=None) if self._unlimited else tuned, *others]
 
-    def openings(self) -> dict[str, dict[str, Any]]:
+    def _openings_used(self) -> dict[str, dict[str, Any]]:
         if self.closing.settings is None and not self.closing.matches:
             return {}
         return {"the closing match": self.closing.openings() or self.book.describe()}
 
-    def check_jobs(self) -> list[CheckJob]:
+    def _check_jobs(self) -> list[CheckJob]:
         if self._verifying:
             return self.closing.check_jobs(self._standing())
         low = {p.code: p.played_value(p.minimum) for p in self._tuned()}
@@ -316,7 +322,7 @@ class TexelCompetition(PlayerTune):
             raise StateRefused(
                 "the scores so far belong to another engine or to other settings of it; "
                 "restore the player, or use reset",
-                self.place_of(self.values["player"]),
+                ("players", self.values["player"]),
             )
         # raises StateRefused before anything changes
         self._edited_functions(restored)
@@ -442,7 +448,7 @@ class TexelCompetition(PlayerTune):
             self._delivered_value,
         )
 
-    def progress(self) -> Progress:
+    def _progress(self) -> Progress:
         standing = self._standing()
         if standing.due:
             played, games = self.closing.progress(standing)
@@ -451,8 +457,13 @@ class TexelCompetition(PlayerTune):
             self.tuning.state.shards, None, label="shards", phase=self._report().phase()
         )
 
-    def count_games(self, completed: int, void: int) -> tuple[int, int]:
-        return self.closing.completed, max(0, void - self.tuning.state.void)
+    @property
+    def _games(self) -> int:
+        return 0
+
+    def _own_void(self) -> tuple[int, VoidKinds]:
+        # evaluations are not games
+        return 0, self.tuning.state.void_kinds
 
     def _work_done(self) -> str:
         state = self.tuning.state
@@ -461,7 +472,7 @@ class TexelCompetition(PlayerTune):
         done = counted(state.passes, "pass")
         return done if self.is_tuned else f"{done}, {self._report().phase()}"
 
-    def report(self) -> Report:
+    def _full_report(self) -> Report:
         blocks = self._report().blocks(self.closing.blocks(self._standing()))
         if self.tuning.state.void:
             void = void_line(
@@ -470,10 +481,7 @@ class TexelCompetition(PlayerTune):
             blocks.append(Text((void,)))
         return Report(tuple(blocks))
 
-    def void_kinds(self) -> VoidKinds:
-        return sum_void_kinds([self.tuning.state.void_kinds, self.closing.void_kinds()])
-
-    def live_report(self) -> Report:
+    def _live_report(self) -> Report:
         return Report((*self._report().short(), *self.closing.live_blocks(self._standing())))
 
     def _summary_of_tune(self) -> dict[str, Any]:
@@ -486,7 +494,10 @@ class TexelCompetition(PlayerTune):
         """Return the parameters of the optimiser's arrays."""
         return [p for p in self.parameters if p.code in self.tuning.codes]
 
-    def trajectory(self, history: Iterable[tuple[Ticket, GameResult]]) -> Trajectory:
+    def _course_of_tune(self) -> Callable[[History], Trajectory]:
+        return lambda history: self._course()
+
+    def _course(self) -> Trajectory:
         optimiser = self.tuning.optimiser
         steps = () if optimiser is None else optimiser.course
         codes = tuple(p.code for p in self._optimised())

@@ -46,6 +46,7 @@ class Tuning:
     parameters  of the control file
     reference   code of the reference engine, None without one
     state       state of the tune; `load` replaces it
+    source      of stored scores
     say         receives progress messages
     """
 
@@ -55,23 +56,18 @@ class Tuning:
         parameters: Sequence[TunedParameter],
         reference: str | None,
         state: TexelState,
+        source: ScoreSource,
         say: Callable[[str], None],
     ) -> None:
         self.state = state
         self._values, self._parameters, self._reference = values, parameters, reference
         self._say = say
-        self._source: ScoreSource = lambda number, shard: None
+        self._source = source
         self.positions: LabelledPositions | None = None
         self.optimiser: Optimiser | None = None
         #: Features of a linear evaluation, and whether the optimiser has them.
         self.features: Features | None = None
         self.features_are_known = False
-
-    def attach(self, source: ScoreSource) -> None:
-        """Set the source of stored scores."""
-        self._source = source
-        if self.positions is not None:
-            self.positions.source = source
 
     def load(self, state: TexelState, file: PositionFile | None = None) -> None:
         """Replace the state; the optimiser is made by `begin`.

@@ -182,8 +182,8 @@ class Playoff(Tournament):
             sprt=values["sprt"],
         )
 
-    def report(self) -> Report:
-        report = super().report()
+    def _full_report(self) -> Report:
+        report = super()._full_report()
         standings = self._standings()
         if standings is None:
             return report

@@ -126,7 +126,7 @@ class RosterTournament(Tournament):
         leaders  the players on the first place
         second   the player after the first of them
         """
-        progress = self.progress()
+        progress = self._progress()
         return leader_verdict(
             leaders,
             second,
@@ -145,10 +145,10 @@ class RosterTournament(Tournament):
     def _grid(self) -> Table:
         """Return the table of the tournament, with notes."""
 
-    def live_report(self) -> Report:
+    def _live_report(self) -> Report:
         return Report((self._grid(), *self._live_tables()))
 
-    def report(self) -> Report:
+    def _full_report(self) -> Report:
         tables = (*self._tables(unplayed=False), *self._deleted_tables())
         return Report((self._grid(), *self._standings().rating_tables(), *tables))
 
@@ -179,9 +179,9 @@ class AllPlayAll(RosterTournament):
     def _standings(self) -> Standings:
         return Standings(self.competitors, self.tallies.values(), self.values["anchor"])
 
-    def verdict(self) -> str:
+    def _verdict(self) -> str:
         if len(self.matchups) == 1:
-            return super().verdict()
+            return super()._verdict()
         standings = self._standings()
         ranking = standings.ranking()
         leaders = [self.competitors[i] for rank, i in ranking if rank == 1]
@@ -309,9 +309,9 @@ class Gauntlet(RosterTournament):
             scores.append((sum(t.points(1) for t in tallies), sum(t.known for t in tallies)))
         return ranked(scores)
 
-    def verdict(self) -> str:
+    def _verdict(self) -> str:
         if len(self.matchups) == 1:
-            return super().verdict()
+            return super()._verdict()
         ranking = self._ranked_challengers()
         played = [i for _, i in ranking if self._total(i).known]
         if len(ranking) > 1 and len(played) != 1:
@@ -319,13 +319,13 @@ class Gauntlet(RosterTournament):
             second = self.challengers[ranking[1][1]]
             return self._leader_verdict(leaders, second, self._standings())
         # a challenger alone leads nobody
-        limit = self.progress().total if len(ranking) == 1 else None
+        limit = self._progress().total if len(ranking) == 1 else None
         result = self._total(played[0] if played else 0).match_result(
             even=True, limit=limit, finished=self.finished(), sprt=None
         )
         return result.sentence(alone=False)
 
-    def summary(self) -> dict[str, Any]:
+    def _json_data(self) -> dict[str, Any]:
         challengers = []
         for i, code in enumerate(self.challengers):
             total = self._total(i)
@@ -342,7 +342,11 @@ class Gauntlet(RosterTournament):
                     "los": estimate.los,
                 }
             )
-        return {**super().summary(), "challengers": challengers, "opponents": list(self.opponents)}
+        return {
+            **super()._json_data(),
+            "challengers": challengers,
+            "opponents": list(self.opponents),
+        }
 
 
 def _score(tally: Tally) -> str:

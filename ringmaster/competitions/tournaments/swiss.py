@@ -205,7 +205,7 @@ class Swiss(RosterTournament):
 
     # the contract of a competition
 
-    def warnings(self) -> list[str]:
+    def _warnings(self) -> list[str]:
         warnings = []
         if self._openings.lacks_openings:
             warnings.append(SAME_GAMES)
@@ -227,7 +227,7 @@ class Swiss(RosterTournament):
             )
         return warnings
 
-    def check_jobs(self) -> list[CheckJob]:
+    def _check_jobs(self) -> list[CheckJob]:
         codes = [code for code in self.competitors if code in self._active()]
         return [
             CheckJob(f"check-{code}", self._player(code, ("competitors",)), self._even_settings)
@@ -287,7 +287,7 @@ class Swiss(RosterTournament):
             self._add_round(number)
         super().restore(state)
 
-    def progress(self) -> Progress:
+    def _progress(self) -> Progress:
         """Return the progress; later rounds count with the present competitors."""
         completed = sum(tally.completed for tally in self.tallies.values())
         left = sum(
@@ -365,21 +365,21 @@ class Swiss(RosterTournament):
     def _standings(self) -> Standings:
         return Standings(self.competitors, self.tallies.values(), self.values["anchor"])
 
-    def verdict(self) -> str:
+    def _verdict(self) -> str:
         ranking = self._ranking()
         leaders = [score.code for score in ranking if score.place == 1]
         return self._leader_verdict(leaders, ranking[1].code, self._standings())
 
-    def live_report(self) -> Report:
+    def _live_report(self) -> Report:
         return Report((self._grid(),))
 
-    def report(self) -> Report:
+    def _full_report(self) -> Report:
         blocks = [self._grid(), *self._standings().rating_tables()]
         blocks += [self._round_table(number) for number in range(1, len(self._rounds) + 1)]
         return Report(tuple(blocks))
 
-    def summary(self) -> dict[str, Any]:
-        summary = super().summary()
+    def _json_data(self) -> dict[str, Any]:
+        summary = super()._json_data()
         # "table" has the ranking with tie-breaks
         del summary["ranking"]
         return {

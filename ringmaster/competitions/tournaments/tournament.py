@@ -5,18 +5,27 @@ The competition types decide which matchups there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player
-from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Reaction
+from ringmaster.competitions.competition import (
+    Competition,
+    Contestant,
+    History,
+    MatchupInfo,
+    Played,
+    Reaction,
+    Setup,
+    Summary,
+    game_job,
+)
 from ringmaster.competitions.ending import endless_warning
 from ringmaster.competitions.matchup_sprt import sequential_warnings
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.result_lines import (
-    VoidKinds,
     lost_line,
     result_line,
     sum_void_kinds,
@@ -58,6 +67,8 @@ class Tournament(Competition):
     matchups  matchups of the control file, by id
     tallies   results of these matchups and of removed ones, by id
     """
+
+    runs_ahead_from = 1
 
     #: Names of the settings with lists of competitors; () for a type with given matchups.
     rosters: ClassVar[tuple[str, ...]] = ()
@@ -140,21 +151,28 @@ class Tournament(Competition):
             open=set(),
             closed=any(base_code(code) in self._withdrawn for code in codes),
         )
+        if sprt is not None:
+            # the test may end with the next result
+            self.runs_ahead_from = 2
         self.matchups[id] = matchup
         self.tallies[id] = matchup.tally
         matchup.tally.trial = matchup.new_sprt_progress()
 
     # before the first game
 
-    def prepare(self) -> None:
+    def prepare(self) -> list[SettingError]:
         for book in self._books.values():
             book.load()
         for matchup in self.matchups.values():
             if matchup.sprt is not None:
                 # imports scipy before any clock runs
                 matchup.sprt.llr([1, 1, 1])
+        return []
 
-    def warnings(self) -> list[str]:
+    def setup(self) -> Setup:
+        return Setup(self._check_jobs())
+
+    def _warnings(self) -> list[str]:
         lines: dict[str, list[str]] = {}
         for id, matchup in self.matchups.items():
             if matchup.book.lacks_openings:
@@ -182,7 +200,7 @@ class Tournament(Competition):
         changed = matchup.changed_test()
         return [*lines, f"the SPRT {changed}"] if changed else lines
 
-    def check_jobs(self) -> list[CheckJob]:
+    def _check_jobs(self) -> list[CheckJob]:
         jobs: dict[str, CheckJob] = {}
         for matchup in self.matchups.values():
             if matchup.limit == 0 or matchup.closed:
@@ -196,18 +214,13 @@ class Tournament(Competition):
                     jobs.setdefault(id, CheckJob(id, player, matchup.settings))
         return list(jobs.values())
 
-    def reported_players(self) -> list[Player]:
-        return [player for made in self._made.values() for _, player in made]
+    def _contestants(self) -> Iterator[Contestant]:
+        for made in self._made.values():
+            for _, player in made:
+                ids = [id for id, matchup in self.matchups.items() if player in matchup.players]
+                yield Contestant(player, tuple(ids) if len(made) > 1 else ())
 
-    def matchups_of(self, player: Player) -> list[str]:
-        if len(self._made[player.code]) < 2:
-            return []
-        return [id for id, matchup in self.matchups.items() if player in matchup.players]
-
-    def reported_code(self, code: str) -> str:
-        return base_code(code)
-
-    def openings(self) -> dict[str, dict[str, Any]]:
+    def _openings_used(self) -> dict[str, dict[str, Any]]:
         if len(self._books) == 1:
             (book,) = self._books.values()
             return {"": book.describe()}
@@ -217,10 +230,6 @@ class Tournament(Competition):
         return {f"matchups {', '.join(ids)}": book.describe() for book, ids in by_book.items()}
 
     # issuing games
-
-    def may_run_ahead(self, parallel: int) -> bool:
-        # a test may end with the next result
-        return parallel > 1 or all(matchup.sprt is None for matchup in self.matchups.values())
 
     def next_job(self) -> GameJob | None:
         if self._turns is None:
@@ -275,10 +284,7 @@ class Tournament(Competition):
         games: int = self.tallies[id].next - (id == ticket["m"])
         return games if matchup is not None and not matchup.alternating else (games + 1) // 2
 
-    def wants(self, ticket: Ticket) -> bool:
-        return ticket["m"] not in self._holds
-
-    def blocked(self) -> list[str]:
+    def _waiting(self) -> list[str]:
         waiting = {
             id: (matchup.tally.completed, matchup.total())
             for id, matchup in self.matchups.items()
@@ -286,11 +292,14 @@ class Tournament(Competition):
         }
         return self._holds.lines(waiting, self.values["withdrawn"], may_lose=self._may_lose)
 
-    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
+    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob | None:
+        if ticket["m"] in self._holds:
+            return None
         matchup = self.matchups[ticket["m"]]
         by_code = {player.code: player for player in matchup.players}
         first, second = self._codes(ticket)
-        return self._game_job(
+        return game_job(
+            self,
             game_id,
             attempt,
             (by_code[first], by_code[second]),
@@ -314,7 +323,7 @@ class Tournament(Competition):
             pair=ticket.get("p"),
         )
 
-    def matchup_infos(self) -> list[MatchupInfo]:
+    def _matchup_infos(self) -> list[MatchupInfo]:
         return [
             MatchupInfo(id, tally.players, " v ".join(tally.players))
             if (matchup := self.matchups.get(id)) is None
@@ -440,7 +449,7 @@ class Tournament(Competition):
     def _pair_all(self) -> None:
         """Add the matchups of all competitors, in a type that adds all at once."""
 
-    def progress(self) -> Progress:
+    def _progress(self) -> Progress:
         """Return the progress; games above a lowered limit and of removed matchups count as
         wanted and played."""
         total: int | None = 0
@@ -451,6 +460,23 @@ class Tournament(Competition):
         return Progress(sum(tally.completed for tally in self.tallies.values()), total)
 
     # reports
+
+    def summary(self, *, live: bool = False) -> Summary:
+        tallies = self.tallies.values()
+        return Summary(
+            result=self._verdict(),
+            progress=self._progress(),
+            games=sum(tally.completed for tally in tallies),
+            void=sum(tally.void for tally in tallies),
+            void_kinds=sum_void_kinds([tally.void_kinds for tally in tallies]),
+            contestants=tuple(self._contestants()),
+            openings=self._openings_used(),
+            matchups=tuple(self._matchup_infos()),
+            waiting=self._waiting(),
+            report=self._live_report() if live else self._full_report(),
+            warnings=[] if live else self._warnings(),
+            data=self._json_data,
+        )
 
     def _tables(self, *, unplayed: bool = True) -> Iterator[Table]:
         """Yield a table of each matchup of the control file.
@@ -511,15 +537,15 @@ class Tournament(Competition):
                     even=bool(sum(tally.pairs.counts)),
                 )
 
-    def live_report(self) -> Report:
+    def _live_report(self) -> Report:
         return Report(tuple(self._live_tables(unplayed=True)))
 
-    def report(self) -> Report:
+    def _full_report(self) -> Report:
         notes = self._notes()
         texts = [Text(notes)] if notes else []
         return Report((*self._tables(), *self._deleted_tables(), *texts))
 
-    def verdict(self) -> str:
+    def _verdict(self) -> str:
         results = [
             matchup.match_result()
             for matchup in self.matchups.values()
@@ -527,20 +553,18 @@ class Tournament(Competition):
         ]
         return matches_verdict(results)
 
-    def void_kinds(self) -> VoidKinds:
-        return sum_void_kinds([tally.void_kinds for tally in self.tallies.values()])
-
     def _notes(self) -> tuple[str, ...]:
         """Return notes on the standings: withdrawals, void games, waiting players."""
         lines = []
         if self._withdrawn:
             lines.append(f"withdrawn: {', '.join(self._withdrawn)}")
         if void := sum(tally.void for tally in self.tallies.values()):
-            lines.append(void_line(self.void_kinds(), void))
+            kinds = sum_void_kinds([tally.void_kinds for tally in self.tallies.values()])
+            lines.append(void_line(kinds, void))
         if len(self.tallies) > 1:  # the table of a single matchup has them
             tallies = self.tallies.values()
-            kinds = [dict(zip(t.players, t.forfeit_kinds, strict=True)) for t in tallies]
-            lines += lost_line(sum_void_kinds(kinds))
+            lost = [dict(zip(t.players, t.forfeit_kinds, strict=True)) for t in tallies]
+            lines += lost_line(sum_void_kinds(lost))
         for code in self._stopped():
             choices = remedy([code], self.values["withdrawn"], may_lose=self._may_lose)
             lines.append(f"player {code}: too many void games; {choices}")
@@ -559,11 +583,11 @@ class Tournament(Competition):
         """Return the standings of all players, None where they are meaningless."""
         return None
 
-    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
-        infos, standings = self.matchup_infos(), self._standings()
+    def charts(self, history: History) -> list[ChartGroup]:
+        infos, standings = self._matchup_infos(), self._standings()
         return tournament_charts(self._game, self.tallies, infos, standings, history)
 
-    def summary(self) -> dict[str, Any]:
+    def _json_data(self) -> dict[str, Any]:
         standings = self._standings()
         return {
             "withdrawn": self._withdrawn,

@@ -16,12 +16,20 @@ from ringmaster.competitions.common_settings import (
     PlayerDefinition,
     noting,
 )
-from ringmaster.competitions.competition import Competition, Played, PlayedValue, TunedOptions
+from ringmaster.competitions.competition import (
+    Competition,
+    Contestant,
+    Played,
+    PlayedValue,
+    Setup,
+    Summary,
+    TunedOptions,
+    game_job,
+)
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
 from ringmaster.competitions.result_lines import (
     GameCounts,
-    VoidKinds,
     expected_repeats,
     result_line,
     result_reason,
@@ -38,7 +46,7 @@ from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.randomness import COLOUR_STREAM, words
-from ringmaster.model.report import Text
+from ringmaster.model.report import Progress, Report, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import (
     Context,
@@ -249,7 +257,7 @@ class CandidateTuner(Competition):
     def _probes(self, index: int) -> list[float]:
         """Return optimiser parameters that may occur later, ascending; a bounded number."""
 
-    def function_failures(self) -> list[SettingError]:
+    def _function_failures(self) -> list[SettingError]:
         errors: list[SettingError] = []
         columns = [self._probes(i) for i, _ in enumerate(self.parameters)]
         for i, column in enumerate(columns):
@@ -376,7 +384,8 @@ class CandidateTuner(Competition):
         text = self.formatted(values)
         alternating = self.values["candidate_colour"] == "alternating"
         opening = number // 2 if alternating else number
-        return self._game_job(
+        return game_job(
+            self,
             game_id,
             attempt,
             (player, self.opponent) if seat == 0 else (self.opponent, player),
@@ -423,25 +432,25 @@ class CandidateTuner(Competition):
         make = functools.partial(self.candidate, "")
         return tuned_options(f"check-{self._sample_name(base)}", make, base, changed)
 
-    def reported_players(self) -> list[Player]:
-        return [self._specimen, self.opponent]
-
-    def reported_code(self, code: str) -> str:
-        return code if code == self.opponent.code else self._specimen.code
-
-    def openings(self) -> dict[str, dict[str, Any]]:
-        return {"": self.book.describe()}
-
-    def place_of(self, code: str) -> SettingPath:
-        if code == self.opponent.code:
-            return ("players", code)
-        player = self.values["player"]
-        return ("make_candidate",) if player is None else ("players", player)
-
-    def prepare(self) -> None:
+    def prepare(self) -> list[SettingError]:
         self.book.load()
+        return self._function_failures()
 
-    def warnings(self) -> list[str]:
+    def setup(self) -> Setup:
+        return Setup(
+            self._check_jobs(),
+            self._tuned_options(),
+        )
+
+    @abstractmethod
+    def _check_jobs(self) -> list[CheckJob]:
+        """Return the startup checks of the opponent and of some candidates."""
+
+    @abstractmethod
+    def _tuned_options(self) -> TunedOptions | None:
+        """Return the parameters as engine options."""
+
+    def _warnings(self) -> list[str]:
         if self.book.lacks_openings:
             return [SAME_GAMES_OF_TUNE]
         colours = 1 if self.values["candidate_colour"] in ("b", "w") else 2
@@ -453,9 +462,6 @@ class CandidateTuner(Competition):
     @abstractmethod
     def _most_games_of_candidate(self) -> int | None:
         """Most games of one candidate; None for no limit."""
-
-    def void_kinds(self) -> VoidKinds:
-        return self._state.void_kinds
 
     def count_void(
         self, result: GameResult, seat: int, candidate: str, *, first: bool
@@ -491,6 +497,45 @@ class CandidateTuner(Competition):
     def state(self) -> dict[str, Any]:
         state: dict[str, Any] = msgspec.to_builtins(self._state)
         return state
+
+    def summary(self, *, live: bool = False) -> Summary:
+        return Summary(
+            result=self._verdict(),
+            progress=self._progress(),
+            games=self._games,
+            void=self._state.void,
+            void_kinds=self._state.void_kinds,
+            contestants=(Contestant(self._specimen), Contestant(self.opponent)),
+            openings={"": self.book.describe()},
+            report=self._live_report() if live else self._full_report(),
+            warnings=[] if live else self._warnings(),
+            data=self._json_data,
+        )
+
+    @property
+    @abstractmethod
+    def _games(self) -> int:
+        """Number of counted games."""
+
+    @abstractmethod
+    def _verdict(self) -> str:
+        """Return the result so far in one sentence."""
+
+    @abstractmethod
+    def _progress(self) -> Progress:
+        """Return the progress of the tune."""
+
+    @abstractmethod
+    def _full_report(self) -> Report:
+        """Return the report."""
+
+    @abstractmethod
+    def _live_report(self) -> Report:
+        """Return the shorter form for the live display."""
+
+    @abstractmethod
+    def _json_data(self) -> dict[str, Any]:
+        """Return the keys of `show --json`."""
 
     def conditions(self, games: int) -> Text:
         """Return the report's lines on the conditions of the counted games."""

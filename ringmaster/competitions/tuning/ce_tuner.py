@@ -181,8 +181,8 @@ class CeTuner(CandidateTuner):
     def _code(self, generation: int, candidate: int) -> str:
         return f"g{generation}#{candidate}"
 
-    def warnings(self) -> list[str]:
-        lines = super().warnings()
+    def _warnings(self) -> list[str]:
+        lines = super()._warnings()
         elite = elite_size(self.values["elite_proportion"], self._state.samples)
         if elite == self._state.samples > 1:
             lines.append("every candidate is elite: the distribution will not move")
@@ -193,11 +193,11 @@ class CeTuner(CandidateTuner):
         games: int = self.values["batch_size"]
         return games
 
-    def check_jobs(self) -> list[CheckJob]:
+    def _check_jobs(self) -> list[CheckJob]:
         first = self.engine_values(self._samples[0])
         return self.candidate_checks([self.engine_values(self._distribution.means), first])
 
-    def tuned_options(self) -> TunedOptions | None:
+    def _tuned_options(self) -> TunedOptions | None:
         # two standard deviations to either side
         now = self._distribution
         spreads = [2 * math.sqrt(variance) for variance in now.variances]
@@ -210,10 +210,6 @@ class CeTuner(CandidateTuner):
         return self.options_between(self.engine_values(now.means), *ends)
 
     # issuing
-
-    def may_run_ahead(self, parallel: int) -> bool:
-        # the candidates of a generation are drawn at once
-        return True
 
     def next_job(self) -> GameJob | None:
         state = self._state
@@ -334,7 +330,11 @@ class CeTuner(CandidateTuner):
 
     # reports
 
-    def progress(self) -> Progress:
+    @property
+    def _games(self) -> int:
+        return self._state.completed
+
+    def _progress(self) -> Progress:
         state = self._state
         size = self.values["batch_size"] * state.samples
         left = max(0, self.values["number_of_generations"] - state.generation)
@@ -342,7 +342,7 @@ class CeTuner(CandidateTuner):
         # the number of generations may have been lowered
         return Progress(state.completed, max(total, state.completed))
 
-    def verdict(self) -> str:
+    def _verdict(self) -> str:
         state, wanted = self._state, self.values["number_of_generations"]
         games = counted(state.completed, "game")
         mean = self.brief(self.values_to_show(self._distribution.means))
@@ -354,10 +354,10 @@ class CeTuner(CandidateTuner):
         place = f"generation {state.generation + 1:,} of {wanted:,}"
         return f"Tuning: {place}, {games}; mean so far: {mean}"
 
-    def report(self) -> Report:
+    def _full_report(self) -> Report:
         return Report((*self._blocks(None), self.conditions(self._state.completed)))
 
-    def live_report(self) -> Report:
+    def _live_report(self) -> Report:
         return Report(tuple(self._blocks(SHOWN_LIVE)))
 
     def _distribution_lines(self) -> list[str]:
@@ -402,7 +402,7 @@ class CeTuner(CandidateTuner):
             )
         return blocks
 
-    def summary(self) -> dict[str, Any]:
+    def _json_data(self) -> dict[str, Any]:
         state = self._state
         return {
             "generation": state.generation,

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS, PlayerDefinition
-from ringmaster.competitions.competition import Played, PlayedValue, Reaction
+from ringmaster.competitions.competition import Played, PlayedValue, Reaction, game_job
 from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
 from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.setting_types import optional
@@ -320,18 +320,18 @@ class ClopTuner(GameTune):
 
     # before the games
 
-    def warnings(self) -> list[str]:
+    def _warnings(self) -> list[str]:
         endless = [endless_warning("number_of_games")] if self._is_endless else []
-        return [*super().warnings(), *endless]
+        return [*super()._warnings(), *endless]
 
-    def notices(self) -> list[str]:
+    def _notices(self) -> list[str]:
         lines = []
         if self.values["stop_on_error"] is not None:
             lines.append(
                 "stop_on_error has no effect: a void game is played again, and a game without a "
                 "result counts half a win"
             )
-        return lines + super().notices()
+        return lines + super()._notices()
 
     def _samples_to_check(self) -> Mapping[str, ValuesByCode]:
         return {
@@ -382,7 +382,8 @@ class ClopTuner(GameTune):
         number = self._game_number(sample, *self._plan[place])
         alternating = self.values["candidate_colour"] == "alternating"
         opening = number // 2 if alternating else number
-        return self._game_job(
+        return game_job(
+            self,
             game_id,
             attempt,
             (candidate, opponent) if seat == 0 else (opponent, candidate),
@@ -447,9 +448,9 @@ class ClopTuner(GameTune):
     def _games(self) -> int:
         return len(self.tuner)
 
-    def progress(self) -> Progress:
+    def _progress(self) -> Progress:
         limit = self.values["number_of_games"]
-        return self._progress(None if limit is None else max(limit, len(self.tuner)))
+        return self._progress_to(None if limit is None else max(limit, len(self.tuner)))
 
     def _work_done(self) -> str:
         games = games_of(len(self.tuner), self.values["number_of_games"])

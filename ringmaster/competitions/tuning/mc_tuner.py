@@ -230,9 +230,9 @@ class McTuner(CandidateTuner):
     def _code(self, path: Path) -> str:
         return "candidate" + self._steps(path).replace(" ", "")
 
-    def warnings(self) -> list[str]:
+    def _warnings(self) -> list[str]:
         values = self.values
-        lines = super().warnings()
+        lines = super()._warnings()
         if self._is_endless:
             lines.append(endless_warning("number_of_games"))
         if values["initial_wins"] > values["initial_visits"]:
@@ -265,10 +265,10 @@ class McTuner(CandidateTuner):
         first, last = (self._values((child,)) for child in (0, self.tree.size - 1))
         return first, last
 
-    def check_jobs(self) -> list[CheckJob]:
+    def _check_jobs(self) -> list[CheckJob]:
         return self.candidate_checks(self._corners())
 
-    def tuned_options(self) -> TunedOptions | None:
+    def _tuned_options(self) -> TunedOptions | None:
         return self.options_between(*self._corners())
 
     # issuing
@@ -374,10 +374,14 @@ class McTuner(CandidateTuner):
 
     # reports
 
-    def progress(self) -> Progress:
+    @property
+    def _games(self) -> int:
+        return self.tree.games
+
+    def _progress(self) -> Progress:
         return Progress(self.tree.games + self._state.void, self.values["number_of_games"])
 
-    def verdict(self) -> str:
+    def _verdict(self) -> str:
         best = self.tree.node(self.tree.best())
         if not best.points:
             limit = None if self.finished() else self.values["number_of_games"]
@@ -389,10 +393,10 @@ class McTuner(CandidateTuner):
         is_best = "came out best" if self.finished() else "is best so far"
         return f"{shown} {is_best}: {share} of {counted(best.games, 'game')}"
 
-    def report(self) -> Report:
+    def _full_report(self) -> Report:
         return Report((*self._main_blocks(), self.conditions(self.tree.games)))
 
-    def live_report(self) -> Report:
+    def _live_report(self) -> Report:
         blocks = self._main_blocks()
         shown = sorted(self._flying.items())[: self.values["number_of_running_simulations_to_show"]]
         if shown:
@@ -478,7 +482,7 @@ class McTuner(CandidateTuner):
         }
         return msgspec.json.encode(snapshot).decode()
 
-    def summary(self) -> dict[str, Any]:
+    def _json_data(self) -> dict[str, Any]:
         best = self.tree.best()
         return {
             "repeats": self._state.repeats,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,10 +13,16 @@ import msgspec
 from ringmaster.competitions.common_settings import PLAYER, PlayerDefinition, find_player, noting
 from ringmaster.competitions.competition import (
     Competition,
+    Contestant,
+    History,
     MatchupInfo,
     Played,
     Reaction,
+    Setup,
+    Summary,
+    Trajectory,
     TunedOptions,
+    game_job,
 )
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
@@ -33,17 +39,14 @@ from ringmaster.competitions.tuning.opponents import (
 )
 from ringmaster.competitions.tuning.parameter_binding import ParameterBinding, tuned_options
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.competitions.verdicts import MatchResult
+from ringmaster.competitions.verdicts import MatchResult, next_command
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.jobs import CheckJob, GameSettings, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import Function, SettingPath
-
-#: Ends of the codes of the tuned player's sides, in the tune and the closing match.
-_SIDES = ("", "+", "-", ":trial", ":candidate", ":tuned", ":start")
+from ringmaster.model.settings import Function
 
 #: A function for players that need more than options.
 MAKE_CANDIDATE = optional(
@@ -96,9 +99,6 @@ class PlayerTune(Competition):
             shown=self.shown_values,
         )
 
-    def closing_games(self, tickets: Iterable[Ticket]) -> int:
-        return sum(map(is_of_closing_match, tickets))
-
     # values and players
 
     def shown_values(self, values: ValuesByCode) -> dict[str, Any]:
@@ -114,7 +114,30 @@ class PlayerTune(Competition):
     def estimated(self) -> ValuesByCode:
         """Return the present estimate of all parameters, as played."""
 
-    def function_failures(self) -> list[SettingError]:
+    def setup(self) -> Setup:
+        return Setup(
+            self._check_jobs(),
+            self._tuned_options(),
+            self._notices(),
+        )
+
+    @abstractmethod
+    def _check_jobs(self) -> list[CheckJob]:
+        """Return the startup checks."""
+
+    def _tuned_options(self) -> TunedOptions | None:
+        """Return the parameters as engine options, None where the tune tests them itself."""
+        return None
+
+    @abstractmethod
+    def _warnings(self) -> list[str]:
+        """Return warnings about doubtful settings."""
+
+    @abstractmethod
+    def _notices(self) -> list[str]:
+        """Return notices for the start of a run."""
+
+    def _function_failures(self) -> list[SettingError]:
         return self._binding.failures_between()
 
     def _delivered_value(self, index: int, value: float) -> Any:
@@ -141,15 +164,10 @@ class PlayerTune(Competition):
             for name, values in samples.items()
         ]
 
-    def reported_players(self) -> list[Player]:
+    def _reported_players(self) -> list[Player]:
         return [self._binding.player("", self.start_values), *self.closing.opponents()]
 
-    def reported_code(self, code: str) -> str:
-        player: str = self.values["player"]
-        own = code.startswith(player) and code[len(player) :] in _SIDES
-        return player if own else code
-
-    def openings(self) -> dict[str, dict[str, Any]]:
+    def _openings_used(self) -> dict[str, dict[str, Any]]:
         own = self.closing.openings()
         if own is None:
             return {"": self.book.describe()}
@@ -157,10 +175,6 @@ class PlayerTune(Competition):
 
     def _check_id(self, sample: str) -> str:
         return f"check-{self.values['player']}-{sample}"
-
-    def place_of(self, code: str) -> SettingPath:
-        is_function = self.values["make_candidate"] is not None and code == self.values["player"]
-        return ("make_candidate",) if is_function else ("players", code)
 
     # the closing match
 
@@ -184,13 +198,19 @@ class PlayerTune(Competition):
         return True
 
     def verify(self, games: int | None = None) -> None:
+        """Play only a closing match of the tuned values in this run; called before `restore`.
+
+        games  most games, None for the number in the settings
+        Raises UsageError.
+        """
         self._verifying = True
         self.closing.request(games)
 
     @property
-    def ending(self) -> str:
+    def _ending(self) -> str:
+        """Message at the end of a complete run."""
         if not self._verifying:
-            return super().ending
+            return "competition complete"
         nothing = self.closing.nothing(self._standing())
         return "nothing to verify" if nothing else "closing match complete"
 
@@ -198,7 +218,52 @@ class PlayerTune(Competition):
         standing = self._standing()
         return self.closing.complete(standing) if standing.due else self.is_tuned
 
-    def verdict(self) -> str:
+    def summary(self, *, live: bool = False) -> Summary:
+        own, kinds = self._own_void()
+        void_kinds = sum_void_kinds([kinds, self.closing.void_kinds()])
+        return Summary(
+            result=self._verdict(),
+            progress=self._progress(),
+            games=self._games + self.closing.completed,
+            void=own + sum(match.tally.void for match in self.closing.matches),
+            void_kinds=void_kinds,
+            contestants=tuple(map(Contestant, self._reported_players())),
+            openings=self._openings_used(),
+            matchups=tuple(self._matchup_infos()),
+            ending=self._ending,
+            report=self._live_report() if live else self._full_report(),
+            warnings=[] if live else self._warnings(),
+            data=self._json_data,
+            trajectory=self._course_of_tune(),
+        )
+
+    @property
+    @abstractmethod
+    def _games(self) -> int:
+        """Number of games of the tune that count."""
+
+    @abstractmethod
+    def _own_void(self) -> tuple[int, VoidKinds]:
+        """Return the number of void games of the tune, and its void results by player and
+        reason."""
+
+    @abstractmethod
+    def _progress(self) -> Progress:
+        """Return the progress of the tune and its closing match."""
+
+    @abstractmethod
+    def _full_report(self) -> Report:
+        """Return the report."""
+
+    @abstractmethod
+    def _live_report(self) -> Report:
+        """Return the shorter form for the live display."""
+
+    def _course_of_tune(self) -> Callable[[History], Trajectory] | None:
+        """Return a function that reads the course from the history, None without a course."""
+        return None
+
+    def _verdict(self) -> str:
         standing = self._standing()
         state = f"{'Tuned' if self.is_tuned else 'Tuning'}: {self._work_done()}"
         match = self.closing.result(standing)
@@ -212,7 +277,8 @@ class PlayerTune(Competition):
             return f"{state}; no game of the closing match yet"
         if not self.is_tuned:
             return f"{state}; gain not measured yet"
-        return f"{state}; gain not measured{self._next('verify') if self._can_play else ''}"
+        following = next_command(self.code, "verify") if self._can_play else ""
+        return f"{state}; gain not measured{following}"
 
     def _match_verdict(self, match: MatchResult) -> str:
         """Return the verdict on a closing match with games."""
@@ -222,7 +288,7 @@ class PlayerTune(Competition):
         if estimate is None or not estimate.is_telling:
             score = f"{match.score} against {against}, {match.when}"
             is_short = match.finished and self.closing.against_start
-            more = self._next(f"verify --games {2 * match.games}") if is_short else ""
+            more = next_command(self.code, f"verify --games {2 * match.games}") if is_short else ""
             return f"{head}; closing match {score}; no Elo interval{more}"
         if not match.finished:
             state = "closing match" if match.sign else "closing match not decided yet"
@@ -231,21 +297,21 @@ class PlayerTune(Competition):
         if not self.closing.against_start:
             return f"{head}: {elo}, {match.when}; gain over start not measured"
         if match.sign > 0:
-            return f"{head}: {elo}{self._next('export-parameters')}"
+            return f"{head}: {elo}{next_command(self.code, 'export-parameters')}"
         if match.sign < 0:
             return f"{head}, but weaker: {elo}, {match.when}; keep the start values"
-        more = "" if match.decided else self._next(f"verify --games {2 * match.games}")
+        more = "" if match.decided else next_command(self.code, f"verify --games {2 * match.games}")
         return f"{head}, but no gain shown: {elo}, {match.when}{more}"
 
     @abstractmethod
     def _work_done(self) -> str:
         """Return the progress of the tune for a verdict: "iteration 120 of 600, 960 games"."""
 
-    def matchup_infos(self) -> list[MatchupInfo]:
+    def _matchup_infos(self) -> list[MatchupInfo]:
         return self.closing.infos(self._standing())
 
-    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
-        matches = MatchupCourses(self.matchup_infos())
+    def charts(self, history: History) -> list[ChartGroup]:
+        matches = MatchupCourses(self._matchup_infos())
         for ticket, result in history:
             if is_of_closing_match(ticket):
                 matches.record_result(self.closing.describe(ticket), result)
@@ -255,7 +321,7 @@ class PlayerTune(Competition):
         """Return the charts of the tune's state, which need no recorded games."""
         return []
 
-    def summary(self) -> dict[str, Any]:
+    def _json_data(self) -> dict[str, Any]:
         summary = self._summary_of_tune()
         if self.closing.matches:
             summary["matchups"] = self.closing.summaries(self._standing())
@@ -287,7 +353,8 @@ class PlayerTune(Competition):
         if not is_of_closing_match(ticket):
             return self._job_of_tune(game_id, attempt, ticket)
         (first, values), (second, others) = self.closing.sides(ticket)
-        return self._game_job(
+        return game_job(
+            self,
             game_id,
             attempt,
             (first, second),
@@ -354,6 +421,9 @@ class GameTune(PlayerTune):
     """
 
     charts_read_usage = False
+    # Values depend on the results that exist when they are chosen, so games that are
+    # played one at a time are also issued one at a time.
+    runs_ahead_from = 2
 
     _state: GameTuneState
 
@@ -385,32 +455,28 @@ class GameTune(PlayerTune):
     def _wrong_settings(self) -> Iterable[SettingError]:
         """Return errors of the other settings, before the tune is built."""
 
-    @property
-    @abstractmethod
-    def _games(self) -> int:
-        """Number of games of the tune that count."""
-
     # before the games
 
-    def prepare(self) -> None:
+    def prepare(self) -> list[SettingError]:
         self.book.load()
         self.closing.prepare()
+        return self._function_failures()
 
-    def warnings(self) -> list[str]:
+    def _warnings(self) -> list[str]:
         lines = self.closing.warnings(self._standing())
         lacking = not self.closing.has_openings if self._verifying else self.book.lacks_openings
         if lacking:
             lines.append(SAME_GAMES_OF_TUNE)
         return lines
 
-    def notices(self) -> list[str]:
+    def _notices(self) -> list[str]:
         return self.closing.notices(self._standing())
 
-    def reported_players(self) -> list[Player]:
-        players = {p.code: p for p in (*super().reported_players(), *self.opponents.values())}
+    def _reported_players(self) -> list[Player]:
+        players = {p.code: p for p in (*super()._reported_players(), *self.opponents.values())}
         return list(players.values())
 
-    def check_jobs(self) -> list[CheckJob]:
+    def _check_jobs(self) -> list[CheckJob]:
         if self._verifying:
             return self.closing.check_jobs(self._standing())
         opponents = [
@@ -431,7 +497,7 @@ class GameTune(PlayerTune):
         """Return the parameters whose options the startup test may change alone."""
         return [p for p in self.parameters if not p.frozen]
 
-    def tuned_options(self) -> TunedOptions | None:
+    def _tuned_options(self) -> TunedOptions | None:
         if self._verifying:
             return None
         start = self.start_values
@@ -447,14 +513,6 @@ class GameTune(PlayerTune):
 
     # issuing games
 
-    def may_run_ahead(self, parallel: int) -> bool:
-        """Return whether games may be issued before earlier results arrive.
-
-        Values depend on the results that exist when they are chosen, so games that are
-        played one at a time are also issued one at a time.
-        """
-        return parallel > 1
-
     def _opponent(self, ticket: Ticket) -> str:
         """Return the code of a game's opponent; tickets have it if there are several."""
         return str(ticket.get("r", self._opponent_cycle[0]))
@@ -468,8 +526,8 @@ class GameTune(PlayerTune):
 
     # results
 
-    def void_kinds(self) -> VoidKinds:
-        return sum_void_kinds([self._state.void_kinds, self.closing.void_kinds()])
+    def _own_void(self) -> tuple[int, VoidKinds]:
+        return self._state.void, self._state.void_kinds
 
     def _record_of_tune(self, ticket: Ticket, result: GameResult) -> Reaction:
         state = self._state
@@ -506,7 +564,7 @@ class GameTune(PlayerTune):
 
     # reports
 
-    def _progress(self, total: int | None, phase: str = "tuning") -> Progress:
+    def _progress_to(self, total: int | None, phase: str = "tuning") -> Progress:
         """Return the progress of the tune and its closing match.
 
         total  games of the tune to its end, None without a limit
@@ -526,13 +584,13 @@ class GameTune(PlayerTune):
             phase="closing match" if standing.due else phase,
         )
 
-    def report(self) -> Report:
+    def _full_report(self) -> Report:
         conditions = [describe_settings(self.settings), *self._state.lines(self._games)]
         shown = tuple(filter(None, conditions))
         closing = self.closing.blocks(self._standing())
         return Report((*self._blocks(), *closing, *([Text(shown)] if shown else [])))
 
-    def live_report(self) -> Report:
+    def _live_report(self) -> Report:
         return Report((*self._live_blocks(), *self.closing.live_blocks(self._standing())))
 
     @abstractmethod

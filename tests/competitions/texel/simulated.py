@@ -168,7 +168,7 @@ class Runs:
         """Start a run, as a new process does."""
         self.event = event = self.fresh()
         event.prepare()
-        event.attach(self.store.scores)
+        event.scores = self.store.scores
         self.halted = ""
         snapshot = self.store.snapshot()
         lines: list[str] = []

@@ -44,13 +44,13 @@ def test_edit_without_effect_on_errors_continues_the_tune(folder: Path) -> None:
     event = Edited(folder)
     for _ in range(12):
         event.runs.step()
-    response = event.runs.event.summary()["passes"]
+    response = event.runs.event.summary().data()["passes"]
     assert response
     lines = event.edit(
         verify=call("Verify", games=2), most_passes=50, patience=7, description="other"
     )
     assert lines == []
-    assert event.runs.event.summary()["passes"] == response
+    assert event.runs.event.summary().data()["passes"] == response
 
 
 @pytest.mark.parametrize(
@@ -79,19 +79,19 @@ def test_other_edit_restarts_from_the_best_values_exactly_once(
 ) -> None:
     event = Edited(folder)
     event.runs.run()
-    before = event.runs.event.summary()
+    before = event.runs.event.summary().data()
     best = {row["code"]: row["value"] for row in before["parameters"]}
     lines = event.edit(**overrides)
     passes = before["passes"]
     assert lines[0] == f"after {passes} passes: {why}"
     assert "restarts from the best values so far" in lines[1]
-    values = {row["code"]: row["value"] for row in event.runs.event.summary()["parameters"]}
+    values = {row["code"]: row["value"] for row in event.runs.event.summary().data()["parameters"]}
     assert values == {**best, "A": min(best["A"], 150 if "max" in why else 200)}
     # a second start finds nothing to do
     assert event.edit() == []
     event.runs.run()
     assert event.runs.event.finished()
-    after = event.runs.event.summary()
+    after = event.runs.event.summary().data()
     assert after["passes"] > passes
     assert [chapter["why"] for chapter in after["earlier"]] == [why]
     # nothing is kept of scores from before
@@ -105,7 +105,7 @@ def test_kill_before_an_edit_is_stored_repeats_the_edit(folder: Path) -> None:
     event.overrides["target"] = call("Elmo")
     fresh = texel(folder, **event.overrides)
     fresh.prepare()
-    fresh.attach(event.runs.store.scores)
+    fresh.scores = event.runs.store.scores
     snapshot = event.runs.store.snapshot()
     assert snapshot is not None
     fresh.restore(snapshot[1])
@@ -116,13 +116,13 @@ def test_kill_before_an_edit_is_stored_repeats_the_edit(folder: Path) -> None:
 def test_win_rate_scale_stays_unless_scores_or_labels_change(folder: Path) -> None:
     event = Edited(folder)
     event.runs.run()
-    scale = event.runs.event.summary()["win_rate_scale"]
+    scale = event.runs.event.summary().data()["win_rate_scale"]
     event.edit(target=call("Elmo"))
     event.runs.run()
-    assert event.runs.event.summary()["win_rate_scale"] == scale
+    assert event.runs.event.summary().data()["win_rate_scale"] == scale
     event.edit(win_rate_scale=150)
     event.runs.run()
-    assert event.runs.event.summary()["win_rate_scale"] == 150
+    assert event.runs.event.summary().data()["win_rate_scale"] == 150
 
 
 def test_touched_positions_continue_the_tune_and_changed_ones_restart_it(folder: Path) -> None:
@@ -142,10 +142,10 @@ def test_raised_limit_continues_a_finished_tune(folder: Path) -> None:
     event = Edited(folder, most_passes=5)
     event.runs.run()
     assert event.runs.event.finished()
-    passes = event.runs.event.summary()["passes"]
+    passes = event.runs.event.summary().data()["passes"]
     assert event.edit(most_passes=40)[0].endswith("most_passes changed")
     event.runs.run()
-    assert event.runs.event.summary()["passes"] > passes
+    assert event.runs.event.summary().data()["passes"] > passes
 
 
 def test_all_names_of_the_running_python_are_one_engine(

@@ -43,7 +43,7 @@ def run(folder: Path, **arguments: Any) -> Runs:
 def test_linear_optimiser_needs_three_passes_of_the_engine(folder: Path) -> None:
     runs = run(folder, features=counts)
     assert runs.event.finished()
-    state = runs.event.summary()
+    state = runs.event.summary().data()
     assert len(runs.event.tuning.optimiser.course) == 3
     assert state["errors"]["best"]["validation"] < state["errors"]["start"]["validation"]
     assert any("the scores change as the features say" in line for line in runs.history)
@@ -75,7 +75,7 @@ def test_npz_file_with_frozen_parameters_is_used(folder: Path) -> None:
     runs = Runs(lambda: texel(folder, optimiser=linear, parameters=parameters))
     runs.run()
     assert runs.event.finished()
-    assert runs.event.summary()["errors"]["best"]["validation"] > 0
+    assert runs.event.summary().data()["errors"]["best"]["validation"] > 0
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_features_from_answers_need_a_pass_of_their_own(folder: Path) -> None:
                 runs.step()
         runs.begin()
     assert runs.event.finished()
-    actual, expected = runs.event.summary(), whole.event.summary()
+    actual, expected = runs.event.summary().data(), whole.event.summary().data()
     assert actual["parameters"] == expected["parameters"]
     assert actual["errors"] == expected["errors"]
     assert not (folder / "event.features.pieces").exists()

@@ -31,7 +31,7 @@ from tests.competitions.texel.simulated import (
 def tuned(runs: Runs) -> dict[str, Any]:
     runs.run()
     assert runs.event.finished()
-    return {row["code"]: row["value"] for row in runs.event.summary()["parameters"]}
+    return {row["code"]: row["value"] for row in runs.event.summary().data()["parameters"]}
 
 
 NAMES = ["gauss_newton", "local_search", "spsa_batches", "genetic"]
@@ -47,7 +47,7 @@ def passes_of(runs: Runs) -> list[str]:
 def test_every_optimiser_lowers_the_errors_with_an_interval(folder: Path, optimiser: Any) -> None:
     runs = Runs(lambda: texel(folder, optimiser=optimiser, most_passes=60))
     values = tuned(runs)
-    state = runs.event.summary()
+    state = runs.event.summary().data()
     assert state["errors"]["best"]["validation"] < state["errors"]["start"]["validation"]
     assert state["improvement"]["value"] > 0
     assert values["A"] > 100 > values["B"]
@@ -123,7 +123,7 @@ def test_obsolete_scores_are_forgotten(folder: Path) -> None:
 def test_quiet_filter_leaves_out_positions_with_another_search_score(folder: Path) -> None:
     runs = Runs(lambda: texel(folder, positions=call("Positions", "set.epd", quiet=200)))
     tuned(runs)
-    assert runs.event.summary()["positions"]["left_out"] == {"not quiet": 48}
+    assert runs.event.summary().data()["positions"]["left_out"] == {"not quiet": 48}
 
 
 def test_position_that_loses_its_score_ends_the_run_and_is_named(folder: Path) -> None:
@@ -164,7 +164,7 @@ def test_scores_by_a_function_equal_the_engine_s(folder: Path) -> None:
 def test_closing_match_is_of_the_tuned_against_the_start_values(folder: Path) -> None:
     runs = Runs(lambda: texel(folder, verify=call("Verify", games=4)))
     values = tuned(runs)
-    (match,) = runs.event.summary()["matchups"]
+    (match,) = runs.event.summary().data()["matchups"]
     assert match["games"] == 4
     assert match["parameters"] == [values, dict.fromkeys(CODES, 100)]
     assert values != TRUE
@@ -195,7 +195,7 @@ def test_linear_tune_asks_the_engine_for_features_and_survives_a_kill(folder: Pa
     runs.begin()
     values = tuned(runs)
     assert values["A"] > values["C"] == 100 > values["B"]
-    assert runs.event.summary()["passes"] == 3
+    assert runs.event.summary().data()["passes"] == 3
     # a further event has the features already
     again = Runs(fresh, answer=engine)
     assert tuned(again) == values
@@ -237,7 +237,7 @@ def test_score_cap_without_a_teacher_applies_to_the_engine_s_start_scores(
     tuned(runs)
     whole = np.abs(np.rint(features(480) @ np.array([100, 100, 100])))
     beyond = int((whole > 150).sum())
-    actual = runs.event.summary()["positions"]["left_out"]
+    actual = runs.event.summary().data()["positions"]["left_out"]
     assert actual == {"own score beyond the cap": beyond}
     assert sum(runs.event.tuning.state.labelling.weights) == 480 - beyond
 
@@ -246,4 +246,4 @@ def test_score_cap_of_teacher_s_scores_belongs_to_the_reader(folder: Path) -> No
     capped = call("Positions", "set.epd", score_cap=150)
     runs = Runs(lambda: texel(folder, positions=capped))
     tuned(runs)
-    assert runs.event.summary()["positions"]["left_out"] == {}
+    assert runs.event.summary().data()["positions"]["left_out"] == {}

@@ -29,7 +29,7 @@ from tests.competitions.texel.simulated import (
 
 
 def report(event: object) -> str:
-    return render_report(event.report(), heading="texel: event", description=None)  # type: ignore[attr-defined]  # an event
+    return render_report(event.summary().report, heading="texel: event", description=None)  # type: ignore[attr-defined]  # an event
 
 
 def test_report_needs_no_positions_and_no_complete_pass(folder: Path) -> None:
@@ -39,13 +39,13 @@ def test_report_needs_no_positions_and_no_complete_pass(folder: Path) -> None:
     reader = texel(folder / "elsewhere", target=call("GaussianLambda"))
     snapshot = runs.store.snapshot()
     assert snapshot is not None
-    reader.attach(runs.store.scores)
+    reader.scores = runs.store.scores
     reader.restore(snapshot[1])
     for actual in runs.store.results(snapshot[0]):
         reader.record_result(actual.ticket, actual.result)
     reader.apply_edits([issue.ticket for issue in runs.store.issues()])
     assert report(reader) == report(runs.event)
-    assert reader.summary() == runs.event.summary()
+    assert reader.summary().data() == runs.event.summary().data()
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_charts_are_of_errors_parameters_ridge_and_calibration(folder: Path) -> 
     assert all(group.charts for group in groups.values())
     (errors,) = groups["errors"].charts
     assert errors.y_label == "mean squared error"
-    summary = runs.event.summary()["errors"]
+    summary = runs.event.summary().data()["errors"]
     first = {piece.name: piece.points[0][1] for piece in errors.pieces if piece.name != "not taken"}
     assert first == summary["start"]
     assert f"{summary['best']['validation']:.6g}" in errors.note
@@ -105,7 +105,7 @@ def test_calibration_shows_results_by_score_with_intervals_of_games(folder: Path
     file = PositionFile(folder / "event.positions")
     rows = [int(text.split()[0]) for text in file.texts(0, len(file), 1)]
     scores = np.rint(features(len(file))[rows] @ np.full(len(CODES), 100.0))
-    scale = runs.event.summary()["win_rate_scale"]
+    scale = runs.event.summary().data()["win_rate_scale"]
     place = np.minimum((20 / (1 + np.exp(-scores / scale))).astype(int), 19)
     (marks,) = [p.points for p in before.pieces if isinstance(p, Whiskers)]
     bins = sorted(set(place.tolist()))
@@ -128,7 +128,7 @@ def test_too_small_book_for_the_closing_match_is_a_warning(folder: Path) -> None
     openings = call("Openings", str(folder / "book.epd"))
     event = texel(folder, openings=openings, verify=call("Verify", games=8))
     event.prepare()
-    assert any("its book has 1: they will repeat" in line for line in event.notices())
+    assert any("its book has 1: they will repeat" in line for line in event.setup().notices)
 
 
 def test_reference_engine_is_scored_once_and_compared_with_start_and_best(folder: Path) -> None:
@@ -141,7 +141,7 @@ def test_reference_engine_is_scored_once_and_compared_with_start_and_best(folder
     runs = Runs(lambda: with_reference(folder, options=dict(TRUE)), answer=answer)
     runs.run()
     assert runs.event.finished()
-    summary = runs.event.summary()
+    summary = runs.event.summary().data()
     actual = summary["reference"]
     assert actual["player"] == "ref"
     # it has the values that the positions were labelled by
@@ -167,7 +167,7 @@ def test_positions_without_a_reference_score_are_left_out_of_the_comparison(
         answer=answer,
     )
     runs.run()
-    actual = runs.event.summary()["reference"]
+    actual = runs.event.summary().data()["reference"]
     assert actual["missing"] == 48
     assert actual["reference"] == pytest.approx(actual["start"])
 
@@ -178,7 +178,7 @@ def test_reference_added_to_a_finished_tune_or_replaced_costs_its_own_pass_only(
     overrides: dict[str, Any] = {}
     runs = Runs(lambda: with_reference(folder, **overrides) if overrides else texel(folder))
     runs.run()
-    passes = runs.event.summary()["passes"]
+    passes = runs.event.summary().data()["passes"]
     errors = []
     for options in (dict(TRUE), dict.fromkeys(CODES, 100)):
         overrides["options"] = options
@@ -188,9 +188,9 @@ def test_reference_added_to_a_finished_tune_or_replaced_costs_its_own_pass_only(
         runs.run()
         assert runs.done - done == 3
         assert runs.event.finished()
-        errors.append(runs.event.summary()["reference"]["reference"]["train"])
+        errors.append(runs.event.summary().data()["reference"]["reference"]["train"])
     assert errors[0] < errors[1]
-    assert runs.event.summary()["passes"] == passes
+    assert runs.event.summary().data()["passes"] == passes
 
 
 def with_reference(folder: Path, options: dict[str, int], **overrides: Any) -> Any:

@@ -75,7 +75,7 @@ def test_target_of_the_teacher_alone_needs_no_result(folder: Path) -> None:
     write_positions(folder / "event.positions", result=False)
     runs = Runs(lambda: texel(folder, target=call("Elmo", 1.0), teacher_scale=200))
     runs.run()
-    summary = runs.event.summary()
+    summary = runs.event.summary().data()
     values = {row["code"]: row["value"] for row in summary["parameters"]}
     # the engine is the teacher with other values
     assert values["A"] > values["C"] > values["B"]
@@ -85,13 +85,13 @@ def test_target_of_the_teacher_alone_needs_no_result(folder: Path) -> None:
 def test_tune_without_validation_has_a_notice(folder: Path) -> None:
     write_positions(folder / "event.positions", held=0.0)
     runs = Runs(lambda: texel(folder, validation=0))
-    assert any("nothing is held out" in line for line in runs.event.notices())
+    assert any("nothing is held out" in line for line in runs.event.setup().notices)
     runs.run()
-    assert runs.event.summary()["improvement"]["part"] == "train"
+    assert runs.event.summary().data()["improvement"]["part"] == "train"
 
 
 def test_startup_checks_are_of_the_start_and_the_bounds() -> None:
-    jobs = texel(HERE, anchor="C").check_jobs()
+    jobs = texel(HERE, anchor="C").setup().checks
     assert [dict(job.player.options) for job in jobs] == [
         {"A": a, "B": a, "C": 100} for a in (100, 0, 200)
     ]

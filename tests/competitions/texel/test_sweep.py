@@ -35,7 +35,7 @@ def swept(folder: Path, **overrides: Any) -> Any:
 
 
 def rows_of(runs: Runs) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = runs.event.summary()["sweep"]
+    rows: list[dict[str, Any]] = runs.event.summary().data()["sweep"]
     return rows
 
 
@@ -44,7 +44,7 @@ def pairs_of(runs: Runs) -> list[tuple[float, float]]:
 
 
 def shards_of(runs: Runs) -> int:
-    actual: int = runs.event.summary()["shards"]["completed"]
+    actual: int = runs.event.summary().data()["shards"]["completed"]
     return actual
 
 
@@ -90,7 +90,7 @@ def test_scores_are_computed_once_for_all_pairs(folder: Path) -> None:
     more = shards_of(runs) - shards_of(alone)
     # derivatives, then at most one pass of validation a pair; equal values are not scored again
     assert more <= len(CODES) * shards.total + (len(PAIRS) - 1) * shards.of_validation
-    before, after = alone.event.summary(), runs.event.summary()
+    before, after = alone.event.summary().data(), runs.event.summary().data()
     for name in ("errors", "improvement", "parameters"):
         assert after[name] == before[name]
 
@@ -125,14 +125,14 @@ def test_pairs_added_to_a_finished_sweep_keep_the_other_rows(folder: Path) -> No
     runs = Runs(lambda: swept(folder, sweep=sweep[0]))
     runs.run()
     (first,) = rows_of(runs)
-    passes = runs.event.summary()["passes"]
+    passes = runs.event.summary().data()["passes"]
     sweep[0] = call("Sweep", [0.2, 0.5], [300.0])
     assert runs.begin() == []
     assert not runs.event.finished()
     runs.run()
     assert pairs_of(runs) == [(0.2, 300.0), (0.5, 300.0)]
     assert rows_of(runs)[1] == first
-    assert runs.event.summary()["passes"] <= passes + len(CODES) + 1
+    assert runs.event.summary().data()["passes"] <= passes + len(CODES) + 1
 
 
 def test_sweep_without_a_teacher_is_refused(folder: Path) -> None:

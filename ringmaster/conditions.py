@@ -2,113 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from ringmaster.competitions.competition import Competition, Contestant, Summary
-from ringmaster.model.jobs import Task
-from ringmaster.model.players import HASH, describe_limits, given_option, threads_of
+from ringmaster.control.builds import Builds, Rebuilt
+from ringmaster.model.builds import Build
+from ringmaster.model.jobs import GameJob, Task
+from ringmaster.model.players import HASH, Player, describe_limits, given_option, threads_of
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
-from ringmaster.model.results import (
-    CheckResult,
-    EvaluationResult,
-    GameResult,
-    HostTally,
-    Result,
-)
+from ringmaster.model.results import CheckResult, EvaluationResult, HostTally, Result
 from ringmaster.storage.store import Store
 
-#: Key of the store's note with the facts about engines.
-NOTE = "engines"
-
-
-class EngineFacts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Facts reported by an engine.
-
-    name         with its version
-    description  of its configuration (GTP)
-    hash         megabytes after the player's options were set; None without such an option
-    threads      the same for threads
-    """
-
-    name: str = ""
-    description: str = ""
-    hash: int | None = None
-    threads: int | None = None
+#: Key of the store's note with texts about hosts that are not used.
+REFUSED_HOSTS = "refused hosts"
 
 
 class ReportedConditions:
     """Collect facts about a competition's engines by the code of the contestant."""
 
-    def __init__(self, competition: Competition) -> None:
+    def __init__(
+        self, competition: Competition, directory: str = "", accepted: Collection[str] = ()
+    ) -> None:
+        """Begin without results.
+
+        directory, accepted  as for `Builds`
+        """
         self.competition = competition
-        self._facts: dict[str, EngineFacts] = {}
+        self._directory = directory
+        self._accepted = accepted
+        #: Texts about hosts of a cluster that are not used.
+        self.refused_hosts: list[str] = []
         #: Codes of contestants by the codes of players.
         self._codes: dict[str, str] = {}
         self._hosts: dict[str, HostTally] = {}
 
+    @cached_property
+    def builds(self) -> Builds:
+        """The builds of the contestants."""
+        return Builds(self._directory, self._contestants)
+
+    def restore_builds(self, store: Store) -> Builds:
+        """Read the recorded builds, and compare the present files with them."""
+        self.builds = Builds(
+            self._directory,
+            self._contestants,
+            store.builds(),
+            store.games_of_builds(),
+            self._accepted,
+            store.counts()[0],
+        )
+        return self.builds
+
     def restore(self, store: Store) -> None:
         """Read the facts from a store."""
         self._hosts = {tally.name: tally for tally in store.hosts()}
-        self._facts = store.read_value(NOTE, dict[str, EngineFacts]) or {}
+        self.refused_hosts = store.read_value(REFUSED_HOSTS, list[str]) or []
+        self.restore_builds(store)
 
-    def as_note(self) -> Any:
-        """Return the store's note for `restore`."""
-        return msgspec.to_builtins(self._facts)
-
-    def take_check(self, result: CheckResult) -> None:
-        """Record the facts of a startup check."""
+    def take_check(self, result: CheckResult) -> Rebuilt | None:
+        """Record the facts of a startup check; return a refused change of the engine's name."""
         if result.problems:
-            return
-        code = self._contestant(result.code)
-        before = self._facts.get(code, EngineFacts())
-        self._facts[code] = msgspec.structs.replace(
-            before, name=result.name, hash=result.hash, threads=result.threads
-        )
+            return None
+        return self.builds.take_check(self._contestant(result.code), result)
 
-    def take(self, task: Task, result: Result) -> bool:
-        """Record the facts of a result; return whether a fact is new."""
+    def identify(
+        self, task: Task, result: Result, now: float
+    ) -> tuple[Result, list[tuple[int, Build]]]:
+        """Return a new result with the numbers of its builds, and new builds for the store.
+
+        Raises EngineRebuilt.
+        """
+        if result.outcome == "void":
+            return result, []
+        players = task.players if isinstance(task, GameJob) else (task.player,)
+        usage = (result.usage,) if isinstance(result, EvaluationResult) else result.usage
+        numbers, new = [], []
+        for player, used in zip(players, usage, strict=True):
+            code = self._contestant(player.code)
+            number, build = self.builds.identify(code, player, used, now)
+            numbers.append(number)
+            new += [(number, build)] if build is not None else []
+        return msgspec.structs.replace(result, builds=tuple(numbers)), new
+
+    def take(self, result: Result) -> None:
+        """Count a stored result."""
         if result.host is not None:
             name = result.host.name
             self._hosts.setdefault(name, HostTally(name)).take(result)
-        if isinstance(result, GameResult) and result.outcome == "void":
-            return False
-        usage = (result.usage,) if isinstance(result, EvaluationResult) else result.usage
-        is_new = False
-        for player, used in zip(task.who, usage, strict=True):
-            code = self._contestant(player)
-            before = self._facts.get(code, EngineFacts())
-            # each candidate has another description
-            description = used.description if code == player else ""
-            if used.name and (used.name, description) != (before.name, before.description):
-                self._facts[code] = msgspec.structs.replace(
-                    before, name=used.name, description=description
-                )
-                is_new = True
-        return is_new
+        self.builds.games.update({number for number in result.builds if number is not None})
 
     def _contestant(self, code: str) -> str:
         """Return the code in reports of a player of a job: candidates and sides of a tune
         have longer codes."""
         if code not in self._codes:
-            codes = self._contestants
+            codes = [player.code for player in self._contestants]
             self._codes[code] = max(filter(code.startswith, codes), key=len, default=code)
         return self._codes[code]
 
     @cached_property
-    def _contestants(self) -> list[str]:
-        return [each.player.code for each in self.competition.summary(live=True).contestants]
+    def _contestants(self) -> list[Player]:
+        return [each.player for each in self.competition.summary(live=True).contestants]
 
     def _rows(
         self, contestants: Iterable[Contestant]
-    ) -> Iterator[tuple[Contestant, EngineFacts, int | None, int | None]]:
+    ) -> Iterator[tuple[Contestant, Build, int | None, int | None]]:
         """Yield contestants with the facts about their engines, hash in MB, and threads."""
         for contestant in contestants:
             player = contestant.player
-            facts = self._facts.get(player.code, EngineFacts())
+            facts = self.builds.shown(player.code)
             hash, threads = given_option(player, HASH), threads_of(player)
             megabytes = int(hash) if hash is not None and str(hash).isdecimal() else facts.hash
             yield contestant, facts, megabytes, facts.threads if threads is None else threads
@@ -125,12 +131,13 @@ class ReportedConditions:
             limits = ", ".join(filter(None, words))
             if ids:
                 limits += f" (matchup{'s' if len(ids) > 1 else ''} {', '.join(ids)})"
-            rows.append((player.code, facts.name, limits, hash, threads))
-        present = {row[0] for row in rows}
+            rows.append((player.code, facts.name, facts.label, limits, hash, threads))
+        present = [contestant.player.code for contestant in summary.contestants]
         # players of matchups that were removed from the control file
-        for code, facts in self._facts.items():
+        for code in dict.fromkeys([*present, *self.builds.current, *self.builds.players()]):
+            facts = self.builds.shown(code)
             if code not in present:
-                rows.append((code, facts.name, None, None, None))
+                rows.append((code, facts.name, facts.label, None, None, None))
             if facts.description:
                 lines.append(f"player {code}: {facts.description}")
         for place, openings in summary.openings.items():
@@ -138,14 +145,32 @@ class ReportedConditions:
                 continue
             source = f"openings of {place}" if place else "openings"
             lines.append(f"{source}: {', '.join(_words(openings)) or 'none'}")
-        headers = ("player", "engine", "limits", "hash MB", "threads")
+        headers = ("player", "engine", "build", "limits", "hash MB", "threads")
         columns = [i for i in range(len(headers)) if i < 2 or any(row[i] for row in rows)]
         table = Table(
             headers=tuple(headers[i] for i in columns),
             rows=tuple(tuple(row[i] for i in columns) for row in rows),
-            align=tuple(RIGHT if i > 2 else LEFT for i in columns),
+            align=tuple(RIGHT if i > 3 else LEFT for i in columns),
         )
-        return [table, *([Text(tuple(lines))] if lines else []), *self._host_table()]
+        texts = [Text(tuple(part)) for part in (lines, self.refused_hosts) if part]
+        return [table, *self._build_table(), *texts[:1], *self._host_table(), *texts[1:]]
+
+    def _build_table(self) -> list[Table]:
+        """Return a table of the builds of players with several, [] without such players."""
+        rows = [
+            (
+                f"{build.player}, build {build.number}",
+                build.name,
+                build.label,
+                self.builds.games[number],
+                time.strftime("%Y-%m-%d %H:%M", time.localtime(build.first_seen)),
+            )
+            for number, build in self.builds.recorded.items()
+            if len(self.builds.of(build.player)) > 1
+        ]
+        headers = ("player", "engine", "build", self.competition.unit, "since")
+        align = (LEFT, LEFT, LEFT, RIGHT, LEFT)
+        return [Table(headers=headers, rows=tuple(rows), align=align)] if rows else []
 
     def _host_table(self) -> list[Table]:
         """Return a table of the hosts of a cluster, [] without one."""
@@ -178,6 +203,7 @@ class ReportedConditions:
                 {
                     "code": contestant.player.code,
                     "engine": facts.name or None,
+                    "build": facts.label or None,
                     "description": facts.description or None,
                     "command": list(contestant.player.command),
                     "matchups": list(contestant.matchups) or None,
@@ -194,6 +220,18 @@ class ReportedConditions:
                 }
                 for contestant, facts, hash, threads in self._rows(summary.contestants)
             ],
+            "builds": [
+                {
+                    "player": build.player,
+                    "number": build.number,
+                    "engine": build.name or None,
+                    "files": {n: sum.sha256 for n, sum in build.files.items() if sum.sha256},
+                    "games": self.builds.games[number],
+                    "first_seen": build.first_seen,
+                }
+                for number, build in self.builds.recorded.items()
+            ],
+            "refused_hosts": self.refused_hosts,
             "hosts": [
                 {
                     "name": tally.name,

@@ -5,8 +5,9 @@ Every command starts here; only `run` needs the loop in `ringmaster`.
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain
@@ -20,8 +21,10 @@ from ringmaster.competitions.competition import Competition, Setup
 from ringmaster.competitions.game_settings import check_files
 from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.conditions import ReportedConditions
+from ringmaster.control.builds import FILES, competition_files
 from ringmaster.control.changes import (
     Comparison,
+    SettingChange,
     allow_all,
     canonical_settings,
     find_changes,
@@ -38,12 +41,15 @@ from ringmaster.errors import (
     StateRefused,
     StoreCorrupt,
     StoreUnwritable,
+    UsageError,
+    nearest,
 )
+from ringmaster.model.builds import FileSum
 from ringmaster.model.jobs import is_of_closing_match
 from ringmaster.model.players import Player
 from ringmaster.model.report import ChartGroup, Report
 from ringmaster.model.results import CheckResult, Problem
-from ringmaster.model.settings import Setting, SettingPath
+from ringmaster.model.settings import Change, Setting, SettingPath
 from ringmaster.reporting.tables import render_report
 from ringmaster.storage.entries import IssuedJob
 from ringmaster.storage.paths import OutputPaths
@@ -118,6 +124,9 @@ class LoadedCompetition:
             ),
         }
         self.paths = OutputPaths(path)
+        self._directory = str(self.paths.control.parent.absolute())
+        #: Codes of players whose new builds do not matter.
+        self.accepted: set[str] = set()
         self.competition: Competition
         self.conditions: ReportedConditions
         #: Failures of the control file's functions, after `prepare`.
@@ -134,7 +143,7 @@ class LoadedCompetition:
         with self.locating_errors():
             self.competition = make(self.code, self.control_file.values)
         self.competition.positions_file = self.paths.positions
-        self.conditions = ReportedConditions(self.competition)
+        self.conditions = ReportedConditions(self.competition, self._directory, self.accepted)
         self.effects = []
 
     @property
@@ -216,6 +225,11 @@ class LoadedCompetition:
             if all(change.allowed for change in changes):
                 contradicted = self._contradictions(store, is_edited)
             changes = judge_by_played(changes, contradicted, self.control_file.path_text)
+            changes += self._changed_files(last.settings)
+        rebuilt = [
+            each.change(self.place_of(each.player), accepted=each.player in self.accepted)
+            for each in self.conditions.restore_builds(store).rebuilt
+        ]
         closing = 0
         if changes:
             closing = sum(
@@ -231,7 +245,31 @@ class LoadedCompetition:
             played=played,
             changes=tuple(changes) if played else allow_all(changes),
             closing=closing,
+            rebuilt=tuple(rebuilt) if played else (),
         )
+
+    def run_settings(self) -> dict[str, Any]:
+        """Return the settings to store with a run, with sums of the competition's files."""
+        files = competition_files(self.settings, self._directory, {})
+        return {**self.settings, FILES: msgspec.to_builtins(files)}
+
+    def _changed_files(self, last: Mapping[str, Any]) -> list[SettingChange]:
+        """Return changes of the content of opening files and tablebases since the last run."""
+        before = msgspec.convert(last.get(FILES, {}), dict[str, FileSum])
+        changes = []
+        for name, now in competition_files(self.settings, self._directory, before).items():
+            former = before.get(name, now).sha256
+            if now.sha256 and now.sha256 != former:
+                place = self._place_of_file(os.path.normpath(os.path.join(self._directory, name)))
+                is_fixed = any(
+                    place[:1] == (setting.name,) and setting.change == "refused"
+                    for setting in self.competition.table
+                )
+                change: Change = "refused" if is_fixed else "free"
+                text = f"{name} has other content"
+                where = self.control_file.path_text(place)
+                changes.append(SettingChange(place, where, text, former, now.sha256, change))
+        return changes
 
     def _contradictions(self, store: Store, is_edited: bool) -> dict[SettingPath, str]:
         """Return, by setting, how its function contradicts a value already played.
@@ -258,6 +296,11 @@ class LoadedCompetition:
         """Return the refused changes as errors of the control file, or None."""
         refused = comparison.refused
         return self.control_file.error(change.error() for change in refused) if refused else None
+
+    def builds_failure(self, comparison: Comparison) -> ControlFileError | None:
+        """Return the players with other builds, which may play no more, as errors, or None."""
+        refused = [change.error() for change in comparison.rebuilt if not change.allowed]
+        return self.control_file.error(refused) if refused else None
 
     def state_failure(self, store: Store | None) -> ControlFileError | None:
         """Return an error if the recorded state does not fit the settings, else None.
@@ -307,7 +350,8 @@ class LoadedCompetition:
         )
 
     def check_failure(self, results: Sequence[CheckResult]) -> ControlFileError | None:
-        """Return the problems of startup checks as errors of the control file, or None."""
+        """Record the facts of startup checks; return problems as errors of the control file, or
+        None."""
         errors: dict[Hashable, SettingError] = {}
         for result in results:
             for problem in result.problems:
@@ -316,6 +360,10 @@ class LoadedCompetition:
                     # commands of candidates differ in the last word, a parameter's value
                     key = (problem.subject.rpartition(" ")[0] or problem.subject, problem.reason)
                 errors.setdefault((result.code, key), self._check_error(result.code, problem))
+            renamed = self.conditions.take_check(result)
+            if renamed is not None:
+                change = renamed.change(self.place_of(result.code), accepted=False)
+                errors[result.code, "build"] = change.error()
         return self.control_file.error(errors.values()) if errors else None
 
     def _check_error(self, code: str, problem: Problem) -> SettingError:
@@ -336,6 +384,14 @@ class LoadedCompetition:
         if problem.kind == "option" and len(place) > 1:
             place = self._place_of_option(place, problem.subject)
         return SettingError(place, message, self._file_beside(code))
+
+    def accept_builds(self, codes: Iterable[str]) -> None:
+        """Accept new builds of players as equal to the former ones.  Raises UsageError."""
+        known = [each.player.code for each in self.competition.summary(live=True).contestants]
+        for code in codes:
+            if code not in known:
+                raise UsageError(f"--accept-build: no player {code!r}; {nearest(code, known)}")
+            self.accepted.add(code)
 
     def place_of(self, code: str) -> SettingPath:
         """Return the setting that defines a player of the startup checks."""

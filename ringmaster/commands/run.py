@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, closing
 from typing import Any
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ringmaster.commands.console import never_wait, say
@@ -32,7 +33,9 @@ _WORK = "ringmaster.play.worker:contained_worker"
 
 def run(arguments: argparse.Namespace) -> int:
     """Play games until the competition is complete or the run is stopped."""
-    return _play(arguments, load(arguments))
+    loaded = load(arguments)
+    loaded.accept_builds(arguments.accept_build)
+    return _play(arguments, loaded)
 
 
 def verify(arguments: argparse.Namespace) -> int:
@@ -156,7 +159,8 @@ def executor_maker(
     return lambda: LocalExecutor(
         _WORK,
         parallel,
-        setup=setup,
+        # the files as they are when the run begins
+        setup={**setup, "builds": to_builtins(loaded.conditions.builds.sums_by_path())},
         reaper=reaper.__file__,
         pass_fds=pass_fds,
     )
@@ -190,6 +194,7 @@ def _cluster_executor(
             cluster,
             reaper=reaper.__name__,
             players=checked,
+            builds=loaded.conditions.builds.sums_by_name(),
             most=arguments.parallel,
             error_lines=None if error_lines is None else error_lines.write_fd,
         )

@@ -17,14 +17,15 @@ from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, EngineUsage
 from ringmaster.model.settings import SettingPath
 
-#: Key of the sums of `competition_files` in a run's settings.
+#: Key of `competition_files` in the settings of a run.
 FILES = "files"
 
 
 class Rebuilt(msgspec.Struct, frozen=True):
-    """A player whose build is not one that has results.
+    """A player whose present build has no results, though another one has.
 
     what  the change, in words
+    before, now  SHA-256 of the file
     """
 
     player: str
@@ -32,18 +33,7 @@ class Rebuilt(msgspec.Struct, frozen=True):
     before: str
     now: str
 
-    def __str__(self) -> str:
-        return f"player {self.player!r}: {self.what}"
-
-    def remedies(self) -> tuple[str, ...]:
-        """Return the user's choices, a line each."""
-        return (
-            f"put the former build back (SHA-256 {self.before[:12]}), or",
-            "give the new build a player code of its own, which counts from zero, or",
-            f"if the change does not matter: run --accept-build {self.player}",
-        )
-
-    def change(self, place: SettingPath, accepted: bool) -> SettingChange:
+    def change(self, place: SettingPath, *, accepted: bool) -> SettingChange:
         """Return this as a change of the setting that defines the player."""
         return SettingChange(
             place,
@@ -52,86 +42,113 @@ class Rebuilt(msgspec.Struct, frozen=True):
             self.before,
             self.now,
             "free" if accepted else "refused",
-            str(self),
-            remedies=self.remedies(),
+            "the results so far are those of another build",
+            details=(
+                f"SHA-256 {self.before[:12]} before, {self.now[:12]} now",
+                *remedies(self.player),
+            ),
         )
+
+
+def remedies(player: str) -> tuple[str, ...]:
+    """Return the user's choices after a change of a player's build, a line each."""
+    return (
+        "put the former build back,",
+        "or give the new one a player code of its own, which counts from zero,",
+        f"or, if the change does not matter: run --accept-build {player}",
+    )
 
 
 class Builds:
     """Numbers the builds of the players.
 
     directory  of the control file; names of files below it are stored relative to it
-
-    accepted   codes of players whose new builds do not matter
+    players    with the codes under which they are reported
     recorded   builds with results, by their numbers in the store
     games      number of results of each, void ones left out
+    accepted   codes of players whose changes do not matter
+    completed  number of results so far, for messages
+
     current    the present build of each player
+    rebuilt    players with other files than in their recorded builds
     """
 
-    def __init__(self, directory: str) -> None:
+    def __init__(
+        self,
+        directory: str,
+        players: Iterable[Player],
+        recorded: Mapping[int, Build] = {},
+        games: Mapping[int, int] = {},
+        accepted: Collection[str] = (),
+        completed: int = 0,
+    ) -> None:
         self._directory = directory
-        self.accepted: Collection[str] = ()
-        self.recorded: dict[int, Build] = {}
-        self.games: Counter[int] = Counter()
+        self.recorded = dict(recorded)
+        self.games = Counter(games)
+        self._accepted = accepted
         self.current: dict[str, Build] = {}
+        self.rebuilt: list[Rebuilt] = []
+        #: Numbers of present builds in the store, if they have results.
         self._numbers: dict[str, int] = {}
-        #: Paths of each player's files by name, the program first.
-        self._paths: dict[str, dict[str, str]] = {}
         #: Beginnings of each player's commands.
         self._commands: dict[str, set[tuple[str, ...]]] = {}
-
-    def restore(self, recorded: Mapping[int, Build], games: Mapping[int, int]) -> None:
-        """Take what is recorded, before `look`."""
-        self.recorded, self.games = dict(recorded), Counter(games)
+        #: Paths of each player's files by name, the program first.
+        self._paths: dict[str, dict[str, str]] = {}
+        #: Players whose programs are not here.
+        self._absent: list[str] = []
+        for player in players:
+            self._paths.setdefault(player.code, {}).update(files_of(player))
+            self._commands.setdefault(player.code, set()).add(player.command[:2])
+        for code in self._paths:
+            self._look(code, completed)
 
     def of(self, code: str) -> list[Build]:
         """Return the recorded builds of a player, the newest first."""
         return [build for build in reversed(self.recorded.values()) if build.player == code]
 
+    def players(self) -> list[str]:
+        """Return the codes of the players with recorded builds."""
+        return list(dict.fromkeys(build.player for build in self.recorded.values()))
+
     def shown(self, code: str) -> Build:
-        """Return the build of a player for reports: the present one, without results the last."""
+        """Return the build of a player for reports: the present one if it has played or was
+        checked, else the last."""
         current = self.current.get(code, Build(code))
         is_known = code in self._numbers or current.name
-        return current if is_known or not self.of(code) else self.of(code)[0]
+        return current if is_known else next(iter(self.of(code)), current)
 
-    def look(self, players: Iterable[tuple[str, Player]], completed: int) -> list[Rebuilt]:
-        """Find the present builds; return the players whose files have changed.
+    def _look(self, code: str, completed: int) -> None:
+        """Find the present build of a player."""
+        paths = {self._key(name): path for name, path in self._paths[code].items()}
+        former = self.of(code)
+        marked = {
+            paths[name]: sum
+            for build in reversed(former)
+            for name, sum in build.files.items()
+            if name in paths and sum.mark[:1] == (sum.size,)
+        }
+        sums = FileSums(marked)
+        files: dict[str, FileSum] = {}
+        changed: list[Rebuilt] = []
+        for name, path in paths.items():
+            may_grow, now = bool(files), sums.of(path)
+            known = [build.files[name] for build in former if name in build.files]
+            if code in self._accepted and not now.mark:
+                # only hosts of a cluster have it, and they may have another one
+                known = []
+            same = [sum for sum in known if sums.is_same(path, sum, may_grow=may_grow)]
+            files[name] = same[0] if same and same[0].sha256 != now.sha256 else now
+            if known and known[0].sha256 and not same:
+                when = f"after game {completed:,}" if completed else "before the first game"
+                what = f"{name} was {'changed' if may_grow else 'rebuilt'} {when}"
+                changed.append(Rebuilt(code, what, known[0].sha256, now.sha256))
+        self.rebuilt += changed[:1]
+        if not next(iter(files.values())).sha256:
+            self._absent.append(code)
+        self._choose(code, files)
 
-        players    with the codes under which they are reported
-        completed  number of results so far, for messages
-        """
-        self._paths, self._commands, self.current, self._numbers = {}, {}, {}, {}
-        for code, player in players:
-            self._paths.setdefault(code, {}).update(files_of(player))
-            self._commands.setdefault(code, set()).add(player.command[:2])
-        rebuilt = []
-        for code, paths in self._paths.items():
-            sums = FileSums(self._known(code, paths))
-            files: dict[str, FileSum] = {}
-            changed: list[Rebuilt] = []
-            for name, path in paths.items():
-                key, now = relative(name, self._directory), sums.of(path)
-                former = [b.files[key] for b in self.of(code) if key in b.files]
-                may_grow = bool(files)
-                kept = [sum for sum in former if sums.is_same(path, sum, may_grow=may_grow)]
-                files[key] = kept[0] if kept and kept[0].sha256 != now.sha256 else now
-                if former and former[0].sha256 and not kept:
-                    verb = "was changed" if may_grow else "was rebuilt"
-                    what = f"{key} {verb} after {_game(completed)}"
-                    changed.append(Rebuilt(code, what, former[0].sha256, now.sha256))
-            rebuilt += changed[:1]
-            self._choose(code, files)
-        return rebuilt
-
-    def _known(self, code: str, paths: Mapping[str, str]) -> dict[str, FileSum]:
-        """Return the latest recorded sum of each file by its path."""
-        known = {}
-        for build in reversed(self.of(code)):
-            for name, path in paths.items():
-                sum = build.files.get(relative(name, self._directory))
-                if sum is not None and sum.mark[:1] == (sum.size,):
-                    known[path] = sum
-        return known
+    def _key(self, name: str) -> str:
+        return relative(name, self._directory)
 
     def _choose(self, code: str, files: dict[str, FileSum], name: str = "") -> Build:
         """Set the present build: a recorded one with these files, else a new one.
@@ -148,14 +165,14 @@ class Builds:
         self.current[code] = Build(code, last + 1, files, name)
         return self.current[code]
 
-    # names of engines
+    # reports of engines
 
     def take_check(self, code: str, result: CheckResult) -> Rebuilt | None:
         """Take the facts of a startup check; return a refused change of the engine's name."""
         build = self.current.get(code) or self._choose(code, {})
         renamed = self._renamed(build, result.name) if code == result.code else None
         if renamed is not None:
-            if code not in self.accepted:
+            if code not in self._accepted:
                 return renamed
             build = self._choose(code, build.files, result.name)
         self.current[code] = msgspec.structs.replace(
@@ -167,7 +184,7 @@ class Builds:
         """Return the change of a build's engine to another name, None without one."""
         if not (name and build.name) or name == build.name:
             return None
-        what = f"its engine is {name} now and was {build.name}, in the same files"
+        what = f"its engine is {name} now and was {build.name}, with the same files"
         first = next(iter(build.files.values()), FileSum())
         return Rebuilt(build.player, what, first.sha256, first.sha256)
 
@@ -185,9 +202,9 @@ class Builds:
         build = self.current.get(code) or self._choose(code, {})
         if player.command[:2] in self._commands.get(code, ()):
             renamed = self._renamed(build, used.name)
-            if renamed is not None and code not in self.accepted:
-                raise EngineRebuilt("\n".join([str(renamed), *renamed.remedies()]), code)
             if renamed is not None:
+                if code not in self._accepted:
+                    raise EngineRebuilt(f"{code}: {renamed.what}", code)
                 build = self._choose(code, build.files, used.name)
         build = msgspec.structs.replace(
             build,
@@ -202,40 +219,32 @@ class Builds:
         self.recorded[number] = self.current[code] = build
         return number, build if is_new else None
 
-    def count(self, numbers: Collection[int | None]) -> None:
-        """Count a result of builds."""
-        self.games.update(number for number in set(numbers) if number is not None)
-
-    # for workers and hosts
+    # files for workers and hosts
 
     def sums_by_path(self) -> dict[str, FileSum]:
-        """Return the sums of all players' files by path."""
+        """Return the sums of the present files by path."""
         return {
-            path: self.current[code].files[relative(name, self._directory)]
+            path: self.current[code].files[self._key(name)]
             for code, paths in self._paths.items()
             for name, path in paths.items()
         }
 
     def sums_by_name(self) -> dict[str, str]:
-        """Return the SHA-256 of the files that are known here, by name."""
+        """Return the SHA-256 of the present files by name, "" for files that are not here."""
         return {
-            name: self.current[code].files[relative(name, self._directory)].sha256
+            name: self.current[code].files[self._key(name)].sha256
             for code, paths in self._paths.items()
             for name in paths
         }
 
     def take_sums(self, found: Mapping[str, str]) -> None:
-        """Take the SHA-256, by name, of programs that only the hosts of a cluster have."""
-        for code, paths in self._paths.items():
-            name = next(iter(paths))
-            key = relative(name, self._directory)
-            build = self.current[code]
-            if name in found and not build.files[key].sha256:
-                self._choose(code, {**build.files, key: FileSum(found[name])}, build.name)
-
-
-def _game(number: int) -> str:
-    return f"game {number:,}" if number else "the first game"
+        """Take the SHA-256 of programs, by name, that only the hosts of a cluster have."""
+        for code in list(self._absent):
+            name, build = next(iter(self._paths[code])), self.current[code]
+            if found.get(name):
+                self._absent.remove(code)
+                files = {**build.files, self._key(name): FileSum(found[name])}
+                self._choose(code, files, build.name)
 
 
 def competition_files(

@@ -48,7 +48,7 @@ class SettingChange(msgspec.Struct, frozen=True):
     reason  why a rule of the competition type refuses it, or ""
     old     the value to restore, "" when it is too long
     code    the code of the list item that it is in, or ""
-    remedies  choices other than the former value, a line each
+    details  further lines of the error
     """
 
     path: SettingPath
@@ -60,7 +60,7 @@ class SettingChange(msgspec.Struct, frozen=True):
     reason: str = ""
     old: str = ""
     code: str = ""
-    remedies: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
 
     @property
     def allowed(self) -> bool:
@@ -79,8 +79,8 @@ class SettingChange(msgspec.Struct, frozen=True):
 
     def error(self) -> SettingError:
         """Return the error of a refused change, with its remedy."""
-        if self.remedies:
-            return SettingError(self.path, str(self), details=self.remedies)
+        if self.details:
+            return SettingError(self.path, str(self), details=self.details)
         message = self.reason or "the results so far would lose their meaning"
         if not (self.reason and self.what == CHANGED):
             message = f"{self.what} since the last run: {message}"

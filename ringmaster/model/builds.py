@@ -11,6 +11,7 @@ import re
 import shutil
 import stat
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -100,8 +101,16 @@ def _mark(status: os.stat_result) -> tuple[int, ...]:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
+@lru_cache(maxsize=10_000)
+def _checksum_once(path: str, mark: tuple[int, ...]) -> str:
+    return checksum(path)
+
+
 class FileSums:
-    """Sums of files by path; a file is hashed again only when its mark differs."""
+    """Sums of files; a file is hashed again only when its mark differs.
+
+    known  by path
+    """
 
     def __init__(self, known: Mapping[str, FileSum] = {}) -> None:
         self._known = dict(known)
@@ -120,9 +129,9 @@ class FileSums:
             if not stat.S_ISREG(status.st_mode):
                 return FileSum()
             known, mark = self._known.get(path), _mark(status)
-            if known is None or known.mark != mark:
-                known = self._known[path] = FileSum(checksum(path), status.st_size, mark)
-            return known
+            if known is not None and known.mark == mark:
+                return known
+            return FileSum(_checksum_once(path, mark), status.st_size, mark)
         except OSError:
             return FileSum()
 

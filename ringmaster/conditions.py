@@ -68,7 +68,7 @@ class ReportedConditions:
         """Record the facts of a startup check; return a refused change of the engine's name."""
         if result.problems:
             return None
-        return self.builds.take_check(self._contestant(result.code), result)
+        return self.builds.take_check(self.contestant(result.code), result)
 
     def identify(
         self, task: Task, result: Result, now: float
@@ -83,7 +83,7 @@ class ReportedConditions:
         usage = (result.usage,) if isinstance(result, EvaluationResult) else result.usage
         numbers, new = [], []
         for player, used in zip(players, usage, strict=True):
-            code = self._contestant(player.code)
+            code = self.contestant(player.code)
             number, build = self.builds.identify(code, player, used, now)
             numbers.append(number)
             new += [(number, build)] if build is not None else []
@@ -96,7 +96,7 @@ class ReportedConditions:
             self._hosts.setdefault(name, HostTally(name)).take(result)
         self.builds.games.update({number for number in result.builds if number is not None})
 
-    def _contestant(self, code: str) -> str:
+    def contestant(self, code: str) -> str:
         """Return the code in reports of a player of a job: candidates and sides of a tune
         have longer codes."""
         if code not in self._codes:
@@ -261,9 +261,7 @@ class ReportedConditions:
         progress = summary.progress
         if progress.total is not None and self.competition.unit == "games":
             parallel = min(parallel, max(1, progress.total - progress.completed))
-        needed_codes = {
-            self._contestant(job.player.code) for job in self.competition.setup().checks
-        }
+        needed_codes = {self.contestant(job.player.code) for job in self.competition.setup().checks}
         by_threads = sorted(
             (
                 (threads or 1, each.player)

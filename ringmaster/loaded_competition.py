@@ -393,6 +393,10 @@ class LoadedCompetition:
                 raise UsageError(f"--accept-build: no player {code!r}; {nearest(code, known)}")
             self.accepted.add(code)
 
+    def shortened(self, text: str) -> str:
+        """Return a text with the names of files as they are relative to the control file."""
+        return text.replace(os.path.join(self._directory, ""), "./")
+
     def place_of(self, code: str) -> SettingPath:
         """Return the setting that defines a player of the startup checks."""
         values = self.control_file.values

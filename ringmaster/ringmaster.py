@@ -557,7 +557,7 @@ class Ringmaster:
         conditions = self._loaded.conditions
         try:
             if result.reason == REBUILT:
-                raise EngineRebuilt(result.detail)
+                raise EngineRebuilt(result.detail.partition(": ")[2])
             conditions.builds.take_sums(self._executor.programs())
             result, builds = conditions.identify(job, result, self._clock())
         except EngineRebuilt as error:
@@ -592,13 +592,13 @@ class Ringmaster:
 
     def _end_for_rebuild(self, job: Task, result: Result, error: EngineRebuilt) -> None:
         """Start no more jobs: an engine was rebuilt during the run."""
-        faulty = result.faulty if isinstance(result, GameResult) else 0
-        code = error.code or job.who[faulty or 0]
+        faulty = result.faulty if isinstance(result, GameResult) else None
+        player = self._loaded.conditions.contestant(error.code or job.who[faulty or 0])
+        reason = f"player {player!r}: {self._loaded.shortened(str(error))}"
         if not self._halt:
-            self._halt = f"{error}; {' '.join(remedies(code))}"
-            self._run_log.warn(
-                f"warning: {error}; waiting for {self._competition.unit} in progress"
-            )
+            self._halt = f"{reason}; {' '.join(remedies(player))}"
+            unit = self._competition.unit
+            self._run_log.warn(f"warning: {reason}; waiting for {unit} in progress")
 
     def _store_refused_hosts(self, transaction: Transaction) -> None:
         self._loaded.conditions.refused_hosts = self._executor.refused()

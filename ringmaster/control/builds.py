@@ -204,7 +204,7 @@ class Builds:
             renamed = self._renamed(build, used.name)
             if renamed is not None:
                 if code not in self._accepted:
-                    raise EngineRebuilt(f"{code}: {renamed.what}", code)
+                    raise EngineRebuilt(renamed.what, code)
                 build = self._choose(code, build.files, used.name)
         build = msgspec.structs.replace(
             build,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
 from ringmaster.competitions.competition import Played
+from ringmaster.model.builds import Build
 from ringmaster.model.cluster import Host
 from ringmaster.model.players import GameName
 from ringmaster.model.results import Outcome
@@ -43,6 +44,7 @@ class Side:
     thinking         charged seconds of wall time
     slowest          seconds of the slowest move
     peak_memory      bytes, resident; None if unknown
+    build            number of the player's build, from 1; None if unknown
     parameters       values from a tuner, by parameter code
     """
 
@@ -55,6 +57,7 @@ class Side:
     thinking: float
     slowest: float
     peak_memory: int | None
+    build: int | None
     parameters: dict[str, Any]
 
 
@@ -231,9 +234,17 @@ class Game:
         return f"{first} v {second} unknown result {score}"
 
 
-def make_game(recorded: StoredGame, played: Played, game: GameName, games: str, void: str) -> Game:
+def make_game(
+    recorded: StoredGame,
+    played: Played,
+    game: GameName,
+    builds: Mapping[int, Build],
+    games: str,
+    void: str,
+) -> Game:
     """Return a recorded result as a game.
 
+    builds       of the competition, by their numbers in the store
     games, void  absolute paths of the folders of game records
     """
     result = recorded.result
@@ -248,10 +259,16 @@ def make_game(recorded: StoredGame, played: Played, game: GameName, games: str, 
             used.thinking,
             used.slowest,
             used.peak_memory,
+            None if build is None or build not in builds else builds[build].number,
             parameters,
         )
-        for code, colour, used, parameters in zip(
-            played.players, COLOURS[game], result.usage, played.parameters, strict=True
+        for code, colour, used, build, parameters in zip(
+            played.players,
+            COLOURS[game],
+            result.usage,
+            result.builds,
+            played.parameters,
+            strict=True,
         )
     ]
     return Game(
@@ -319,6 +336,7 @@ _SIDE: tuple[tuple[str, Kind], ...] = (
     ("thinking", "number"),
     ("slowest", "number"),
     ("peak_memory", "integer"),
+    ("build", "integer"),
 )
 #: The columns of every competition; players 1 and 2 in move order.
 FIXED: tuple[tuple[str, Kind], ...] = (
@@ -452,7 +470,7 @@ def fixed_row(game: Game) -> list[Value]:
 
 
 def _side(side: Side) -> tuple[Value, ...]:
-    return side.name, side.cpu_time, side.thinking, side.slowest, side.peak_memory
+    return side.name, side.cpu_time, side.thinking, side.slowest, side.peak_memory, side.build
 
 
 def iso(time: datetime) -> str:

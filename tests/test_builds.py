@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -167,10 +169,12 @@ def test_accepted_player_must_take_part(tmp_path: Path) -> None:
 def test_run_that_is_killed_goes_on_with_another_build_only_when_told(
     tmp_path: Path, kind: str
 ) -> None:
-    control = write(tmp_path, SOURCES[kind])
+    control = write(tmp_path, SOURCES[kind].replace('"by-option"', '"by-option", "--slow", "0.02"'))
     run = start(control, "-q", "-j", "2")
-    while recorded(control) < 8 and run.poll() is None:
-        pass
+    while recorded(control) < 6:
+        with suppress(subprocess.TimeoutExpired):
+            run.wait(0.05)
+            pytest.fail("the run has ended")
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
     before = shown(control)["games"]["completed"]

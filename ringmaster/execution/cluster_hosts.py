@@ -127,7 +127,7 @@ class Hosts:
         self._waits = False
         self._health = Health()
         #: The SHA-256 that each file must have, and where it has it.
-        self._expected = {name: (sum, "here") for name, sum in builds.items() if sum}
+        self._expected = {name: (sum, "in this competition") for name, sum in builds.items() if sum}
         #: Prepared hosts that wait for others: together they tell which programs are right.
         self._waiting: dict[ClusterHost, HostFacts] = {}
         #: The name of each engine with the host that had it first.

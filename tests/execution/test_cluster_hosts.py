@@ -310,7 +310,10 @@ def test_lost_scheduler_is_told_once_and_a_lost_host_is_not_taken_for_it(
     ("facts", "reason"),
     [
         ({"refusal": "it has ringmaster 0.0.9, this is 1"}, "it has ringmaster 0.0.9, this is 1"),
-        ({"programs": {"a": "bbbb"}}, r"a is another file there \(SHA-256 bbbb\) than here"),
+        (
+            {"programs": {"a": "bbbb"}},
+            r"a is another file there \(SHA-256 bbbb\) than in this competition",
+        ),
         ({"programs": {"a": "aaaa"}, "missing": ("00",)}, "it did not keep 1 shipped file"),
     ],
 )
@@ -361,7 +364,10 @@ def test_stale_hosts_are_refused_though_they_are_more_when_this_machine_has_the_
     assert [line.split(":")[0] for line in executor.refused()] == [
         f"host {name} is not used" for name in ("one", "two", "three")
     ]
-    assert "net.bin is another file there (SHA-256 dddd) than here (cccc)" in executor.refused()[2]
+    assert (
+        "net.bin is another file there (SHA-256 dddd) than in this competition (cccc)"
+        in executor.refused()[2]
+    )
 
 
 def test_run_ends_when_no_file_is_on_most_hosts(link: FakeLink, make: Make) -> None:

@@ -415,7 +415,7 @@ class OptunaTuner(GameTune):
         return self._report(live=True).short()
 
     def _summary_of_tune(self) -> dict[str, Any]:
-        return {**self._report().data(), "repeats": self._state.repeats}
+        return {**self._report().data(), "repeats": sum(t.repeats for t in self._own_tallies())}
 
     def _charts_of_tune(self) -> list[ChartGroup]:
         from ringmaster.competitions.optuna_tuner.charts import trial_charts

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ringmaster.competitions.tournaments.matchup import Pairs
+from ringmaster.competitions.tally import Pairs
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.tuners.search.optuna_study import Asked, SamplerName, Told
 from ringmaster.tuners.search.space import Space

@@ -362,7 +362,7 @@ class SpsaCompetition(GameTune):
         return self._report().short()
 
     def _summary_of_tune(self) -> dict[str, Any]:
-        summary = {**self._report().data(), "repeats": self._state.repeats}
+        summary = {**self._report().data(), "repeats": sum(t.repeats for t in self._own_tallies())}
         removed = self._state.history.removed()
         if removed:
             summary["removed"] = removed

@@ -549,7 +549,7 @@ class ClopTuner(GameTune):
         findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))
         summary: dict[str, Any] = {
             "samples": self._samples,
-            "repeats": self._state.repeats,
+            "repeats": sum(t.repeats for t in self._own_tallies()),
             "parameters": [
                 self._data(i, p, findings.get(p.code)) for i, p in enumerate(self.parameters)
             ],

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from ringmaster.competitions.competition import Competition, Contestant, Summary
-from ringmaster.control.builds import Builds, Rebuilt
+from ringmaster.control.builds import Builds
+from ringmaster.control.changes import SettingChange
+from ringmaster.errors import EngineRebuilt
 from ringmaster.model.builds import Build
 from ringmaster.model.jobs import GameJob, Task
 from ringmaster.model.players import HASH, Player, describe_limits, given_option, threads_of
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
 from ringmaster.model.results import CheckResult, EvaluationResult, HostTally, Result
+from ringmaster.model.settings import SettingPath
 from ringmaster.storage.store import Store
 
 #: Key of the store's note with texts about hosts that are not used.
@@ -26,15 +29,15 @@ class ReportedConditions:
     """Collect facts about a competition's engines by the code of the contestant."""
 
     def __init__(
-        self, competition: Competition, directory: str = "", accepted: Collection[str] = ()
+        self,
+        competition: Competition,
+        directory: str = "",
+        accepted: Collection[str] = (),
+        place_of: Callable[[str], SettingPath] = lambda code: ("players", code),
     ) -> None:
-        """Begin without results.
-
-        directory, accepted  as for `Builds`
-        """
+        """Begin without results; the other arguments are those of `Builds`."""
         self.competition = competition
-        self._directory = directory
-        self._accepted = accepted
+        self._origin = directory, accepted, place_of
         #: Texts about hosts of a cluster that are not used.
         self.refused_hosts: list[str] = []
         #: Codes of contestants by the codes of players.
@@ -44,19 +47,12 @@ class ReportedConditions:
     @cached_property
     def builds(self) -> Builds:
         """The builds of the contestants."""
-        return Builds(self._directory, self._contestants)
+        return Builds(self._contestants, *self._origin)
 
-    def restore_builds(self, store: Store) -> Builds:
+    def restore_builds(self, store: Store) -> None:
         """Read the recorded builds, and compare the present files with them."""
-        self.builds = Builds(
-            self._directory,
-            self._contestants,
-            store.builds(),
-            store.games_of_builds(),
-            self._accepted,
-            store.counts()[0],
-        )
-        return self.builds
+        recorded = store.builds(), store.games_of_builds(), store.counts()[0]
+        self.builds = Builds(self._contestants, *self._origin, *recorded)
 
     def restore(self, store: Store) -> None:
         """Read the facts from a store."""
@@ -64,11 +60,12 @@ class ReportedConditions:
         self.refused_hosts = store.read_value(REFUSED_HOSTS, list[str]) or []
         self.restore_builds(store)
 
-    def take_check(self, result: CheckResult) -> Rebuilt | None:
+    def take_check(self, result: CheckResult) -> SettingChange | None:
         """Record the facts of a startup check; return a refused change of the engine's name."""
         if result.problems:
             return None
-        return self.builds.take_check(self.contestant(result.code), result)
+        code, facts = self.contestant(result.code), {"hash": result.hash, "threads": result.threads}
+        return self.builds.report(code, result.name, is_own=code == result.code, **facts)
 
     def identify(
         self, task: Task, result: Result, now: float
@@ -84,7 +81,14 @@ class ReportedConditions:
         numbers, new = [], []
         for player, used in zip(players, usage, strict=True):
             code = self.contestant(player.code)
-            number, build = self.builds.identify(code, player, used, now)
+            # each candidate has another description
+            is_described = code == player.code and used.description
+            facts = {"description": used.description} if is_described else {}
+            is_own = self.builds.is_own(code, player)
+            change = self.builds.report(code, used.name, is_own=is_own, **facts)
+            if change is not None:
+                raise EngineRebuilt(change.what, player.code)
+            number, build = self.builds.number(code, now)
             numbers.append(number)
             new += [(number, build)] if build is not None else []
         return msgspec.structs.replace(result, builds=tuple(numbers)), new
@@ -133,8 +137,9 @@ class ReportedConditions:
                 limits += f" (matchup{'s' if len(ids) > 1 else ''} {', '.join(ids)})"
             rows.append((player.code, facts.name, facts.label, limits, hash, threads))
         present = [contestant.player.code for contestant in summary.contestants]
+        recorded = [build.player for build in self.builds.recorded.values()]
         # players of matchups that were removed from the control file
-        for code in dict.fromkeys([*present, *self.builds.current, *self.builds.players()]):
+        for code in dict.fromkeys([*present, *self.builds.current, *recorded]):
             facts = self.builds.shown(code)
             if code not in present:
                 rows.append((code, facts.name, facts.label, None, None, None))
@@ -159,7 +164,8 @@ class ReportedConditions:
         """Return a table of the builds of players with several, [] without such players."""
         rows = [
             (
-                f"{build.player}, build {build.number}",
+                build.player,
+                number,
                 build.name,
                 build.label,
                 self.builds.games[number],
@@ -168,8 +174,8 @@ class ReportedConditions:
             for number, build in self.builds.recorded.items()
             if len(self.builds.of(build.player)) > 1
         ]
-        headers = ("player", "engine", "build", self.competition.unit, "since")
-        align = (LEFT, LEFT, LEFT, RIGHT, LEFT)
+        headers = ("player", "build", "engine", "files", self.competition.unit, "since")
+        align = (LEFT, RIGHT, LEFT, LEFT, RIGHT, LEFT)
         return [Table(headers=headers, rows=tuple(rows), align=align)] if rows else []
 
     def _host_table(self) -> list[Table]:
@@ -223,9 +229,9 @@ class ReportedConditions:
             "builds": [
                 {
                     "player": build.player,
-                    "number": build.number,
+                    "number": number,
                     "engine": build.name or None,
-                    "files": {n: sum.sha256 for n, sum in build.files.items() if sum.sha256},
+                    "files": {name: sum.sha256 for name, sum in build.files.items()},
                     "games": self.builds.games[number],
                     "first_seen": build.first_seen,
                 }

@@ -21,7 +21,7 @@ from ringmaster.competitions.competition import Competition, Setup
 from ringmaster.competitions.game_settings import check_files
 from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.conditions import ReportedConditions
-from ringmaster.control.builds import FILES, competition_files
+from ringmaster.control.builds import competition_files
 from ringmaster.control.changes import (
     Comparison,
     SettingChange,
@@ -44,17 +44,18 @@ from ringmaster.errors import (
     UsageError,
     nearest,
 )
-from ringmaster.model.builds import FileSum
 from ringmaster.model.jobs import is_of_closing_match
 from ringmaster.model.players import Player
 from ringmaster.model.report import ChartGroup, Report
 from ringmaster.model.results import CheckResult, Problem
-from ringmaster.model.settings import Change, Setting, SettingPath
+from ringmaster.model.settings import Setting, SettingPath
 from ringmaster.reporting.tables import render_report
 from ringmaster.storage.entries import IssuedJob
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Store
 
+#: Key of `competition_files` in the settings.
+FILES = "files"
 #: Played jobs by whose values the functions of a control file are judged; evenly chosen.
 MOST_PLAYED = 1000
 
@@ -115,7 +116,7 @@ class LoadedCompetition:
         self.control_file: ControlFile = load(
             path, _table_of, type_names(), kinds=KINDS, elsewhere=_TypesBySetting(), safe=safe
         )
-        #: The interpreted settings as JSON data, with `competition_type`.  They are computed
+        #: The interpreted settings as JSON data, with `competition_type` and FILES; computed
         #: before any call of the file's functions, since a function may change its globals.
         self.settings: dict[str, Any] = {
             "competition_type": self.control_file.competition_type,
@@ -125,6 +126,7 @@ class LoadedCompetition:
         }
         self.paths = OutputPaths(path)
         self._directory = str(self.paths.control.parent.absolute())
+        self.settings[FILES] = competition_files(self.settings, self._directory)
         #: Codes of players whose new builds do not matter.
         self.accepted: set[str] = set()
         self.competition: Competition
@@ -143,7 +145,9 @@ class LoadedCompetition:
         with self.locating_errors():
             self.competition = make(self.code, self.control_file.values)
         self.competition.positions_file = self.paths.positions
-        self.conditions = ReportedConditions(self.competition, self._directory, self.accepted)
+        self.conditions = ReportedConditions(
+            self.competition, self._directory, self.accepted, self.place_of
+        )
         self.effects = []
 
     @property
@@ -225,11 +229,8 @@ class LoadedCompetition:
             if all(change.allowed for change in changes):
                 contradicted = self._contradictions(store, is_edited)
             changes = judge_by_played(changes, contradicted, self.control_file.path_text)
-            changes += self._changed_files(last.settings)
-        rebuilt = [
-            each.change(self.place_of(each.player), accepted=each.player in self.accepted)
-            for each in self.conditions.restore_builds(store).rebuilt
-        ]
+            changes += self._changed_files(last.settings.get(FILES, {}))
+        self.conditions.restore_builds(store)
         closing = 0
         if changes:
             closing = sum(
@@ -245,31 +246,18 @@ class LoadedCompetition:
             played=played,
             changes=tuple(changes) if played else allow_all(changes),
             closing=closing,
-            rebuilt=tuple(rebuilt) if played else (),
+            rebuilt=tuple(self.conditions.builds.rebuilt) if played else (),
         )
 
-    def run_settings(self) -> dict[str, Any]:
-        """Return the settings to store with a run, with sums of the competition's files."""
-        files = competition_files(self.settings, self._directory, {})
-        return {**self.settings, FILES: msgspec.to_builtins(files)}
-
-    def _changed_files(self, last: Mapping[str, Any]) -> list[SettingChange]:
-        """Return changes of the content of opening files and tablebases since the last run."""
-        before = msgspec.convert(last.get(FILES, {}), dict[str, FileSum])
-        changes = []
-        for name, now in competition_files(self.settings, self._directory, before).items():
-            former = before.get(name, now).sha256
-            if now.sha256 and now.sha256 != former:
+    def _changed_files(self, before: Mapping[str, str]) -> Iterator[SettingChange]:
+        """Yield changes of the content of opening files and tablebases since the last run."""
+        for name, now in self.settings[FILES].items():
+            former = before.get(name, now)
+            if now and now != former:
                 place = self._place_of_file(os.path.normpath(os.path.join(self._directory, name)))
-                is_fixed = any(
-                    place[:1] == (setting.name,) and setting.change == "refused"
-                    for setting in self.competition.table
-                )
-                change: Change = "refused" if is_fixed else "free"
-                text = f"{name} has other content"
                 where = self.control_file.path_text(place)
-                changes.append(SettingChange(place, where, text, former, now.sha256, change))
-        return changes
+                what = f"{name} has other content"
+                yield SettingChange(place, where, what, former, now, "free")
 
     def _contradictions(self, store: Store, is_edited: bool) -> dict[SettingPath, str]:
         """Return, by setting, how its function contradicts a value already played.
@@ -362,8 +350,7 @@ class LoadedCompetition:
                 errors.setdefault((result.code, key), self._check_error(result.code, problem))
             renamed = self.conditions.take_check(result)
             if renamed is not None:
-                change = renamed.change(self.place_of(result.code), accepted=False)
-                errors[result.code, "build"] = change.error()
+                errors[result.code, "build"] = renamed.error()
         return self.control_file.error(errors.values()) if errors else None
 
     def _check_error(self, code: str, problem: Problem) -> SettingError:
@@ -392,10 +379,6 @@ class LoadedCompetition:
             if code not in known:
                 raise UsageError(f"--accept-build: no player {code!r}; {nearest(code, known)}")
             self.accepted.add(code)
-
-    def shortened(self, text: str) -> str:
-        """Return a text with the names of files as they are relative to the control file."""
-        return text.replace(os.path.join(self._directory, ""), "./")
 
     def place_of(self, code: str) -> SettingPath:
         """Return the setting that defines a player of the startup checks."""

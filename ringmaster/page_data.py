@@ -166,11 +166,10 @@ def _games(loaded: LoadedCompetition, store: Store, most: int) -> list[Game]:
         recorded = [*store.faults(newest[0].seq, MOST_FAULTS), *newest]
     competition = loaded.competition
     kind = loaded.control_file.values["game"]
-    builds = loaded.conditions.builds.recorded
     folders = str(loaded.paths.games), str(loaded.paths.void)
     with loaded.reading_tickets():
         return [
-            make_game(each, competition.describe(each.ticket), kind, builds, *folders)
+            make_game(each, competition.describe(each.ticket), kind, *folders)
             for each in reversed(recorded)
         ]
 

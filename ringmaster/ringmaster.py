@@ -259,7 +259,7 @@ class Ringmaster:
                 version=ringmaster.__version__,
                 source=loaded.control_file.source,
                 source_hash=loaded.control_file.source_hash,
-                settings=loaded.run_settings(),
+                settings=loaded.settings,
                 parallel=self._executor.slots,
             )
         )
@@ -505,6 +505,7 @@ class Ringmaster:
         keeps one line of the tree log, so a reaction with such a line ends the transaction,
         and the remaining `results` wait for the next.
         """
+        self._loaded.conditions.builds.take_sums(self._executor.programs())
         committed: list[_StoredResult] = []
         started: list[str] = []
         full = False
@@ -558,11 +559,9 @@ class Ringmaster:
         try:
             if result.reason == REBUILT:
                 raise EngineRebuilt(result.detail.partition(": ")[2])
-            conditions.builds.take_sums(self._executor.programs())
             result, builds = conditions.identify(job, result, self._clock())
         except EngineRebuilt as error:
-            # the job stays issued, and waits for a run that the user wants
-            self._end_for_rebuild(job, result, error)
+            self._drop_rebuilt(job, result, error)
             return None
         result = self._competition.complete_result(job, result)
         fingerprint = result.fingerprint if isinstance(result, GameResult) else None
@@ -590,12 +589,14 @@ class Ringmaster:
                 transaction.add_pending(record)
         return _StoredResult(result, reaction, record)
 
-    def _end_for_rebuild(self, job: Task, result: Result, error: EngineRebuilt) -> None:
-        """Start no more jobs: an engine was rebuilt during the run."""
+    def _drop_rebuilt(self, job: Task, result: Result, error: EngineRebuilt) -> None:
+        """Play a job of a rebuilt engine on another host, or in a later run: it stays issued."""
         faulty = result.faulty if isinstance(result, GameResult) else None
         player = self._loaded.conditions.contestant(error.code or job.who[faulty or 0])
-        reason = f"player {player!r}: {self._loaded.shortened(str(error))}"
-        if not self._halt:
+        reason = f"player {player!r}: {error}"
+        if self._executor.refuse(result.host, reason):
+            self._executor.submit(job)
+        elif not self._halt:
             self._halt = f"{reason}; {' '.join(remedies(player))}"
             unit = self._competition.unit
             self._run_log.warn(f"warning: {reason}; waiting for {unit} in progress")

@@ -433,7 +433,6 @@ def test_three_builds_at_one_path_of_two_hosts(tmp_path: Path, rack: Rack, sourc
         run = ringmaster(control, rack, *words, *(accepted if number > 1 else []))
         assert (run.returncode, run.stderr) == (0, ""), run.stderr + rack.logs()
     builds = [b for b in shown(control)["conditions"]["builds"] if b["player"] == codes[0]]
-    assert [b["number"] for b in builds] == [1, 2, 3]
     assert len({b["files"]["duel-engine"] for b in builds}) == 3
     if source is SPSA:
         assert [b["games"] for b in builds] == [6, 6, 6]

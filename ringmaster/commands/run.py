@@ -160,7 +160,10 @@ def executor_maker(
         _WORK,
         parallel,
         # the files as they are when the run begins
-        setup={**setup, "builds": to_builtins(loaded.conditions.builds.sums_by_path())},
+        setup={
+            **setup,
+            "builds": {p: to_builtins(s) for _, p, s in loaded.conditions.builds.sums()},
+        },
         reaper=reaper.__file__,
         pass_fds=pass_fds,
     )
@@ -194,7 +197,7 @@ def _cluster_executor(
             cluster,
             reaper=reaper.__name__,
             players=checked,
-            builds=loaded.conditions.builds.sums_by_name(),
+            builds={name: sum.sha256 for name, _, sum in loaded.conditions.builds.sums()},
             most=arguments.parallel,
             error_lines=None if error_lines is None else error_lines.write_fd,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -14,12 +14,10 @@ from ringmaster.execution.dask_link import Link, Prepared, Unprepared
 from ringmaster.execution.dask_protocol import Assignment, HostFacts
 from ringmaster.execution.health import Health
 from ringmaster.model.cluster import Cluster, Host
-from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, GameSettings, Job
+from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Job
 from ringmaster.model.players import GameName, Player, threads_of
 from ringmaster.model.results import (
-    REBUILT,
     CheckResult,
-    EvaluationResult,
     GameResult,
     JobResult,
 )
@@ -36,8 +34,6 @@ _WEIGHT = 0.3
 _FEW = 3
 #: Failures of the network while a host is prepared, before it is not used.
 _MOST_CUTS = 3
-#: Commands whose engines are compared from host to host.
-_MOST_ENGINES = 1000
 
 
 class ClusterHost:
@@ -127,11 +123,9 @@ class Hosts:
         self._waits = False
         self._health = Health()
         #: The SHA-256 that each file must have, and where it has it.
-        self._expected = {name: (sum, "in this competition") for name, sum in builds.items() if sum}
-        #: Prepared hosts that wait for others: together they tell which programs are right.
+        self._expected = {name: (sum, "in this competition") for name, sum in builds.items()}
+        #: Prepared hosts that wait for others: together they tell which files are right.
         self._waiting: dict[ClusterHost, HostFacts] = {}
-        #: The name of each engine with the host that had it first.
-        self._engines: dict[Hashable, tuple[str, str]] = {}
 
     def all(self) -> list[ClusterHost]:
         """Return every host, usable or not."""
@@ -211,13 +205,13 @@ class Hosts:
     def admit(self) -> list[ClusterHost]:
         """Return new hosts that may play.
 
-        While nobody knows the right programs, they wait until all hosts are prepared.
+        While nobody knows the right files, they wait until all hosts are prepared.
         """
         self._waiting = {h: f for h, f in self._waiting.items() if h.state == "preparing"}
         sums: dict[str, Counter[str]] = {}
         for facts in self._waiting.values():
-            for name, sum in facts.programs.items():
-                if sum and name not in self._expected:
+            for name, sum in facts.builds.items():
+                if name not in self._expected:
                     sums.setdefault(name, Counter())[sum] += 1
         present = [h for h in self._by_address.values() if h.state in ("new", "preparing")]
         if sums and len(present) > len(self._waiting):
@@ -248,7 +242,7 @@ class Hosts:
         )
         if 0 < facts.cores < facts.slots:
             words += f" on {counted(facts.cores, 'core')}, which games share"
-        programs = [f"{name} {sum[:12]}" for name, sum in facts.programs.items() if sum]
+        programs = [f"{name} {sum[:12]}" for name, sum in facts.builds.items()]
         self.notices.append(("; ".join([words, *programs]), False))
         needed = facts.slots * self._threads
         if needed > facts.cpus:
@@ -270,9 +264,9 @@ class Hosts:
 
     def _difference(self, facts: HostFacts) -> str:
         """Return how a host's files differ from the expected ones, or ""."""
-        for name, sum in {**facts.others, **facts.programs}.items():
+        for name, sum in facts.builds.items():
             expected, where = self._expected.get(name, (sum, ""))
-            if sum and sum != expected:
+            if sum != expected:
                 if not expected:
                     rule = "no file is on most hosts; this machine needs the right one"
                     return f"{name} (SHA-256 {sum[:12]}) is another file elsewhere, and {rule}"
@@ -346,41 +340,12 @@ class Hosts:
 
     # results
 
-    def judge(self, host: ClusterHost, job: Job, result: JobResult) -> str:
-        """Return why a result does not count: another engine than on other hosts, or a rebuilt
-        one; or "".
-
-        A game counts for the host's health.
-        """
-        if isinstance(result, GameResult | EvaluationResult) and result.reason == REBUILT:
-            difference = result.detail
-        else:
-            difference = self._other_engine(host, job, result)
-        if difference:
-            if host.state != "out":
-                self.refuse(host, difference)
-        elif isinstance(result, GameResult):
+    def judge(self, host: ClusterHost, result: JobResult) -> None:
+        """Count a game for the host's health; send an unsound host no more games."""
+        if isinstance(result, GameResult):
             verdict = self._health.take(host.name, result)
             if verdict and host.state == "ready" and len(self.ready()) > 1:
                 self.refuse(host, verdict, "gets no more games")
-        return difference
-
-    def _other_engine(self, host: ClusterHost, job: Job, result: JobResult) -> str:
-        """Return how an engine's name and version differ from those on another host, or ""."""
-        used: Iterable[tuple[Player, str]] = ()
-        if isinstance(job, GameJob) and isinstance(result, GameResult):
-            used = zip(job.players, (u.name for u in result.usage), strict=True)
-        elif isinstance(job, EvaluationJob) and isinstance(result, EvaluationResult):
-            used = [(job.player, result.usage.name)]
-        for player, name in used:
-            # candidates of a tune may differ in their commands, without end
-            key = (player.command, player.cwd, *sorted(player.environ.items()))
-            if not name or (key not in self._engines and len(self._engines) >= _MOST_ENGINES):
-                continue
-            other, expected = self._engines.setdefault(key, (host.name, name))
-            if name != expected and other != host.name:
-                return f"{player.command[0]} is {name} there, and {expected} on {other}"
-        return ""
 
 
 def placed(result: JobResult, place: Host) -> JobResult:

@@ -173,6 +173,13 @@ class DaskExecutor(Executor):
         notices, self._hosts.notices = self._hosts.notices, []
         return notices
 
+    def refuse(self, host: Host | None, reason: str) -> bool:
+        """Send no more jobs to the host of a result (see `Executor.refuse`)."""
+        for each in self._hosts.all():
+            if host is not None and each.name == host.name and each.state != "out":
+                self._hosts.refuse(each, reason)
+        return True
+
     def refused(self) -> list[str]:
         """Return why hosts are not used (see `Executor.refused`)."""
         return list(self._hosts.refusals)
@@ -355,10 +362,7 @@ class DaskExecutor(Executor):
             assert isinstance(result, CheckResult)
             self._hosts.take_speed(host, result)
             return
-        fault = self._hosts.judge(host, job, result)
-        if fault:
-            self._lose(number, host, fault, told=True)
-            return
+        self._hosts.judge(host, result)
         self._losses.pop(job_key(job), None)
         self._events.append((number, Done(job, result)))
 

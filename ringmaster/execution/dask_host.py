@@ -47,7 +47,7 @@ from ringmaster.execution.dask_protocol import (
 from ringmaster.execution.executor import Done, ErrorLines, JobEnd
 from ringmaster.execution.local import LocalExecutor
 from ringmaster.execution.shipping import Cache, ShippedFile
-from ringmaster.model.builds import FileSum, files_of
+from ringmaster.model.builds import FileSum, files_of, sum_of
 
 _LOG = logging.getLogger("distributed.worker")
 
@@ -246,23 +246,22 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
         elif orders.pin and len(allowed) < slots:
             refusal = f"it has {len(allowed)} CPUs, and each of its {slots} games needs its own"
         shipped = {file.path for file in orders.files}
-        programs: dict[str, str] = {}
-        others: dict[str, str] = {}
+        builds: dict[str, str] = {}
         self._builds = {}
         for player in orders.players:
-            for number, (file, path) in enumerate(files_of(player).items()):
+            for file, path in files_of(player).items():
                 place = self._cache.place(path)
-                found = self._builds[place] = self._cache.sums.of(place)
-                (others if number else programs)[file] = found.sha256
-                if not (number or found.sha256 or path in shipped or refusal):
+                found = sum_of(place)
+                if found.sha256:
+                    self._builds[place], builds[file] = found, found.sha256
+                elif path not in shipped and not refusal:
                     refusal = f"player {player.code!r}: it has no program {file}"
         return HostFacts(
             name=name,
             slots=slots,
             cpus=len(allowed),
             cores=cores,
-            programs=programs,
-            others=others,
+            builds=builds,
             missing=tuple(missing),
             refusal=refusal,
         )

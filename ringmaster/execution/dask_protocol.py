@@ -48,8 +48,7 @@ class HostFacts(msgspec.Struct, frozen=True):
     name      of its machine
     slots     games at a time
     cores     physical cores of its CPUs
-    programs  SHA-256 of the players' programs by name, "" for a program that is not there
-    others    the same for other files that the players name
+    builds    SHA-256 of the players' files by name
     missing   paths of the files it needs
     refusal   why it cannot play, or ""
     """
@@ -58,8 +57,7 @@ class HostFacts(msgspec.Struct, frozen=True):
     slots: int = 0
     cpus: int = 0
     cores: int = 0
-    programs: dict[str, str] = {}
-    others: dict[str, str] = {}
+    builds: dict[str, str] = {}
     missing: tuple[str, ...] = ()
     refusal: str = ""
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 
+from ringmaster.model.cluster import Host
 from ringmaster.model.jobs import Job
 from ringmaster.model.results import JobResult
 
@@ -96,6 +97,10 @@ class Executor(ABC):
     def notices(self) -> list[tuple[str, bool]]:
         """Return news since the last call, each with whether the user should see it now."""
         return []
+
+    def refuse(self, host: Host | None, reason: str) -> bool:
+        """Send no more jobs to the host of a result; return False without another host."""
+        return False
 
     def refused(self) -> list[str]:
         """Return a text for each host that is not used, with the reason."""

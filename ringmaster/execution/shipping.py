@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from ringmaster.errors import ExecutorError
-from ringmaster.model.builds import FileSums, absolute, checksum, file_words, named_paths
+from ringmaster.model.builds import absolute, checksum, file_words, named_paths, sum_of
 from ringmaster.model.jobs import EvaluationJob, GameJob, Job
 from ringmaster.model.players import Player
 
@@ -104,7 +104,6 @@ class Cache:
         self._folder = folder or cache_folder()
         #: Where each shipped name is on this host.
         self._places: dict[str, str] = {}
-        self.sums = FileSums()
 
     def missing(self, files: Iterable[ShippedFile]) -> list[str]:
         """Return the paths of the files that this host needs; note the places of the others."""
@@ -154,7 +153,7 @@ class Cache:
             return False
         # hashed only if it may be the file
         is_like = size == file.size and (not file.executable or os.access(path, os.X_OK))
-        return is_like and self.sums.of(str(path)).sha256 == file.sha256
+        return is_like and sum_of(str(path)).sha256 == file.sha256
 
     def _tree(self, root: str, files: list[ShippedFile]) -> str:
         """Return a folder with links to the files of a shipped folder."""

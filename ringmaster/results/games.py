@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
 from ringmaster.competitions.competition import Played
-from ringmaster.model.builds import Build
 from ringmaster.model.cluster import Host
 from ringmaster.model.players import GameName
 from ringmaster.model.results import Outcome
@@ -44,7 +43,7 @@ class Side:
     thinking         charged seconds of wall time
     slowest          seconds of the slowest move
     peak_memory      bytes, resident; None if unknown
-    build            number of the player's build, from 1; None if unknown
+    build            number of the engine's build in the competition; None if unknown
     parameters       values from a tuner, by parameter code
     """
 
@@ -234,17 +233,9 @@ class Game:
         return f"{first} v {second} unknown result {score}"
 
 
-def make_game(
-    recorded: StoredGame,
-    played: Played,
-    game: GameName,
-    builds: Mapping[int, Build],
-    games: str,
-    void: str,
-) -> Game:
+def make_game(recorded: StoredGame, played: Played, game: GameName, games: str, void: str) -> Game:
     """Return a recorded result as a game.
 
-    builds       of the competition, by their numbers in the store
     games, void  absolute paths of the folders of game records
     """
     result = recorded.result
@@ -259,7 +250,7 @@ def make_game(
             used.thinking,
             used.slowest,
             used.peak_memory,
-            None if build is None or build not in builds else builds[build].number,
+            build,
             parameters,
         )
         for code, colour, used, build, parameters in zip(

@@ -181,8 +181,7 @@ class Results:
         return [game for game in self.iter_games(void=True) if game.is_void]
 
     def _game(self, recorded: StoredGame, played: Played) -> Game:
-        builds = self._loaded.conditions.builds.recorded
-        return make_game(recorded, played, self.game, builds, *self._folders)
+        return make_game(recorded, played, self.game, *self._folders)
 
     def _played(self, void: bool) -> Iterator[tuple[StoredGame, Played]]:
         for recorded in self._recorded():

@@ -178,7 +178,7 @@ class Watched:
             played = loaded.competition.describe(recorded.ticket)
             kind = loaded.control_file.values["game"]
             folders = str(self.paths.games), str(self.paths.void)
-            return board_game(make_game(recorded, played, kind, {}, *folders))
+            return board_game(make_game(recorded, played, kind, *folders))
 
         return retry_read(read)
 

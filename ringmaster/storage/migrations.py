@@ -44,12 +44,11 @@ def _first(connection: sqlite3.Connection) -> None:
         "CREATE INDEX fingerprints ON results (fingerprint) WHERE fingerprint IS NOT NULL",
         """CREATE TABLE names (
             id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, checksum INTEGER NOT NULL)""",
-        # of each player; results refer to them by id
+        # of the players; `files` and `facts` are JSON
         """CREATE TABLE builds (
-            id INTEGER PRIMARY KEY, player TEXT NOT NULL, number INTEGER NOT NULL,
-            name TEXT NOT NULL, first_seen REAL NOT NULL,
-            files TEXT NOT NULL, facts TEXT NOT NULL, checksum INTEGER NOT NULL,
-            UNIQUE (player, number))""",
+            number INTEGER PRIMARY KEY, player TEXT NOT NULL, files TEXT NOT NULL,
+            name TEXT NOT NULL, facts TEXT NOT NULL, first_seen REAL NOT NULL,
+            checksum INTEGER NOT NULL)""",
         """CREATE TABLE issues (
             number INTEGER PRIMARY KEY,
             game_id TEXT NOT NULL UNIQUE, attempt INTEGER NOT NULL, ticket TEXT NOT NULL,

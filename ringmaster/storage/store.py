@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -346,27 +347,26 @@ class Store:
 
     def builds(self) -> dict[int, Build]:
         """Return the builds of the players by their numbers in results."""
-        found = self._rows(f"{rows.selection('builds')} ORDER BY id")
         builds = {}
+        found = self._rows(f"{rows.selection('builds')} ORDER BY number")
         with decoding(self._path):
-            for row in found:
-                _, id, player, number, name, first_seen, files, facts = rows.checked("builds", row)
+            for _, number, player, files, name, facts, seen in (
+                rows.checked("builds", row) for row in found
+            ):
                 sums = decode(files, type=dict[str, FileSum])
                 reported = decode(facts, type=tuple[str, int | None, int | None])
-                builds[id] = Build(player, number, sums, name, *reported, first_seen)
+                builds[number] = Build(player, sums, name, *reported, seen)
         return builds
 
     def games_of_builds(self) -> dict[int, int]:
         """Return the number of results of each build, void ones left out."""
-        return dict(
-            self._rows(
-                "SELECT build, sum(number) FROM (SELECT first_build AS build, count(*) AS number "
-                "FROM results WHERE outcome != 'void' GROUP BY build UNION ALL "
-                "SELECT second_build, count(*) FROM results WHERE outcome != 'void' "
-                "AND second_build != first_build GROUP BY second_build) "
-                "WHERE build IS NOT NULL GROUP BY build"
-            )
-        )
+        games: Counter[int] = Counter()
+        for *builds, number in self._rows(
+            "SELECT first_build, second_build, count(*) FROM results WHERE outcome != 'void' "
+            "GROUP BY first_build, second_build"
+        ):
+            games.update(dict.fromkeys(filter(None, builds), number))
+        return games
 
     def scores(self, number: int, shard: int) -> bytes | None:
         """Return the scores of a shard of a pass, None if dropped or never recorded."""

@@ -187,12 +187,11 @@ class Transaction:
         statement = "SELECT 1 FROM results WHERE fingerprint = ? LIMIT 1"
         return self._execute(statement, (fingerprint,)).fetchone() is not None
 
-    def put_build(self, id: int, build: Build) -> None:
+    def put_build(self, number: int, build: Build) -> None:
         """Store a build under its number in results."""
-        names = clean(build.name), build.first_seen
-        facts = clean(build.description), build.hash, build.threads
         files = self._encode(build.files)
-        self._put("builds", id, build.player, build.number, *names, files, self._encode(facts))
+        facts = self._encode([clean(build.description), build.hash, build.threads])
+        self._put("builds", number, build.player, files, clean(build.name), facts, build.first_seen)
 
     def drop_scores(self, number: int) -> None:
         """Delete the scores of a pass."""

@@ -10,7 +10,7 @@ import pytest
 
 from ringmaster.errors import EngineRebuilt
 from ringmaster.model import builds
-from ringmaster.model.builds import Build, FileSum, FileSums, Watch, files_of, label
+from ringmaster.model.builds import FileSum, Watch, files_of, label, sum_of
 from ringmaster.model.players import OptionValue, Player
 
 
@@ -57,15 +57,17 @@ def test_text_of_a_program_is_none_but_files_in_it_count(folder: Path) -> None:
     assert "engine" in files
 
 
-def test_networks_and_books_of_options_and_arguments_count_but_no_logs_and_folders(
-    folder: Path,
-) -> None:
-    (folder / "old.log").touch()
+def test_networks_books_and_settings_count_but_no_logs_and_folders(folder: Path) -> None:
+    for name in ("old.log", "debug.txt", "book.epd", "engine.cfg"):
+        (folder / name).write_text("text\n")
     files = named(
-        folder, "./engine", "--weights=net.bin", "--log", "old.log", Book="book.txt", Path="./bin"
+        folder,
+        *("./engine", "--weights=net.bin", "-config", "engine.cfg", "--log", "old.log", "a.b"),
+        DebugLogFile="debug.txt",
+        Book="./book.epd",
+        Path="./bin",
     )
-    existing = [name for name in files if (folder / name).exists()]
-    assert existing == ["engine", "net.bin", "book.txt"]
+    assert files == ["engine", "net.bin", "engine.cfg", "book.epd"]
 
 
 def test_file_is_hashed_once_and_again_only_after_a_change(
@@ -74,78 +76,76 @@ def test_file_is_hashed_once_and_again_only_after_a_change(
     hashed: list[str] = []
     whole = builds.checksum
 
-    def count(path: str, size: int | None = None) -> str:
+    def count(path: str) -> str:
         hashed.append(path)
-        return whole(path, size)
+        return whole(path)
 
     monkeypatch.setattr(builds, "checksum", count)
     net = str(folder / "net.bin")
-    first = FileSums().of(net)
+    first = sum_of(net)
     assert first.sha256 == hashlib.sha256(b"\0net.bin").hexdigest()
-    assert FileSums({net: first}).of(net) == FileSums().of(net) == first
+    assert sum_of(net, [FileSum(), first]) == sum_of(net) == first
     assert hashed == [net]
     status = os.stat(net)
     (folder / "net.bin").write_bytes(b"\0NET.bin")
     # as a copy that preserves times
     os.utime(net, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert FileSums({net: first}).of(net).sha256 != first.sha256
+    assert sum_of(net, [first]).sha256 != first.sha256
     assert hashed == [net, net]
 
 
+def test_sum_of_an_earlier_run_spares_the_hashing(folder: Path) -> None:
+    net = str(folder / "net.bin")
+    known = FileSum("of an earlier run", sum_of(net).mark)
+    assert sum_of(net, [known]) is known
+    assert sum_of(str(folder / "absent")) == FileSum()
+
+
 def test_folder_has_the_sum_of_its_names_and_sizes(folder: Path) -> None:
-    sums, tables = FileSums(), str(folder / "bin")
-    before = sums.of(tables)
+    tables = str(folder / "bin")
+    before = sum_of(tables).sha256
     (folder / "bin" / "engine").write_bytes(b"\0BIN/ENGINE")
-    assert sums.of(tables).sha256 == before.sha256
+    assert sum_of(tables).sha256 == before
     (folder / "bin" / "KQvK.rtbw").touch()
-    assert sums.of(tables).sha256 != before.sha256
+    assert sum_of(tables).sha256 != before
 
 
-def watching(folder: Path) -> tuple[Watch, Player]:
-    player = Player(
-        "a",
-        ("./engine", "--pids", "pids.txt"),
-        cwd=str(folder),
-        options={"EvalFile": "net.bin", "Book": "book.txt"},
-    )
-    (folder / "book.txt").write_text("e2e4\n")
-    return Watch({path: FileSums().of(path) for path in files_of(player).values()}), player
+@pytest.fixture
+def player(folder: Path) -> Player:
+    command = ("./engine", "--pids", "pids.txt")
+    options: dict[str, OptionValue] = {"EvalFile": "net.bin", "Book": "book.epd"}
+    (folder / "book.epd").write_text("text\n")
+    return Player("a", command, cwd=str(folder), options=options)
 
 
-def test_start_of_a_process_goes_on_after_touch_and_copy(folder: Path) -> None:
-    watch, player = watching(folder)
+@pytest.fixture
+def watch(player: Player) -> Watch:
+    return Watch({path: sum_of(path) for path in files_of(player).values()})
+
+
+def test_start_of_a_process_goes_on_after_touch_and_copy(
+    folder: Path, watch: Watch, player: Player
+) -> None:
     before = watch(player)
     os.utime(folder / "engine")
     (folder / "copy").write_bytes((folder / "net.bin").read_bytes())
     (folder / "copy").replace(folder / "net.bin")
+    (folder / "pids.txt").write_text("1\n")
     assert watch(player) == before
-    first = hashlib.sha256(b"\0engine").hexdigest()[:12]
-    assert before.split("+")[0] == first
+    assert before.split("+")[0] == hashlib.sha256(b"\0engine").hexdigest()[:12]
     assert len(before.split("+")) == 3
 
 
-@pytest.mark.parametrize("name", ["engine", "net.bin"])
-def test_start_of_a_process_is_refused_after_one_byte_more(folder: Path, name: str) -> None:
-    watch, player = watching(folder)
+@pytest.mark.parametrize("name", ["engine", "net.bin", "book.epd"])
+def test_start_of_a_process_is_refused_after_one_byte_more(
+    folder: Path, watch: Watch, player: Player, name: str
+) -> None:
+    watch(player)
     with (folder / name).open("ab") as file:
         file.write(b"x")
     with pytest.raises(EngineRebuilt, match=f"{name} was rebuilt during the run: SHA-256") as info:
         watch(player)
     assert info.value.code == "a"
-
-
-def test_file_that_the_engine_writes_is_no_other_build(folder: Path) -> None:
-    watch, player = watching(folder)
-    before = watch(player)
-    (folder / "pids.txt").write_text("1\n")
-    with (folder / "book.txt").open("a") as file:
-        file.write("d2d4\n")
-    assert watch(player) == before
-    (folder / "pids.txt").write_text("another\n")
-    assert watch(player) == before
-    (folder / "book.txt").write_text("c2c4\n")
-    with pytest.raises(EngineRebuilt, match=r"book\.txt"):
-        watch(player)
 
 
 def test_program_of_a_candidate_is_watched_from_its_first_start(folder: Path) -> None:
@@ -157,10 +157,9 @@ def test_program_of_a_candidate_is_watched_from_its_first_start(folder: Path) ->
         watch(player)
 
 
-def test_builds_are_equal_by_content_not_by_name() -> None:
-    files = {"./a": FileSum("1" * 64), "0.5": FileSum(), "net": FileSum("2" * 64)}
-    build = Build("a", files=files)
-    assert build.has_files({"./b": FileSum("1" * 64), "other": FileSum("2" * 64)})
-    assert not build.has_files({"./a": FileSum("1" * 64), "net": FileSum("3" * 64)})
-    assert not build.has_files({"net": FileSum("2" * 64), "./a": FileSum("1" * 64)})
-    assert build.label == label(files) == f"{'1' * 12}+{'2' * 12}"
+def test_label_begins_with_the_program_and_does_not_depend_on_the_order_of_options() -> None:
+    program, one, two = (FileSum(digit * 64) for digit in "321")
+    assert label([program, one, two]) == label([program, two, one])
+    assert label([program, one]) == f"{'3' * 12}+{'2' * 12}"
+    assert label([FileSum(), one]) == "2" * 12
+    assert label([]) == ""

@@ -86,8 +86,9 @@ def test_three_builds_at_one_path_are_refused_and_counted_apart(tmp_path: Path, 
     assert games_of(control, "old") == ([] if kind == "spsa" else [24])
     report = ringmaster(control, "show").stdout
     builds = [b["number"] for b in shown(control)["conditions"]["builds"] if b["player"] == "new"]
-    table = report[report.index("player  build  engine") :].splitlines()[1:4]
-    assert [line.split()[:2] for line in table] == [["new", str(number)] for number in builds]
+    rows = [line.split()[:2] for line in report.splitlines()]
+    begin = rows.index(["player", "build"]) + 1
+    assert rows[begin : begin + 3] == [["new", str(number)] for number in builds]
     records = (tmp_path / "event.games.pgn").read_text()
     assert f'Build "{label(control)}"]' in records
     assert {

@@ -59,13 +59,10 @@ class Builds:
         self.rebuilt: list[SettingChange] = []
         #: Numbers of present builds with results.
         self._numbers: dict[str, int] = {}
-        #: Beginnings of each player's commands.
-        self._commands: dict[str, set[tuple[str, ...]]] = {}
         #: Paths of each player's files by name, the program first.
         self._paths: dict[str, dict[str, str]] = {}
         for player in players:
             self._paths.setdefault(player.code, {}).update(files_of(player))
-            self._commands.setdefault(player.code, set()).add(player.command[:2])
         when = f"after game {completed:,}" if completed else "before the first game"
         for code, paths in self._paths.items():
             self._look(code, paths, when)
@@ -136,7 +133,7 @@ class Builds:
     def report(self, code: str, name: str, *, is_own: bool, **facts: Any) -> SettingChange | None:
         """Take facts that an engine reported; return a refused change of its name.
 
-        is_own  whether it is no engine of a candidate with another command
+        is_own  whether it is no engine of a candidate with another program
         """
         build = self.current.get(code) or self._choose(code, {})
         if is_own and name and build.name and name != build.name:
@@ -148,8 +145,8 @@ class Builds:
         return None
 
     def is_own(self, code: str, player: Player) -> bool:
-        """Return whether a player of a job has the command of a reported player."""
-        return player.command[:2] in self._commands.get(code, ())
+        """Return whether a player of a job has the program of a reported player."""
+        return next(iter(self._paths.get(code, ())), None) in player.command
 
     def number(self, code: str, now: float) -> tuple[int, Build | None]:
         """Return the number of a player's present build, and the build if it has to be stored.

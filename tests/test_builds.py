@@ -69,12 +69,12 @@ def test_three_builds_at_one_path_are_refused_and_counted_apart(tmp_path: Path, 
         build(tmp_path / "new.py", number)
         refused = ringmaster(control, "-q")
         assert refused.returncode == 1
-        assert f"player 'new': new.py was rebuilt after game {games}\n" in refused.stderr
+        assert f"player 'new': ./new.py was rebuilt after game {games}\n" in refused.stderr
         assert "run --accept-build new" in refused.stderr
         assert ringmaster(control, "diff").returncode == 1
         # the results can still be read
         assert [c["change"] for c in shown(control)["changes"] if not c["allowed"]] == [
-            f"new.py was rebuilt after game {games}"
+            f"./new.py was rebuilt after game {games}"
         ]
         done = ringmaster(control, "-q", "-g", "6", "--accept-build", "new")
         assert (done.returncode, done.stderr) == (0, "")
@@ -117,7 +117,7 @@ def test_rebuild_during_a_run_stops_it_and_loses_no_game(tmp_path: Path, kind: s
     build(tmp_path / "new.py", 1, more=counts)
     run = ringmaster(control, "-q")
     assert run.returncode == 1
-    assert "player 'new': new.py was rebuilt during the run: SHA-256" in run.stderr
+    assert f"player 'new': {tmp_path}/new.py was rebuilt during the run: SHA-256" in run.stderr
     assert "run --accept-build new" in run.stderr
     before = shown(control)["games"]
     assert (before["void"], before["completed"] > 0) == (0, True)

@@ -336,7 +336,6 @@ OPTIONS: tuple[Option, ...] = (
         Option(
             "--accept-build PLAYER",
             "go on though an engine was rebuilt: the change does not matter",
-            verbs=("run",),
             action="append",
             default=[],
         ),

@@ -33,9 +33,7 @@ _WORK = "ringmaster.play.worker:contained_worker"
 
 def run(arguments: argparse.Namespace) -> int:
     """Play games until the competition is complete or the run is stopped."""
-    loaded = load(arguments)
-    loaded.accept_builds(arguments.accept_build)
-    return _play(arguments, loaded)
+    return _play(arguments, load(arguments))
 
 
 def verify(arguments: argparse.Namespace) -> int:
@@ -53,6 +51,7 @@ def verify(arguments: argparse.Namespace) -> int:
 
 def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
     never_wait()
+    loaded.accept_builds(arguments.accept_build)
     loaded.paths.check_kinds()
     loaded.paths.check_first_run()
     cluster = chosen_cluster(arguments, loaded)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.control.changes import SettingChange
-from ringmaster.model.builds import Build, FileSum, files_of, label, sum_of
+from ringmaster.model.builds import Build, FileSum, absolute, files_of, label, sum_of
 from ringmaster.model.canonical import relative
 from ringmaster.model.players import Player
 from ringmaster.model.settings import SettingPath
@@ -59,10 +59,16 @@ class Builds:
         self.rebuilt: list[SettingChange] = []
         #: Numbers of present builds with results.
         self._numbers: dict[str, int] = {}
+        #: The word in each player's command that names its program.
+        self._programs: dict[str, str] = {}
         #: Paths of each player's files by name, the program first.
         self._paths: dict[str, dict[str, str]] = {}
         for player in players:
-            self._paths.setdefault(player.code, {}).update(files_of(player))
+            files = files_of(player)
+            self._paths.setdefault(player.code, {}).update(files)
+            path = next(iter(files.values()))
+            words = [word for word in player.command if absolute(word, player.cwd) == path]
+            self._programs[player.code] = words[0] if words else player.command[0]
         when = f"after game {completed:,}" if completed else "before the first game"
         for code, paths in self._paths.items():
             self._look(code, paths, when)
@@ -146,7 +152,7 @@ class Builds:
 
     def is_own(self, code: str, player: Player) -> bool:
         """Return whether a player of a job has the program of a reported player."""
-        return next(iter(self._paths.get(code, ())), None) in player.command
+        return self._programs.get(code) in player.command
 
     def number(self, code: str, now: float) -> tuple[int, Build | None]:
         """Return the number of a player's present build, and the build if it has to be stored.

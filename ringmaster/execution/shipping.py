@@ -89,8 +89,8 @@ def files_of(player: Player) -> list[str]:
     program = player.command[0]
     named, variables = named_paths(player)
     files = [program] if "/" in program else []
-    files += filter(regular_files, named.values())
-    files += filter(os.path.isfile, variables.values())
+    files += filter(regular_files, named)
+    files += filter(os.path.isfile, variables)
     return list(dict.fromkeys(files))
 
 

@@ -27,6 +27,8 @@ _INTERPRETER: Final = re.compile(
 _CODE: Final = ("-c", "-e", "-m")
 #: Suffixes of settings and books.  Other texts may be logs, which the engine writes.
 _TEXTS: Final = (".cfg", ".conf", ".epd", ".fen", ".ini", ".json", ".pgn", ".sfen", ".toml")
+#: Bytes of files that are none, such as /proc/kcore.
+_ENDLESS: Final = 1 << 40
 
 
 class FileSum(msgspec.Struct, frozen=True):
@@ -83,7 +85,8 @@ def _checksum_once(path: str, mark: tuple[int, ...]) -> str:
 
 
 def sum_of(path: str, known: Iterable[FileSum] = ()) -> FileSum:
-    """Return a file's sum; of a folder, that of the names and sizes in it.
+    """Return a file's sum; of a folder, that of the names and sizes in it; of a file that is
+    larger than any engine's, an empty one.
 
     known  earlier sums: one with the present mark is right
     """
@@ -96,7 +99,7 @@ def sum_of(path: str, known: Iterable[FileSum] = ()) -> FileSum:
         for sum in known:
             if sum.mark == mark:
                 return sum
-        is_file = stat.S_ISREG(status.st_mode)
+        is_file = stat.S_ISREG(status.st_mode) and status.st_size < _ENDLESS
         return FileSum(_checksum_once(path, mark), mark) if is_file else FileSum()
     except OSError:
         return FileSum()
@@ -128,12 +131,13 @@ def files_of(player: Player) -> dict[str, str]:
     """Return the paths of a player's files by name, the program first.
 
     A program is looked for as its start does, on the PATH or below the working directory; an
-    interpreter's program is its script.  Other files are those that arguments, option
-    values and variables name: programs, networks, books and settings, but no logs.
+    interpreter's program is its script.  Other files are those that arguments, option values
+    and variables name: programs, networks, books and settings, but no logs.  The name of a
+    program on the PATH is its word, that of another file its path.
     """
-    program = player.command[0]
+    program = name = path = player.command[0]
     if "/" in program:
-        path = absolute(program, player.cwd)
+        name = path = absolute(program, player.cwd)
     else:
         path = shutil.which(program, path=player.environ.get("PATH")) or program
     if _INTERPRETER.fullmatch(os.path.basename(program)):
@@ -142,11 +146,11 @@ def files_of(player: Player) -> dict[str, str]:
             if word in _CODE:
                 break
             if word[:1] != "-" and (os.path.isfile(place) or file_words(word)):
-                program, path = word, place
+                name = path = place
                 break
     arguments, variables = named_paths(player)
-    named = {**arguments, **variables}
-    return {program: path, **{n: p for n, p in named.items() if p != path and _counts(p)}}
+    others = [place for place in (*arguments, *variables) if place != path and _counts(place)]
+    return {name: path, **{place: place for place in others}}
 
 
 def _counts(path: str) -> bool:
@@ -162,12 +166,12 @@ def _counts(path: str) -> bool:
         return False
 
 
-def named_paths(player: Player) -> tuple[dict[str, str], dict[str, str]]:
-    """Return paths that may be files by the words that name them: those of arguments and
-    option values, and those of variables.  A bare word without a dot or slash is no name."""
+def named_paths(player: Player) -> tuple[list[str], list[str]]:
+    """Return paths that may be files: those that arguments and option values name, and those of
+    variables.  A bare word without a dot or slash is no name."""
     options = [value for value in player.options.values() if isinstance(value, str)]
     first, second = (
-        {word: absolute(word, player.cwd) for text in texts for word in file_words(text)}
+        [absolute(word, player.cwd) for text in texts for word in file_words(text)]
         for texts in ((*player.command[1:], *options), player.environ.values())
     )
     return first, second

@@ -51,6 +51,16 @@ def test_program_is_looked_up_as_its_start_does(folder: Path) -> None:
     assert named(folder, "absent-program") == [os.path.relpath("absent-program", folder)]
 
 
+def test_files_of_one_name_in_two_folders_are_two(folder: Path) -> None:
+    for place in (folder, folder / "bin"):
+        player = Player("a", ("python3", "engine", "./engine"), cwd=str(place))
+        assert files_of(player) == {f"{place}/engine": f"{place}/engine"}
+
+
+def test_file_without_end_has_no_sum() -> None:
+    assert sum_of("/proc/kcore") == FileSum()
+
+
 def test_text_of_a_program_is_none_but_files_in_it_count(folder: Path) -> None:
     files = named(folder, "sh", "-c", "exec ./engine --level 3")
     assert os.path.basename(files[0]) == "sh"

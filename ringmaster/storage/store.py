@@ -313,16 +313,16 @@ class Store:
         if stored.evaluation is not None:
             (used,) = usage
             fields = dict(zip(EVALUATION_FIELDS, decode(stored.evaluation), strict=True))
-            fields = {**stored._asdict(), **fields, "job_id": stored.game_id, "usage": used}
-            shard = msgspec.convert({**fields, "host": None}, EvaluationResult)
+            fields |= {"job_id": stored.game_id, "usage": used, "builds": [stored.first_build]}
+            shard = msgspec.convert({**stored._asdict(), **fields, "host": None}, EvaluationResult)
             return StoredShard(seq, ticket, shard, stored.finished)
         if not {stored.winner, stored.faulty} <= {None, 0, 1}:
             raise ValueError(f"result {seq} has no such player")
         host = None
         if stored.host is not None:
             host = Host(names[stored.host], stored.speed, stored.load)
-        fields = {**stored._asdict(), "usage": usage, "host": host}
-        fields["builds"] = stored.first_build, stored.second_build
+        builds = stored.first_build, stored.second_build
+        fields = {**stored._asdict(), "usage": usage, "host": host, "builds": builds}
         # SQLite has numbers for booleans
         game = msgspec.convert(fields, GameResult, strict=False)
         return StoredGame(seq, ticket, game, stored.finished)

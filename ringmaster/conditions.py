@@ -40,8 +40,6 @@ class ReportedConditions:
         self._origin = directory, accepted, place_of
         #: Texts about hosts of a cluster that are not used.
         self.refused_hosts: list[str] = []
-        #: Codes of contestants by the codes of players.
-        self._codes: dict[str, str] = {}
         self._hosts: dict[str, HostTally] = {}
 
     @cached_property
@@ -59,6 +57,11 @@ class ReportedConditions:
         self._hosts = {tally.name: tally for tally in store.hosts()}
         self.refused_hosts = store.read_value(REFUSED_HOSTS, list[str]) or []
         self.restore_builds(store)
+
+    def facts(self, code: str) -> Build:
+        """Return the known facts about the engine of a player of games."""
+        is_known = self.builds.of(code) or code in self.builds.current
+        return self.builds.shown(code if is_known else self.contestant(code))
 
     def take_check(self, result: CheckResult) -> SettingChange | None:
         """Record the facts of a startup check; return a refused change of the engine's name."""
@@ -100,13 +103,10 @@ class ReportedConditions:
             self._hosts.setdefault(name, HostTally(name)).take(result)
         self.builds.games.update({number for number in result.builds if number is not None})
 
-    def contestant(self, code: str) -> str:
-        """Return the code in reports of a player of a job: candidates and sides of a tune
-        have longer codes."""
-        if code not in self._codes:
-            codes = [player.code for player in self._contestants]
-            self._codes[code] = max(filter(code.startswith, codes), key=len, default=code)
-        return self._codes[code]
+    @cached_property
+    def contestant(self) -> Callable[[str], str]:
+        """Return the code in reports of a player of a job."""
+        return self.competition.summary(live=True).contestant_of
 
     @cached_property
     def _contestants(self) -> list[Player]:

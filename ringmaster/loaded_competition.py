@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -224,7 +224,7 @@ class LoadedCompetition:
             changes = find_changes(
                 self.competition.table, last.settings, self.settings, self.control_file.path_text
             )
-            is_edited = last.source_hash != self.control_file.source_hash
+            is_edited = last.source_hash != self.control_file.origin.hash
             contradicted: dict[SettingPath, str] = {}
             if all(change.allowed for change in changes):
                 contradicted = self._contradictions(store, is_edited)
@@ -436,6 +436,19 @@ class LoadedCompetition:
             issues = store.issues()
             self.effects = self.competition.apply_edits([issue.ticket for issue in issues])
             return [issue for issue in issues if self.competition.resume(issue.ticket)]
+
+    @contextmanager
+    def restored(self) -> Iterator[Store | None]:
+        """Restore the competition; yield its store for reading, None before the first run.
+
+        Raises ControlFileError for refused changes, StoreError.
+        """
+        if not self.paths.has_results:
+            yield None
+            return
+        with closing(Store.open_readonly(self.paths.status)) as store:
+            self.restore(store, self.check_changes(store))
+            yield store
 
     @contextmanager
     def reading_tickets(self, place: str = "") -> Iterator[None]:

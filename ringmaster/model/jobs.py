@@ -215,8 +215,10 @@ class OptionChange(msgspec.Struct, frozen=True):
 class CheckJob(msgspec.Struct, frozen=True, tag="check"):
     """A startup check: launch `player`, shake hands, set its options.
 
-    thorough  whether to test the engine's protocol, too
-    keep      whether the process serves the worker's first game
+    thorough  whether to test the engine's protocol, too, and to play a short game
+    tested_as the player whose thorough check covers the same engine, or "": only the game
+              is played
+    keep      whether a UCI or USI process may serve the worker's games, too
     limits    whether to test that the engine obeys the player's limits
     changes   tuned options whose effect is tested
     speed     seconds for which to measure the engine's nodes a second, 0 for not at all
@@ -230,6 +232,7 @@ class CheckJob(msgspec.Struct, frozen=True, tag="check"):
     settings: GameSettings
     show_stderr: bool = False
     thorough: bool = False
+    tested_as: str = ""
     keep: bool = False
     limits: bool = False
     changes: tuple[OptionChange, ...] = ()

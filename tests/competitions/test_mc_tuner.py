@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ringmaster.control.changes import Comparison, allow_all, canonical_settings, find_changes
 from ringmaster.errors import SettingError, StoreError
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
@@ -298,6 +299,17 @@ def test_game_beyond_a_lowered_number_of_games_is_not_wanted_but_kept() -> None:
     more = again(fewer, tuner(number_of_games=10))
     assert more.resume(jobs[2].ticket)
     assert more.next_job().id == "3"
+
+
+def test_change_of_initial_visits_is_said_to_apply_to_new_candidates_only() -> None:
+    tune, edited = tuner(), tuner(initial_visits=4, initial_wins=3)
+    before, now = (canonical_settings(t.table, t.values) for t in (tune, edited))
+    changes = find_changes(tune.table, before, now, lambda path: str(path[0]))
+    assert [*Comparison(played=True, completed=30, changes=tuple(changes)).texts()] == [
+        "initial_visits 10 → 4, applies to new candidates only: never with max_depth = 1",
+        "initial_wins 5 → 3, applies to new candidates only: never with max_depth = 1",
+    ]
+    assert {change.change for change in allow_all(changes)} == {"free"}
 
 
 def test_changed_initial_wins_apply_to_new_generations_only() -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.competitions.result_lines import finite, repeats_line, void_line
 from ringmaster.competitions.tally import Tally, doubts_of
@@ -115,6 +116,8 @@ def fault_notes(tally: Tally) -> Iterator[str]:
         if tally.forfeits[player]:
             kinds = _kinds(tally.forfeit_kinds[player])
             yield f"{tally.players[player]} forfeited: {tally.forfeits[player]}{kinds}"
+        if extra := tally.extra_moves[player]:
+            yield f"{tally.players[player]} sent moves without a search: {counted(extra, 'game')}"
     if tally.void:
         yield void_line(tally.void_kinds, tally.void)
     if tally.repeats:
@@ -136,19 +139,18 @@ def _spread(tally: Tally) -> str:
     return ", ".join(parts)
 
 
-def matchup_data(
-    tally: Tally, *, id: str, name: str, even: bool = True, sprt: SprtReport | None = None
-) -> dict[str, Any]:
-    """Return a matchup for `show --json`; arguments as in `matchup_table`.
+def matchup_data(info: MatchupInfo) -> dict[str, Any]:
+    """Return a matchup for `show --json`.
 
     The first player's strength is None where it is infinite or unknown.
     """
+    tally = info.tally
     estimate, normalized = tally.estimate(), tally.normalized()
-    is_known = tally.known > 0 and even
+    is_known = tally.known > 0 and info.even
     has_error = is_known and math.isfinite(normalized.error)
     return {
-        "id": id,
-        "name": name,
+        "id": info.id,
+        "name": info.name,
         "players": list(tally.players),
         "games": tally.completed,
         "wins": [tally.total(0), tally.total(1)],
@@ -170,7 +172,7 @@ def matchup_data(
         "draw_ratio": tally.total(2) / tally.known if tally.known else None,
         "pentanomial": list(tally.pairs.counts) if sum(tally.pairs.counts) else None,
         "pairs_ratio": pairs_ratio(tally.pairs.counts),
-        "sprt": None if sprt is None else sprt.summary(),
+        "sprt": None if info.sprt is None else info.sprt.summary(),
         "doubts": [doubt.sentence for doubt in doubts_of([tally])],
     }
 

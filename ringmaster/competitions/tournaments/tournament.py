@@ -325,13 +325,15 @@ class Tournament(Competition):
 
     def _matchup_infos(self) -> list[MatchupInfo]:
         return [
-            MatchupInfo(id, tally.players, " v ".join(tally.players))
+            MatchupInfo(id, tally, " v ".join(tally.players))
             if (matchup := self.matchups.get(id)) is None
             else MatchupInfo(
                 id,
-                matchup.codes,
+                matchup.results,
                 matchup.name,
+                matchup.players,
                 matchup.settings,
+                matchup.book.describe().get("file", ""),
                 matchup.alternating,
                 matchup.limit,
                 matchup.report(),
@@ -597,14 +599,6 @@ class Tournament(Competition):
         return {
             "withdrawn": self._withdrawn,
             "stopped": self._stopped(),
-            "matchups": [self._matchup_data(id, tally) for id, tally in self.tallies.items()],
+            "matchups": [matchup_data(info) for info in self._matchup_infos()],
             **({} if standings is None else standings.summary()),
         }
-
-    def _matchup_data(self, id: str, tally: Tally) -> dict[str, Any]:
-        matchup = self.matchups.get(id)
-        if matchup is None:
-            name, even, sprt = " v ".join(tally.players), bool(sum(tally.pairs.counts)), None
-        else:
-            name, even, sprt = matchup.name, matchup.even, matchup.report()
-        return matchup_data(tally, id=id, name=name, even=even, sprt=sprt)

@@ -431,11 +431,19 @@ class ClosingMatches:
         infos = []
         for number, match in enumerate(self.matches, 1):
             series = self._series_now(match, standing)
-            players = match.tally.players
-            name = " v ".join(players)
-            limit, report = series.limit, series.report()
+            (first, _), (second, _) = self._sides(self._start, self._start)
             infos.append(
-                MatchupInfo(match_id(number), players, name, self._game, True, limit, report)
+                MatchupInfo(
+                    match_id(number),
+                    match.tally,
+                    " v ".join(match.tally.players),
+                    (first, second),
+                    self._game,
+                    (self._book or self._tunes_book).describe().get("file", ""),
+                    True,
+                    series.limit,
+                    series.report(),
+                )
             )
         return infos
 
@@ -505,16 +513,9 @@ class ClosingMatches:
     def summaries(self, standing: Standing) -> list[dict[str, Any]]:
         """Return the matchups of `show --json`."""
         summaries = []
-        for number, match in enumerate(self.matches, 1):
-            series = self._series_now(match, standing)
-            data = matchup_data(
-                match.tally,
-                id=match_id(number),
-                name=" v ".join(match.tally.players),
-                even=self._game.handicap is None,
-                sprt=series.report(),
-            )
-            data["number_of_games"] = series.limit
+        for match, info in zip(self.matches, self.infos(standing), strict=True):
+            data = matchup_data(info)
+            data["number_of_games"] = info.number_of_games
             data[self._counted] = match.iteration
             data["parameters"] = [self._shown(match.values(player)) for player in (0, 1)]
             summaries.append(data)

@@ -62,6 +62,7 @@ class McParameter(CandidateParameter, frozen=True, kw_only=True):
     split: int
 
 
+GAMES = Integer(minimum=1, maximum=10**9)
 PARAMETER = CallOf(
     "Parameter",
     (
@@ -108,20 +109,14 @@ class McTuner(CandidateTuner):
             Float(minimum=0, maximum=1e6),
             "Weight of the exploration term, such as 0.45.",
         ),
-        Setting(
-            "initial_visits",
-            Integer(minimum=1, maximum=10**9),
-            "Assumed earlier games of every candidate.",
-        ),
-        Setting(
-            "initial_wins", Integer(minimum=1, maximum=10**9), "Assumed wins among these games."
-        ),
+        Setting("initial_visits", GAMES, "Assumed earlier games of a candidate.", change="new"),
+        Setting("initial_wins", GAMES, "Assumed wins among these games.", change="new"),
         Setting("max_depth", Integer(minimum=1), "Generations of candidates.", 1),
         Setting(
             "virtual_visits",
             Boolean(),
-            "Count a game in progress as a visit without a win until its result arrives; without "
-            "effect with one game at a time.",
+            "Count a game in progress as a visit without a win in both terms until its result "
+            "arrives; without effect with one game at a time.",
             True,
         ),
         ending_setting("number_of_games", Integer(minimum=0), "Games to play"),

@@ -42,6 +42,28 @@ _NOWHERE = Path()
 V = TypeVar("V")
 
 
+def transformed(parameter: TunedParameter, index: int, value: int | float) -> OptionValue:
+    """Return a played value after the transform.  Raises SettingError.
+
+    index  of the parameter in the settings
+    """
+    if parameter.transform is None:
+        return value
+    path = ("parameters", index, "transform")
+    context = Context(_NOWHERE)
+    result = call(parameter.transform, value, path, parameter.code)
+    interpreted: OptionValue = _SCALAR.interpret(result, (), context)
+    if context.problems:
+        problem = context.problems[0]
+        raise SettingError(
+            path,
+            f"parameter {parameter.code!r}: called with ({value!r}), it returned a wrong value: "
+            f"{problem.message}",
+            problem.expected,
+        )
+    return interpreted
+
+
 class ParameterBinding:
     """Builds players from parameter values.
 
@@ -138,24 +160,7 @@ class ParameterBinding:
             ) from None
 
     def _transformed(self, index: int, value: int | float) -> OptionValue:
-        transform = self._parameters[index].transform
-        if transform is None:
-            return value
-        path = ("parameters", index, "transform")
-        code = self._parameters[index].code
-        context = Context(_NOWHERE)
-        interpreted: OptionValue = _SCALAR.interpret(
-            call(transform, value, path, code), (), context
-        )
-        if context.problems:
-            problem = context.problems[0]
-            raise SettingError(
-                path,
-                f"parameter {code!r}: called with ({value!r}), it returned a wrong value: "
-                f"{problem.message}",
-                problem.expected,
-            )
-        return interpreted
+        return transformed(self._parameters[index], index, value)
 
     def with_transformed(self, ticket: Ticket, values: ValuesByCode) -> Ticket:
         """Return a ticket with the results of the transforms, for `played_values`.

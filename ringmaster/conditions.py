@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -12,13 +12,12 @@ import msgspec
 from ringmaster.competitions.competition import Competition, Contestant, Summary
 from ringmaster.control.builds import Builds
 from ringmaster.control.changes import SettingChange
-from ringmaster.errors import EngineRebuilt
+from ringmaster.errors import EngineRebuilt, counted
 from ringmaster.model.builds import Build
 from ringmaster.model.jobs import GameJob, Task
 from ringmaster.model.players import HASH, Player, describe_limits, given_option, threads_of
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
 from ringmaster.model.results import CheckResult, EvaluationResult, HostTally, Result
-from ringmaster.model.settings import SettingPath
 from ringmaster.storage.store import Store
 
 #: Key of the store's note with texts about hosts that are not used.
@@ -29,15 +28,10 @@ class ReportedConditions:
     """Collect facts about a competition's engines by the code of the contestant."""
 
     def __init__(
-        self,
-        competition: Competition,
-        directory: str = "",
-        accepted: Collection[str] = (),
-        place_of: Callable[[str], SettingPath] = lambda code: ("players", code),
+        self, competition: Competition, make_builds: Callable[..., Builds] = Builds
     ) -> None:
-        """Begin without results; the other arguments are those of `Builds`."""
         self.competition = competition
-        self._origin = directory, accepted, place_of
+        self._make_builds = make_builds
         #: Texts about hosts of a cluster that are not used.
         self.refused_hosts: list[str] = []
         self._hosts: dict[str, HostTally] = {}
@@ -45,12 +39,12 @@ class ReportedConditions:
     @cached_property
     def builds(self) -> Builds:
         """The builds of the contestants."""
-        return Builds(self._contestants, *self._origin)
+        return self._make_builds(self._contestants)
 
     def restore_builds(self, store: Store) -> None:
         """Read the recorded builds, and compare the present files with them."""
         recorded = store.builds(), store.games_of_builds(), store.counts()[0]
-        self.builds = Builds(self._contestants, *self._origin, *recorded)
+        self.builds = self._make_builds(self._contestants, *recorded)
 
     def restore(self, store: Store) -> None:
         """Read the facts from a store."""
@@ -157,26 +151,18 @@ class ReportedConditions:
             rows=tuple(tuple(row[i] for i in columns) for row in rows),
             align=tuple(RIGHT if i > 3 else LEFT for i in columns),
         )
+        lines += self._build_lines()
         texts = [Text(tuple(part)) for part in (lines, self.refused_hosts) if part]
-        return [table, *self._build_table(), *texts[:1], *self._host_table(), *texts[1:]]
+        return [table, *texts[:1], *self._host_table(), *texts[1:]]
 
-    def _build_table(self) -> list[Table]:
-        """Return a table of the builds of players with several, [] without such players."""
-        rows = [
-            (
-                build.player,
-                number,
-                build.name,
-                build.label,
-                self.builds.games[number],
-                time.strftime("%Y-%m-%d %H:%M", time.localtime(build.first_seen)),
-            )
-            for number, build in self.builds.recorded.items()
-            if len(self.builds.of(build.player)) > 1
-        ]
-        headers = ("player", "build", "engine", "files", self.competition.unit, "since")
-        align = (LEFT, RIGHT, LEFT, LEFT, RIGHT, LEFT)
-        return [Table(headers=headers, rows=tuple(rows), align=align)] if rows else []
+    def _build_lines(self) -> Iterator[str]:
+        """Yield a line on each build of players with several."""
+        for number, build in self.builds.recorded.items():
+            if len(self.builds.of(build.player)) > 1:
+                games = counted(self.builds.games[number], self.competition.unit.removesuffix("s"))
+                since = time.strftime("%Y-%m-%d %H:%M", time.localtime(build.first_seen))
+                known = " ".join(filter(None, (build.label, build.name)))
+                yield f"player {build.player}, build {number} ({known}): {games} since {since}"
 
     def _host_table(self) -> list[Table]:
         """Return a table of the hosts of a cluster, [] without one."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from ringmaster.competitions.competition import Competition, Setup
 from ringmaster.competitions.game_settings import check_files
 from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.conditions import ReportedConditions
-from ringmaster.control.builds import competition_files
+from ringmaster.control.builds import Builds, competition_files
 from ringmaster.control.changes import (
     Comparison,
     SettingChange,
@@ -41,8 +41,6 @@ from ringmaster.errors import (
     StateRefused,
     StoreCorrupt,
     StoreUnwritable,
-    UsageError,
-    nearest,
 )
 from ringmaster.model.jobs import is_of_closing_match
 from ringmaster.model.players import Player
@@ -145,9 +143,10 @@ class LoadedCompetition:
         with self.locating_errors():
             self.competition = make(self.code, self.control_file.values)
         self.competition.positions_file = self.paths.positions
-        self.conditions = ReportedConditions(
-            self.competition, self._directory, self.accepted, self.place_of
+        make_builds = partial(
+            Builds, directory=self._directory, accepted=self.accepted, place_of=self.place_of
         )
+        self.conditions = ReportedConditions(self.competition, make_builds)
         self.effects = []
 
     @property
@@ -371,14 +370,6 @@ class LoadedCompetition:
         if problem.kind == "option" and len(place) > 1:
             place = self._place_of_option(place, problem.subject)
         return SettingError(place, message, self._file_beside(code))
-
-    def accept_builds(self, codes: Iterable[str]) -> None:
-        """Accept new builds of players as equal to the former ones.  Raises UsageError."""
-        known = [each.player.code for each in self.competition.summary(live=True).contestants]
-        for code in codes:
-            if code not in known:
-                raise UsageError(f"--accept-build: no player {code!r}; {nearest(code, known)}")
-            self.accepted.add(code)
 
     def place_of(self, code: str) -> SettingPath:
         """Return the setting that defines a player of the startup checks."""

@@ -85,10 +85,12 @@ def test_three_builds_at_one_path_are_refused_and_counted_apart(tmp_path: Path, 
     assert games_of(control) == [12, 6, 6]
     assert games_of(control, "old") == ([] if kind == "spsa" else [24])
     report = ringmaster(control, "show").stdout
-    builds = [b["number"] for b in shown(control)["conditions"]["builds"] if b["player"] == "new"]
-    rows = [line.split()[:2] for line in report.splitlines()]
-    begin = rows.index(["player", "build"]) + 1
-    assert rows[begin : begin + 3] == [["new", str(number)] for number in builds]
+    lines = [line for line in report.splitlines() if line.startswith("player new, build ")]
+    assert [line.partition("): ")[2].split(" since")[0] for line in lines] == [
+        "12 games",
+        "6 games",
+        "6 games",
+    ]
     records = (tmp_path / "event.games.pgn").read_text()
     assert f'Build "{label(control)}"]' in records
     assert {

@@ -51,7 +51,7 @@ def verify(arguments: argparse.Namespace) -> int:
 
 def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
     never_wait()
-    loaded.accept_builds(arguments.accept_build)
+    loaded.accepted.update(arguments.accept_build)
     loaded.paths.check_kinds()
     loaded.paths.check_first_run()
     cluster = chosen_cluster(arguments, loaded)

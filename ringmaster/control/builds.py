@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.control.changes import SettingChange
+from ringmaster.errors import UsageError, nearest
 from ringmaster.model.builds import Build, FileSum, absolute, files_of, label, sum_of
 from ringmaster.model.canonical import relative
 from ringmaster.model.players import Player
@@ -29,12 +30,14 @@ class Builds:
     """Numbers the builds of the players.
 
     players    as reported; several with one code have the files of all
-    directory  of the control file; names of files below it are stored relative to it
-    accepted   codes of players whose changes do not matter
-    place_of   returns the setting that defines a player
     recorded   builds with results, by number
     games      number of results of each, void ones left out
     completed  number of results so far, for messages
+    directory  of the control file; names of files below it are stored relative to it
+    accepted   codes of players whose changes do not matter
+    place_of   returns the setting that defines a player
+
+    Raises UsageError for an accepted player that does not take part.
 
     current    the present build of each player
     rebuilt    players with other files than in all their recorded builds
@@ -43,12 +46,13 @@ class Builds:
     def __init__(
         self,
         players: Iterable[Player],
-        directory: str = "",
-        accepted: Collection[str] = (),
-        place_of: Callable[[str], SettingPath] = lambda code: ("players", code),
         recorded: Mapping[int, Build] = {},
         games: Mapping[int, int] = {},
         completed: int = 0,
+        *,
+        directory: str = "",
+        accepted: Collection[str] = (),
+        place_of: Callable[[str], SettingPath] = lambda code: ("players", code),
     ) -> None:
         self._directory = directory
         self._accepted = accepted
@@ -69,6 +73,10 @@ class Builds:
             path = next(iter(files.values()))
             words = [word for word in player.command if absolute(word, player.cwd) == path]
             self._programs[player.code] = words[0] if words else player.command[0]
+        for code in accepted:
+            if code not in self._paths:
+                known = nearest(code, [*self._paths])
+                raise UsageError(f"--accept-build: no player {code!r}; {known}")
         when = f"after game {completed:,}" if completed else "before the first game"
         for code, paths in self._paths.items():
             self._look(code, paths, when)

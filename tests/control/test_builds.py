@@ -21,7 +21,7 @@ def player(tmp_path: Path) -> Player:
 
 def played(player: Player, directory: Path, name: str = "Engine 1") -> dict[int, Build]:
     """Return the recorded builds after a game."""
-    builds = Builds([player], str(directory))
+    builds = Builds([player], directory=str(directory))
     assert builds.report("new", name, is_own=True) is None
     number, build = builds.number("new", 5.0)
     assert build is not None
@@ -41,7 +41,7 @@ def test_names_of_files_are_those_of_the_control_file_wherever_its_folder_is(
     there = msgspec.structs.replace(
         player, command=(f"{moved}/engine",), options={"EvalFile": f"{moved}/net.bin"}
     )
-    again = Builds([there], str(moved), recorded=recorded)
+    again = Builds([there], directory=str(moved), recorded=recorded)
     assert again.rebuilt == []
     assert again.number("new", 9.0)[0] == 1
 
@@ -58,7 +58,7 @@ def test_changed_file_is_a_refused_change_unless_accepted(
 ) -> None:
     recorded = played(player, tmp_path)
     (tmp_path / name).write_bytes(b"\0another")
-    (change,) = Builds([player], str(tmp_path), recorded=recorded, completed=1204).rebuilt
+    (change,) = Builds([player], directory=str(tmp_path), recorded=recorded, completed=1204).rebuilt
     assert str(change) == f"player 'new': {what}"
     assert not change.allowed
     before = recorded[1].files[f"./{name}"].sha256[:12]
@@ -66,13 +66,15 @@ def test_changed_file_is_a_refused_change_unless_accepted(
     assert error.path == ("players", "new")
     assert error.details[0].startswith(f"SHA-256 {before} before, ")
     assert error.details[-1].endswith("run --accept-build new")
-    builds = Builds([player], str(tmp_path), {"new"}, recorded=recorded, games={1: 7})
+    builds = Builds(
+        [player], directory=str(tmp_path), accepted={"new"}, recorded=recorded, games={1: 7}
+    )
     assert [change.allowed for change in builds.rebuilt] == [True]
     number, build = builds.number("new", 9.0)
     assert number == 2
     assert build is not None
     # any recorded build may play again
-    both = Builds([player], str(tmp_path), recorded={**recorded, 2: build})
+    both = Builds([player], directory=str(tmp_path), recorded={**recorded, 2: build})
     assert both.rebuilt == []
     assert both.number("new", 9.0) == (2, None)
 
@@ -82,8 +84,8 @@ def test_program_that_is_not_here_is_the_recorded_one_or_that_of_the_hosts(
 ) -> None:
     recorded = played(player, tmp_path)
     (tmp_path / "engine").unlink()
-    assert Builds([player], str(tmp_path), recorded=recorded).rebuilt == []
-    unknown = Builds([player], str(tmp_path))
+    assert Builds([player], directory=str(tmp_path), recorded=recorded).rebuilt == []
+    unknown = Builds([player], directory=str(tmp_path))
     program = player.command[0]
     assert program not in [name for name, _, _ in unknown.sums()]
     unknown.take_sums({program: "f" * 64})
@@ -91,7 +93,7 @@ def test_program_that_is_not_here_is_the_recorded_one_or_that_of_the_hosts(
     assert build is not None
     assert build.files["./engine"] == FileSum("f" * 64)
     # hosts may have a new one that was accepted
-    accepted = Builds([player], str(tmp_path), {"new"}, recorded=recorded)
+    accepted = Builds([player], directory=str(tmp_path), accepted={"new"}, recorded=recorded)
     accepted.take_sums({program: "f" * 64})
     assert accepted.number("new", 1.0)[0] == 2
 
@@ -100,14 +102,14 @@ def test_engine_of_another_name_is_refused_unless_it_is_a_candidates(
     player: Player, tmp_path: Path
 ) -> None:
     recorded = played(player, tmp_path)
-    builds = Builds([player], str(tmp_path), recorded=recorded)
+    builds = Builds([player], directory=str(tmp_path), recorded=recorded)
     assert builds.report("new", "Engine 2", is_own=False) is None
     assert builds.report("new", "", is_own=True) is None
     change = builds.report("new", "Engine 2", is_own=True)
     assert change is not None
     assert change.what == "its engine is Engine 2 now and was Engine 1, with the same files"
     assert builds.number("new", 9.0)[0] == 1
-    accepted = Builds([player], str(tmp_path), {"new"}, recorded=recorded)
+    accepted = Builds([player], directory=str(tmp_path), accepted={"new"}, recorded=recorded)
     assert accepted.report("new", "Engine 2", is_own=True) is None
     number, build = accepted.number("new", 9.0)
     assert number == 2
@@ -118,7 +120,7 @@ def test_engine_of_another_name_is_refused_unless_it_is_a_candidates(
 def test_lost_builds_of_a_repaired_file_give_their_numbers_to_no_other(
     player: Player, tmp_path: Path
 ) -> None:
-    builds = Builds([player], str(tmp_path), games={1: 10, 2: 30})
+    builds = Builds([player], directory=str(tmp_path), games={1: 10, 2: 30})
     assert builds.number("new", 1.0)[0] == 3
 
 

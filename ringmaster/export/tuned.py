@@ -119,6 +119,8 @@ def tuned_values(loaded: LoadedCompetition) -> list[Tuned]:
 
     Raises ControlFileError when a transform fails.
     """
+    if not getattr(loaded.competition, "has_closing_match", False):
+        return []
     rows = {row["code"]: row for row in loaded.competition.summary().data().get("parameters", ())}
     parameters = []
     for index, p in enumerate(getattr(loaded.competition, "declared", ())):

@@ -65,7 +65,7 @@ class Explicit(msgspec.Struct, frozen=True):
 
 
 class TunedParameter(msgspec.Struct, frozen=True):
-    """One parameter of an SPSA or a Texel tune, in its own units.
+    """One parameter of a tune, in its own units.
 
     c_end    perturbation at the last iteration; None: the method's default
     r_end    relative apply factor R = a/c² at the last iteration; None: the default

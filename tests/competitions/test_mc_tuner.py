@@ -132,7 +132,7 @@ def test_line_names_the_game_and_the_best_candidate() -> None:
     tune = tuner(parameters=[parameter(split=1, format="X: %.1f")])
     job = tune.next_job()
     verdict = tune.record_result(job.ticket, result(job, True))
-    assert verdict.line == "game 0: X: 4.0 [(0)] won B+3.5; best X: 4.0 [(0)] 0.545"
+    assert verdict.line == "game 0: X: 4.0 [(0)] beat opp B+3.5; best X: 4.0 [(0)] 0.545"
 
 
 def test_void_game_uses_up_its_number_and_is_not_replayed() -> None:
@@ -227,7 +227,7 @@ def test_played_values_are_the_probed_values(split: int) -> None:
     tune = tuner(parameters=[parameter(scale=call("LINEAR", 0, split, integer=True), split=split)])
     values = [c["parameters"]["x"] for c in tune.summary().data()["candidates"]]
     assert values == list(range(1, split + 1))
-    whole = [tune.parameters[0].scale(tune.tree.centre((i,))[0]) for i in range(split)]
+    whole = [tune.parameters[0].transform(tune.tree.centre((i,))[0]) for i in range(split)]
     assert whole == values
 
 

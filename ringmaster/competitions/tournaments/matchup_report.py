@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.competitions.result_lines import finite, repeats_line, void_line
 from ringmaster.competitions.tally import Tally, doubts_of
+from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.errors import counted
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import GameName
@@ -66,6 +67,19 @@ def matchup_table(
         title="\n".join(filter(None, (title, details, *(sprt.lines() if sprt else ())))),
         notes=tuple(_notes(tally, game, even)),
         align=(LEFT, *([RIGHT] * len(headers))),
+    )
+
+
+def table_of(matchup: Matchup, heading: str, details: str = "") -> Table:
+    """Return the results of a matchup as `matchup_table` does."""
+    return matchup_table(
+        matchup.results,
+        matchup.settings.game,
+        name=heading,
+        limit=matchup.limit,
+        details=details,
+        even=matchup.even,
+        sprt=matchup.report(),
     )
 
 
@@ -189,44 +203,33 @@ def _kinds(kinds: Mapping[str, int], *, brackets: bool = True) -> str:
 # the live display: one line a matchup
 
 
-class LiveMatchup(NamedTuple):
-    """A matchup for the live display.
-
-    limit  games to play, None for no limit
-    even   whether the score measures strength
-    sprt   state of its test
-    """
-
-    name: str
-    tally: Tally
-    limit: int | None
-    even: bool = True
-    sprt: SprtReport | None = None
-
-
-def live_table(matchups: Iterable[LiveMatchup], game: GameName) -> Table:
+def live_table(matchups: Mapping[str, Matchup], title: str = "") -> Table:
     """Return a row for each matchup, the most important columns first; empty columns are
-    omitted."""
-    matchups = list(matchups)
+    omitted.
+
+    matchups  by heading, at least one
+    """
+    game = next(iter(matchups.values())).settings.game
     headers = ["matchup", "Elo (95 %)", "LOS", "LLR", "LL-LD-DD-WD-WW"]
     headers += ["wins" if game == "go" else "points", "games"]
-    rows = [_live_row(matchup) for matchup in matchups]
+    rows = [_live_row(heading, matchup) for heading, matchup in matchups.items()]
     used = [i for i in range(len(headers)) if i == 0 or any(row[i] for row in rows)]
     notes = [
-        note if len(matchups) == 1 else f"{matchup.name}: {note}"
-        for matchup in matchups
-        for note in (*fault_notes(matchup.tally),)
+        note if len(matchups) == 1 else f"{heading}: {note}"
+        for heading, matchup in matchups.items()
+        for note in fault_notes(matchup.results)
     ]
     return Table(
         tuple(headers[i] for i in used),
         tuple(tuple(row[i] for i in used) for row in rows),
+        title=title,
         notes=tuple(notes),
         align=(LEFT, *[RIGHT] * (len(used) - 1)),
     )
 
 
-def _live_row(matchup: LiveMatchup) -> list[Cell]:
-    tally = matchup.tally
+def _live_row(heading: str, matchup: Matchup) -> list[Cell]:
+    tally, sprt = matchup.results, matchup.report()
     elo = los = pairs = None
     estimate = tally.estimate()
     if matchup.even and estimate.is_telling:
@@ -236,10 +239,10 @@ def _live_row(matchup: LiveMatchup) -> list[Cell]:
         pairs = "-".join(map(str, tally.pairs.counts))
     count = f"{tally.completed}"
     return [
-        matchup.name,
+        heading,
         elo,
         los,
-        None if matchup.sprt is None else _llr(matchup.sprt),
+        None if sprt is None else _llr(sprt),
         pairs,
         f"{tally.points(0):g}-{tally.points(1):g}",
         count if matchup.limit is None else f"{count}/{matchup.limit}",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,17 +17,15 @@ from ringmaster.competitions.competition import MatchupInfo, Played, Reaction
 from ringmaster.competitions.opening_settings import OpeningBook, check_openings
 from ringmaster.competitions.result_lines import expected_repeats, result_line
 from ringmaster.competitions.tally import Tally
-from ringmaster.competitions.tournaments.matchup import GameSeries
+from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.matchup_report import (
-    LiveMatchup,
     live_table,
     matchup_data,
-    matchup_table,
+    table_of,
 )
 from ringmaster.competitions.tuning.closing_match_settings import (
     DEFAULT,
     START,
-    Conditions,
     Match,
     VerifySettings,
     limited,
@@ -91,23 +88,23 @@ class ClosingMatches:
         counted    unit of `Standing.iterations`
         shown      returns values for reports
         """
-        self.settings: VerifySettings | None = values["verify"]
+        self.settings: VerifySettings | None = values.get("verify")
         self.matches: list[Match] = []
         self._values = values
         self._candidate = candidate
         self._game = game
         self._start = start
-        self._tunes_book = book
         self._counted = counted
         self._shown = shown
-        #: Numbers of issued games without a result, by match.
-        self._open: defaultdict[int, set[int]] = defaultdict(set)
-        self._book = self._own_book()
+        #: The games of each match.
+        self._matchups: list[Matchup] = []
+        #: A separate book, None without one, and the book of the games.
+        self._own_book = self._separate_book()
+        self._book = self._own_book or book
         if self.settings is not None:
-            self._sides(self._start, self._start)  # checks them
+            self._players(self._start, self._start)  # checks them
 
-    def _own_book(self) -> OpeningBook | None:
-        """Return the closing match's separate book, None without one."""
+    def _separate_book(self) -> OpeningBook | None:
         openings = None if self.settings is None else self.settings.openings
         if openings is None:
             return None
@@ -131,8 +128,7 @@ class ClosingMatches:
 
     def prepare(self) -> None:
         """Load openings before the first game.  Raises OpeningsError."""
-        if self._book is not None:
-            self._book.load()
+        self._book.load()
         if self.settings is not None and self.settings.sprt is not None:
             # imports scipy before any clock runs
             self.settings.sprt.llr([1, 1, 1])
@@ -142,7 +138,7 @@ class ClosingMatches:
     @property
     def has_openings(self) -> bool:
         """Whether the games of a match have openings."""
-        return self._book is not None or not self._tunes_book.lacks_openings
+        return not self._book.lacks_openings
 
     def opponents(self) -> list[Player]:
         """Return the opponent from the control file, if any."""
@@ -153,7 +149,7 @@ class ClosingMatches:
 
     def openings(self) -> dict[str, Any] | None:
         """Describe the closing match's separate openings, None without any."""
-        return None if self._book is None else self._book.describe()
+        return None if self._own_book is None else self._own_book.describe()
 
     def check_jobs(self, standing: Standing | None) -> list[CheckJob]:
         """Return the startup checks.
@@ -183,18 +179,16 @@ class ClosingMatches:
         code = self._values["player"]
         return f"{code}:tuned", f"{code}:{START}" if against == START else against
 
-    def _sides(
-        self, tuned: ValuesByCode, start: ValuesByCode | None
-    ) -> tuple[tuple[Player, ValuesByCode], tuple[Player, ValuesByCode]]:
-        """Return players and values of both sides, the tuned one first.  Raises SettingError.
+    def _players(self, tuned: ValuesByCode, start: ValuesByCode | None) -> tuple[Player, Player]:
+        """Return both sides, the tuned one first.  Raises SettingError.
 
         start  values of the other side, if it is the tuned player as well
         """
         settings = self.settings or DEFAULT
-        first = limited(self._candidate(":tuned", tuned), settings), tuned
+        first = limited(self._candidate(":tuned", tuned), settings)
         if start is None or settings.against != START:
-            return first, (self._opponent(settings), {})
-        return first, (limited(self._candidate(f":{START}", start), settings), start)
+            return first, self._opponent(settings)
+        return first, limited(self._candidate(f":{START}", start), settings)
 
     def _opponent(self, settings: VerifySettings) -> Player:
         """Return the opponent from the control file.  Raises SettingError."""
@@ -203,18 +197,15 @@ class ClosingMatches:
             raise SettingError(path, f"{against!r} is the code of the tuned side")
         return limited(make_player(self._values, against, path), settings)
 
-    def sides(
-        self, ticket: Ticket
-    ) -> tuple[tuple[Player, ValuesByCode], tuple[Player, ValuesByCode]]:
-        """Return players and values of both sides of a game, the first mover first."""
+    def players(self, ticket: Ticket) -> tuple[Player, Player]:
+        """Return the players of a game, the first mover first."""
         match = self._match(ticket)
-        first, second = self._sides(match.tuned, match.start)
+        first, second = self._players(match.tuned, match.start)
         return (second, first) if ticket["g"] % 2 else (first, second)
 
     def opening(self, ticket: Ticket) -> Opening:
         """Return the opening of a game."""
-        book = self._book or self._tunes_book
-        return book.pick(self._match(ticket).first + ticket["g"] // 2)
+        return self._book.pick(self._match(ticket).first + ticket["g"] // 2)
 
     def describe(self, ticket: Ticket) -> Played:
         """Describe a game of a match."""
@@ -239,28 +230,34 @@ class ClosingMatches:
         settings = self.settings
         return (settings is None or settings.against == START) and standing.values == self._start
 
-    def current(self, standing: Standing) -> Match | None:
-        """Return the match of the present values and conditions, None without one."""
+    def current(self, standing: Standing) -> Matchup | None:
+        """Return the games of the present values and conditions; None without any.
+
+        Where a match is due, the present settings are theirs.
+        """
         if not self.matches:
             return None
-        match = self.matches[-1]
-        settings = self.settings
+        match, matchup, settings = self.matches[-1], self._matchups[-1], self.settings
         is_current = (
             match.iteration == standing.iterations
-            and (settings is None or match.conditions == Conditions.from_settings(settings))
             and (match.start is None or _same(match.start, self._start))
             and _same(match.tuned, standing.values)
         )
-        return match if is_current else None
+        if is_current and settings is not None:
+            codes = self._codes(settings.against)
+            is_current = (match.conditions, matchup.codes) == (settings.conditions, codes)
+        if is_current and settings is not None and standing.due:
+            matchup.limit, matchup.sprt = settings.games, settings.sprt
+        return matchup if is_current else None
 
-    def begin(self, standing: Standing) -> Match | None:
+    def begin(self, standing: Standing) -> Matchup | None:
         """Return the current match, or a new one; None where there is nothing to verify."""
-        match = self.current(standing)
-        if match is not None:
-            return match
+        matchup = self.current(standing)
+        if matchup is not None:
+            return matchup
         return None if self.nothing(standing) else self._add(standing)
 
-    def _add(self, standing: Standing) -> Match:
+    def _add(self, standing: Standing) -> Matchup:
         settings = self.settings or DEFAULT
         match = Match(
             iteration=standing.iterations,
@@ -269,92 +266,84 @@ class ClosingMatches:
             tally=Tally(self._codes(settings.against)),
             first=0 if settings.openings is not None else standing.openings,
             games=settings.games,
-            conditions=Conditions.from_settings(settings),
+            conditions=settings.conditions,
         )
         self.matches.append(match)
-        match.tally.trial = self._series(match, now=True).new_sprt_progress()
-        return match
+        matchup = self._append_matchup(match)
+        if self.settings is not None:
+            matchup.sprt = settings.sprt
+            match.tally.trial = matchup.new_sprt_progress()
+        return matchup
 
-    def _series(self, match: Match, *, now: bool) -> GameSeries:
-        """Return the games of a match.
-
-        now  whether by the present settings, or by the match's own
-        """
+    def _append_matchup(self, match: Match) -> Matchup:
         tally = match.tally
-        limit: int | None
-        if now and self.settings is not None:
-            limit, test = self.settings.games, self.settings.sprt
-        else:
-            limit = match.games or None
-            test = None if tally.trial is None else tally.trial.test
-        number = self.matches.index(match) + 1
-        return GameSeries(tally, tally.players, limit, True, test, self._open[number])
-
-    def _series_now(self, match: Match, standing: Standing) -> GameSeries:
-        return self._series(match, now=standing.due and match is self.current(standing))
+        matchup = Matchup(
+            id=match_id(len(self._matchups) + 1),
+            players=self._players(self._start, self._start),
+            settings=self._game,
+            book=self._book,
+            tally=tally,
+            codes=tally.players,
+            limit=match.games or None,
+            alternating=True,
+            sprt=None if tally.trial is None else tally.trial.test,
+            open=set(),
+        )
+        self._matchups.append(matchup)
+        return matchup
 
     def next_game(self, standing: Standing) -> tuple[str, Ticket] | None:
         """Return id and ticket of the next game, None without one; `count` registers it."""
-        match = self.begin(standing)
-        if match is None:
+        matchup = self.begin(standing)
+        if matchup is None:
             return None
-        series = self._series(match, now=True)
-        match.tally.trial = series.present_sprt_progress()
-        match.games = series.limit or match.games
-        if not series.wants_more():
+        matchup.tally.trial = matchup.present_sprt_progress()
+        self.matches[-1].games = matchup.limit or 0
+        if not matchup.wants_more():
             return None
-        number, game = len(self.matches), match.tally.next
-        return f"{match_id(number)}_{game:04d}", {"kind": CLOSING, "v": number, "g": game}
+        number, game = len(self.matches), matchup.tally.next
+        return f"{matchup.id}_{game:04d}", {"kind": CLOSING, "v": number, "g": game}
 
-    def count(self, ticket: Ticket, standing: Standing) -> None:
-        """Register an issued ticket; idempotent."""
+    def count(self, ticket: Ticket, standing: Standing) -> Matchup:
+        """Register an issued ticket, and return its match; idempotent."""
         while len(self.matches) < ticket["v"]:
             self._add(standing)
-        tally = self._match(ticket).tally
-        tally.next = max(tally.next, ticket["g"] + 1)
-        self._open[ticket["v"]].add(ticket["g"])
+        matchup = self._matchups[int(ticket["v"]) - 1]
+        matchup.tally.next = max(matchup.tally.next, ticket["g"] + 1)
+        matchup.open.add(ticket["g"])
+        return matchup
 
     def resume(self, ticket: Ticket, standing: Standing) -> bool:
         """Register an outstanding game, and return whether to play it.
 
         A match ends when the tune continues.
         """
-        self.count(ticket, standing)
-        match = self._match(ticket)
-        if not standing.due or match is not self.current(standing):
+        matchup = self.count(ticket, standing)
+        if not standing.due or matchup is not self.current(standing):
             return False
-        return self._series(match, now=True).wants(ticket["g"])
+        return matchup.wants(ticket["g"])
 
     def record_result(self, ticket: Ticket, result: GameResult, standing: Standing) -> Reaction:
         """Record the result of a game."""
-        self.count(ticket, standing)
-        match = self._match(ticket)
-        tally = match.tally
-        first_mover: int = ticket["g"] % 2
-        tally.record_result(result, first_mover, ticket["g"] // 2)
-        codes = tally.players[::-1] if first_mover else tally.players
-        line = result_line(result, (codes[0], codes[1]))
+        matchup = self.count(ticket, standing)
+        matchup.tally.record_result(result, ticket["g"] % 2, ticket["g"] // 2)
+        line = result_line(result, self.describe(ticket).players)
         if result.outcome == "void":
             return Reaction(line, replay=True)
-        self._open[ticket["v"]].discard(ticket["g"])
-        series = self._series_now(match, standing)
-        notes: list[str] = []
-        if series.present_sprt_progress() is tally.trial and tally.judge():
-            report = series.report()
-            assert report is not None
-            notes += report.lines()
-        if series.complete():
-            notes.append(f"complete, {tally.estimate()}")
-        lines = tuple(f"{match_id(ticket['v'])}: {note}" for note in notes)
+        matchup.open.discard(ticket["g"])
+        self.current(standing)
+        report = matchup.decision()
+        notes = [] if report is None else report.lines()
+        if matchup.complete():
+            notes.append(f"complete, {matchup.tally.estimate()}")
+        lines = tuple(f"{matchup.id}: {note}" for note in notes)
         # a decision is saved: other settings must not repeat it on fewer results
         return Reaction(line, notes=lines, save=bool(lines), milestone="; ".join(lines[-1:]))
 
     def complete(self, standing: Standing) -> bool:
         """Whether every game of the present match has been played."""
-        match = self.current(standing)
-        if match is None:
-            return self.nothing(standing)
-        return self._series(match, now=True).complete()
+        matchup = self.current(standing)
+        return self.nothing(standing) if matchup is None else matchup.complete()
 
     # state
 
@@ -366,7 +355,9 @@ class ClosingMatches:
     def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
         """Load a state."""
         self.matches = msgspec.convert(state, list[Match])
-        self._open.clear()
+        self._matchups.clear()
+        for match in self.matches:
+            self._append_matchup(match)
 
     # reports
 
@@ -375,15 +366,14 @@ class ClosingMatches:
         settings = self.settings
         if settings is None:
             return []
-        both = [player for player, _ in self._sides(self._start, self._start)]
-        book = self._book or self._tunes_book
-        line = expected_repeats(both, book.size, settings.games, 2, _WHOSE)
+        both = self._players(self._start, self._start)
+        line = expected_repeats(both, self._book.size, settings.games, 2, _WHOSE)
         lines = [line] if line else []
         if standing.due and self.nothing(standing):
             lines.append(NOTHING)
-        match = self.current(standing) if standing.due else None
-        if match is not None:
-            changed = self._series(match, now=True).changed_test()
+        matchup = self.current(standing) if standing.due else None
+        if matchup is not None:
+            changed = matchup.changed_test()
             lines += [f"the SPRT of the closing match {changed}"] if changed else []
             return lines
         replaced = bool(self.matches) and self.matches[-1].iteration == standing.iterations
@@ -395,8 +385,8 @@ class ClosingMatches:
 
     def notices(self, standing: Standing) -> list[str]:
         """Return notices for the start of a run."""
-        size = self._tunes_book.size
-        if self.settings is None or self._book is not None or size is None:
+        size = self._book.size
+        if self.settings is None or self._own_book is not None or size is None:
             return []
         left, pairs = max(0, size - standing.openings), self.settings.games // 2
         if left >= pairs:
@@ -414,12 +404,11 @@ class ClosingMatches:
 
     def progress(self, standing: Standing) -> tuple[int, int]:
         """Return the numbers of played and wanted games of the current match."""
-        match = self.current(standing)
-        if match is None:
+        matchup = self.current(standing)
+        if matchup is None:
             games = 0 if self.settings is None or self.nothing(standing) else self.settings.games
             return 0, games
-        series = self._series(match, now=True)
-        return match.tally.completed, series.total() or match.tally.completed
+        return matchup.tally.completed, matchup.total() or matchup.tally.completed
 
     @property
     def completed(self) -> int:
@@ -428,37 +417,17 @@ class ClosingMatches:
 
     def infos(self, standing: Standing) -> list[MatchupInfo]:
         """Return the matches as matchups."""
-        infos = []
-        for number, match in enumerate(self.matches, 1):
-            series = self._series_now(match, standing)
-            (first, _), (second, _) = self._sides(self._start, self._start)
-            infos.append(
-                MatchupInfo(
-                    match_id(number),
-                    match.tally,
-                    " v ".join(match.tally.players),
-                    (first, second),
-                    self._game,
-                    (self._book or self._tunes_book).describe().get("file", ""),
-                    True,
-                    series.limit,
-                    series.report(),
-                )
-            )
-        return infos
+        return [matchup.info() for _, matchup in self._present(standing)]
+
+    def _present(self, standing: Standing) -> list[tuple[Match, Matchup]]:
+        """Return all matches, the last one with the present settings if it is due."""
+        self.current(standing)
+        return list(zip(self.matches, self._matchups, strict=True))
 
     def result(self, standing: Standing) -> MatchResult | None:
         """Return the result of the current match, None without one."""
-        match = self.current(standing)
-        if match is None:
-            return None
-        series = self._series(match, now=True)
-        return match.tally.match_result(
-            even=self._game.handicap is None,
-            limit=series.total(),
-            finished=series.complete(),
-            sprt=series.report(),
-        )
+        matchup = self.current(standing)
+        return None if matchup is None else matchup.match_result()
 
     @property
     def against_start(self) -> bool:
@@ -469,57 +438,47 @@ class ClosingMatches:
 
     def blocks(self, standing: Standing) -> list[Table | Text]:
         """Return the blocks of a report."""
-        blocks: list[Table | Text] = [self._table(match, standing) for match in self.matches]
+        blocks: list[Table | Text] = [
+            self._table(match, matchup, standing) for match, matchup in self._present(standing)
+        ]
         if standing.due and self.nothing(standing):
             blocks.append(Text((f"closing match: {NOTHING}",)))
         return blocks
 
     def live_blocks(self, standing: Standing) -> list[Table | Text]:
         """Return the blocks of the live display."""
-        rows = []
-        for match in self.matches:
-            series = self._series_now(match, standing)
-            name = " v ".join(match.tally.players)
-            if len(self.matches) > 1:
-                name += f" after {match.iteration} {self._counted}"
-            even = self._game.handicap is None
-            rows.append(LiveMatchup(name, match.tally, series.limit, even, series.report()))
-        if rows:
-            table = live_table(rows, self._game.game)
-            return [msgspec.structs.replace(table, title="closing match")]
-        return []
+        several = len(self.matches) > 1
+        rows = {
+            f"{matchup.name} after {match.iteration} {self._counted}"
+            if several
+            else matchup.name: matchup
+            for match, matchup in self._present(standing)
+        }
+        return [live_table(rows, "closing match")] if rows else []
 
-    def _table(self, match: Match, standing: Standing) -> Table:
-        series = self._series_now(match, standing)
+    def _table(self, match: Match, matchup: Matchup, standing: Standing) -> Table:
         tuned = self._shown(match.tuned)
         values = ", ".join(f"{code}={value_text(value)}" for code, value in tuned.items())
         details = textwrap.wrap(
             f"tuned: {values}", 100, subsequent_indent="    ", break_on_hyphens=False
         )
-        details.append(match.conditions.describe())
+        details.append(match.conditions)
         if match.iteration != standing.iterations:
             details.append("the tune has continued since")
-        players = " v ".join(match.tally.players)
-        return matchup_table(
-            match.tally,
-            self._game.game,
-            name=f"closing match after {match.iteration} {self._counted}: {players}",
-            limit=series.limit,
-            details="\n".join(filter(None, details)),
-            even=self._game.handicap is None,
-            sprt=series.report(),
-        )
+        heading = f"closing match after {match.iteration} {self._counted}: {matchup.name}"
+        return table_of(matchup, heading, "\n".join(filter(None, details)))
 
     def summaries(self, standing: Standing) -> list[dict[str, Any]]:
         """Return the matchups of `show --json`."""
-        summaries = []
-        for match, info in zip(self.matches, self.infos(standing), strict=True):
-            data = matchup_data(info)
-            data["number_of_games"] = info.number_of_games
-            data[self._counted] = match.iteration
-            data["parameters"] = [self._shown(match.values(player)) for player in (0, 1)]
-            summaries.append(data)
-        return summaries
+        return [
+            {
+                **matchup_data(matchup.info()),
+                "number_of_games": matchup.limit,
+                self._counted: match.iteration,
+                "parameters": [self._shown(match.values(player)) for player in (0, 1)],
+            }
+            for match, matchup in self._present(standing)
+        ]
 
 
 def _same(values: ValuesByCode, others: ValuesByCode) -> bool:

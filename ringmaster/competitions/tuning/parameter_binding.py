@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -20,16 +20,22 @@ from ringmaster.competitions.competition import PlayedValue, TunedOptions
 from ringmaster.competitions.tuning.function_probes import (
     call,
     combinations,
+    fill,
     player_made_by,
     spread,
 )
-from ringmaster.competitions.tuning.parameter_settings import BINDINGS, Choices, ValuesByCode
+from ringmaster.competitions.tuning.parameter_settings import (
+    BINDINGS,
+    CandidateParameter,
+    Choices,
+    ValuesByCode,
+)
 from ringmaster.errors import SettingError, SettingErrors, is_text, shown
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import OptionChange, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import OptionValue, Player
-from ringmaster.model.settings import Context, Scalar
+from ringmaster.model.settings import Context, Scalar, SettingPath
 
 #: A conversion of printf's, "%%" included.
 _CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
@@ -38,21 +44,24 @@ _PROBES, _LEAST_PROBES = 10_000, 8
 _SCALAR = Scalar()
 _NOWHERE = Path()
 
-#: Values of all parameters.
-V = TypeVar("V")
 
+def transformed(
+    parameter: TunedParameter, index: int, value: int | float, *, is_free: bool = False
+) -> Any:
+    """Return a played value after the parameter's function.  Raises SettingError.
 
-def transformed(parameter: TunedParameter, index: int, value: int | float) -> OptionValue:
-    """Return a played value after the transform.  Raises SettingError.
-
-    index  of the parameter in the settings
+    index    of the parameter in the settings
+    is_free  whether the function may return a value of any type, not only text, numbers and
+             truth values
     """
     if parameter.transform is None:
         return value
-    path = ("parameters", index, "transform")
-    context = Context(_NOWHERE)
+    path = _path_of_function(index, parameter)
     result = call(parameter.transform, value, path, parameter.code)
-    interpreted: OptionValue = _SCALAR.interpret(result, (), context)
+    if is_free:
+        return result
+    context = Context(_NOWHERE)
+    result = _SCALAR.interpret(result, (), context)
     if context.problems:
         problem = context.problems[0]
         raise SettingError(
@@ -61,7 +70,7 @@ def transformed(parameter: TunedParameter, index: int, value: int | float) -> Op
             f"{problem.message}",
             problem.expected,
         )
-    return interpreted
+    return result
 
 
 class ParameterBinding:
@@ -69,8 +78,9 @@ class ParameterBinding:
 
     values      settings of the competition
     definition  the tuned player, unless there is a `make_candidate`
+    cached      number of players that are kept
     Raises SettingErrors for wrong or conflicting bindings, and for functions and formats
-    that fail at the start or the bounds.
+    that fail at the start values.
     """
 
     def __init__(
@@ -78,6 +88,7 @@ class ParameterBinding:
         parameters: Sequence[TunedParameter],
         values: Mapping[str, Any],
         definition: PlayerDefinition,
+        cached: int,
     ) -> None:
         self._parameters = parameters
         #: Parameters of the engine, with their indices.
@@ -85,8 +96,8 @@ class ParameterBinding:
         self._code: str = values["player"]
         self._values = values
         self._make: Callable[..., PlayerDefinition] | None = values["make_candidate"]
-        #: The last player by suffix, shared by the games of an iteration.
-        self._players: dict[str, tuple[ValuesByCode, Player]] = {}
+        #: `make_candidate` may be slow, and games share players.
+        self._made = functools.lru_cache(cached)(self._make_player)
         self._base: Player | None = None
         if self._make is None:
             try:
@@ -101,20 +112,18 @@ class ParameterBinding:
         """Return the player with these values of all parameters.
 
         suffix  end of its code
-        values  must not be changed afterwards; a parameter without a value is not set
+        values  a parameter without a value is not set
         Raises SettingError when the values do not make a player.
         """
-        last = self._players.get(suffix)
-        if last is None or last[0] != values:
-            last = self._players[suffix] = values, self._new(f"{self._code}{suffix}", values)
-        return last[1]
+        return self._made(f"{self._code}{suffix}", tuple(values.items()))
 
-    def _new(self, code: str, values: ValuesByCode) -> Player:
+    def _make_player(self, code: str, items: tuple[tuple[str, int | float], ...]) -> Player:
+        values = dict(items)
         if self._base is None:
             make = self._make
             assert make is not None
             named = {
-                p.code: self._transformed(i, values[p.code]) if p.code in values else None
+                p.code: self.transformed(i, values[p.code]) if p.code in values else None
                 for i, p in self._used
             }
             return player_made_by(lambda: make(**named), code, self._values)
@@ -127,9 +136,9 @@ class ParameterBinding:
                 continue
             value = self.value(i, values[parameter.code])
             if parameter.gtp is not None:
-                commands.append(tuple(_filled(parameter.gtp, value).split()))
+                commands.append(tuple(_command(parameter.gtp, value).split()))
             elif parameter.argument is not None:
-                words += _filled(parameter.argument, value).split()
+                words += _command(parameter.argument, value).split()
             elif parameter.environ is not None:
                 environ[parameter.environ] = str(value)
             else:
@@ -144,23 +153,59 @@ class ParameterBinding:
             environ={**base.environ, **environ},
         )
 
-    def value(self, index: int, value: int | float) -> OptionValue:
+    def value(self, index: int, value: int | float) -> Any:
         """Return a parameter's value after transform and format.  Raises SettingError."""
-        transformed = self._transformed(index, value)
-        template = self._parameters[index].format
-        if template is None:
+        transformed = self.transformed(index, value)
+        parameter = self._parameters[index]
+        if parameter.format is None or isinstance(parameter, CandidateParameter):
             return transformed
+        return self._formatted(index, transformed)
+
+    def _formatted(self, index: int, value: Any) -> str:
+        template = self._parameters[index].format or "%s"
         try:
-            return template % (transformed,)
+            return fill(template, value)
         except Exception as error:  # from any type of value
             raise SettingError(
                 ("parameters", index, "format"),
-                f"{template!r} cannot show {shown(transformed)}: {error}",
-                "a text with one conversion such as %d or %.3f",
+                f"{template!r} cannot show {shown(value)}: {error}",
+                "a text with one conversion such as %s or %.3f, or with one for each item of a "
+                "tuple",
             ) from None
 
-    def _transformed(self, index: int, value: int | float) -> OptionValue:
-        return transformed(self._parameters[index], index, value)
+    def transformed(self, index: int, value: int | float) -> Any:
+        """Return a parameter's value after its function, of any type for a `make_candidate`.
+
+        Raises SettingError.
+        """
+        is_free = self._make is not None
+        return transformed(self._parameters[index], index, value, is_free=is_free)
+
+    def tuned_options(
+        self, check: str, base: ValuesByCode, ends: Mapping[str, Sequence[ValuesByCode]]
+    ) -> TunedOptions:
+        """Return the parameters as options, without parameters with failing functions.
+
+        base  values of the player of the startup check
+        ends  by parameter code: the values with other ones of this parameter
+        """
+        player = self.player(":end", base)
+        changes: list[OptionChange] = []
+        idle: list[str] = []
+        for code, values in ends.items():
+            try:
+                others = [o for v in values if (o := self.player(":end", v)) != player]
+            except SettingError:
+                continue
+            if not others:
+                idle.append(code)
+            elif all(
+                other.options.keys() >= player.options.keys()
+                and msgspec.structs.replace(other, options=player.options) == player
+                for other in others
+            ):
+                changes.append(OptionChange(code, tuple(_changed(player, o) for o in others)))
+        return TunedOptions(check, tuple(changes), tuple(idle))
 
     def with_transformed(self, ticket: Ticket, values: ValuesByCode) -> Ticket:
         """Return a ticket with the results of the transforms, for `played_values`.
@@ -168,7 +213,7 @@ class ParameterBinding:
         Raises SettingError.
         """
         results = {
-            p.code: (values[p.code], canonical(self._transformed(i, values[p.code])))
+            p.code: (values[p.code], canonical(self.transformed(i, values[p.code])))
             for i, p in self._used
             if self._has_function(p) and p.code in values
         }
@@ -184,8 +229,8 @@ class ParameterBinding:
         for i, p in self._used:
             if p.code in results or (self._has_function(p) and p.code in values):
                 value, result = results.get(p.code) or (values[p.code], values[p.code])
-                call = functools.partial(self._transformed, i, value)
-                played.append(PlayedValue(("parameters", i, "transform"), value, result, call))
+                call = functools.partial(self.transformed, i, value)
+                played.append(PlayedValue(_path_of_function(i, p), value, result, call))
         return played
 
     @staticmethod
@@ -228,32 +273,34 @@ class ParameterBinding:
         return errors
 
     def _failures(self) -> list[SettingError]:
-        """Return errors at the start and the bounds, one a parameter."""
+        """Return errors at the start values, one a parameter."""
         errors: list[SettingError] = []
         for i, parameter in self._used:
             with noting(errors):
                 self._check_fractions(i)
-                for value in (parameter.start, parameter.minimum, parameter.maximum):
-                    self._check_template(i, self.value(i, parameter.played_value(value)))
+                self._check_value(i, parameter.played_value(parameter.start))
         return errors
 
     def failures_between(
-        self, playable: Callable[[ValuesByCode], ValuesByCode | None] = lambda values: values
+        self,
+        playable: Callable[[ValuesByCode], ValuesByCode | None] = lambda values: values,
+        columns: Sequence[Sequence[int | float]] | None = None,
     ) -> list[SettingError]:
-        """Return errors of transforms, formats and make_candidate between the bounds, one a
-        function.
+        """Return errors of functions, formats and make_candidate, one a function.
 
         playable  returns the values that are played instead of others, None for none
+        columns   values of each parameter to try, ascending; by default those between the bounds
         """
         errors: list[SettingError] = []
-        most = max(_LEAST_PROBES, _PROBES // len(self._used))
-        columns = [_probes(p, most) for _, p in self._used]
+        if columns is None:
+            most = max(_LEAST_PROBES, _PROBES // len(self._used))
+            columns = [_probes(p, most) for _, p in self._used]
         for (i, parameter), column in zip(self._used, columns, strict=True):
             if parameter.transform is None and parameter.format is None:
                 continue
             with noting(errors):
                 for value in column:
-                    self._check_template(i, self.value(i, value))
+                    self._check_value(i, value)
         if errors or self._make is None:
             return errors
         middle = [p.played_value(p.start) for _, p in self._used]
@@ -262,14 +309,15 @@ class ParameterBinding:
             for point in combinations(middle, columns):
                 values = playable(dict(zip(codes, point, strict=True)))
                 if values is not None:
-                    self._new(self._code, values)
+                    self._make_player(self._code, tuple(values.items()))
         return errors
 
     def _check_fractions(self, index: int) -> None:
         """Raise SettingError for conversions that truncate fractions, which would bias one
         side of a gradient."""
         parameter = self._parameters[index]
-        if parameter.integer or parameter.transform is not None:
+        is_free = parameter.transform is not None or isinstance(parameter, CandidateParameter)
+        if parameter.integer or is_free:
             return
         for name in ("format", "gtp", "argument"):
             template = getattr(parameter, name)
@@ -281,14 +329,18 @@ class ParameterBinding:
                         "integer=True in its Parameter, or another conversion such as %.3f",
                     )
 
-    def _check_template(self, index: int, value: OptionValue) -> None:
+    def _check_value(self, index: int, played: int | float) -> None:
+        """Raise SettingError when a value cannot be delivered or shown."""
         parameter = self._parameters[index]
+        value = self.value(index, played)
+        if isinstance(parameter, CandidateParameter):
+            self._formatted(index, value)
         for name in ("gtp", "argument"):
             template = getattr(parameter, name)
             if template is None:
                 continue
             try:
-                _filled(template, value)
+                _command(template, value)
             except (TypeError, ValueError) as error:
                 raise SettingError(
                     ("parameters", index, name),
@@ -308,6 +360,12 @@ def _probes(parameter: TunedParameter, most: int) -> list[int | float]:
     return [low + (high - low) * (place / (most - 1)) for place in range(most)]
 
 
+def _path_of_function(index: int, parameter: TunedParameter) -> SettingPath:
+    if isinstance(parameter, CandidateParameter):
+        return "parameters", index, parameter.function_name
+    return "parameters", index, "transform"
+
+
 def _problem(way: str | None, name: str, protocol: str) -> tuple[str, str] | None:
     """Return problem and remedy of a binding, None for a correct one."""
     if way in (None, "option") and protocol == "gtp":
@@ -325,7 +383,7 @@ def _problem(way: str | None, name: str, protocol: str) -> tuple[str, str] | Non
     return None
 
 
-def _filled(template: str, value: OptionValue) -> str:
+def _command(template: str, value: OptionValue) -> str:
     """Return a command with its value.
 
     Raises TypeError, ValueError for a template of more than one value.
@@ -333,34 +391,6 @@ def _filled(template: str, value: OptionValue) -> str:
     if all(match[1] == "%" for match in _CONVERSION.finditer(template)):
         template += " %s"
     return template % (value,)
-
-
-def tuned_options(
-    check: str, make: Callable[[V], Player], base: V, ends: Mapping[str, Sequence[V]]
-) -> TunedOptions:
-    """Return the parameters as options, without parameters with failing functions.
-
-    make  returns the player with some values
-    base  values of the player of the startup check
-    ends  by parameter code: the values with other ones of this parameter
-    """
-    player = make(base)
-    changes: list[OptionChange] = []
-    idle: list[str] = []
-    for code, values in ends.items():
-        try:
-            others = [other for other in map(make, values) if other != player]
-        except SettingError:
-            continue
-        if not others:
-            idle.append(code)
-        elif all(
-            other.options.keys() >= player.options.keys()
-            and msgspec.structs.replace(other, options=player.options) == player
-            for other in others
-        ):
-            changes.append(OptionChange(code, tuple(_changed(player, o) for o in others)))
-    return TunedOptions(check, tuple(changes), tuple(idle))
 
 
 def _changed(base: Player, player: Player) -> dict[str, bool | int | float | str]:

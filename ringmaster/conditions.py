@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -9,101 +10,109 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.competition import Competition, Contestant, Summary
-from ringmaster.model.jobs import Task
-from ringmaster.model.players import HASH, describe_limits, given_option, threads_of
+from ringmaster.control.builds import Builds
+from ringmaster.control.changes import SettingChange
+from ringmaster.errors import EngineRebuilt, counted
+from ringmaster.model.builds import Build
+from ringmaster.model.jobs import GameJob, Task
+from ringmaster.model.players import HASH, Player, describe_limits, given_option, threads_of
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
-from ringmaster.model.results import (
-    CheckResult,
-    EvaluationResult,
-    GameResult,
-    HostTally,
-    Result,
-)
+from ringmaster.model.results import CheckResult, EvaluationResult, HostTally, Result
 from ringmaster.storage.store import Store
 
-#: Key of the store's note with the facts about engines.
-NOTE = "engines"
-
-
-class EngineFacts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Facts reported by an engine.
-
-    name         with its version
-    description  of its configuration (GTP)
-    hash         megabytes after the player's options were set; None without such an option
-    threads      the same for threads
-    """
-
-    name: str = ""
-    description: str = ""
-    hash: int | None = None
-    threads: int | None = None
+#: Key of the store's note with texts about hosts that are not used.
+REFUSED_HOSTS = "refused hosts"
 
 
 class ReportedConditions:
     """Collect facts about a competition's engines by the code of the contestant."""
 
-    def __init__(self, competition: Competition) -> None:
+    def __init__(
+        self, competition: Competition, make_builds: Callable[..., Builds] = Builds
+    ) -> None:
         self.competition = competition
-        self._facts: dict[str, EngineFacts] = {}
+        self._make_builds = make_builds
+        #: Texts about hosts of a cluster that are not used.
+        self.refused_hosts: list[str] = []
         self._hosts: dict[str, HostTally] = {}
+
+    @cached_property
+    def builds(self) -> Builds:
+        """The builds of the contestants."""
+        return self._make_builds(self._contestants)
+
+    def restore_builds(self, store: Store) -> None:
+        """Read the recorded builds, and compare the present files with them."""
+        recorded = store.builds(), store.games_of_builds(), store.counts()[0]
+        self.builds = self._make_builds(self._contestants, *recorded)
 
     def restore(self, store: Store) -> None:
         """Read the facts from a store."""
         self._hosts = {tally.name: tally for tally in store.hosts()}
-        self._facts = store.read_value(NOTE, dict[str, EngineFacts]) or {}
+        self.refused_hosts = store.read_value(REFUSED_HOSTS, list[str]) or []
+        self.restore_builds(store)
 
-    def facts(self, code: str) -> EngineFacts:
+    def facts(self, code: str) -> Build:
         """Return the known facts about the engine of a player of games."""
-        return self._facts.get(code) or self._facts.get(self._contestant(code), EngineFacts())
+        is_known = self.builds.of(code) or code in self.builds.current
+        return self.builds.shown(code if is_known else self.contestant(code))
 
-    def as_note(self) -> Any:
-        """Return the store's note for `restore`."""
-        return msgspec.to_builtins(self._facts)
-
-    def take_check(self, result: CheckResult) -> None:
-        """Record the facts of a startup check."""
+    def take_check(self, result: CheckResult) -> SettingChange | None:
+        """Record the facts of a startup check; return a refused change of the engine's name."""
         if result.problems:
-            return
-        code = self._contestant(result.code)
-        before = self._facts.get(code, EngineFacts())
-        self._facts[code] = msgspec.structs.replace(
-            before, name=result.name, hash=result.hash, threads=result.threads
-        )
+            return None
+        code, facts = self.contestant(result.code), {"hash": result.hash, "threads": result.threads}
+        return self.builds.report(code, result.name, is_own=code == result.code, **facts)
 
-    def take(self, task: Task, result: Result) -> bool:
-        """Record the facts of a result; return whether a fact is new."""
+    def identify(
+        self, task: Task, result: Result, now: float
+    ) -> tuple[Result, list[tuple[int, Build]]]:
+        """Return a new result with the numbers of its builds, and new builds for the store.
+
+        Raises EngineRebuilt.
+        """
+        if result.outcome == "void":
+            return result, []
+        players = task.players if isinstance(task, GameJob) else (task.player,)
+        usage = (result.usage,) if isinstance(result, EvaluationResult) else result.usage
+        numbers, new = [], []
+        for player, used in zip(players, usage, strict=True):
+            code = self.contestant(player.code)
+            # each candidate has another description
+            is_described = code == player.code and used.description
+            facts = {"description": used.description} if is_described else {}
+            is_own = self.builds.is_own(code, player)
+            change = self.builds.report(code, used.name, is_own=is_own, **facts)
+            if change is not None:
+                raise EngineRebuilt(change.what, player.code)
+            number, build = self.builds.number(code, now)
+            numbers.append(number)
+            new += [(number, build)] if build is not None else []
+        return msgspec.structs.replace(result, builds=tuple(numbers)), new
+
+    def take(self, result: Result) -> None:
+        """Count a stored result."""
         if result.host is not None:
             name = result.host.name
             self._hosts.setdefault(name, HostTally(name)).take(result)
-        if isinstance(result, GameResult) and result.outcome == "void":
-            return False
-        usage = (result.usage,) if isinstance(result, EvaluationResult) else result.usage
-        is_new = False
-        for player, used in zip(task.who, usage, strict=True):
-            code = self._contestant(player)
-            before = self._facts.get(code, EngineFacts())
-            # each candidate has another description
-            description = used.description if code == player else ""
-            if used.name and (used.name, description) != (before.name, before.description):
-                self._facts[code] = msgspec.structs.replace(
-                    before, name=used.name, description=description
-                )
-                is_new = True
-        return is_new
+        self.builds.games.update({number for number in result.builds if number is not None})
 
     @cached_property
-    def _contestant(self) -> Callable[[str], str]:
+    def contestant(self) -> Callable[[str], str]:
         """Return the code in reports of a player of a job."""
         return self.competition.summary(live=True).contestant_of
 
+    @cached_property
+    def _contestants(self) -> list[Player]:
+        return [each.player for each in self.competition.summary(live=True).contestants]
+
     def _rows(
         self, contestants: Iterable[Contestant]
-    ) -> Iterator[tuple[Contestant, EngineFacts, int | None, int | None]]:
+    ) -> Iterator[tuple[Contestant, Build, int | None, int | None]]:
         """Yield contestants with the facts about their engines, hash in MB, and threads."""
         for contestant in contestants:
             player = contestant.player
-            facts = self._facts.get(player.code, EngineFacts())
+            facts = self.builds.shown(player.code)
             hash, threads = given_option(player, HASH), threads_of(player)
             megabytes = int(hash) if hash is not None and str(hash).isdecimal() else facts.hash
             yield contestant, facts, megabytes, facts.threads if threads is None else threads
@@ -120,12 +129,14 @@ class ReportedConditions:
             limits = ", ".join(filter(None, words))
             if ids:
                 limits += f" (matchup{'s' if len(ids) > 1 else ''} {', '.join(ids)})"
-            rows.append((player.code, facts.name, limits, hash, threads))
-        present = {row[0] for row in rows}
+            rows.append((player.code, facts.name, facts.label, limits, hash, threads))
+        present = [contestant.player.code for contestant in summary.contestants]
+        recorded = [build.player for build in self.builds.recorded.values()]
         # players of matchups that were removed from the control file
-        for code, facts in self._facts.items():
+        for code in dict.fromkeys([*present, *self.builds.current, *recorded]):
+            facts = self.builds.shown(code)
             if code not in present:
-                rows.append((code, facts.name, None, None, None))
+                rows.append((code, facts.name, facts.label, None, None, None))
             if facts.description:
                 lines.append(f"player {code}: {facts.description}")
         for place, openings in summary.openings.items():
@@ -133,14 +144,25 @@ class ReportedConditions:
                 continue
             source = f"openings of {place}" if place else "openings"
             lines.append(f"{source}: {', '.join(_words(openings)) or 'none'}")
-        headers = ("player", "engine", "limits", "hash MB", "threads")
+        headers = ("player", "engine", "build", "limits", "hash MB", "threads")
         columns = [i for i in range(len(headers)) if i < 2 or any(row[i] for row in rows)]
         table = Table(
             headers=tuple(headers[i] for i in columns),
             rows=tuple(tuple(row[i] for i in columns) for row in rows),
-            align=tuple(RIGHT if i > 2 else LEFT for i in columns),
+            align=tuple(RIGHT if i > 3 else LEFT for i in columns),
         )
-        return [table, *([Text(tuple(lines))] if lines else []), *self._host_table()]
+        lines += self._build_lines()
+        texts = [Text(tuple(part)) for part in (lines, self.refused_hosts) if part]
+        return [table, *texts[:1], *self._host_table(), *texts[1:]]
+
+    def _build_lines(self) -> Iterator[str]:
+        """Yield a line on each build of players with several."""
+        for number, build in self.builds.recorded.items():
+            if len(self.builds.of(build.player)) > 1:
+                games = counted(self.builds.games[number], self.competition.unit.removesuffix("s"))
+                since = time.strftime("%Y-%m-%d %H:%M", time.localtime(build.first_seen))
+                known = " ".join(filter(None, (build.label, build.name)))
+                yield f"player {build.player}, build {number} ({known}): {games} since {since}"
 
     def _host_table(self) -> list[Table]:
         """Return a table of the hosts of a cluster, [] without one."""
@@ -173,6 +195,7 @@ class ReportedConditions:
                 {
                     "code": contestant.player.code,
                     "engine": facts.name or None,
+                    "build": facts.label or None,
                     "description": facts.description or None,
                     "command": list(contestant.player.command),
                     "matchups": list(contestant.matchups) or None,
@@ -189,6 +212,18 @@ class ReportedConditions:
                 }
                 for contestant, facts, hash, threads in self._rows(summary.contestants)
             ],
+            "builds": [
+                {
+                    "player": build.player,
+                    "number": number,
+                    "engine": build.name or None,
+                    "files": {name: sum.sha256 for name, sum in build.files.items()},
+                    "games": self.builds.games[number],
+                    "first_seen": build.first_seen,
+                }
+                for number, build in self.builds.recorded.items()
+            ],
+            "refused_hosts": self.refused_hosts,
             "hosts": [
                 {
                     "name": tally.name,
@@ -218,9 +253,7 @@ class ReportedConditions:
         progress = summary.progress
         if progress.total is not None and self.competition.unit == "games":
             parallel = min(parallel, max(1, progress.total - progress.completed))
-        needed_codes = {
-            self._contestant(job.player.code) for job in self.competition.setup().checks
-        }
+        needed_codes = {self.contestant(job.player.code) for job in self.competition.setup().checks}
         by_threads = sorted(
             (
                 (threads or 1, each.player)

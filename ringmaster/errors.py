@@ -19,6 +19,7 @@
     ├── IllegalMove                     the rules refuse a move
     └── EngineError                     an engine misbehaved; carries the player's code
         ├── EngineNotStarted            not found, not executable, no handshake
+        │   └── EngineRebuilt           its files are others than at the start of the run
         ├── EngineCrashed               exited or closed its output
         ├── EngineOverLimit             ended, for it exceeded a limit of its player
         ├── EngineTimeout               silent (or endless) past a deadline
@@ -212,6 +213,10 @@ class EngineError(RingmasterError):
 
 class EngineNotStarted(EngineError):
     """The engine was not found, is not executable, or gave no handshake by its deadline."""
+
+
+class EngineRebuilt(EngineNotStarted):
+    """The engine's files, or its name, are not those of the builds that the run began with."""
 
 
 class EngineCrashed(EngineError):

@@ -5,10 +5,11 @@ Every command starts here; only `run` needs the loop in `ringmaster`.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ from ringmaster.competitions.competition import Competition, Setup
 from ringmaster.competitions.game_settings import check_files
 from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.conditions import ReportedConditions
+from ringmaster.control.builds import Builds, competition_files
 from ringmaster.control.changes import (
     Comparison,
+    SettingChange,
     allow_all,
     canonical_settings,
     find_changes,
@@ -49,6 +52,8 @@ from ringmaster.storage.entries import IssuedJob
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Store
 
+#: Key of `competition_files` in the settings.
+FILES = "files"
 #: Played jobs by whose values the functions of a control file are judged; evenly chosen.
 MOST_PLAYED = 1000
 
@@ -109,7 +114,7 @@ class LoadedCompetition:
         self.control_file: ControlFile = load(
             path, _table_of, type_names(), kinds=KINDS, elsewhere=_TypesBySetting(), safe=safe
         )
-        #: The interpreted settings as JSON data, with `competition_type`.  They are computed
+        #: The interpreted settings as JSON data, with `competition_type` and FILES; computed
         #: before any call of the file's functions, since a function may change its globals.
         self.settings: dict[str, Any] = {
             "competition_type": self.control_file.competition_type,
@@ -118,6 +123,10 @@ class LoadedCompetition:
             ),
         }
         self.paths = OutputPaths(path)
+        self._directory = str(self.paths.control.parent.absolute())
+        self.settings[FILES] = competition_files(self.settings, self._directory)
+        #: Codes of players whose new builds do not matter.
+        self.accepted: set[str] = set()
         self.competition: Competition
         self.conditions: ReportedConditions
         #: Failures of the control file's functions, after `prepare`.
@@ -134,7 +143,10 @@ class LoadedCompetition:
         with self.locating_errors():
             self.competition = make(self.code, self.control_file.values)
         self.competition.positions_file = self.paths.positions
-        self.conditions = ReportedConditions(self.competition)
+        make_builds = partial(
+            Builds, directory=self._directory, accepted=self.accepted, place_of=self.place_of
+        )
+        self.conditions = ReportedConditions(self.competition, make_builds)
         self.effects = []
 
     @property
@@ -216,6 +228,8 @@ class LoadedCompetition:
             if all(change.allowed for change in changes):
                 contradicted = self._contradictions(store, is_edited)
             changes = judge_by_played(changes, contradicted, self.control_file.path_text)
+            changes += self._changed_files(last.settings.get(FILES, {}))
+        self.conditions.restore_builds(store)
         closing = 0
         if changes:
             closing = sum(
@@ -231,7 +245,18 @@ class LoadedCompetition:
             played=played,
             changes=tuple(changes) if played else allow_all(changes),
             closing=closing,
+            rebuilt=tuple(self.conditions.builds.rebuilt) if played else (),
         )
+
+    def _changed_files(self, before: Mapping[str, str]) -> Iterator[SettingChange]:
+        """Yield changes of the content of opening files and tablebases since the last run."""
+        for name, now in self.settings[FILES].items():
+            former = before.get(name, now)
+            if now and now != former:
+                place = self._place_of_file(os.path.normpath(os.path.join(self._directory, name)))
+                where = self.control_file.path_text(place)
+                what = f"{name} has other content"
+                yield SettingChange(place, where, what, former, now, "free")
 
     def _contradictions(self, store: Store, is_edited: bool) -> dict[SettingPath, str]:
         """Return, by setting, how its function contradicts a value already played.
@@ -258,6 +283,11 @@ class LoadedCompetition:
         """Return the refused changes as errors of the control file, or None."""
         refused = comparison.refused
         return self.control_file.error(change.error() for change in refused) if refused else None
+
+    def builds_failure(self, comparison: Comparison) -> ControlFileError | None:
+        """Return the players with other builds, which may play no more, as errors, or None."""
+        refused = [change.error() for change in comparison.rebuilt if not change.allowed]
+        return self.control_file.error(refused) if refused else None
 
     def state_failure(self, store: Store | None) -> ControlFileError | None:
         """Return an error if the recorded state does not fit the settings, else None.
@@ -307,7 +337,8 @@ class LoadedCompetition:
         )
 
     def check_failure(self, results: Sequence[CheckResult]) -> ControlFileError | None:
-        """Return the problems of startup checks as errors of the control file, or None."""
+        """Record the facts of startup checks; return problems as errors of the control file, or
+        None."""
         errors: dict[Hashable, SettingError] = {}
         for result in results:
             for problem in result.problems:
@@ -316,6 +347,9 @@ class LoadedCompetition:
                     # commands of candidates differ in the last word, a parameter's value
                     key = (problem.subject.rpartition(" ")[0] or problem.subject, problem.reason)
                 errors.setdefault((result.code, key), self._check_error(result.code, problem))
+            renamed = self.conditions.take_check(result)
+            if renamed is not None:
+                errors[result.code, "build"] = renamed.error()
         return self.control_file.error(errors.values()) if errors else None
 
     def _check_error(self, code: str, problem: Problem) -> SettingError:

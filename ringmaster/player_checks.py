@@ -120,8 +120,6 @@ def check_before_run(
     failure = loaded.check_failure(results[::-1])
     if failure is not None:
         raise failure
-    for result in results:
-        loaded.conditions.take_check(result)
 
 
 def check_players(

@@ -18,12 +18,14 @@ import msgspec
 
 import ringmaster
 from ringmaster.competitions.competition import Reaction
-from ringmaster.conditions import NOTE
+from ringmaster.conditions import REFUSED_HOSTS
+from ringmaster.control.builds import remedies
 from ringmaster.control.changes import MOST, Comparison
 from ringmaster.engines import reaper
 from ringmaster.errors import (
     CompetitionHalted,
     ControlFileError,
+    EngineRebuilt,
     RingmasterError,
     SettingError,
     StoreError,
@@ -33,7 +35,7 @@ from ringmaster.errors import (
 from ringmaster.execution.executor import Done, ErrorLines, Executor
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import CheckJob, GameJob, Task
-from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, Result
+from ringmaster.model.results import REBUILT, CheckResult, EvaluationResult, GameResult, Result
 from ringmaster.player_checks import FirstTests, check_before_run
 from ringmaster.reporting.live import Display, DisplayView
 from ringmaster.run_control import COMMAND_PERIOD, PAGE, Keys, RunControl, RunOptions
@@ -193,6 +195,9 @@ class Ringmaster:
         if paths.has_results:
             self._store = Store.open(paths.status)
             self._changes = self._loaded.check_changes(self._store)
+            failure = self._loaded.builds_failure(self._changes)
+            if failure is not None:
+                raise failure
             self._backlog = self._loaded.restore(self._store, self._changes)
 
     def _check_players(self) -> None:
@@ -339,7 +344,7 @@ class Ringmaster:
         with self._transaction() as transaction:
             jobs = self._next_jobs(transaction)
             transaction.save_state(self._competition.state())
-            transaction.set_value(NOTE, self._loaded.conditions.as_note())
+            self._store_refused_hosts(transaction)
         self._run_log.results(self._submit(jobs), halted=False)
 
     @contextmanager
@@ -494,6 +499,7 @@ class Ringmaster:
         keeps one line of the tree log, so a reaction with such a line ends the transaction,
         and the remaining `results` wait for the next.
         """
+        self._loaded.conditions.builds.take_sums(self._executor.programs())
         committed: list[_StoredResult] = []
         #: Results and log lines of new games, in their order.
         events: list[tuple[Result, Reaction] | str] = []
@@ -521,6 +527,8 @@ class Ringmaster:
                     transaction.set_value("started", [e for e in events if isinstance(e, str)])
                     self._game_records.forget(transaction)
                 self._save_state(transaction, committed)
+                if self._executor.refused() != self._loaded.conditions.refused_hosts:
+                    self._store_refused_hosts(transaction)
             self._next_commit = time.monotonic() + self._period
             # after the commit: a kill from here on loses nothing
             self._journal.history(history)
@@ -541,6 +549,14 @@ class Ringmaster:
             name = f"{job.id}{suffix}.{result.record_suffix}"
             folder = self._loaded.paths.void if void else self._loaded.paths.games
             record = PendingRecord(job.id, job.attempt, folder.name, name, result.record)
+        conditions = self._loaded.conditions
+        try:
+            if result.reason == REBUILT:
+                raise EngineRebuilt(result.detail.partition(": ")[2])
+            result, builds = conditions.identify(job, result, self._clock())
+        except EngineRebuilt as error:
+            self._drop_rebuilt(job, result, error)
+            return None
         result = self._competition.complete_result(job, result)
         fingerprint = result.fingerprint if isinstance(result, GameResult) else None
         if fingerprint is not None and transaction.has_game(fingerprint):
@@ -548,8 +564,9 @@ class Ringmaster:
         if transaction.store_result(job.ticket, result) is None:
             return None
         reaction = self._competition.record_result(job.ticket, result)
-        if self._loaded.conditions.take(job, result):
-            transaction.set_value(NOTE, self._loaded.conditions.as_note())
+        conditions.take(result)
+        for number, build in builds:
+            transaction.put_build(number, build)
         if reaction.replay:
             again = IssuedJob(job.id, job.attempt + 1, job.ticket)
             transaction.issue(again)
@@ -565,6 +582,22 @@ class Ringmaster:
             elif record is not None:
                 transaction.add_pending(record)
         return _StoredResult(result, reaction, record)
+
+    def _drop_rebuilt(self, job: Task, result: Result, error: EngineRebuilt) -> None:
+        """Play a job of a rebuilt engine on another host, or in a later run: it stays issued."""
+        faulty = result.faulty if isinstance(result, GameResult) else None
+        player = self._loaded.conditions.contestant(error.code or job.who[faulty or 0])
+        reason = f"player {player!r}: {error}"
+        if self._executor.refuse(result.host, reason):
+            self._executor.submit(job)
+        elif not self._halt:
+            self._halt = f"{reason}; {' '.join(remedies(player))}"
+            unit = self._competition.unit
+            self._run_log.warn(f"warning: {reason}; waiting for {unit} in progress")
+
+    def _store_refused_hosts(self, transaction: Transaction) -> None:
+        self._loaded.conditions.refused_hosts = self._executor.refused()
+        transaction.set_value(REFUSED_HOSTS, self._loaded.conditions.refused_hosts)
 
     def _save_state(self, transaction: Transaction, committed: Sequence[_StoredResult]) -> None:
         """Store the state if it is small, enough results are new, or a reaction requires it.

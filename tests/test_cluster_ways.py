@@ -15,7 +15,17 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.program import ENGINE, ENGINES, PLAYOFF, TEXEL, living_engines, shown, write_control_file
+from ringmaster.model.builds import checksum
+from tests.program import (
+    ENGINE,
+    ENGINES,
+    PLAYOFF,
+    SPSA,
+    TEXEL,
+    living_engines,
+    shown,
+    write_control_file,
+)
 from tests.rack import LONG, Rack, await_results, finish, slow, start
 from tests.requirements import missing, package
 
@@ -349,3 +359,80 @@ def test_positions_of_a_texel_tune_travel_to_the_hosts(tmp_path: Path, rack: Rac
 def _tuned(control: Path) -> object:
     summary = shown(control)
     return {name: summary[name] for name in summary if name in ("parameters", "error", "passes")}
+
+
+# builds
+
+
+def engine_on_path(folder: Path, build: int) -> None:
+    """Put a build of the engine into a folder of programs."""
+    folder.mkdir(exist_ok=True)
+    other = folder / "next"
+    other.write_text(f'#!/bin/sh\n# build {build}\nexec {sys.executable} -I -S {ENGINE} "$@"\n')
+    other.chmod(0o755)
+    other.replace(folder / "duel-engine")
+
+
+def with_engine_on_path(control: Path) -> Path:
+    """Let a control file use that engine."""
+    command = f'{sys.executable!r}, "-I", "-S", {str(ENGINE)!r}'
+    text = control.read_text()
+    assert command in text
+    control.write_text(text.replace(command, '"duel-engine"'))
+    return control
+
+
+def with_path(folder: Path) -> list[str]:
+    """Return a command before a worker's, which then finds programs of a folder."""
+    return ["env", f"PATH={folder}:{os.environ['PATH']}"]
+
+
+def test_stale_host_is_refused_though_it_joins_first(tmp_path: Path, rack: Rack) -> None:
+    control = write_control_file(tmp_path / "event", PLAYOFF, 30)
+    with_engine_on_path(control)
+    rack.start_scheduler()
+    for number, build in ((1, 1), (2, 2), (3, 2)):
+        engine_on_path(tmp_path / f"bin{number}", build)
+        rack.start_worker(number, 1, command=with_path(tmp_path / f"bin{number}"))
+        rack.await_workers(number)
+    run = ringmaster(control, rack, "--cluster", rack.address)
+    assert run.returncode == 0, run.stderr + rack.logs()
+    right, stale = (checksum(tmp_path / f"bin{n}" / "duel-engine") for n in (2, 1))
+    conditions = shown(control)["conditions"]
+    assert {file for b in conditions["builds"] for file in b["files"].values()} == {right}
+    assert len(conditions["hosts"]) == 2
+    (refused,) = conditions["refused_hosts"]
+    assert f"duel-engine is another file there (SHA-256 {stale[:12]})" in refused
+    assert f"({right[:12]})" in refused
+    # alone, it is refused by what was recorded
+    for number in (2, 3):
+        rack.kill_worker(number, machine=True)
+    more = with_setting(control, "number_of_games = 32")
+    run = ringmaster(more, rack, "--cluster", rack.address)
+    assert run.returncode == 1
+    assert f"(SHA-256 {stale[:12]}) than in this competition ({right[:12]})" in run.stderr
+
+
+@pytest.mark.parametrize("source", [PLAYOFF, SPSA], ids=["playoff", "spsa"])
+def test_three_builds_at_one_path_of_two_hosts(tmp_path: Path, rack: Rack, source: str) -> None:
+    control = write_control_file(tmp_path / "event", source, 30)
+    with_engine_on_path(control)
+    rack.start_scheduler()
+    for number in (1, 2):
+        rack.start_worker(number, 1, command=with_path(tmp_path / "bin"))
+    rack.await_workers(2)
+    codes = ["a", "b", "c"] if source is PLAYOFF else ["duel"]
+    words = ["--cluster", rack.address, "-g", "6"]
+    for number in (1, 2, 3):
+        engine_on_path(tmp_path / "bin", number)
+        if number > 1:
+            run = ringmaster(control, rack, *words)
+            assert run.returncode == 1
+            assert "duel-engine is another file there" in run.stderr
+        accepted = [word for code in codes for word in ("--accept-build", code)]
+        run = ringmaster(control, rack, *words, *(accepted if number > 1 else []))
+        assert (run.returncode, run.stderr) == (0, ""), run.stderr + rack.logs()
+    builds = [b for b in shown(control)["conditions"]["builds"] if b["player"] == codes[0]]
+    assert len({b["files"]["duel-engine"] for b in builds}) == 3
+    if source is SPSA:
+        assert [b["games"] for b in builds] == [6, 6, 6]

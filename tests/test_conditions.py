@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from ringmaster.conditions import NOTE, ReportedConditions
+from ringmaster.conditions import ReportedConditions
 from ringmaster.execution.affinity import usable_cpus
 from ringmaster.model.cluster import Host
-from ringmaster.model.jobs import CheckJob, EvaluationJob, GameSettings
+from ringmaster.model.jobs import CheckJob, EvaluationJob, GameSettings, Task
 from ringmaster.model.players import Player
 from ringmaster.model.report import Report
 from ringmaster.model.results import CheckResult, EngineUsage, EvaluationResult, GameResult, Problem
 from ringmaster.reporting.tables import render_report
+from ringmaster.storage.store import Store
 from tests.competitions.settings_of import call, make, uci
 from tests.play.workers import one_worker
 from tests.program import ENGINES, REPOSITORY, book, ringmaster
@@ -66,6 +67,16 @@ def events() -> dict[str, Any]:
             **CHESS,
         ),
     }
+
+
+def record(conditions: ReportedConditions, store: Store, job: Task, result: GameResult) -> None:
+    """Record a result as a run does."""
+    identified, builds = conditions.identify(job, result, 1.0)
+    with store.transaction() as transaction:
+        transaction.store_result(job.ticket, identified)
+        for number, build in builds:
+            transaction.put_build(number, build)
+    conditions.take(identified)
 
 
 def text_of(conditions: ReportedConditions) -> str:
@@ -126,9 +137,7 @@ def test_hosts_of_a_cluster_have_a_table_and_conditions_go_on_from_run_to_run() 
     assert job is not None
     for n, (host, reason) in enumerate([("n1", "mate"), ("n2", "time"), ("n1", "crash")]):
         result = GameResult(f"0_{n}", 0, "draw", reason=reason, host=Host(host, None, 0.25 * n))
-        with store.transaction() as transaction:
-            transaction.store_result(job.ticket, result)
-        conditions.take(job, result)
+        record(conditions, store, job, result)
     table = [
         ["host", "games", "time", "losses", "faults", "load"],
         ["n1", "2", "0", "1", "0.25"],
@@ -136,8 +145,7 @@ def test_hosts_of_a_cluster_have_a_table_and_conditions_go_on_from_run_to_run() 
     ]
     assert [line.split() for line in text_of(conditions).splitlines()[-3:]] == table
     conditions.take_check(CheckResult("check-b", "b", "Three", hash=8))
-    with store.transaction() as transaction:
-        transaction.set_value(NOTE, conditions.as_note())
+    record(conditions, store, job, GameResult("0_3", 0, "draw"))
     again = ReportedConditions(playoff)
     again.restore(store)
     assert data_of(again) == data_of(conditions)
@@ -179,8 +187,8 @@ def test_engine_names_come_from_results_without_a_check() -> None:
                 for code in job.who
             )
             task, result = job, GameResult(job.id, 0, "draw", usage=usage)
-        assert conditions.take(task, result), kind
-        assert not conditions.take(task, result), "nothing new"
+        assert conditions.identify(task, result, 0.0)[1], kind
+        assert not conditions.identify(task, result, 0.0)[1], "nothing new"
         rows = rows_of(conditions)
         for code, used in zip(codes, usage, strict=False):
             assert rows[code][0] == used.name, kind
@@ -202,7 +210,8 @@ def test_void_games_and_failed_checks_give_no_engine_facts() -> None:
     conditions = ReportedConditions(competition)
     job = competition.next_job()
     usage = (EngineUsage("wrong"), EngineUsage("wrong"))
-    assert not conditions.take(job, GameResult(job.id, 0, "void", usage=usage))
+    void = GameResult(job.id, 0, "void", usage=usage)
+    assert conditions.identify(job, void, 0.0) == (void, [])
     conditions.take_check(CheckResult("check-a", "a", "wrong", problems=(Problem("it crashed"),)))
     assert "wrong" not in text_of(conditions)
 

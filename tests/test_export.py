@@ -43,7 +43,7 @@ def control(tmp_path: Path) -> Path:
     """A playoff of three results, one of them void."""
     void = won("0_1", outcome="void", winner=None, score="*", reason="crash", faulty=0)
     history = [
-        (ticket("0", 0, pair=0), won("0_0", detail=HOSTILE)),
+        (ticket("0", 0, pair=0), won("0_0", detail=HOSTILE, builds=(2, 1))),
         (ticket("0", 1, pair=0), void),
         (ticket("0", 1, pair=0), won("0_1", 1, attempt=1, reason="time", forfeit=True, faulty=0)),
     ]
@@ -90,11 +90,13 @@ def test_csv_has_a_row_a_game_and_all_that_is_known_of_it(control: Path) -> None
         "thinking_1": "6.0",
         "slowest_1": "0.75",
         "peak_memory_1": "23000000",
+        "build_1": "2",
         "name_2": "Beta",
         "cpu_time_2": "",
         "thinking_2": "5.5",
         "slowest_2": "0.5",
         "peak_memory_2": "",
+        "build_2": "1",
         "host": "",
         "host_speed": "",
         "host_load": "",

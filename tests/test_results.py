@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
-import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 import ringmaster
 from ringmaster.cli import run
-from ringmaster.conditions import NOTE, EngineFacts
 from ringmaster.errors import ControlFileError, RingmasterError, StoreCorrupt, StoreError
+from ringmaster.model.builds import Build
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.results import Game, Results
 from ringmaster.results.tables import GAME_COLUMNS, flat, parameter_columns
@@ -348,9 +347,10 @@ def test_unreadable_files_are_ringmaster_errors(tmp_path: Path) -> None:
 
 def test_players_have_their_definitions_and_the_names_of_their_engines(tmp_path: Path) -> None:
     control = recorded(write(tmp_path), [(ticket(), won("0_0"))])
-    facts = {"a": EngineFacts("Alpha 1", "tuned\nby hand"), "b": EngineFacts("Beta")}
+    builds = Build("a", {}, "Alpha 1", "tuned\nby hand"), Build("b", {}, "Beta")
     with closing(open_store(control)) as store, store.transaction() as transaction:
-        transaction.set_value(NOTE, msgspec.to_builtins(facts))
+        for number, build in enumerate(builds, 1):
+            transaction.put_build(number, build)
     results = ringmaster.load(control)
     assert list(results.players) == ["a", "b", "c"]
     a = results.players["a"]

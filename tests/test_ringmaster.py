@@ -6,16 +6,19 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from ringmaster.conditions import REFUSED_HOSTS
 from ringmaster.errors import CompetitionHalted, ControlFileError, StoreUnwritable
 from ringmaster.execution.executor import JobEnd as ExecutorEvent
 from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.model.cluster import Host
 from ringmaster.model.jobs import GameJob, Job, Ticket
-from ringmaster.model.results import CheckResult, GameResult, JobResult, Result
+from ringmaster.model.results import CheckResult, EngineUsage, GameResult, JobResult, Result
 from ringmaster.reporting.live import DisplayView, QuietDisplay
 from ringmaster.ringmaster import Ringmaster
 from ringmaster.run_control import RunOptions
@@ -601,3 +604,61 @@ def test_leftovers_of_an_earlier_run_are_logged(
     run(control)
     log = control.with_suffix(".log").read_text()
     assert "killed 2 processes that engines of an earlier run had left" in log
+
+
+class Renamed(Players):
+    """Play with another version of the engine in the third game, on another host."""
+
+    def __init__(self) -> None:
+        self.games = 0
+
+    def run(self, job: Job) -> JobResult:
+        result = super().run(job)
+        if not isinstance(result, GameResult):
+            return result
+        self.games += 1
+        usage = EngineUsage("Engine 2" if self.games == 3 else "Engine 1")
+        host = Host("stale" if self.games == 3 else "right", load=0.5)
+        return msgspec.structs.replace(result, usage=(usage, usage), host=host)
+
+
+class OnHosts(AtOnce):
+    """Has hosts that may be refused."""
+
+    def __init__(self, players: Players) -> None:
+        super().__init__(players)
+        self.reasons: dict[str, str] = {}
+
+    def refuse(self, host: Host | None, reason: str) -> bool:
+        assert host is not None
+        self.reasons[host.name] = reason
+        return True
+
+    def refused(self) -> list[str]:
+        return [f"host {name} is not used: {reason}" for name, reason in self.reasons.items()]
+
+
+def test_game_of_another_engine_is_played_again_on_another_host(control: Path) -> None:
+    players = Renamed()
+    assert run(control, executor=OnHosts(players)) == 0
+    assert players.games == 13
+    with closing(Store.open_readonly(control.with_suffix(".status"))) as store:
+        assert store.counts() == (12, 0)
+        assert [tally.name for tally in store.hosts()] == ["right"]
+        assert [build.name for build in store.builds().values()] == ["Engine 1"]
+        (reason,) = store.read_value(REFUSED_HOSTS)
+    assert reason == (
+        "host stale is not used: player 'e': its engine is Engine 2 now and was Engine 1, with "
+        "the same files"
+    )
+
+
+def test_game_of_another_engine_on_this_machine_ends_the_run_and_is_played_in_the_next(
+    control: Path,
+) -> None:
+    with pytest.raises(CompetitionHalted, match="its engine is Engine 2 now and was Engine 1"):
+        run(control, players=Renamed())
+    with closing(Store.open_readonly(control.with_suffix(".status"))) as store:
+        assert store.counts() == (2, 0)
+        assert len(store.issues()) == 1
+    assert run(control) == 0

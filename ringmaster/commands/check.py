@@ -35,6 +35,7 @@ def _check(arguments: argparse.Namespace) -> dict[str, Any]:
     """Check a competition; return the data of `--json`."""
     with compared(arguments) as (loaded, store, comparison):
         refused = loaded.changes_failure(comparison) or loaded.state_failure(store)
+        refused = refused or loaded.builds_failure(comparison)
     loaded.prepare()
     loaded.check_functions(played=comparison.played)
     warnings = loaded.warnings()
@@ -48,8 +49,6 @@ def _check(arguments: argparse.Namespace) -> dict[str, Any]:
     finally:
         executor.close()
     failure = loaded.check_failure(results)
-    for result in results:
-        loaded.conditions.take_check(result)
     crowding = loaded.conditions.crowding(parallel, usable_cpus(arguments.affinity or None))
     if crowding:
         warnings.append(f"warning: {crowding}")

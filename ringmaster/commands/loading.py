@@ -62,3 +62,6 @@ def print_changes(comparison: Comparison) -> None:
     """Print the changes since the last run to standard error."""
     for text in comparison.texts(MOST):
         note(f"changed since the last run: {text}")
+    for change in comparison.rebuilt:
+        if not change.allowed:
+            note(f"warning: {change}; a run is refused until you {' '.join(change.details[1:])}")

@@ -333,6 +333,12 @@ OPTIONS: tuple[Option, ...] = (
             values.POSITIVE,
             verbs=(*_PLAYING_OR_CHECK, *_FORECASTS),
         ),
+        Option(
+            "--accept-build PLAYER",
+            "go on though an engine was rebuilt: the change does not matter",
+            action="append",
+            default=[],
+        ),
         Option("-g --max-games N", "start at most N games in this run", values.COUNT),
         Option(
             "-q --quiet",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, closing
 from typing import Any
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ringmaster.commands.console import columns, never_wait, say
@@ -50,6 +51,7 @@ def verify(arguments: argparse.Namespace) -> int:
 
 def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
     never_wait()
+    loaded.accepted.update(arguments.accept_build)
     loaded.paths.check_kinds()
     loaded.paths.check_first_run()
     cluster = chosen_cluster(arguments, loaded)
@@ -156,7 +158,11 @@ def executor_maker(
     return lambda: LocalExecutor(
         _WORK,
         parallel,
-        setup=setup,
+        # the files as they are when the run begins
+        setup={
+            **setup,
+            "builds": {p: to_builtins(s) for _, p, s in loaded.conditions.builds.sums()},
+        },
         reaper=reaper.__file__,
         pass_fds=pass_fds,
     )
@@ -190,6 +196,7 @@ def _cluster_executor(
             cluster,
             reaper=reaper.__name__,
             players=checked,
+            builds={name: sum.sha256 for name, _, sum in loaded.conditions.builds.sums()},
             most=arguments.parallel,
             error_lines=None if error_lines is None else error_lines.write_fd,
         )

@@ -67,6 +67,7 @@ def diff(arguments: argparse.Namespace) -> int:
     """Print the changes since the last run; return 1 if one is refused."""
     with compared(arguments) as (loaded, store, comparison):
         failure = loaded.changes_failure(comparison) or loaded.state_failure(store)
+        failure = failure or loaded.builds_failure(comparison)
         if store is not None and failure is None:
             loaded.restore(store, comparison)
     status = DONE if failure is None else REPORTED
@@ -86,8 +87,9 @@ def diff(arguments: argparse.Namespace) -> int:
     date = time.strftime("%Y-%m-%d %H:%M", time.localtime(comparison.started))
     run = f"run {comparison.run}, {date}"
     lines = list(comparison.texts())
-    only_refused = comparison.changes and not comparison.allowed
-    if not comparison.changes:
+    changes = (*comparison.changes, *comparison.rebuilt)
+    only_refused = changes and not comparison.allowed
+    if not changes:
         lines.insert(0, f"no changes since the last run ({run})")
     elif not only_refused:
         played = "" if comparison.played else "; nothing has been played, everything may be changed"

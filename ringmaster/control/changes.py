@@ -47,6 +47,7 @@ class SettingChange(msgspec.Struct, frozen=True):
     reason  why a rule of the competition type refuses it, or ""
     old     the value to restore, "" when it is too long
     code    the code of the list item that it is in, or ""
+    details  further lines of the error
     """
 
     path: SettingPath
@@ -58,6 +59,7 @@ class SettingChange(msgspec.Struct, frozen=True):
     reason: str = ""
     old: str = ""
     code: str = ""
+    details: tuple[str, ...] = ()
 
     @property
     def allowed(self) -> bool:
@@ -77,6 +79,8 @@ class SettingChange(msgspec.Struct, frozen=True):
 
     def error(self) -> SettingError:
         """Return the error of a refused change, with its remedy."""
+        if self.details:
+            return SettingError(self.path, str(self), details=self.details)
         message = self.reason or "the results so far would lose their meaning"
         if not (self.reason and self.what == CHANGED):
             message = f"{self.what} since the last run: {message}"
@@ -92,6 +96,7 @@ class Comparison(msgspec.Struct, frozen=True):
     played     whether there is any result, void ones included
     unit       name of one result that counts
     closing    games of closing matches among the completed results
+    rebuilt    players with another build; the results so far can still be read
     """
 
     run: int | None = None
@@ -101,6 +106,7 @@ class Comparison(msgspec.Struct, frozen=True):
     changes: tuple[SettingChange, ...] = ()
     unit: str = "game"
     closing: int = 0
+    rebuilt: tuple[SettingChange, ...] = ()
 
     @property
     def starts_over(self) -> bool:
@@ -113,7 +119,7 @@ class Comparison(msgspec.Struct, frozen=True):
     @property
     def allowed(self) -> list[SettingChange]:
         """Changes that leave the results valid."""
-        return [change for change in self.changes if change.allowed]
+        return [change for change in (*self.changes, *self.rebuilt) if change.allowed]
 
     @property
     def refused(self) -> list[SettingChange]:
@@ -143,7 +149,7 @@ class Comparison(msgspec.Struct, frozen=True):
                 "applies": self._applies(change) or None,
                 "reason": change.reason or None,
             }
-            for change in self.changes
+            for change in (*self.changes, *self.rebuilt)
         ]
 
 

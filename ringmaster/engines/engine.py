@@ -12,7 +12,7 @@ from ringmaster.engines.containment import Bounds
 from ringmaster.engines.process import STDERR_LINES, EngineProcess, Surroundings
 from ringmaster.engines.uci_messages import read_info, read_pv, read_score, score_line
 from ringmaster.engines.usage import Usage
-from ringmaster.errors import EngineError, EngineNotStarted, EngineTimeout
+from ringmaster.errors import EngineError, EngineNotStarted, EngineRebuilt, EngineTimeout
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import Player
 from ringmaster.model.results import Problem
@@ -186,6 +186,8 @@ class Engine(ABC):
         self.player = player
         self.name = ""
         self.description = ""
+        #: Label of its build, "" if unknown.
+        self.build = ""
         self._surroundings = surroundings
         self._interrupt_fd = interrupt_fd
         self._clock = clock
@@ -281,6 +283,13 @@ class Engine(ABC):
             bounds=Bounds(player.max_memory, player.max_cpu, player.max_processes),
             sandbox=player.sandbox,
         )
+        if self._surroundings.watch is not None:
+            # after the start, so that no rebuild between look and start is missed
+            try:
+                self.build = self._surroundings.watch(player)
+            except EngineRebuilt:
+                process.end(0.0)
+                raise
         self._channel = Channel(
             process, player.code, interrupt_fd=self._interrupt_fd, clock=self._clock
         )

@@ -25,6 +25,7 @@ from ringmaster.engines import containment, reaper, usage
 from ringmaster.engines.containment import Bounds
 from ringmaster.engines.sandbox import OWN_PROCESSES, sandboxed
 from ringmaster.errors import EngineNotStarted
+from ringmaster.model.players import Player
 
 #: Seconds for the kernel to end a killed process.
 _KILLED: Final = 1.0
@@ -48,6 +49,7 @@ class Surroundings:
     reaper_fd   write end of the reaper's pipe, or None
     echo        called with the player code and lines of standard error as they come, or None
     say         called with a message for the user, or None
+    watch       returns the label of a player's build, or None; raises EngineRebuilt
     """
 
     environ: Mapping[str, str]
@@ -55,6 +57,7 @@ class Surroundings:
     reaper_fd: int | None = None
     echo: Callable[[str, bytes], None] | None = None
     say: Callable[[str], None] | None = None
+    watch: Callable[[Player], str] | None = None
 
 
 class EngineProcess:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Hashable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -13,9 +14,13 @@ from ringmaster.execution.dask_link import Link, Prepared, Unprepared
 from ringmaster.execution.dask_protocol import Assignment, HostFacts
 from ringmaster.execution.health import Health
 from ringmaster.model.cluster import Cluster, Host
-from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, GameSettings, Job
+from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Job
 from ringmaster.model.players import GameName, Player, threads_of
-from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, JobResult
+from ringmaster.model.results import (
+    CheckResult,
+    GameResult,
+    JobResult,
+)
 
 #: Shorter jobs share a task that takes so many seconds; longer ones have a task each.
 TASK_SECONDS = 0.25
@@ -29,8 +34,6 @@ _WEIGHT = 0.3
 _FEW = 3
 #: Failures of the network while a host is prepared, before it is not used.
 _MOST_CUTS = 3
-#: Commands whose engines are compared from host to host.
-_MOST_ENGINES = 1000
 
 
 class ClusterHost:
@@ -96,15 +99,15 @@ class Hosts:
 
     link     the connection to them
     orders   of the run
-    players  whose engines are compared and timed
+    builds   SHA-256 of files that the players name, by name, as far as they are known here
     notices  as in `Executor.notices`, since they were last taken
     failure  the reason why no host can play, once there is none
     """
 
     def __init__(
-        self, link: Link, orders: Assignment, cluster: Cluster, players: Iterable[Player]
+        self, link: Link, orders: Assignment, cluster: Cluster, builds: Mapping[str, str] = {}
     ) -> None:
-        players = list(players)
+        players = orders.players
         self._link = link
         self.orders = orders
         self._threads = max((threads_of(player) or 1 for player in players), default=1)
@@ -116,13 +119,13 @@ class Hosts:
         self.notices: list[tuple[str, bool]] = []
         self.failure: ExecutorError | None = None
         #: Texts about hosts that are not used.
-        self._refusals: dict[str, None] = {}
+        self.refusals: dict[str, None] = {}
         self._waits = False
         self._health = Health()
-        #: The checksum of each program with the host that had it first; the same for the names
-        #: of engines.
-        self._programs: dict[str, tuple[str, str]] = {}
-        self._engines: dict[Hashable, tuple[str, str]] = {}
+        #: The SHA-256 that each file must have, and where it has it.
+        self._expected = {name: (sum, "in this competition") for name, sum in builds.items()}
+        #: Prepared hosts that wait for others: together they tell which files are right.
+        self._waiting: dict[ClusterHost, HostFacts] = {}
 
     def all(self) -> list[ClusterHost]:
         """Return every host, usable or not."""
@@ -162,6 +165,7 @@ class Hosts:
         for host in self._by_address.values():
             if host.state in ("ready", "preparing", "calibrating"):
                 host.state = "new"
+        self._waiting.clear()
 
     def add_files(self, names: Iterable[str]) -> None:
         """Have more files shipped to every host.  Raises ExecutorError."""
@@ -176,15 +180,14 @@ class Hosts:
         host = self._by_address.get(address)
         return host if host is not None and host.id == id and host.state != "out" else None
 
-    def take_prepared(self, news: Prepared) -> ClusterHost | None:
-        """Take a host that has its orders and files; return a new one that may play."""
+    def take_prepared(self, news: Prepared) -> None:
+        """Take a host that has its orders and files; `admit` lets a new one play."""
         host, facts = self.known(news.address, news.id), news.facts
         if host is None:
-            return None
-        is_new = host.state == "preparing"
+            return
         if host.name == host.address:
             self._name(host, facts.name)
-        refusal = facts.refusal or self._difference(host.name, facts)
+        refusal = facts.refusal or self._difference(facts)
         others = [other for other in self._usable() if other is not host]
         if self.orders.pin and any(h.machine == facts.name for h in others):
             refusal = f"pin needs one worker a machine, and {facts.name} has another"
@@ -192,21 +195,54 @@ class Hosts:
             refusal = f"it did not keep {counted(len(facts.missing), 'shipped file')}"
         if refusal:
             self.refuse(host, refusal)
-            return None
+            return
+        host.files = max(host.files, len(news.orders.files))
+        if host.state == "preparing":
+            self._waiting[host] = facts
+        else:
+            host.slots = facts.slots
+
+    def admit(self) -> list[ClusterHost]:
+        """Return new hosts that may play.
+
+        While nobody knows the right files, they wait until all hosts are prepared.
+        """
+        self._waiting = {h: f for h, f in self._waiting.items() if h.state == "preparing"}
+        sums: dict[str, Counter[str]] = {}
+        for facts in self._waiting.values():
+            for name, sum in facts.builds.items():
+                if name not in self._expected:
+                    sums.setdefault(name, Counter())[sum] += 1
+        present = [h for h in self._by_address.values() if h.state in ("new", "preparing")]
+        if sums and len(present) > len(self._waiting):
+            return []
+        for name, counts in sums.items():
+            self._expected[name] = _majority(counts), "on most hosts"
+        admitted = []
+        waiting, self._waiting = self._waiting, {}
+        for host, facts in waiting.items():
+            difference = self._difference(facts)
+            if difference:
+                self.refuse(host, difference)
+            else:
+                self._welcome(host, facts)
+                admitted.append(host)
+        return admitted
+
+    def _welcome(self, host: ClusterHost, facts: HostFacts) -> None:
+        """Let a host play, and say so if it is new."""
         has_played = host.slots > 0
-        host.slots, host.files = facts.slots, max(host.files, len(news.orders.files))
-        if not is_new:
-            return None
+        host.slots = facts.slots
         host.state = "ready" if self._timed is None else "calibrating"
         if has_played:
-            return host
+            return
         words = (
             f"host {host.name} joins: {counted(facts.slots, 'game')} at a time, "
             f"{counted(facts.cpus, 'CPU')}"
         )
         if 0 < facts.cores < facts.slots:
             words += f" on {counted(facts.cores, 'core')}, which games share"
-        programs = [f"{name} {sum[:12]}" for name, sum in self._sums(facts).items() if sum]
+        programs = [f"{name} {sum[:12]}" for name, sum in facts.builds.items()]
         self.notices.append(("; ".join([words, *programs]), False))
         needed = facts.slots * self._threads
         if needed > facts.cpus:
@@ -214,7 +250,6 @@ class Hosts:
             self.notices.append(
                 (f"host {host.name} has {counted(facts.cpus, 'CPU')}, but {text}", True)
             )
-        return host
 
     def take_unprepared(self, news: Unprepared) -> None:
         """Refuse a worker that could not be prepared; try again if the network failed."""
@@ -227,20 +262,21 @@ class Hosts:
         else:
             self.refuse(host, news.reason)
 
-    def _sums(self, facts: HostFacts) -> dict[str, str]:
-        """Return the checksums of programs by name."""
-        return {self.orders.programs[code][0]: sum for code, sum in facts.programs.items()}
-
-    def _difference(self, name: str, facts: HostFacts) -> str:
-        """Return how a host's programs differ from those of the first host, or ""."""
-        for program, sum in self._sums(facts).items():
-            other, expected = self._programs.setdefault(program, (name, sum))
+    def _difference(self, facts: HostFacts) -> str:
+        """Return how a host's files differ from the expected ones, or ""."""
+        for name, sum in facts.builds.items():
+            expected, where = self._expected.get(name, (sum, ""))
             if sum != expected:
-                return (
-                    f"{program} is another file there (SHA-256 {sum[:12]}) than on {other} "
-                    f"({expected[:12]})"
-                )
+                if not expected:
+                    rule = "no file is on most hosts; this machine needs the right one"
+                    return f"{name} (SHA-256 {sum[:12]}) is another file elsewhere, and {rule}"
+                there = f"another file there (SHA-256 {sum[:12]})"
+                return f"{name} is {there} than {where} ({expected[:12]})"
         return ""
+
+    def programs(self) -> dict[str, str]:
+        """Return the checksums that programs must have."""
+        return {name: sum for name, (sum, _) in self._expected.items()}
 
     def _name(self, host: ClusterHost, machine: str) -> None:
         """Give a host its machine's name, with a number if the machine has several."""
@@ -261,10 +297,10 @@ class Hosts:
         """Send a host no more jobs; there is a failure if no other is left."""
         host.state = "out"
         text = f"host {host.name} {verb}: {reason}"
-        self._refusals[text] = None
+        self.refusals[text] = None
         self.notices.append((text, True))
         if self._by_address and not self._usable():
-            self.failure = ExecutorError("\n".join(["no host can play:", *self._refusals]))
+            self.failure = ExecutorError("\n".join(["no host can play:", *self.refusals]))
 
     # speed
 
@@ -304,37 +340,12 @@ class Hosts:
 
     # results
 
-    def judge(self, host: ClusterHost, job: Job, result: JobResult) -> str:
-        """Return why a result does not count: another engine than on other hosts; or "".
-
-        A game counts for the host's health.
-        """
-        difference = self._other_engine(host, job, result)
-        if difference:
-            if host.state != "out":
-                self.refuse(host, difference)
-        elif isinstance(result, GameResult):
+    def judge(self, host: ClusterHost, result: JobResult) -> None:
+        """Count a game for the host's health; send an unsound host no more games."""
+        if isinstance(result, GameResult):
             verdict = self._health.take(host.name, result)
             if verdict and host.state == "ready" and len(self.ready()) > 1:
                 self.refuse(host, verdict, "gets no more games")
-        return difference
-
-    def _other_engine(self, host: ClusterHost, job: Job, result: JobResult) -> str:
-        """Return how an engine's name and version differ from those on another host, or ""."""
-        used: Iterable[tuple[Player, str]] = ()
-        if isinstance(job, GameJob) and isinstance(result, GameResult):
-            used = zip(job.players, (u.name for u in result.usage), strict=True)
-        elif isinstance(job, EvaluationJob) and isinstance(result, EvaluationResult):
-            used = [(job.player, result.usage.name)]
-        for player, name in used:
-            # candidates of a tune may differ in their commands, without end
-            key = (player.command, player.cwd, *sorted(player.environ.items()))
-            if not name or (key not in self._engines and len(self._engines) >= _MOST_ENGINES):
-                continue
-            other, expected = self._engines.setdefault(key, (host.name, name))
-            if name != expected and other != host.name:
-                return f"{player.command[0]} is {name} there, and {expected} on {other}"
-        return ""
 
 
 def placed(result: JobResult, place: Host) -> JobResult:
@@ -342,6 +353,12 @@ def placed(result: JobResult, place: Host) -> JobResult:
     if isinstance(result, CheckResult):
         return result
     return msgspec.structs.replace(result, host=place)
+
+
+def _majority(counts: Counter[str]) -> str:
+    """Return the most frequent sum, "" if there are two."""
+    (first, most), *others = counts.most_common(2)
+    return "" if others and others[0][1] == most else first
 
 
 def _slowed(player: Player, factor: float) -> Player:

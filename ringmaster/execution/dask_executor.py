@@ -54,6 +54,7 @@ class DaskExecutor(Executor):
     cluster   settings of the hosts
     reaper    module of the reaper's program, or None
     players   the players of the competition, whose programs the hosts must have
+    builds    SHA-256 of their files by name, as far as they are known here
     most      jobs at a time on all hosts, None for as many as they offer
     error_lines  descriptor for the engines' standard error, or None
 
@@ -76,6 +77,7 @@ class DaskExecutor(Executor):
         setup: Mapping[str, Any] = {},
         reaper: str | None = None,
         players: Iterable[Player] = (),
+        builds: Mapping[str, str] = {},
         most: int | None = None,
         error_lines: int | None = None,
     ) -> None:
@@ -108,11 +110,11 @@ class DaskExecutor(Executor):
             games=cluster.games,
             pin=cluster.pin,
             memory=cluster.memory,
-            programs={p.code: (p.command[0], p.cwd) for p in players},
+            players=tuple(players),
             files=tuple(shipping.collect([*shipped, *cluster.ship])),
         )
         self._link = connect()
-        self._hosts = Hosts(self._link, orders, cluster, players)
+        self._hosts = Hosts(self._link, orders, cluster, builds)
 
     @property
     def slots(self) -> int:
@@ -171,6 +173,21 @@ class DaskExecutor(Executor):
         notices, self._hosts.notices = self._hosts.notices, []
         return notices
 
+    def refuse(self, host: Host | None, reason: str) -> bool:
+        """Send no more jobs to the host of a result (see `Executor.refuse`)."""
+        for each in self._hosts.all():
+            if host is not None and each.name == host.name and each.state != "out":
+                self._hosts.refuse(each, reason)
+        return True
+
+    def refused(self) -> list[str]:
+        """Return why hosts are not used (see `Executor.refused`)."""
+        return list(self._hosts.refusals)
+
+    def programs(self) -> Mapping[str, str]:
+        """Return the checksums of the hosts' programs (see `Executor.programs`)."""
+        return self._hosts.programs()
+
     def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:
         """Return events as soon as there is one (see `Executor.wait`)."""
         if self._closed or (timeout is None and not wake and not self._jobs):
@@ -186,6 +203,8 @@ class DaskExecutor(Executor):
             ready = [fd for fd, _ in poll.poll(milliseconds(seconds))]
             for news in self._link.take():
                 self._take(news)
+                for host in self._hosts.admit():
+                    self._try(host)
             woken = any(fd != self._link.fileno() for fd in ready)
             failure = self._failure or self._hosts.failure
             if self._events or failure or woken or time.monotonic() >= deadline:
@@ -282,9 +301,7 @@ class DaskExecutor(Executor):
                     for key in list(gone.tasks):
                         self._take_loss(key, "it has left", told=True)
             case Prepared():
-                new = self._hosts.take_prepared(news)
-                if new is not None:
-                    self._try(new)
+                self._hosts.take_prepared(news)
             case Unprepared():
                 self._hosts.take_unprepared(news)
             case Silence(seconds, detail):
@@ -345,10 +362,7 @@ class DaskExecutor(Executor):
             assert isinstance(result, CheckResult)
             self._hosts.take_speed(host, result)
             return
-        fault = self._hosts.judge(host, job, result)
-        if fault:
-            self._lose(number, host, fault, told=True)
-            return
+        self._hosts.judge(host, result)
         self._losses.pop(job_key(job), None)
         self._events.append((number, Done(job, result)))
 

@@ -17,7 +17,6 @@ import importlib.util
 import logging
 import os
 import select
-import shutil
 import signal
 import socket
 import tempfile
@@ -47,7 +46,8 @@ from ringmaster.execution.dask_protocol import (
 )
 from ringmaster.execution.executor import Done, ErrorLines, JobEnd
 from ringmaster.execution.local import LocalExecutor
-from ringmaster.execution.shipping import Cache, ShippedFile, checksum
+from ringmaster.execution.shipping import Cache, ShippedFile
+from ringmaster.model.builds import FileSum, files_of, sum_of
 
 _LOG = logging.getLogger("distributed.worker")
 
@@ -152,6 +152,8 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
         self._orders: Assignment | None = None
         self._slots = 0
         self._cache = Cache()
+        #: Sums of the players' files by path, for `LocalExecutor`.
+        self._builds: dict[str, FileSum] = {}
         self._upload: tuple[str, Any] | None = None
         self._thread: threading.Thread | None = None
         #: Commands for the thread: a new batch, or the key of a task that was taken back.
@@ -244,19 +246,22 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
         elif orders.pin and len(allowed) < slots:
             refusal = f"it has {len(allowed)} CPUs, and each of its {slots} games needs its own"
         shipped = {file.path for file in orders.files}
-        programs = {
-            code: "" if program in shipped else _program_checksum(program, cwd)
-            for code, (program, cwd) in orders.programs.items()
-        }
-        for code, (program, _) in orders.programs.items():
-            if program not in shipped and not programs[code] and not refusal:
-                refusal = f"player {code!r}: it has no program {program}"
+        builds: dict[str, str] = {}
+        self._builds = {}
+        for player in orders.players:
+            for file, path in files_of(player).items():
+                place = self._cache.place(path)
+                found = sum_of(place)
+                if found.sha256:
+                    self._builds[place], builds[file] = found, found.sha256
+                elif path not in shipped and not refusal:
+                    refusal = f"player {player.code!r}: it has no program {file}"
         return HostFacts(
             name=name,
             slots=slots,
             cpus=len(allowed),
             cores=cores,
-            programs=programs,
+            builds=builds,
             missing=tuple(missing),
             refusal=refusal,
         )
@@ -379,7 +384,8 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
         assert orders is not None
         # Each executor makes its own marker: the reaper of a worker that dies kills by it, and
         # another worker on the same machine plays on.
-        setup = {**orders.setup, "workers": self._slots}
+        builds = msgspec.to_builtins(self._builds)
+        setup = {**orders.setup, "workers": self._slots, "builds": builds}
         pass_fds = []
         if setup.pop("error_lines", None) is not None:
             self._error_lines = ErrorLines()
@@ -445,14 +451,3 @@ def _program_of(module: str) -> str:
     assert spec is not None
     assert spec.origin is not None
     return spec.origin
-
-
-def _program_checksum(program: str, cwd: str | None) -> str:
-    """Return the checksum of a program on this host, "" if it is not there."""
-    path = shutil.which(
-        program if "/" not in program or cwd is None else os.path.join(cwd, program)
-    )
-    try:
-        return "" if path is None else checksum(path)
-    except OSError:
-        return ""

@@ -8,6 +8,7 @@ import msgspec
 
 from ringmaster.execution.shipping import ShippedFile
 from ringmaster.model.jobs import Job
+from ringmaster.model.players import Player
 from ringmaster.model.results import JobResult
 
 #: The worker resource that counts games at a time.
@@ -25,7 +26,7 @@ class Assignment(msgspec.Struct, frozen=True):
     reaper    module of the reaper's program, or None
     games     games at a time, None for the host's own number
     pin, memory  as in `model.cluster.Cluster`
-    programs  per player code, the program to look for on the host, with its working directory
+    players   whose programs the host must have
     files     files that the host must have
     """
 
@@ -37,7 +38,7 @@ class Assignment(msgspec.Struct, frozen=True):
     games: int | None = None
     pin: bool = False
     memory: int | None = None
-    programs: dict[str, tuple[str, str | None]] = {}
+    players: tuple[Player, ...] = ()
     files: tuple[ShippedFile, ...] = ()
 
 
@@ -47,7 +48,7 @@ class HostFacts(msgspec.Struct, frozen=True):
     name      of its machine
     slots     games at a time
     cores     physical cores of its CPUs
-    programs  per player code, the checksum of its program, "" for a program that is not there
+    builds    SHA-256 of the players' files by name
     missing   paths of the files it needs
     refusal   why it cannot play, or ""
     """
@@ -56,7 +57,7 @@ class HostFacts(msgspec.Struct, frozen=True):
     slots: int = 0
     cpus: int = 0
     cores: int = 0
-    programs: dict[str, str] = {}
+    builds: dict[str, str] = {}
     missing: tuple[str, ...] = ()
     refusal: str = ""
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import signal
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 
+from ringmaster.model.cluster import Host
 from ringmaster.model.jobs import Job
 from ringmaster.model.results import JobResult
 
@@ -96,6 +97,18 @@ class Executor(ABC):
     def notices(self) -> list[tuple[str, bool]]:
         """Return news since the last call, each with whether the user should see it now."""
         return []
+
+    def refuse(self, host: Host | None, reason: str) -> bool:
+        """Send no more jobs to the host of a result; return False without another host."""
+        return False
+
+    def refused(self) -> list[str]:
+        """Return a text for each host that is not used, with the reason."""
+        return []
+
+    def programs(self) -> Mapping[str, str]:
+        """Return the SHA-256, by name, of programs that all hosts have, and must have."""
+        return {}
 
     @abstractmethod
     def close(self, *, patience: float = 2.0) -> None:

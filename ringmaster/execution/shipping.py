@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from ringmaster.errors import ExecutorError
+from ringmaster.model.builds import absolute, checksum, file_words, named_paths, sum_of
 from ringmaster.model.jobs import EvaluationJob, GameJob, Job
 from ringmaster.model.players import Player
 
@@ -43,12 +44,6 @@ def cache_folder() -> Path:
     """Return the folder of shipped files on this machine."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(os.path.expanduser(base)) / "ringmaster" / "files"
-
-
-def checksum(path: str | os.PathLike[str]) -> str:
-    """Return the SHA-256 of a file.  Raises OSError."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def collect(names: Iterable[str]) -> list[ShippedFile]:
@@ -90,28 +85,13 @@ def regular_files(name: str) -> list[str]:
 def files_of(player: Player) -> list[str]:
     """Return the files and folders that a player with `ship` names: its program, if written
     with a path; the files and folders among its arguments and option values; and files among
-    its variables.  A bare word without a dot or slash is no name."""
-    program, *arguments = player.command
-    named = [program] if "/" in program else []
-    options = [value for value in player.options.values() if isinstance(value, str)]
-    for text in (*arguments, *options):
-        paths = [_absolute(word, player.cwd) for word in _words(text)]
-        named += filter(regular_files, paths)
-    for text in player.environ.values():
-        paths = [_absolute(word, player.cwd) for word in _words(text)]
-        named += filter(os.path.isfile, paths)
-    return list(dict.fromkeys(named))
-
-
-def _words(text: str) -> list[str]:
-    """Return the parts of a word that may name a file, the longest first: "--weights=net.bin"
-    has one, "wdl/:dtz/" two."""
-    parts = [text, text.partition("=")[2], *text.split(os.pathsep)]
-    return [part for part in dict.fromkeys(parts) if "/" in part or "." in part]
-
-
-def _absolute(word: str, cwd: str | None) -> str:
-    return os.path.normpath(os.path.join(cwd or os.getcwd(), os.path.expanduser(word)))
+    its variables."""
+    program = player.command[0]
+    named, variables = named_paths(player)
+    files = [program] if "/" in program else []
+    files += filter(regular_files, named)
+    files += filter(os.path.isfile, variables)
+    return list(dict.fromkeys(files))
 
 
 class Cache:
@@ -124,8 +104,6 @@ class Cache:
         self._folder = folder or cache_folder()
         #: Where each shipped name is on this host.
         self._places: dict[str, str] = {}
-        #: Checksums by path, inode and time of the last change.
-        self._sums: dict[tuple[str, int, int], str] = {}
 
     def missing(self, files: Iterable[ShippedFile]) -> list[str]:
         """Return the paths of the files that this host needs; note the places of the others."""
@@ -170,15 +148,12 @@ class Cache:
     def _holds(self, path: str | Path, file: ShippedFile) -> bool:
         """Return whether a path has a file's content, and may be run if it has to."""
         try:
-            status = os.stat(path)
-            if status.st_size != file.size or (file.executable and not os.access(path, os.X_OK)):
-                return False
-            key = (str(path), status.st_ino, status.st_mtime_ns)
-            if key not in self._sums:
-                self._sums[key] = checksum(path)
-            return self._sums[key] == file.sha256
+            size = os.stat(path).st_size
         except OSError:
             return False
+        # hashed only if it may be the file
+        is_like = size == file.size and (not file.executable or os.access(path, os.X_OK))
+        return is_like and sum_of(str(path)).sha256 == file.sha256
 
     def _tree(self, root: str, files: list[ShippedFile]) -> str:
         """Return a folder with links to the files of a shipped folder."""
@@ -195,6 +170,10 @@ class Cache:
             with suppress(FileExistsError):
                 os.symlink(place, link)
         return str(folder)
+
+    def place(self, path: str) -> str:
+        """Return where a file is on this host that may have been shipped."""
+        return self._places.get(path, path)
 
     def localised(self, job: Job) -> Job:
         """Return a job with the paths of shipped files as they are on this host."""
@@ -234,8 +213,8 @@ class Cache:
 
     def _text(self, text: str, cwd: str | None) -> str:
         """Return a word with the places of the files that it names."""
-        for word in _words(text):
-            place = self._places.get(_absolute(word, cwd))
+        for word in file_words(text):
+            place = self._places.get(absolute(word, cwd))
             if place is not None and word == text:
                 return place
             if place is not None:

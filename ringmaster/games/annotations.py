@@ -108,6 +108,8 @@ def player_lines(record: GameRecord, sides: tuple[str, str]) -> list[str]:
         )
         if parameters:
             texts.append(f"{side} parameters: {parameters}")
+        if record.builds[i]:
+            texts.append(f"{side} build: {record.builds[i]}")
         if record.time_controls[i]:
             texts.append(f"{side} time control: {one_line(record.time_controls[i])}")
         cpu_time = record.cpu_times[i]

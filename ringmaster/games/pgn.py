@@ -118,6 +118,8 @@ def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, st
     yield "PlyCount", str(plies)
     yield "GameId", one_line(record.game_id) or "?"
     for i, side in enumerate(_SIDES):
+        if record.builds[i]:
+            yield f"{side}Build", record.builds[i]
         if record.parameters[i]:
             yield f"{side}Parameters", assignments(record.parameters[i])
 

@@ -22,6 +22,9 @@ TIME_LOSSES = ("time", "stall")
 FAULTS = ("crash", "hang", "protocol", "start", "setup")
 #: The reason of a game that is void because its referee did not run: nobody's fault.
 STANDSTILL = "standstill"
+#: The reason of a void result of an engine whose files were changed during the run: it is not
+#: recorded, and no more jobs start.
+REBUILT = "rebuilt"
 
 
 class EngineUsage(msgspec.Struct, frozen=True):
@@ -71,6 +74,7 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
     fingerprint  short hash of the series, the players in move order, the start position
              and the moves; None for a void game
     repeats  whether an earlier game of the competition has the same fingerprint
+    builds   per player, the build's number in the store; None if unknown
     stderr   bounded lines of standard error, as (player code, line)
     host     where it was played, None for this machine
     """
@@ -92,6 +96,7 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
     stderr: tuple[tuple[str, str], ...] = ()
     fingerprint: int | None = None
     repeats: bool = False
+    builds: tuple[int | None, ...] = (None, None)
     host: Host | None = None
 
     @property
@@ -122,6 +127,7 @@ class EvaluationResult(msgspec.Struct, frozen=True, tag="evaluation"):
              NaN without a score (in check); None when void, for a probe, or from a store
     answers  per position the engine's output, if the job requests it; never from a store
     facts    small JSON data from a probe
+    builds   as in a game, of the one player
     """
 
     job_id: str
@@ -138,6 +144,7 @@ class EvaluationResult(msgspec.Struct, frozen=True, tag="evaluation"):
     answers: tuple[str, ...] | None = None
     facts: dict[str, Any] = {}
     stderr: tuple[tuple[str, str], ...] = ()
+    builds: tuple[int | None, ...] = (None,)
     host: Host | None = None
 
     @property
@@ -290,6 +297,7 @@ class GameRecord:
     score     as in GameResult.score; reason and detail likewise
     setup     handicap stones (GTP vertices) placed before the first move
     descriptions  per player, the engine's description of its configuration
+    builds    per player, the label of its build, or ""
     notes     further lines (final_score answers, void reasons)
     parameters    per player, the tuner's values
     shown_parameters  the same as text, through the formats of the control file
@@ -312,6 +320,7 @@ class GameRecord:
     detail: str = ""
     setup: tuple[str, ...] = ()
     descriptions: tuple[str, str] = ("", "")
+    builds: tuple[str, str] = ("", "")
     notes: tuple[str, ...] = ()
     parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     shown_parameters: tuple[str, str] = ("", "")

@@ -11,6 +11,7 @@ from ringmaster.engines.gtp import GtpEngine
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.uci import UciEngine, UsiEngine
 from ringmaster.errors import EngineNotStarted
+from ringmaster.model.builds import file_words
 from ringmaster.model.players import Player
 
 ENGINE_OF_PROTOCOL: Final[dict[str, type[Engine]]] = {
@@ -47,6 +48,8 @@ def launch_key(player: Player) -> Any:
         player.max_cpu,
         player.max_processes,
         player.sandbox,
+        # a process has one build
+        [v for v in player.options.values() if isinstance(v, str) and file_words(v)],
     )
     if player.protocol != "gtp":
         return key

@@ -22,6 +22,7 @@ from ringmaster.errors import (
     EngineNotStarted,
     EngineOverLimit,
     EngineProtocolError,
+    EngineRebuilt,
     EngineRefused,
     EngineTimeout,
     IllegalMove,
@@ -31,6 +32,7 @@ from ringmaster.games.game import Game
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.players import SECOND_SELF, describe_limits
 from ringmaster.model.results import (
+    REBUILT,
     STANDSTILL,
     EngineUsage,
     GameRecord,
@@ -54,6 +56,7 @@ REFEREES: Final[dict[str, type[Referee]]] = {
 
 #: The result's reason for each error.
 REASON_OF_ERROR: Final[tuple[tuple[type[EngineError], str], ...]] = (
+    (EngineRebuilt, REBUILT),
     (EngineNotStarted, "start"),
     (EngineCrashed, "crash"),
     (EngineOverLimit, "limit"),
@@ -569,6 +572,7 @@ class GameRunner:
             detail=settlement.detail,
             setup=self._referee.setup,
             descriptions=(one.description or one.name, other.description or other.name),
+            builds=(one.build, other.build),
             notes=settlement.notes,
             parameters=job.parameters,
             shown_parameters=job.shown_parameters,

@@ -15,6 +15,7 @@ from ringmaster.engines.containment import contain, sweep
 from ringmaster.engines.engine import QUIT_PATIENCE, Engine
 from ringmaster.engines.process import STDERR_LINE, Surroundings
 from ringmaster.errors import counted
+from ringmaster.model.builds import FileSum, Watch
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, JobResult
@@ -37,7 +38,8 @@ class Context(Protocol):
     reaper_fd   write end of the reaper's pipe, or None
     setup       JSON data: "marker" (environment marker of the run), "workers" (their
                 number), "error_lines" (descriptor for the engines' standard error), "live"
-                (folder for records of games in progress)
+                (folder for records of games in progress), "builds" (sums of the players'
+                files by path, as `model.builds.Watch` has them)
     say         shows a message to the user
     """
 
@@ -91,8 +93,9 @@ class Worker:
             variables["GOMILL_SLOT"] = variables["RINGMASTER_SLOT"] = str(context.slot)
         lines_fd = context.setup.get("error_lines")
         self._echo = None if lines_fd is None else Echo(lines_fd)
+        watch = Watch(msgspec.convert(context.setup.get("builds", {}), dict[str, FileSum]))
         self._surroundings = Surroundings(
-            variables, context.slot, context.reaper_fd, self._echo, context.say
+            variables, context.slot, context.reaper_fd, self._echo, context.say, watch
         )
         live = context.setup.get("live")
         self._live = None if live is None else LiveRecord(live)

@@ -43,6 +43,7 @@ class Side:
     thinking         charged seconds of wall time
     slowest          seconds of the slowest move
     peak_memory      bytes, resident; None if unknown
+    build            number of the engine's build in the competition; None if unknown
     parameters       values from a tuner, by parameter code
     """
 
@@ -55,6 +56,7 @@ class Side:
     thinking: float
     slowest: float
     peak_memory: int | None
+    build: int | None
     parameters: dict[str, Any]
 
 
@@ -208,10 +210,16 @@ def make_game(recorded: StoredGame, played: Played, game: GameName, games: str, 
             used.thinking,
             used.slowest,
             used.peak_memory,
+            build,
             parameters,
         )
-        for code, colour, used, parameters in zip(
-            played.players, COLOURS[game], result.usage, played.parameters, strict=True
+        for code, colour, used, build, parameters in zip(
+            played.players,
+            COLOURS[game],
+            result.usage,
+            result.builds,
+            played.parameters,
+            strict=True,
         )
     ]
     return Game(

@@ -38,11 +38,17 @@ def _first(connection: sqlite3.Connection) -> None:
             plies INTEGER NOT NULL, seconds REAL NOT NULL, usage TEXT NOT NULL,
             finished INTEGER NOT NULL, evaluation TEXT, fingerprint INTEGER,
             repeats INTEGER NOT NULL, host INTEGER, speed REAL, load REAL,
+            first_build INTEGER, second_build INTEGER,
             checksum INTEGER NOT NULL,
             UNIQUE (game_id, once))""",
         "CREATE INDEX fingerprints ON results (fingerprint) WHERE fingerprint IS NOT NULL",
         """CREATE TABLE names (
             id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, checksum INTEGER NOT NULL)""",
+        # of the players; `files` and `facts` are JSON
+        """CREATE TABLE builds (
+            number INTEGER PRIMARY KEY, player TEXT NOT NULL, files TEXT NOT NULL,
+            name TEXT NOT NULL, facts TEXT NOT NULL, first_seen REAL NOT NULL,
+            checksum INTEGER NOT NULL)""",
         """CREATE TABLE issues (
             number INTEGER PRIMARY KEY,
             game_id TEXT NOT NULL UNIQUE, attempt INTEGER NOT NULL, ticket TEXT NOT NULL,

@@ -23,6 +23,7 @@ from ringmaster.storage.pages import leaf_rows
 _KEYS = {
     "runs": "number",
     "names": "id",
+    "builds": "number",
     "results": "seq",
     "issues": "number",
     "state": "one",

@@ -23,6 +23,7 @@ class ResultRow(NamedTuple):
     finished    whole seconds since the epoch
     evaluation  fields of a shard of positions as JSON, None for a game
     host        a number in `names`, None for the ringmaster's own machine
+    first_build, second_build  numbers in `builds`, None if unknown
     """
 
     game_id: str
@@ -46,6 +47,8 @@ class ResultRow(NamedTuple):
     host: int | None = None
     speed: float | None = None
     load: float | None = None
+    first_build: int | None = None
+    second_build: int | None = None
 
 
 class UsageRow(msgspec.Struct, array_like=True):
@@ -65,6 +68,14 @@ class UsageRow(msgspec.Struct, array_like=True):
 TABLES: Final[dict[str, dict[str, Any]]] = {
     "results": get_type_hints(ResultRow),
     "names": {"name": str},
+    "builds": {
+        "number": int,
+        "player": str,
+        "files": str,
+        "name": str,
+        "facts": str,
+        "first_seen": float,
+    },
     "issues": {"game_id": str, "attempt": int, "ticket": str},
     "state": {"one": int, "seq": int, "data": str},
     "notes": {"key": str, "value": str},
@@ -79,11 +90,13 @@ TABLES: Final[dict[str, dict[str, Any]]] = {
 }
 
 _encode = msgspec.json.Encoder().encode
+_HALF = 1 << 31
 
 
 def checksum(values: Sequence[Any]) -> int:
     """Return the CRC-32 of a row's values in the order of TABLES."""
-    return zlib.crc32(_encode(values))
+    # signed: SQLite has four bytes for it, and six for the upper half of unsigned ones
+    return (zlib.crc32(_encode(values)) ^ _HALF) - _HALF
 
 
 def stored(table: str, values: Sequence[Any]) -> list[Any]:

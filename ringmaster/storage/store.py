@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.model.builds import Build, FileSum
 from ringmaster.model.cluster import Host
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import (
@@ -311,15 +313,16 @@ class Store:
         if stored.evaluation is not None:
             (used,) = usage
             fields = dict(zip(EVALUATION_FIELDS, decode(stored.evaluation), strict=True))
-            fields = {**stored._asdict(), **fields, "job_id": stored.game_id, "usage": used}
-            shard = msgspec.convert({**fields, "host": None}, EvaluationResult)
+            fields |= {"job_id": stored.game_id, "usage": used, "builds": [stored.first_build]}
+            shard = msgspec.convert({**stored._asdict(), **fields, "host": None}, EvaluationResult)
             return StoredShard(seq, ticket, shard, stored.finished)
         if not {stored.winner, stored.faulty} <= {None, 0, 1}:
             raise ValueError(f"result {seq} has no such player")
         host = None
         if stored.host is not None:
             host = Host(names[stored.host], stored.speed, stored.load)
-        fields = {**stored._asdict(), "usage": usage, "host": host}
+        builds = stored.first_build, stored.second_build
+        fields = {**stored._asdict(), "usage": usage, "host": host, "builds": builds}
         # SQLite has numbers for booleans
         game = msgspec.convert(fields, GameResult, strict=False)
         return StoredGame(seq, ticket, game, stored.finished)
@@ -342,6 +345,29 @@ class Store:
             with decoding(self._path):
                 tally = HostTally(self._names.names[row[0]], *row[1:])
             yield tally
+
+    def builds(self) -> dict[int, Build]:
+        """Return the builds of the players by their numbers in results."""
+        builds = {}
+        found = self._rows(f"{rows.selection('builds')} ORDER BY number")
+        with decoding(self._path):
+            for _, number, player, files, name, facts, seen in (
+                rows.checked("builds", row) for row in found
+            ):
+                sums = decode(files, type=dict[str, FileSum])
+                reported = decode(facts, type=tuple[str, int | None, int | None])
+                builds[number] = Build(player, sums, name, *reported, seen)
+        return builds
+
+    def games_of_builds(self) -> dict[int, int]:
+        """Return the number of results of each build, void ones left out."""
+        games: Counter[int] = Counter()
+        for *builds, number in self._rows(
+            "SELECT first_build, second_build, count(*) FROM results WHERE outcome != 'void' "
+            "GROUP BY first_build, second_build"
+        ):
+            games.update(dict.fromkeys(filter(None, builds), number))
+        return games
 
     def scores(self, number: int, shard: int) -> bytes | None:
         """Return the scores of a shard of a pass, None if dropped or never recorded."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.model.builds import Build
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import EngineUsage, EvaluationResult, Result
 from ringmaster.storage import rows
@@ -130,6 +131,7 @@ class Transaction:
             columns = {name: getattr(result, name) for name in GAME_COLUMNS}
             columns["score"] = clean(result.score)
         void = result.outcome == "void"
+        columns |= zip(("first_build", "second_build"), result.builds, strict=False)
         host = result.host
         row = rows.ResultRow(
             game_id=result.id,
@@ -185,6 +187,12 @@ class Transaction:
         """Whether a game with this fingerprint is recorded, also in this transaction."""
         statement = "SELECT 1 FROM results WHERE fingerprint = ? LIMIT 1"
         return self._execute(statement, (fingerprint,)).fetchone() is not None
+
+    def put_build(self, number: int, build: Build) -> None:
+        """Store a build under its number in results."""
+        files = self._encode(build.files)
+        facts = self._encode([clean(build.description), build.hash, build.threads])
+        self._put("builds", number, build.player, files, clean(build.name), facts, build.first_seen)
 
     def drop_scores(self, number: int) -> None:
         """Delete the scores of a pass."""

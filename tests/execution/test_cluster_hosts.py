@@ -16,7 +16,7 @@ from ringmaster.execution.dask_executor import DaskExecutor
 from ringmaster.execution.dask_link import Answered, Silence, Unprepared, Workers
 from ringmaster.execution.executor import Done, JobEnd, Lost
 from ringmaster.execution.health import CHANCE, Health
-from ringmaster.model.cluster import Calibration, Cluster
+from ringmaster.model.cluster import Calibration, Cluster, Host
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, EngineUsage, GameResult, JobResult
@@ -310,15 +310,18 @@ def test_lost_scheduler_is_told_once_and_a_lost_host_is_not_taken_for_it(
     ("facts", "reason"),
     [
         ({"refusal": "it has ringmaster 0.0.9, this is 1"}, "it has ringmaster 0.0.9, this is 1"),
-        ({"programs": {"a": "bbbb"}}, r"a is another file there \(SHA-256 bbbb\) than on one"),
-        ({"programs": {"a": "aaaa"}, "missing": ("00",)}, "it did not keep 1 shipped file"),
+        (
+            {"builds": {"a": "bbbb"}},
+            r"a is another file there \(SHA-256 bbbb\) than in this competition",
+        ),
+        ({"builds": {"a": "aaaa"}, "missing": ("00",)}, "it did not keep 1 shipped file"),
     ],
 )
 def test_host_that_differs_is_not_used(
     link: FakeLink, make: Make, facts: dict[str, object], reason: str
 ) -> None:
-    executor = make(players=[PLAYER])
-    link.join("tcp://one", 1, programs={"a": "aaaa"})
+    executor = make(players=[PLAYER], builds={"a": "aaaa"})
+    link.join("tcp://one", 1, builds={"a": "aaaa"})
     link.join("tcp://two", 1, **facts)
     news(executor)
     assert executor.slots == 1
@@ -328,6 +331,65 @@ def test_host_that_differs_is_not_used(
     link.leave("tcp://one")
     news(executor)
     assert told(executor)[-1] == "no host is left that can play; waiting for workers"
+
+
+def test_hosts_with_the_file_of_most_hosts_play_whichever_joined_first(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make(players=[PLAYER])
+    link.join("tcp://stale", 1, builds={"a": "bbbb"})
+    for name in ("one", "two", "three"):
+        link.join(f"tcp://{name}", 1, builds={"a": "aaaa"})
+    news(executor)
+    assert executor.slots == 3
+    assert executor.refused() == [
+        "host stale is not used: a is another file there (SHA-256 bbbb) than on most hosts (aaaa)"
+    ]
+    assert executor.programs() == {"a": "aaaa"}
+    link.join("tcp://late", 1, builds={"a": "bbbb"})
+    news(executor)
+    assert executor.slots == 3
+
+
+def test_stale_hosts_are_refused_though_they_are_more_when_this_machine_has_the_program(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make(players=[PLAYER], builds={"a": "aaaa", "net.bin": "cccc"})
+    for name in ("one", "two"):
+        link.join(f"tcp://{name}", 1, builds={"a": "bbbb"})
+    link.join("tcp://three", 1, builds={"a": "aaaa", "net.bin": "dddd"})
+    link.join("tcp://four", 1, builds={"a": "aaaa", "net.bin": "cccc"})
+    news(executor)
+    assert executor.slots == 1
+    assert [line.split(":")[0] for line in executor.refused()] == [
+        f"host {name} is not used" for name in ("one", "two", "three")
+    ]
+    assert (
+        "net.bin is another file there (SHA-256 dddd) than in this competition (cccc)"
+        in executor.refused()[2]
+    )
+
+
+def test_run_ends_when_no_file_is_on_most_hosts(link: FakeLink, make: Make) -> None:
+    executor = make(players=[PLAYER])
+    link.join("tcp://one", 1, builds={"a": "aaaa"})
+    link.join("tcp://two", 1, builds={"a": "bbbb"})
+    with pytest.raises(ExecutorError, match="no file is on most hosts"):
+        news(executor)
+
+
+def test_host_of_a_refused_result_gets_no_more_games(link: FakeLink, make: Make) -> None:
+    executor = make(players=[PLAYER])
+    link.join("tcp://one", 1)
+    link.join("tcp://two", 1)
+    news(executor)
+    for _ in range(2):
+        assert executor.refuse(Host("one"), "its engine is another one")
+    assert executor.refused() == ["host one is not used: its engine is another one"]
+    assert executor.slots == 1
+    executor.submit(game(0))
+    news(executor)
+    assert [task.address for task in link.tasks] == ["tcp://two"]
 
 
 def test_run_ends_when_every_host_is_refused(link: FakeLink, make: Make) -> None:
@@ -387,46 +449,9 @@ def named(name: str) -> Callable[[Job], JobResult]:
     return result
 
 
-def test_game_of_another_engine_version_does_not_count_and_its_host_is_out(
-    link: FakeLink, make: Make
-) -> None:
-    executor = make()
-    link.join("tcp://one", 1)
-    link.join("tcp://two", 1)
-    news(executor)
-    for n in range(2):
-        executor.submit(game(n))
-    news(executor)
-    link.answer(result=named("Stockfish 16"))
-    assert done(news(executor)) == ["0_0"]
-    link.answer(result=named("Stockfish 15"))
-    assert list(lost(news(executor))) == ["0_1"]
-    assert told(executor)[-1] == (
-        "host two is not used: a is Stockfish 15 there, and Stockfish 16 on one"
-    )
-    assert executor.slots == 1
-
-
-def test_players_of_one_command_may_differ_by_folder_and_variables(
-    link: FakeLink, make: Make
-) -> None:
-    executor = with_one_host(link, make)
-    old = Player("old", ("python", "engine.py"), cwd="/old")
-    new = Player("new", ("python", "engine.py"), cwd="/new")
-    executor.submit(GameJob("0_0", (old, new), SETTINGS))
-    news(executor)
-
-    def result(job: Job) -> JobResult:
-        usage = EngineUsage(name="Foo 1"), EngineUsage(name="Foo 2")
-        return GameResult(game_id=job.id, attempt=0, outcome="draw", usage=usage)
-
-    link.answer(result=result)
-    assert done(news(executor)) == ["0_0"]
-
-
 def test_host_with_too_few_cpus_for_its_games_is_warned_of(link: FakeLink, make: Make) -> None:
     executor = make(players=[Player("a", ("a",), options={"Threads": 4}), PLAYER])
-    link.join("tcp://one", 2, cpus=6, cores=3, programs={"a": "aaaa"})
+    link.join("tcp://one", 2, cpus=6, cores=3, builds={"a": "aaaa"})
     news(executor)
     assert executor.slots == 2
     (text,) = [text for text, is_urgent in executor.notices() if is_urgent]

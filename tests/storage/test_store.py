@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from ringmaster.model.builds import Build, FileSum
 from ringmaster.model.cluster import Host
 from ringmaster.model.results import (
     EngineUsage,
@@ -49,6 +50,7 @@ def result(game_id: str = "0_0", attempt: int = 0, outcome: Outcome = "win") -> 
         ),
         fingerprint=-(1 << 63),
         repeats=True,
+        builds=(2, 1),
     )
 
 
@@ -57,6 +59,7 @@ def evaluation(job_id: str = "p0_0", attempt: int = 0, **changes: Any) -> Evalua
     fields = {
         "score_key": 3,
         "shard": 5,
+        "builds": (2,),
         "reason": "no score",
         "detail": "8/8 b é",
         "seconds": 0.25,
@@ -190,6 +193,23 @@ def test_void_game_can_be_replayed_and_void_results_are_unique_by_attempt(store:
     assert record(store, result("a", 2)) == [3]
     assert record(store, result("a", 3, "void")) == [None]
     assert store.counts() == (1, 2)
+
+
+def test_builds_are_stored_with_their_files_and_counted(store: Store) -> None:
+    files = {"./engine": FileSum("ab" * 32, (5, 6, 7, 8)), "/net": FileSum("cd" * 32)}
+    first = Build("new", files, "Engine 1", "tuned", 16, 2, NOW)
+    second = Build("old", {}, "Engine\udc80")
+    with store.transaction() as transaction:
+        transaction.put_build(2, first)
+        transaction.put_build(1, msgspec.structs.replace(second, name="replaced"))
+        transaction.put_build(1, second)
+        same = msgspec.structs.replace(result("1_0"), builds=(2, 2))
+        unknown = msgspec.structs.replace(result("1_1"), builds=(None, 1))
+        void = msgspec.structs.replace(result("1_2", outcome="void"), builds=(2, 1))
+        for played in (result(), same, unknown, void, evaluation()):
+            transaction.store_result({}, played)
+    assert store.builds() == {1: msgspec.structs.replace(second, name="Engine?"), 2: first}
+    assert store.games_of_builds() == {1: 2, 2: 3}
 
 
 def test_game_is_known_by_its_fingerprint_from_its_own_transaction_on(store: Store) -> None:

@@ -241,6 +241,8 @@ class Ringmaster:
             with self._store.transaction() as transaction:
                 transaction.set_value("tests", self._tests)
         self._run_log.resume(self._store)
+        # engines may have been repaired since the last run
+        self._competition.watch.clear()
         self._adopt()
         values = loaded.control_file.values
         self._records = GameRecords(

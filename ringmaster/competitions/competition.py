@@ -317,6 +317,7 @@ class Competition(ABC):
         self.scores: ScoreSource = _no_scores
         #: Counted and void games by matchup, closing matches included; stored with the state.
         self.tallies: dict[str, Tally] = {}
+        #: Latest faults; cleared at the start of a run, since engines may have been repaired.
         self.watch = FaultWatch()
         #: Receives progress messages of a long `prepare`.
         self.say: Callable[[str], None] = lambda line: None
@@ -367,8 +368,6 @@ class Competition(ABC):
 
         outstanding  tickets of issued jobs without a result
         """
-        # engines may have been repaired since the last run
-        self.watch = FaultWatch()
         return []
 
     @abstractmethod

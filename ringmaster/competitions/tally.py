@@ -371,6 +371,11 @@ class FaultWatch(msgspec.Struct):
         unit = "games" if isinstance(result, GameResult) else "evaluations"
         return fault_rule(self.series[series], unit) if is_fault else ""
 
+    def clear(self) -> None:
+        """Forget all games."""
+        self.players.clear()
+        self.series.clear()
+
     def stopped(self) -> list[str]:
         """Return the players whose latest games reach the rule."""
         return [code for code, recent in self.players.items() if fault_rule(recent)]

@@ -117,4 +117,5 @@ def again(competition: Competition, fresh: Competition) -> Competition:
 
     fresh.restore(msgspec.json.decode(msgspec.json.encode(competition.state())))
     fresh.apply_edits([])
+    fresh.watch.clear()
     return fresh

@@ -324,7 +324,6 @@ class TexelCompetition(Tune):
         self.closing.restore(restored.matches)
 
     def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
-        super().apply_edits(outstanding)
         state, was, now = self.tuning.state, self.tuning.state.settings, self._settings
         if self.tuning.optimiser is not None:
             for ticket in outstanding:

@@ -138,11 +138,6 @@ class Holds:
     def __contains__(self, id: str) -> bool:
         return id in self._causes
 
-    def release(self) -> None:
-        """Release all matchups, at the start of a run."""
-        self._causes.clear()
-        self.watch = FaultWatch()
-
     def lines(
         self, waiting: Mapping[str, tuple[int, int | None]], withdrawn: Sequence[str], *, void: bool
     ) -> list[str]:

@@ -346,8 +346,6 @@ class Tournament(Competition):
         return matchup.wants(ticket["i"])
 
     def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
-        # engines may have been repaired since the last run
-        self._holds.release()
         self._turns = None
         return []
 
@@ -395,8 +393,8 @@ class Tournament(Competition):
             "matchups": msgspec.to_builtins(self.tallies),
             **{name: list(codes) for name, codes in self._entered.items()},
         }
-        if self._holds.watch.stopped():
-            state["watch"] = msgspec.to_builtins(self._holds.watch)
+        if self.watch.stopped():
+            state["watch"] = msgspec.to_builtins(self.watch)
         numbers = self._numbers.state()
         return {**state, "openings": numbers} if numbers else state
 
@@ -406,7 +404,8 @@ class Tournament(Competition):
             self.tallies.clear()
             self._pair_all()
         self._numbers = OpeningNumbers(state.get("openings"))
-        self._holds = Holds(msgspec.convert(state.get("watch", {}), FaultWatch))
+        self.watch = msgspec.convert(state.get("watch", {}), FaultWatch)
+        self._holds = Holds(self.watch)
         self._turns = None
         for id, raw in state["matchups"].items():
             tally = msgspec.convert(raw, Tally)
@@ -559,7 +558,7 @@ class Tournament(Competition):
 
     def _stopped(self) -> list[str]:
         """Return the players with waiting games."""
-        return [code for code in self._holds.watch.stopped() if code not in self._withdrawn]
+        return [code for code in self.watch.stopped() if code not in self._withdrawn]
 
     def _standings(self) -> Standings | None:
         """Return the standings of all players, None where they are meaningless."""

@@ -129,17 +129,6 @@ def test_band_is_as_wide_as_the_sides_were_apart(tmp_path: Path) -> None:
     assert widths == pytest.approx(apart)
 
 
-def test_balance_is_of_the_plus_side_whatever_its_colour(tmp_path: Path) -> None:
-    competition = tune(tmp_path)
-    plus = lambda job: 0 if job.players[0].code == "e+" else 1  # noqa: E731
-    groups = competition.charts(play(competition, 100, plus))
-    balance = chart(groups, "Balance", "W − L of θ⁺ against θ⁻")
-    assert piece(balance, "W − L").points[-1] == (100.0, 100.0)
-    assert piece(balance, "95 % by chance").points[-1][2] == pytest.approx(1.96 * 10, rel=1e-3)
-    white = competition.charts(play(competition, 100, lambda job: 0))
-    assert abs(piece(chart(white, "Balance", balance.title), "W − L").points[-1][1]) <= 1
-
-
 def test_results_by_value_measure_the_gain_in_elo(tmp_path: Path) -> None:
     competition = tune(tmp_path)
     history = play(competition, 2000, higher("x"))
@@ -212,17 +201,15 @@ def test_closing_match_is_compared_and_has_its_course(tmp_path: Path) -> None:
     assert piece(course, "95 % interval").points[-1] == (40, row.low, row.high)
 
 
-def test_against_a_reference_the_balance_is_the_tuned_players(tmp_path: Path) -> None:
+def test_against_a_reference_a_steps_gain_is_that_of_both_sides(tmp_path: Path) -> None:
     competition = tune(tmp_path)
     play(competition, 2, lambda job: None)  # θ stays at the start
     charts = TuneCharts(competition.parameters, competition.tuner, 100, twice)
     for i in range(100):
         # θ⁺ and θ⁻ in turn; θ⁺ wins, θ⁻ loses
         sign = (1.0, -1.0)[i % 2]
-        charts.add([5 + sign, 5], None, sign, "old")
+        charts.add([5 + sign, 5], None, sign)
     groups = charts.charts()
-    balance = chart(groups, "Balance", "W − L against old")
-    assert piece(balance, "W − L").points[-1] == (100.0, 0.0)
     # every step of 1 up is worth a whole game: W − L = 1·slope/C
     (point,) = piece(chart(groups, "Results by value", "x"), "results (95 %)").points
     assert point[:2] == pytest.approx((5.0, C))

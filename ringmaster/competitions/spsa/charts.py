@@ -1,5 +1,4 @@
-"""Charts of a tune: the course and the regression of each parameter, and the balance of
-the sides.
+"""Charts of a tune: the course and the regression of each parameter.
 
 θ, its averages and the regression come from the tuner.  Perturbations and results by
 value come from the recorded games, since the schedule may have been edited.
@@ -15,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.competitions.tuning.chart_parts import number
-from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import (
     Band,
@@ -73,9 +71,8 @@ class TuneCharts:
         #: (games, root mean square of d) by window.
         self._distances: list[tuple[float, Array]] = []
         self._open = np.zeros((2, n))
-        self._results: list[tuple[float, float, float]] = []
-        self._sum, self._squares = 0.0, 0.0
-        self._references: list[str] = []
+        self._squares = 0.0
+        self._has_reference = False
         path = np.array([theta for _, theta in self._course]).reshape(-1, n)
         space = tuner.space
         low = path.min(axis=0) if len(path) else space.start
@@ -85,31 +82,19 @@ class TuneCharts:
         #: Σd², Σd²m, Σd·s by bin of m, (3, n, FINE).
         self._sums = np.zeros((3, n, FINE))
 
-    def add(
-        self, own: Sequence[float], other: Sequence[float] | None, score: float, reference: str = ""
-    ) -> None:
+    def add(self, own: Sequence[float], other: Sequence[float] | None, score: float) -> None:
         """Add a game that is not void.
 
         own, other  values of θ⁺ and θ⁻, NaN for parameters newer than the game; against a
                     reference the values of the side that played, and None
         score       of the first of them: 1, 0 or −1 for a win, draw or loss
-        reference   code of the reference
         """
         self.games += 1
-        self._sum += score
         self._squares += score * score
-        if reference and reference not in self._references:
-            self._references.append(reference)
+        self._has_reference |= other is None
         self._rows.append((own, other, score))
-        if self.games % self._window == 0:
-            self._results.append((self._played, self._sum, math.sqrt(self._squares)))
         if len(self._rows) >= CHUNK:
             self._sum_rows()
-
-    @property
-    def _played(self) -> float:
-        """Games of the tune so far, about, where only a sample was added."""
-        return self.games / self._share
 
     def _sum_rows(self) -> None:
         """Add the buffered games to the sums."""
@@ -117,7 +102,7 @@ class TuneCharts:
             return
         first, n = self.games - len(self._rows), len(self._parameters)
         high = np.array([row[0] for row in self._rows])
-        if self._references:
+        if self._has_reference:
             # approximately θ when the game was recorded
             m = self._theta_at(np.arange(first, self.games) / self._share)
             d = high - m
@@ -192,8 +177,6 @@ class TuneCharts:
                     "results",
                 )
             )
-        if self._results:
-            groups.append(self._balance())
         return groups
 
     def _parameter(
@@ -237,11 +220,11 @@ class TuneCharts:
         The expected W − L of m + d against m − d is 2d·slope/C; of m + d against a
         reference it is half of that, plus a term independent of d.
         """
-        scale = C if self._references else C / 2
+        scale = C if self._has_reference else C / 2
         # variance a game, from iterations: the games of a pair are not independent
         regression = self._tuner.regression
         variance = self._squares / max(self.games, 1)
-        if regression.games and not self._references:
+        if regression.games and not self._has_reference:
             variance = regression.squares / regression.games
         points = []
         for dd, ddm, ds in _merged(self._sums[:, i]):
@@ -264,28 +247,6 @@ class TuneCharts:
         if right > left:
             pieces.append(Series("fit", tuple(ends), "average"))
         return Chart(parameter.code, tuple(pieces), "value", "Elo a unit", _summary(fit, interval))
-
-    def _balance(self) -> ChartGroup:
-        course = thinned([*self._results, (self._played, self._sum, math.sqrt(self._squares))])
-        line = ((0.0, 0.0), *((games, balance) for games, balance, _ in course))
-        note = f"{self._sum:+g} after {counted(self.games, 'game')}"
-        if self._share < 1:
-            note = f"{self._sum:+g} in a sample of {self.games:,} games"
-        if self._references:
-            title = f"W − L against {' and '.join(self._references)}"
-            text = "Rises while the tuned values are stronger, falls while they are weaker."
-            pieces: tuple[Piece, ...] = (Level("even", 0.0), Series("W − L", line))
-        else:
-            title = "W − L of θ⁺ against θ⁻"
-            text = (
-                "Both sides are drawn alike. A line outside of the band (95 % by chance) shows "
-                "that something favours one side."
-            )
-            chance = tuple((games, -Z95 * root, Z95 * root) for games, _, root in course)
-            band = Band("95 % by chance", ((0.0, 0.0, 0.0), *chance), "aside")
-            pieces = (band, Level("even", 0.0), Series("W − L", line))
-        chart = Chart(title, pieces, "games", "wins − losses", note)
-        return ChartGroup("Balance", (chart,), text + self._sampled(), "balance")
 
     def _sampled(self) -> str:
         if self._share == 1:

@@ -398,5 +398,5 @@ class SpsaCompetition(GameTune):
                     continue
                 seat = 1 - sides.index("=")
                 own = plus if sides[seat] == "+" else minus
-                tune.add(own, None, 2 * result.points(seat) - 1, self._opponent(ticket))
+                tune.add(own, None, 2 * result.points(seat) - 1)
         return [*tune.charts(), *closing_charts(matches)]

@@ -8,8 +8,13 @@ from collections.abc import Sequence
 
 from ringmaster.competitions.optuna_tuner.settings import SearchedParameter
 from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
-from ringmaster.competitions.spsa.charts import thinned
-from ringmaster.competitions.tuning.chart_parts import importance_chart, name_of, number, rate_text
+from ringmaster.competitions.tuning.chart_parts import (
+    importance_chart,
+    name_of,
+    number,
+    rate_text,
+    thinned,
+)
 from ringmaster.model.report import (
     Band,
     Chart,

@@ -21,10 +21,10 @@ from ringmaster.competitions.competition import (
     game_job,
 )
 from ringmaster.competitions.result_lines import result_line
-from ringmaster.competitions.spsa.charts import TuneCharts
+from ringmaster.competitions.spsa.charts import MOST_DRAWN, MOST_VALUES, TuneCharts
 from ringmaster.competitions.spsa.edits import Tune, apply_edit, make_tune, trajectory
 from ringmaster.competitions.spsa.games import IterationGames, Side, Tickets, ValueGrid
-from ringmaster.competitions.spsa.report import Course, TuneReport
+from ringmaster.competitions.spsa.report import TuneReport
 from ringmaster.competitions.spsa.settings import (
     SPSA_SETTINGS,
     check_method,
@@ -52,9 +52,6 @@ from ringmaster.model.players import Player
 from ringmaster.model.report import ChartGroup, Progress, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Setting
-
-#: Games of a tune that are drawn; of more, a sample.
-MOST_DRAWN = 100_000
 
 
 class SpsaCompetition(GameTune):
@@ -87,7 +84,6 @@ class SpsaCompetition(GameTune):
         self._learning = LearningSettings.of(values)
         tune = make_tune(TuneHistory.begin(self._learning), values["estimate"])
         self._state = SpsaState(tune.history, tune.tuner.state())
-        self._course = Course()
         self._use_tune(tune)
         self._state.history.layouts = [self._value_order()]
 
@@ -297,7 +293,6 @@ class SpsaCompetition(GameTune):
         del state.open[str(k)]
         self._tickets.learn(self.tuner, state.codes, k, iteration)
         state.iterations = self.tuner.iterations
-        self._course.record(state.codes, self.tuner.theta.tolist())
         theta = zip(state.codes, self.tuner.theta.tolist(), strict=True)
         values = ", ".join([f"{code} {value:.6g}" for code, value in theta])
         note = f"iteration {k}: W-L {iteration.result:+g}; {values}"
@@ -340,7 +335,6 @@ class SpsaCompetition(GameTune):
             self._weights,
             self._delivered_value,
             self.estimated(),
-            self._course,
         )
 
     def _progress(self) -> Progress:
@@ -351,39 +345,26 @@ class SpsaCompetition(GameTune):
         return f"iteration {done:,} of {self.iterations:,}, {games}"
 
     def _blocks(self) -> Sequence[Table | Text]:
-        blocks = self._report().blocks()
-        removed = self._state.history.removed()
-        if removed:
-            values = ", ".join(f"{code} {value:.6g}" for code, value in removed.items())
-            blocks.append(Text((f"removed parameters, with their last values: {values}",)))
-        return blocks
+        return list(self._report().blocks())
 
     def _live_blocks(self) -> Sequence[Table | Text]:
-        return self._report().short()
+        return [self._report().short()]
 
     def _summary_of_tune(self) -> dict[str, Any]:
-        summary = {**self._report().data(), "repeats": self._state.repeats}
-        removed = self._state.history.removed()
-        if removed:
-            summary["removed"] = removed
-        return summary
+        return {**self._report().data(), "repeats": self._state.repeats}
 
     def _course_of_tune(self) -> Callable[[History], Trajectory]:
         return functools.partial(trajectory, self._state, self._tickets, self.values["estimate"])
 
     def charts(self, history: History) -> list[ChartGroup]:
-        share = min(1.0, MOST_DRAWN / max(1, self._state.games))
+        most = min(MOST_DRAWN, MOST_VALUES // len(self.tuned))
+        share = min(1.0, most / max(1, self._state.games))
         if share < 1 and isinstance(history, LongHistory):
             history = history.sample(share, "kind")
         else:
             share = 1.0
-        tune = TuneCharts(
-            self.tuned,
-            self.tuner,
-            self._state.games,
-            lambda iterations: self.tuner.counting.games_before(iterations + 1),
-            share,
-        )
+        before = self.tuner.counting.games_before
+        tune = TuneCharts(self.tuned, self.tuner, lambda k: before(k + 1), share)
         matches = MatchupCourses(self._matchup_infos())
         codes = [p.code for p in self.tuned]
         for ticket, result in history:

@@ -179,7 +179,8 @@ class OptimumInterval(msgspec.Struct, frozen=True):
 
     low, high     95 % interval of the optimum, within the bounds
     elo_at_stake  expected Elo gain from the start to the estimate
-    signal        whether the results show an effect
+    signal        whether the results show an effect; a parameter without one is no reason to
+                  leave the start
     """
 
     low: float

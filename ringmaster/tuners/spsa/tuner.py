@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 
 from ringmaster.tuners.space import Array, Space
@@ -24,6 +25,25 @@ from ringmaster.tuners.spsa.regression import Fit, Regression
 #: The estimate: chosen by the method or the drift test, the last θ, or its mean over the
 #: last half.
 EstimateRule = Literal["auto", "last", "mean"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """The results for one parameter, in its units.
+
+    estimate, mean            see `Spsa.estimate`; the mean of θ over the last half
+    optimum, low, high        of the method, or of the regression; None where unknown
+    elo_at_stake, signal      likewise; see `OptimumInterval` and `Fit`
+    fit                       of the regression
+    """
+
+    estimate: float
+    mean: float
+    optimum: float | None
+    low: float | None
+    high: float | None
+    elo_at_stake: float | None
+    signal: bool
+    fit: Fit
 
 
 class Spsa:
@@ -142,6 +162,23 @@ class Spsa:
     def intervals(self) -> list[OptimumInterval] | None:
         """Return the method's own knowledge of each parameter, if it has any."""
         return self.method.intervals(self.memory)
+
+    def findings(self) -> list[Finding]:
+        """Return the results for each parameter, by the method's own knowledge if it has any."""
+        fits = self.fits()
+        own = self.intervals() if self.iterations else None
+        best: Sequence[float | None] = [fit.optimum for fit in fits]
+        if own is not None and (estimate := self.method.estimate(self.memory)) is not None:
+            best = estimate.tolist()
+        mean = self.averages.mean() if self.iterations else self.theta
+        rows = zip(
+            self.estimate().tolist(), mean.tolist(), best, fits if own is None else own, fits,
+            strict=True,
+        )
+        return [
+            Finding(estimate, middle, optimum, i.low, i.high, i.elo_at_stake, i.signal, fit)
+            for estimate, middle, optimum, i, fit in rows
+        ]
 
     def estimate(self) -> Array:
         """Return the estimate of the optimum, (n,)."""

@@ -379,13 +379,10 @@ class OptunaTuner(GameTune):
     # reports
 
     def _report(self, *, live: bool = False) -> TrialReport:
-        surrogate = self._estimates.surrogate(latest=not live)
-        numbers = [number for number, _ in self._state.in_order_of_end()]
         return TrialReport(
             self.parameters,
             self._state,
-            surrogate,
-            [] if surrogate is None else [numbers[row] for row in surrogate.rows],
+            self._estimates.surrogate(latest=not live),
             self.values["number_of_trials"],
             self.values["sampler"],
             lambda trial: self.shown_values(self._by_code(trial.values)),
@@ -412,7 +409,7 @@ class OptunaTuner(GameTune):
         return self._report().blocks()
 
     def _live_blocks(self) -> Sequence[Table | Text]:
-        return self._report(live=True).short()
+        return self._report(live=True).blocks(live=True)
 
     def _summary_of_tune(self) -> dict[str, Any]:
         return {**self._report().data(), "repeats": self._state.repeats}

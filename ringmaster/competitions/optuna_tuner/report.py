@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from ringmaster.competitions.optuna_tuner.settings import SearchedParameter
 from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
-from ringmaster.competitions.tuning.opponents import counts_text
+from ringmaster.competitions.tuning.opponents import counts_text, uninformative
+from ringmaster.competitions.tuning.parameter_settings import value_text
 from ringmaster.errors import counted
-from ringmaster.model.report import RIGHT, Cell, Table, Text
+from ringmaster.model.report import LEFT, Column, Listing, Table, Text
 from ringmaster.stats.elo import Z95, elo_of_score
 from ringmaster.tuners.search.surrogate import Estimate, Surrogate
 
@@ -19,19 +20,27 @@ from ringmaster.tuners.search.surrogate import Estimate, Surrogate
 SHOWN, SHOWN_LIVE = 10, 5
 #: Candidates whose values are shown.
 SHOWN_VALUES = 3
-#: Shown for a parameter that does not exist.
-_NONE = "–"
-#: Games of one result after which an opponent counts as too weak or too strong.
-_TELLING = 40
 #: Distance from 0 and 1 within which a score has no useful Elo.
 _EXTREME = 0.05
+
+
+def _name(number: int) -> str:
+    return f"trial {number}" if number else "start"
+
+
+_CANDIDATES = (
+    Column("trial", "best candidates", _name, LEFT),
+    Column("games", "games"),
+    Column("score", "score", "{:.3f}".format),
+    Column("estimate_with_error", "estimate (95 %)", in_data=False),
+    *map(Column, ("parameters", "estimate", "error", "ended_early")),
+)
 
 
 class TrialReport(msgspec.Struct, frozen=True):
     """The present state of a tune.
 
     surrogate  estimates, None without an ended trial
-    numbers    numbers of the trials that it estimates, in its order
     wanted     number of trials
     values     returns the values of a trial for people
     start      start values
@@ -41,224 +50,167 @@ class TrialReport(msgspec.Struct, frozen=True):
     parameters: Sequence[SearchedParameter]
     state: OptunaState
     surrogate: Surrogate | None
-    numbers: Sequence[int]
     wanted: int
     sampler: str
     values: Callable[[Trial], dict[str, Any]]
     start: list[int | float | None]
     opponents: tuple[str, ...]
 
-    def blocks(self) -> list[Table | Text]:
-        """Return the report's blocks."""
+    def blocks(self, *, live: bool = False) -> list[Table | Text]:
+        """Return the blocks of the report, or those of the live display."""
+        title, notes = self._title(), self._results()
         if self.surrogate is None:
-            return [Text((self._title(), *self._results()))]
-        return [self._candidates(SHOWN), self._values(), *self._doubts()]
-
-    def short(self) -> list[Table | Text]:
-        """Return the blocks of the live display."""
-        if self.surrogate is None:
-            return [Text((self._title(), *self._results()))]
-        return [self._candidates(SHOWN_LIVE), *self._doubts()]
+            return [Text((title, *notes))]
+        candidates = self._candidates()
+        shown = candidates[: SHOWN_LIVE if live else SHOWN]
+        if len(candidates) > len(shown):
+            notes.insert(0, f"and {len(candidates) - len(shown)} more")
+        notes.append("estimate: score by all trials together; similar candidates support it")
+        notes += self._gain_lines()
+        blocks: list[Table | Text] = [Listing(_CANDIDATES, shown).table(title, notes)]
+        if not live:
+            blocks.append(self._values(candidates))
+        idle = [uninformative(code, counts) for code, counts in self._against().items()]
+        return [*blocks, *(Text((line,)) for line in idle if line)]
 
     def data(self) -> dict[str, Any]:
         """Return the data of `show --json`."""
-        ranking, surrogate = self._ranking(), self.surrogate
-        best = ranking[0][0] if ranking else None
-        start = self._start_values()
-        values = start if best is None else self._played(best)
-        importance = self._importance()
-        parameters = []
-        for p in self.parameters:
-            shown = values.get(p.code)
-            # on the tuner's scale, a choice is its index
-            value = shown if p.choices is None else p.choices.index(shown)
-            parameters.append(
-                {
-                    "code": p.code,
-                    "start": start.get(p.code),
-                    "value": value,
-                    "engine_value": shown,
-                    "exists": shown is not None,
-                    "importance": importance.get(p.code),
-                    "frozen": p.frozen,
-                }
-            )
-        gain = None if surrogate is None else self._gain(surrogate)
+        candidates, gain = self._candidates(), self._gain()
         return {
             "sampler": self.sampler,
             "trials": {
                 "ended": self.state.ended,
-                "ended_early": self._ended_early(),
-                "refused": sum(t.refused for t in self.state.trials.values()),
+                "ended_early": self._ended_early,
+                "refused": self._refused,
                 "planned": self.wanted,
             },
-            "best": best,
-            "gain": None if gain is None else {"score": gain.score, "error": Z95 * gain.deviation},
-            "parameters": parameters,
-            "candidates": [
-                {
-                    "trial": number,
-                    "parameters": self._played(number),
-                    "games": self.state.trials[number].games,
-                    "score": self.state.trials[number].score,
-                    "estimate": estimate.score,
-                    "error": Z95 * estimate.deviation,
-                    "ended_early": self.state.trials[number].hopeless,
-                }
-                for number, estimate in ranking
-            ],
+            "best": candidates[0]["trial"] if candidates else None,
+            "gain": gain and {"score": gain.score, "error": Z95 * gain.deviation},
+            "parameters": self._parameters(candidates).data(),
+            "candidates": Listing(_CANDIDATES, candidates).data(),
         }
 
-    def _played(self, number: int) -> dict[str, Any]:
-        return self.values(self.state.trials[number])
+    def _numbers(self) -> list[int]:
+        """Return the numbers of the trials that the surrogate estimates, in its order."""
+        ended = self.state.in_order_of_end()
+        return [ended[row][0] for row in self.surrogate.rows] if self.surrogate else []
 
-    def _start_values(self) -> dict[str, Any]:
-        return self.values(Trial(self.start))
+    def _candidates(self) -> tuple[dict[str, Any], ...]:
+        """Return the values of all columns for each estimated trial, the best first."""
+        rows, numbers, surrogate = [], self._numbers(), self.surrogate
+        for row in surrogate.ranking if surrogate else ():
+            assert surrogate is not None
+            trial, estimate = self.state.trials[numbers[row]], surrogate.estimates[row]
+            error = Z95 * estimate.deviation
+            rows.append(
+                {
+                    "trial": numbers[row],
+                    "games": trial.games,
+                    "score": trial.score,
+                    "estimate": estimate.score,
+                    "error": error,
+                    "estimate_with_error": f"{estimate.score:.3f} ± {error:.3f}",
+                    "parameters": self.values(trial),
+                    "ended_early": trial.hopeless,
+                }
+            )
+        return tuple(rows)
 
-    def _ranking(self) -> list[tuple[int, Estimate]]:
-        """Return trials with their estimates, the best first."""
-        if self.surrogate is None:
-            return []
-        estimates = self.surrogate.estimates
-        return [(self.numbers[row], estimates[row]) for row in self.surrogate.ranking]
-
-    def _gain(self, surrogate: Surrogate) -> Estimate | None:
-        """Return the best candidate's gain over the start values, None before those have ended."""
-        if 0 not in self.numbers:
-            return None
-        return surrogate.gain(surrogate.best, self.numbers.index(0))
-
-    def _gain_lines(self, surrogate: Surrogate) -> Iterator[str]:
-        """Yield a line on the best candidate's gain, with Elo where scores are not extreme."""
-        best = self._ranking()[0]
-        gain = self._gain(surrogate)
-        if gain is None or best[0] == 0:
-            return
-        start = surrogate.estimates[self.numbers.index(0)]
-        line = (
-            f"gain of trial {best[0]} over the start values: {gain.score:+.3f} ± "
-            f"{Z95 * gain.deviation:.3f} a game (95 %)"
+    def _parameters(self, candidates: Sequence[dict[str, Any]]) -> Listing:
+        """Return the values of the best candidates by parameter."""
+        start = self.values(Trial(self.start))
+        best = candidates[0]["parameters"] if candidates else start
+        shown = [row for row in candidates if row["trial"]][:SHOWN_VALUES]
+        importance = {} if self.surrogate is None else self.surrogate.importance()
+        rows = []
+        for p in self.parameters:
+            share, value = importance.get(p.code), best.get(p.code)
+            bounds = f"{value_text(p.minimum)} to {value_text(p.maximum)}{' log' if p.log else ''}"
+            known = "unknown" if importance else None
+            rows.append(
+                {
+                    "code": p.code,
+                    "start": start.get(p.code),
+                    # on the tuner's scale, a choice is its index
+                    "value": value if p.choices is None else p.choices.index(value),
+                    "engine_value": value,
+                    "exists": value is not None,
+                    "importance": share,
+                    "frozen": p.frozen,
+                    "range": ", ".join(map(str, p.choices.choices)) if p.choices else bounds,
+                    "share": "frozen" if p.frozen else known if share is None else f"{share:.0%}",
+                    **{_name(row["trial"]): row["parameters"].get(p.code) for row in shown},
+                }
+            )
+        columns = (
+            Column("code", "parameter", align=LEFT),
+            Column("start", "start", value_text),
+            *(Column(n, n, value_text, in_data=False) for n in (_name(r["trial"]) for r in shown)),
+            Column("range", "range", align=LEFT, in_data=False),
+            Column("share", "importance", in_data=False),
+            *map(Column, ("value", "engine_value", "exists", "importance", "frozen")),
         )
-        error = Z95 * gain.deviation
-        scores = [start.score + gain.score + part * error for part in (0, -1, 1)]
-        if all(_EXTREME < score < 1 - _EXTREME for score in (start.score, *scores)):
-            elo, low, high = (elo_of_score(s) - elo_of_score(start.score) for s in scores)
+        return Listing(columns, tuple(rows))
+
+    def _values(self, candidates: Sequence[dict[str, Any]]) -> Table:
+        listing = self._parameters(candidates)
+        notes = []
+        if any(p.only_if for p in self.parameters):
+            notes.append("without a value: the candidate does not have the parameter")
+        if any(row["importance"] is not None for row in listing.rows):
+            notes.append("importance: share of the estimates' variance that needs the parameter")
+        else:
+            notes.append("importance: not known yet; the candidates may be equal")
+        return listing.table("values of the best candidates", notes)
+
+    def _gain(self) -> Estimate | None:
+        """Return the best candidate's gain over the start values, None before those have ended."""
+        numbers = self._numbers()
+        if self.surrogate is None or 0 not in numbers:
+            return None
+        return self.surrogate.gain(self.surrogate.best, numbers.index(0))
+
+    def _gain_lines(self) -> list[str]:
+        """Return a line on the best candidate's gain, with Elo where scores are not extreme."""
+        gain, numbers, surrogate = self._gain(), self._numbers(), self.surrogate
+        if gain is None or surrogate is None or numbers[surrogate.best] == 0:
+            return []
+        start, error = surrogate.estimates[numbers.index(0)].score, Z95 * gain.deviation
+        line = (
+            f"gain of trial {numbers[surrogate.best]} over the start values: {gain.score:+.3f} ± "
+            f"{error:.3f} a game (95 %)"
+        )
+        scores = [start + gain.score + part * error for part in (0, -1, 1)]
+        if all(_EXTREME < score < 1 - _EXTREME for score in (start, *scores)):
+            elo, low, high = (elo_of_score(score) - elo_of_score(start) for score in scores)
             line += f", {elo:+.0f} Elo (95 %: {low:z.0f} to {high:z.0f})"
-        yield line
+        return [line]
 
-    def _importance(self) -> dict[str, float]:
-        return {} if self.surrogate is None else self.surrogate.importance()
-
+    @property
     def _ended_early(self) -> int:
         return sum(t.hopeless for t in self.state.trials.values() if t.place is not None)
+
+    @property
+    def _refused(self) -> int:
+        return sum(t.refused for t in self.state.trials.values())
 
     def _title(self) -> str:
         return (
             f"{self.state.ended} of {counted(self.wanted, 'trial')} ended, sampler {self.sampler}"
         )
 
+    def _against(self) -> dict[str, list[int]]:
+        """Return wins, draws and losses of the candidates by opponent."""
+        opponent = self.opponents[0] if self.opponents else "the start values"
+        return self.state.against or {opponent: self.state.results}
+
     def _results(self) -> list[str]:
         against = " and ".join(self.opponents) or "the start values"
         lines = [f"{counts_text(self.state.results)} of candidates against {against}"]
         for code, counts in sorted(self.state.against.items()):
             lines.append(f"{counts_text(counts)} against {code}")
-        early = self._ended_early()
-        if early:
-            lines.append(f"ended early as hopeless: {counted(early, 'trial')}")
-        refused = sum(t.refused for t in self.state.trials.values())
-        if refused:
-            lines.append(f"refused by the constraint: {counted(refused, 'candidate')}")
+        if self._ended_early:
+            lines.append(f"ended early as hopeless: {counted(self._ended_early, 'trial')}")
+        if self._refused:
+            lines.append(f"refused by the constraint: {counted(self._refused, 'candidate')}")
         return lines
-
-    def _candidates(self, most: int) -> Table:
-        ranking = self._ranking()
-        rows: list[tuple[Cell, ...]] = []
-        for number, estimate in ranking[:most]:
-            trial = self.state.trials[number]
-            rows.append(
-                (
-                    _name(number),
-                    trial.games,
-                    None if trial.known is not None else f"{trial.score:.3f}",
-                    f"{estimate.score:.3f} ± {Z95 * estimate.deviation:.3f}",
-                )
-            )
-        more = len(ranking) - len(rows)
-        notes = [f"and {more} more"] if more else []
-        notes += self._results()
-        notes.append("estimate: score by all trials together; similar candidates support it")
-        assert self.surrogate is not None
-        notes += self._gain_lines(self.surrogate)
-        return Table(
-            headers=("best candidates", "games", "score", "estimate (95 %)"),
-            rows=tuple(rows),
-            title=self._title(),
-            notes=tuple(notes),
-            align=("left", *([RIGHT] * 3)),
-        )
-
-    def _values(self) -> Table:
-        best = [number for number, _ in self._ranking() if number][:SHOWN_VALUES]
-        values = [self._played(number) for number in best]
-        start, importance = self._start_values(), self._importance()
-        rows: list[tuple[Cell, ...]] = []
-        for p in self.parameters:
-            if p.choices is not None:
-                bounds = ", ".join(map(str, p.choices.choices))
-            else:
-                bounds = f"{_number(p.minimum)} to {_number(p.maximum)}{' log' if p.log else ''}"
-            share = importance.get(p.code)
-            unknown = "unknown" if importance else None
-            rows.append(
-                (
-                    p.code,
-                    _number(start[p.code]) if p.code in start else _NONE,
-                    *(_number(row[p.code]) if p.code in row else _NONE for row in values),
-                    bounds,
-                    "frozen" if p.frozen else unknown if share is None else f"{share:.0%}",
-                )
-            )
-        notes = []
-        if any(_NONE in row for row in rows):
-            notes.append(f"{_NONE}  the parameter does not exist")
-        if importance:
-            notes.append("importance: share of the estimates' variance that needs the parameter")
-        else:
-            notes.append("importance: not known yet; the candidates may be equal")
-        return Table(
-            headers=("parameter", "start", *map(_name, best), "range", "importance"),
-            rows=tuple(rows),
-            title="values of the best candidates",
-            notes=tuple(notes),
-            align=("left", RIGHT, *([RIGHT] * len(best)), "left", RIGHT),
-        )
-
-    def _doubts(self) -> Iterator[Text]:
-        """Yield a warning about each opponent whose games tell nothing."""
-        several = self.state.against or {
-            (self.opponents or ("the start values",))[0]: self.state.results
-        }
-        for code, (wins, draws, losses) in sorted(several.items()):
-            games = wins + draws + losses
-            if games < _TELLING or games not in (wins, draws, losses):
-                continue
-            did, advice = "drawn", "a longer or an unbalanced set of openings"
-            if games == losses:
-                did, advice = "lost", "a weaker opponent, or less time for it"
-            elif games == wins:
-                did, advice = "won", "a stronger opponent, or more time for it"
-            yield Text(
-                (
-                    f"no information: candidates have {did} all {games} games against {code}; "
-                    f"use {advice}",
-                )
-            )
-
-
-def _name(number: int) -> str:
-    return "start" if number == 0 else f"trial {number}"
-
-
-def _number(value: Any) -> str:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return f"{value:.6g}" if is_number else str(value)

@@ -286,12 +286,10 @@ class SpsaCompetition(GameTune):
             state.against.setdefault(ticket["r"], [0, 0, 0])[column] += 1
         k = ticket["k"]
         iteration = state.open[str(k)]
-        iteration.result += self._schedule.gain(sides, result.points(0))
-        iteration.games += 1
-        if iteration.games < iteration.size:
+        if not self._tickets.add(iteration, ticket, result):
             return Reaction(line)
         del state.open[str(k)]
-        self._tickets.learn(self.tuner, state.codes, k, iteration)
+        self._tickets.learn(self.tuner, state.codes, ticket, iteration.result)
         state.iterations = self.tuner.iterations
         theta = zip(state.codes, self.tuner.theta.tolist(), strict=True)
         values = ", ".join([f"{code} {value:.6g}" for code, value in theta])

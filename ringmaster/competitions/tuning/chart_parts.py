@@ -154,12 +154,12 @@ class Cells(msgspec.Struct, frozen=True):
     cells: tuple[int, ...]
 
 
-def cells_of(values: Sequence[Any]) -> Cells:
+def cells_of(values: Sequence[Any], most: int = MOST_CELLS) -> Cells:
     """Return cells of values in their order: equal neighbours share one, many are grouped."""
     distinct = [list(same) for _, same in groupby(values, key=name_of)]
-    length = math.ceil(len(distinct) / MOST_CELLS)
+    length = math.ceil(len(distinct) / most)
     names, cells = [], []
-    for first in range(0, len(distinct), length):
+    for first in range(0, len(distinct), max(1, length)):
         part = distinct[first : first + length]
         low, high = name_of(part[0][0]), name_of(part[-1][-1])
         names.append(low if low == high else f"{low} to {high}")

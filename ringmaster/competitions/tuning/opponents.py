@@ -95,3 +95,21 @@ def counts_text(counts: Sequence[int]) -> str:
     """Return wins, draws and losses in words."""
     wins, draws, losses = counts
     return f"wins {wins}, draws {draws}, losses {losses}"
+
+
+#: Games of one result after which an opponent counts as too weak or too strong.
+_TELLING = 40
+
+
+def uninformative(code: str, counts: Sequence[int]) -> str:
+    """Return a warning about an opponent whose games tell nothing; "" without one."""
+    games = sum(counts)
+    if games < _TELLING or games not in counts:
+        return ""
+    ended = {
+        0: ("won", "a stronger opponent, or more time for it"),
+        1: ("drawn", "a longer or an unbalanced set of openings"),
+        2: ("lost", "a weaker opponent, or less time for it"),
+    }
+    did, advice = ended[list(counts).index(games)]
+    return f"no information: candidates have {did} all {games} games against {code}; use {advice}"

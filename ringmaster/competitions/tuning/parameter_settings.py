@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 
@@ -160,6 +160,50 @@ def changed_arguments(old: Any, new: Any, fields: Sequence[str]) -> list[str]:
         if getattr(old, field) != getattr(new, field):
             changes.append(f"{names.get(field, field)} {before} → {after}")
     return changes
+
+
+class LearnedParameter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The arguments of Parameter(…) that decide how a tune learns."""
+
+    code: str
+    minimum: float
+    maximum: float
+    step: float | None = None
+    integer: bool = False
+    frozen: bool = False
+
+    @classmethod
+    def of(cls, parameter: TunedParameter, **changes: Any) -> Self:
+        """Return the learning part of a parameter."""
+        arguments = {name: getattr(parameter, name) for name in cls.__struct_fields__}
+        return cls(**{**arguments, **changes})
+
+    def clip(self, value: float) -> float:
+        """Return the nearest value within the bounds."""
+        return min(max(value, self.minimum), self.maximum)
+
+
+Learned = TypeVar("Learned", bound=LearnedParameter)
+
+
+class LearnedSettings(msgspec.Struct, Generic[Learned], frozen=True, omit_defaults=True):
+    """The settings of a control file that decide how a tune learns.
+
+    parameters  all parameters in the order of the control file
+    settings    other settings as JSON data, by name
+    """
+
+    parameters: list[Learned]
+    settings: dict[str, Any] = {}
+
+    @property
+    def tuned(self) -> list[Learned]:
+        """The parameters that are not frozen."""
+        return [p for p in self.parameters if not p.frozen]
+
+    def by_code(self) -> dict[str, Learned]:
+        """Return all parameters by code."""
+        return {p.code: p for p in self.parameters}
 
 
 def duplicates(codes: Sequence[str]) -> list[SettingError]:

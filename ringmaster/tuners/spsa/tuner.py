@@ -172,7 +172,11 @@ class Spsa:
             best = estimate.tolist()
         mean = self.averages.mean() if self.iterations else self.theta
         rows = zip(
-            self.estimate().tolist(), mean.tolist(), best, fits if own is None else own, fits,
+            self.estimate().tolist(),
+            mean.tolist(),
+            best,
+            fits if own is None else own,
+            fits,
             strict=True,
         )
         return [

@@ -222,12 +222,8 @@ class OptunaTuner(GameTune):
         game = trial.issued
         pair = trial.pair if game % 2 else self._state.pairs
         ticket: Ticket = {"t": number, "g": game, "n": pair, "p": trial.values, "a": trial.after}
-        if trial.sampler is not None:
-            ticket["s"] = trial.sampler
-        if trial.refused:
-            ticket["f"] = trial.refused
-        if trial.reference is not None:
-            ticket["b"] = trial.reference
+        more = {"s": trial.sampler, "f": trial.refused or None, "b": trial.reference}
+        ticket |= {key: value for key, value in more.items() if value is not None}
         if len(self.opponents) > 1:
             ticket["r"] = self._opponent_cycle[game // 2 % len(self._opponent_cycle)]
         digits = [
@@ -238,24 +234,27 @@ class OptunaTuner(GameTune):
     def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         values = self._by_code(ticket["p"])
         trial = self._binding.player(":trial", values)
-        seat = ticket["g"] % 2
         if self.opponents:
-            opponent, own = self.opponents[self._opponent(ticket)], {}
+            opponent = self.opponents[self._opponent(ticket)]
         else:
-            own = self.start_values
-            opponent = self._binding.player(":start", own)
-        shown = self.shown_values(values), self.shown_values(own)
+            opponent = self._binding.player(":start", self.start_values)
         return game_job(
             self,
             game_id,
             attempt,
-            (opponent, trial) if seat else (trial, opponent),
+            (opponent, trial) if ticket["g"] % 2 else (trial, opponent),
             self.settings,
             self._binding.with_transformed(ticket, values),
             self.book.pick(ticket["n"]),
-            shown[::-1] if seat else shown,
+            self._shown_sides(ticket),
             round=ticket["n"] + 1,
         )
+
+    def _shown_sides(self, ticket: Ticket) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the values of both sides for people, first mover first."""
+        values = self.shown_values(self._by_code(ticket["p"]))
+        own = {} if self.opponents else self.shown_values(self.start_values)
+        return (own, values) if ticket["g"] % 2 else (values, own)
 
     def _opponent(self, ticket: Ticket) -> str:
         return super()._opponent(ticket) if self.opponents else f"{self.values['player']}:start"
@@ -270,11 +269,9 @@ class OptunaTuner(GameTune):
         return self._binding.played_values(ticket, self._by_code(ticket["p"]))
 
     def _describe_of_tune(self, ticket: Ticket) -> Played:
-        values = self.shown_values(self._by_code(ticket["p"]))
-        own = {} if self.opponents else self.shown_values(self.start_values)
         return Played(
             players=self._codes(ticket, f"{self.values['player']}:trial"),
-            parameters=(own, values) if ticket["g"] % 2 else (values, own),
+            parameters=self._shown_sides(ticket),
             opening=ticket.get("o", ""),
             pair=ticket["n"],
         )
@@ -315,21 +312,21 @@ class OptunaTuner(GameTune):
             state.against.setdefault(ticket["r"], [0, 0, 0])[COLUMN[points]] += 1
         trial = state.trials[number]
         trial.pairs.record_result(ticket["g"] // 2, points)
-        notes = [*self._judge(number, trial), *self._end(number, trial)]
+        notes = []
+        if self._is_hopeless(trial):
+            trial.hopeless = True
+            notes.append(f"trial {number} is hopeless: {trial.score:.3f} of {trial.reference:.3f}")
+        notes += self._end(number, trial)
         # later settings must not judge or end it again
         return Reaction(line, notes=tuple(notes), save=bool(notes))
 
-    def _judge(self, number: int, trial: Trial) -> list[str]:
-        """End a hopeless trial early.  Return lines for the history."""
+    def _is_hopeless(self, trial: Trial) -> bool:
+        """Return whether to end a trial early by its results so far."""
         error, reference = self.values["end_hopeless"], trial.reference
         if error is None or reference is None or trial.hopeless or trial.place is not None:
-            return []
-        if trial.issued >= self.values["games_per_trial"]:
-            return []
-        trial.hopeless = is_hopeless(trial.pairs.counts, reference, error)
-        if not trial.hopeless:
-            return []
-        return [f"trial {number} is hopeless: {trial.score:.3f} of {reference:.3f}"]
+            return False
+        is_short = trial.issued < self.values["games_per_trial"]
+        return is_short and is_hopeless(trial.pairs.counts, reference, error)
 
     def _end(self, number: int, trial: Trial) -> list[str]:
         """End a trial whose games are complete.  Return lines for the history."""
@@ -342,13 +339,9 @@ class OptunaTuner(GameTune):
         del self._running[number]
         if self._study is not None:
             self._news.append(Told(number, trial.score))
-        games = counted(trial.games, "game")
-        return [f"trial {number}: {trial.score:.3f} in {games}; {self._text(trial)}"]
-
-    def _text(self, trial: Trial) -> str:
-        """Return a trial's values on a line."""
-        shown = self.shown_values(self._by_code(trial.values))
-        return ", ".join(f"{code} {value}" for code, value in shown.items())
+        shown = self.shown_values(self._by_code(trial.values)).items()
+        values = ", ".join(f"{code} {value}" for code, value in shown)
+        return [f"trial {number}: {trial.score:.3f} in {counted(trial.games, 'game')}; {values}"]
 
     # state
 

@@ -318,9 +318,16 @@ OPTUNA_SETTINGS: tuple[Setting, ...] = (
 )
 
 
+def _drawn_at_random(sampler: str, space: Space) -> list[str]:
+    """Return the codes of parameters that a sampler knows nothing about."""
+    plain = sampler in ("cmaes", "gp", "nsga2", "qmc")
+    searched = [space.dimensions[i] for i in space.searched]
+    return [d.code for d in searched if (plain and d.only_if) or (sampler == "cmaes" and d.choices)]
+
+
 def check_sampler(sampler: str, space: Space) -> Iterator[SettingError]:
     """Yield errors of a sampler that cannot search a space."""
-    if sampler == "cmaes" and len(_numbers(space)) < 2:
+    if sampler == "cmaes" and len(space.searched) - len(_drawn_at_random(sampler, space)) < 2:
         yield SettingError(
             ("sampler",),
             "'cmaes' needs two or more numbers to tune; choices, parameters with only_if and "
@@ -346,13 +353,7 @@ def check_packages(sampler: str) -> None:
 def doubts(values: Mapping[str, Any], space: Space) -> Iterator[str]:
     """Yield warnings about settings that work otherwise than they seem to."""
     sampler = values["sampler"]
-    outside = []
-    if sampler == "cmaes":
-        numbers = _numbers(space)
-        outside = [space.dimensions[i].code for i in space.searched if i not in numbers]
-    elif sampler in ("gp", "nsga2", "qmc"):
-        outside = [space.dimensions[i].code for i in space.searched if space.dimensions[i].only_if]
-    if outside:
+    if outside := _drawn_at_random(sampler, space):
         yield (
             f"sampler {sampler!r} draws {', '.join(outside)} at random: it knows "
             f"{'numbers' if sampler == 'cmaes' else 'parameters'} without only_if alone; "
@@ -365,12 +366,3 @@ def doubts(values: Mapping[str, Any], space: Space) -> Iterator[str]:
             f"games_per_trial {games} is not a multiple of {cycle}: candidates meet some opponents "
             "more often than their weights say"
         )
-
-
-def _numbers(space: Space) -> list[int]:
-    """Return the indices of numbers that every candidate has."""
-    return [
-        i
-        for i in space.searched
-        if not space.dimensions[i].choices and not space.dimensions[i].conditional
-    ]

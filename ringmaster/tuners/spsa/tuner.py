@@ -167,21 +167,15 @@ class Spsa:
         """Return the results for each parameter, by the method's own knowledge if it has any."""
         fits = self.fits()
         own = self.intervals() if self.iterations else None
+        intervals: Sequence[OptimumInterval | Fit] = fits if own is None else own
         best: Sequence[float | None] = [fit.optimum for fit in fits]
         if own is not None and (estimate := self.method.estimate(self.memory)) is not None:
             best = estimate.tolist()
         mean = self.averages.mean() if self.iterations else self.theta
-        rows = zip(
-            self.estimate().tolist(),
-            mean.tolist(),
-            best,
-            fits if own is None else own,
-            fits,
-            strict=True,
-        )
+        columns = (self.estimate().tolist(), mean.tolist(), best, intervals, fits)
         return [
-            Finding(estimate, middle, optimum, i.low, i.high, i.elo_at_stake, i.signal, fit)
-            for estimate, middle, optimum, i, fit in rows
+            Finding(value, middle, optimum, i.low, i.high, i.elo_at_stake, i.signal, fit)
+            for value, middle, optimum, i, fit in zip(*columns, strict=True)
         ]
 
     def estimate(self) -> Array:

@@ -17,6 +17,7 @@ from ringmaster.competitions.tuning.chart_parts import (
     importance_chart,
     measured,
     number,
+    value_groups,
 )
 from ringmaster.model.report import (
     Band,
@@ -91,12 +92,9 @@ def clop_charts(codes: Sequence[str], tuner: Clop, opponents: str) -> list[Chart
 def _estimates(tuner: Clop, findings: Sequence[Finding]) -> list[tuple[int, Sequence[float]]]:
     """Return (games, estimates) after some numbers of games, the present one last."""
     games, n = len(tuner), len(tuner.axes)
-    coefficients = (n + 1) * (n + 2) / 2
-    counts = sorted({games * k // _EARLIER for k in range(1, _EARLIER)})
-    if sum(counts) * coefficients**2 > _WORK:
-        counts = sorted({games >> k for k in range(1, _EARLIER)})
-        while counts and sum(counts) * coefficients**2 > _WORK:
-            del counts[-1]
+    work = games * ((n + 1) * (n + 2) / 2) ** 2
+    earlier = min(_EARLIER, int(2 * _WORK / work))
+    counts = sorted({games * k // earlier for k in range(1, earlier)})
     course: list[tuple[int, Sequence[float]]] = []
     for count in counts:
         if count >= FEWEST and (estimate := tuner.first(count).estimate()) is not None:
@@ -165,19 +163,14 @@ def _samples(
 
 def _by_value(axis: Axis, x: Array, y: Array) -> tuple[Measured, ...]:
     """Return the points of groups of neighbouring values with similar numbers of games."""
-    values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
-    groups = max(1, min(_GROUPS, len(y) // FEWEST))
-    if len(values) <= 2 * _GROUPS:
-        group = np.arange(len(values))
-    else:
-        group = ((np.cumsum(counts) - counts / 2) * groups // len(y)).astype(np.int64)
-    games = np.bincount(group, counts)
-    points = np.bincount(group, np.bincount(inverse.ravel(), y))
-    middles = np.bincount(group, counts * values) / np.maximum(games, 1)
+    games = np.ones(len(y))
+    group = value_groups(x, games, max(1, min(_GROUPS, len(y) // FEWEST)))
+    counts, points = np.bincount(group), np.bincount(group, y)
+    middles = np.bincount(group, x) / counts
     return tuple(
-        measured(_place(axis, axis.exact(middle)), won, int(played))
+        measured(_place(axis, axis.exact(middle)), won, played)
         for middle, won, played in zip(
-            middles.tolist(), points.tolist(), games.tolist(), strict=True
+            middles.tolist(), points.tolist(), counts.tolist(), strict=True
         )
         if played >= FEWEST_OF_RATE
     )

@@ -26,7 +26,7 @@ from ringmaster.competitions.tuning.candidates import (
 )
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
-from ringmaster.competitions.tuning.opponents import Opponents, counts_text
+from ringmaster.competitions.tuning.opponents import Opponents, counts_text, uninformative
 from ringmaster.competitions.tuning.parameter_settings import (
     BOUNDS,
     PLAYED_BINDING,
@@ -41,7 +41,7 @@ from ringmaster.competitions.verdicts import games_of
 from ringmaster.errors import SettingError, StoreError, counted
 from ringmaster.model.jobs import GameJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import CLOP_TYPES, ClopParameter, middle
-from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Table, Text
+from ringmaster.model.report import LEFT, ChartGroup, Column, Listing, Progress, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import (
     Boolean,
@@ -56,7 +56,7 @@ from ringmaster.model.settings import (
     Setting,
     SettingPath,
 )
-from ringmaster.tuners.clop import Axis, Clop, Finding
+from ringmaster.tuners.clop import Axis, Clop
 
 
 class _Type(OneOf):
@@ -187,8 +187,17 @@ CLOP_SETTINGS: tuple[Setting, ...] = (
 
 #: Code of a player that make_candidate returns.
 CANDIDATE = "candidate"
-#: Equal results against an opponent that show that it is too weak or too strong.
-_ONE_SIDED = 20
+
+_PARAMETERS = (
+    Column("code", "parameter", align=LEFT, live=True),
+    Column("range", "range", live=True, in_data=False),
+    Column("start", "start", "{:.6g}".format),
+    Column("estimate_or_frozen", "estimate", live=True, in_data=False),
+    Column("engine_value", "engine", value_text),
+    Column("region", "region", in_data=False),
+    Column("signal", "signal", lambda signal: "yes" if signal else "not yet", LEFT),
+    *map(Column, ("estimate", "low", "high", "frozen")),
+)
 
 
 class State(GameTuneState, kw_only=True):
@@ -457,42 +466,8 @@ class ClopTuner(GameTune):
         return f"{games}, {counted(self._samples, 'sample')}"
 
     def _blocks(self) -> Sequence[Table | Text]:
-        return [self._table(), *self._remarks()]
-
-    def _live_blocks(self) -> Sequence[Table | Text]:
-        # regions and signals take a while
-        estimate: Sequence[float | None] = self.tuner.estimate() or [None] * len(self.tuned)
-        rows: list[tuple[Cell, ...]] = []
-        for code, axis, value in zip(self._state.codes, self.tuner.axes, estimate, strict=True):
-            shown = None if value is None else _estimate(value)
-            rows.append((code, _interval(axis.minimum, axis.maximum), shown))
-        table = Table(
-            headers=("parameter", "range", "estimate"),
-            rows=tuple(rows),
-            title=self._title(),
-            notes=tuple(self._tallies()),
-            align=("left", RIGHT, RIGHT),
-        )
-        return [table]
-
-    def _title(self) -> str:
-        limit = self.values["number_of_games"]
-        done = counted(len(self.tuner), "game")
-        games = done if limit is None else f"{len(self.tuner)}/{counted(limit, 'game')}"
-        return f"{games}, {counted(self._samples, 'sample')}"
-
-    def _tallies(self) -> list[str]:
-        """Return the candidates' results against each opponent."""
-        results = self._state.results
-        return [
-            f"{counts_text(results.get(code, (0, 0, 0)))} against {code}" for code in self.opponents
-        ]
-
-    def _table(self) -> Table:
-        findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))
-        rows = [self._row(i, p, findings.get(p.code)) for i, p in enumerate(self.parameters)]
-        notes = self._tallies()
-        if findings:
+        notes = self._results()
+        if len(self.tuner):
             weight, share = self.tuner.local()
             notes.append(
                 f"region: holds 95 % of the samples' weight; the candidates there got {share:.1%} "
@@ -501,80 +476,75 @@ class ClopTuner(GameTune):
             notes.append(
                 "  a figure that is too high, since the region is where they won: see `verify`"
             )
-            if not all(finding.signal for finding in findings.values()):
-                notes.append(
-                    "a parameter with signal not yet: the results show no effect of it so far"
-                )
-        return Table(
-            headers=("parameter", "range", "start", "estimate", "engine", "region", "signal"),
-            rows=tuple(rows),
-            title=self._title(),
-            notes=tuple(notes),
-            align=("left", *([RIGHT] * 5), "left"),
+        rows = self._rows()
+        if any(row["signal"] is False for row in rows):
+            notes.append("signal not yet: the results show no effect of the parameter so far")
+        idle = [uninformative(code, counts) for code, counts in self._state.results.items()]
+        lines = tuple(filter(None, idle))
+        table = Listing(_PARAMETERS, rows).table(self._title(), notes)
+        return [table, *([Text(lines)] if lines else [])]
+
+    def _live_blocks(self) -> Sequence[Table | Text]:
+        # regions and signals take a while
+        estimate = self.tuner.estimate()
+        shown = [None] * len(self.tuned) if estimate is None else map(_estimate, estimate)
+        rows = tuple(
+            {"code": p.code, "range": _interval(p.minimum, p.maximum), "estimate_or_frozen": text}
+            for p, text in zip(self.tuned, shown, strict=True)
         )
+        return [Listing(_PARAMETERS, rows).table(self._title(), self._results(), live=True)]
 
-    def _row(self, index: int, p: ClopParameter, finding: Finding | None) -> tuple[Cell, ...]:
-        start = f"{p.start:.6g}"
-        if finding is None:
-            what = "frozen" if p.frozen else None
-            shown = self._shown(index, p.played_value(p.start)) if p.frozen else None
-            return p.code, _interval(p.minimum, p.maximum), start, what, shown, None, None
-        return (
-            p.code,
-            _interval(p.minimum, p.maximum),
-            start,
-            _estimate(finding.estimate),
-            self._shown(index, finding.estimate),
-            _interval(finding.low, finding.high),
-            "yes" if finding.signal else "not yet",
-        )
+    def _title(self) -> str:
+        limit = self.values["number_of_games"]
+        done = counted(len(self.tuner), "game")
+        games = done if limit is None else f"{len(self.tuner)}/{counted(limit, 'game')}"
+        return f"{games}, {counted(self._samples, 'sample')}"
 
-    def _shown(self, index: int, value: float) -> str:
-        return value_text(self._delivered_value(index, value))
+    def _results(self) -> list[str]:
+        """Return the candidates' results against each opponent."""
+        results = self._state.results
+        return [
+            f"{counts_text(results.get(code, (0, 0, 0)))} against {code}" for code in self.opponents
+        ]
 
-    def _remarks(self) -> list[Text]:
-        """Return remarks on opponents that tell nothing."""
-        lines = []
-        for code, counts in self._state.results.items():
-            games = sum(counts)
-            if games >= _ONE_SIDED and games in (counts[0], counts[2]):
-                verb, remedy = ("won", "stronger") if counts[0] else ("lost", "weaker")
-                lines.append(
-                    f"no information: the candidates {verb} all {games} games against {code}; "
-                    f"use a {remedy} opponent"
-                )
-        return [Text(tuple(lines))] if lines else []
+    def _rows(self) -> tuple[dict[str, Any], ...]:
+        """Return the values of all columns for each parameter."""
+        findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))
+        rows = []
+        for index, p in enumerate(self.parameters):
+            finding = findings.get(p.code)
+            value = p.played_value(p.start) if finding is None else finding.estimate
+            row: dict[str, Any] = {
+                "code": p.code,
+                "range": _interval(p.minimum, p.maximum),
+                "start": p.start,
+                "estimate": value,
+                "estimate_or_frozen": "frozen" if p.frozen else None,
+                "engine_value": self._delivered_value(index, value),
+                "signal": None if p.frozen else finding is not None and finding.signal,
+                "frozen": p.frozen,
+            }
+            if finding is not None:
+                row["estimate_or_frozen"] = _estimate(value)
+                row["low"], row["high"] = finding.low, finding.high
+                row["region"] = _interval(finding.low, finding.high)
+            rows.append(row)
+        return tuple(rows)
 
     def _summary_of_tune(self) -> dict[str, Any]:
-        findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))
         summary: dict[str, Any] = {
             "samples": self._samples,
             "repeats": self._state.repeats,
-            "parameters": [
-                self._data(i, p, findings.get(p.code)) for i, p in enumerate(self.parameters)
-            ],
+            "parameters": Listing(_PARAMETERS, self._rows()).data(),
             "opponents": [
                 {"code": code, **dict(zip(("wins", "draws", "losses"), counts, strict=True))}
                 for code, counts in self._state.results.items()
             ],
         }
-        if findings:
+        if len(self.tuner):
             weight, share = self.tuner.local()
             summary["local"] = {"games": weight, "share": share}
         return summary
-
-    def _data(self, index: int, p: ClopParameter, finding: Finding | None) -> dict[str, Any]:
-        value = p.start if finding is None else finding.estimate
-        return {
-            "code": p.code,
-            "start": p.start,
-            "estimate": value,
-            "engine_value": self._delivered_value(index, value),
-            "low": None if finding is None else finding.low,
-            "high": None if finding is None else finding.high,
-            "signal": finding is not None and finding.signal,
-            "frozen": p.frozen,
-        }
 
     def _charts_of_tune(self) -> list[ChartGroup]:
         # imports numpy, which takes 0.1 s

@@ -98,7 +98,7 @@ def counts_text(counts: Sequence[int]) -> str:
 
 
 #: Games of one result after which an opponent counts as too weak or too strong.
-_TELLING = 40
+_TELLING = 20
 
 
 def uninformative(code: str, counts: Sequence[int]) -> str:

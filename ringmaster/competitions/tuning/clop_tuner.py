@@ -17,7 +17,7 @@ from ringmaster.competitions.common_settings import COMMON_SETTINGS, PlayerDefin
 from ringmaster.competitions.competition import Played, PlayedValue, Reaction, game_job
 from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
 from ringmaster.competitions.result_lines import result_line
-from ringmaster.competitions.setting_types import optional
+from ringmaster.competitions.setting_types import changed, optional
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_SETTINGS,
     TUNE_GAME_SETTINGS,
@@ -48,7 +48,6 @@ from ringmaster.model.settings import (
     CallOf,
     Context,
     Float,
-    Identifier,
     Integer,
     ListOf,
     Maybe,
@@ -88,25 +87,23 @@ def _build_parameter(values: dict[str, Any], context: Context) -> ClopParameter:
     return checked_parameter(ClopParameter, {**values, "integer": integer})
 
 
-_START = msgspec.structs.replace(
-    next(s for s in BOUNDS if s.name == "start"),
-    type=Maybe(Float()),
-    help="Value of the closing match's other side with ``against='start'``, and of a frozen "
-    "parameter; by default the middle of the range.",
-    default=None,
-)
-
 PARAMETER = CallOf(
     "Parameter",
     (
-        *(s for s in BOUNDS if s.name != "start"),
+        *changed(
+            BOUNDS,
+            "start",
+            type=Maybe(Float()),
+            help="Value of the closing match's other side with ``against='start'``, and of a "
+            "frozen parameter; by default the middle of the range.",
+            default=None,
+        ),
         Setting(
             "type",
             _Type(*CLOP_TYPES),
             "CLOP's type: Integer for whole numbers, Gamma for a logarithmic scale.",
             "LinearParameter",
         ),
-        _START,
         *(s for s in PLAYED_BINDING if s.name != "integer"),
     ),
     _build_parameter,
@@ -116,26 +113,23 @@ PARAMETER = CallOf(
 #: The closing match; `against` is "" for the first opponent.
 CLOP_VERIFY = CallOf(
     VERIFY.kind,
-    tuple(
-        msgspec.structs.replace(
-            s,
-            type=Maybe(Identifier()),
-            help="Opponent of the tuned values: a player's code, or 'start' for the start values; "
-            "by default the first opponent of the tune.",
-            default=None,
-        )
-        if s.name == "against"
-        else s
-        for s in VERIFY.settings
+    changed(
+        VERIFY.settings,
+        "against",
+        help="Opponent of the tuned values: a player's code, or 'start' for the start values; "
+        "by default the first opponent of the tune.",
+        default="",
     ),
-    lambda values, context: VERIFY.build({**values, "against": values["against"] or ""}, context),
+    VERIFY.build,
     positional=VERIFY.positional,
 )
 
 #: The closing match of the action `verify` for a control file without Verify(…).
 DEFAULT_VERIFY = VerifySettings(1000, against="")
 
-_OF_CANDIDATES = {s.name: s for s in CANDIDATE_SETTINGS}
+_OF_CANDIDATES = {
+    s.name: s for s in changed(CANDIDATE_SETTINGS, "candidate_colour", default="alternating")
+}
 
 CLOP_SETTINGS: tuple[Setting, ...] = (
     *COMMON_SETTINGS,
@@ -150,7 +144,7 @@ CLOP_SETTINGS: tuple[Setting, ...] = (
         "to weight, a factor of `replications`.",
         change="refused",
     ),
-    msgspec.structs.replace(_OF_CANDIDATES["candidate_colour"], default="alternating"),
+    _OF_CANDIDATES["candidate_colour"],
     Setting(
         "replications",
         Integer(minimum=1, maximum=1000),
@@ -239,12 +233,10 @@ class ClopTuner(GameTune):
         super().__init__(code, {**values, "make_candidate": by_name, "player": own})
         self._is_endless = is_endless(values, "number_of_games")
         self.values = {**self.values, "number_of_games": limit_of(values, "number_of_games")}
+        #: Games of each sample against each opponent.
+        self._each = {code: n * values["replications"] for code, n in self._weights.items()}
         #: Opponent of each game of a sample, and the game's number against this opponent.
-        self._plan = [
-            (code, number)
-            for code, weight in self._weights.items()
-            for number in range(weight * values["replications"])
-        ]
+        self._plan = [(code, i) for code, games in self._each.items() for i in range(games)]
         self.tuned = tuple(p for p in self.parameters if not p.frozen)
         axes = [Axis(p.minimum, p.maximum, p.integer, p.scale == "log") for p in self.tuned]
         self.tuner = Clop(
@@ -319,7 +311,7 @@ class ClopTuner(GameTune):
         openings = 0
         if self.values["verify"] is not None or self._verifying:
             games = max(self._state.next, self.values["number_of_games"] or 0)
-            openings = self._opening(games // len(self._plan) + 1, max(self._weights.values()))
+            openings = self._opening((games // len(self._plan) + 1) * max(self._each.values()))
         return Standing(self._samples, self.estimated() if self._due else {}, openings, self._due)
 
     def verify(self, games: int | None = None) -> None:
@@ -356,23 +348,24 @@ class ClopTuner(GameTune):
         number, limit = self._state.next, self.values["number_of_games"]
         if self._verifying or (limit is not None and number >= limit):
             return self._match_game()
-        sample, place = divmod(number, len(self._plan))
-        opponent, against = self._plan[place]
+        sample = number // len(self._plan)
         places = self._state.sample[1]
         if self._state.sample[0] != sample:
             places = self.tuner.ask(sample)
-        seat = candidate_seat(self.values, self._game_number(sample, opponent, against))
+        opponent, against = self._place(number)
+        seat = candidate_seat(self.values, against)
         ticket: Ticket = {"n": number, "p": places, "s": seat, "r": opponent}
         return self._issue(str(number), ticket)
 
-    def _game_number(self, sample: int, opponent: str, against: int) -> int:
-        """Return the number of a sample's game against an opponent in all games against it."""
-        return sample * self._weights[opponent] * int(self.values["replications"]) + against
+    def _place(self, number: int) -> tuple[str, int]:
+        """Return the opponent of a game, and the game's number in all games against it."""
+        sample, place = divmod(number, len(self._plan))
+        opponent, against = self._plan[place]
+        return opponent, sample * self._each[opponent] + against
 
-    def _opening(self, sample: int, weight: int) -> int:
-        """Return the number of the first opening of a sample."""
-        games = sample * weight * int(self.values["replications"])
-        return games // 2 if self.values["candidate_colour"] == "alternating" else games
+    def _opening(self, against: int) -> int:
+        """Return the opening of a game by its number against its opponent."""
+        return against // 2 if self.values["candidate_colour"] == "alternating" else against
 
     def _register_of_tune(self, ticket: Ticket) -> bool:
         state, number = self._state, ticket["n"]
@@ -387,10 +380,7 @@ class ClopTuner(GameTune):
         values, seat = self._sampled(ticket), ticket["s"]
         candidate = self._binding.player(self._suffix, values)
         opponent = self.opponents[ticket["r"]]
-        sample, place = divmod(ticket["n"], len(self._plan))
-        number = self._game_number(sample, *self._plan[place])
-        alternating = self.values["candidate_colour"] == "alternating"
-        opening = number // 2 if alternating else number
+        opening = self._opening(self._place(ticket["n"])[1])
         return game_job(
             self,
             game_id,

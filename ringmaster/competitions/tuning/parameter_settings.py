@@ -7,7 +7,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 
-from ringmaster.competitions.setting_types import optional
+from ringmaster.competitions.setting_types import changed, optional
 from ringmaster.errors import SettingError, StateRefused, shown
 from ringmaster.model.parameters import Explicit, Linear, Log, TunedParameter
 from ringmaster.model.players import OptionValue
@@ -126,9 +126,7 @@ BINDING: tuple[Setting, ...] = (
 )
 
 #: The same, for types that cannot go on with other engine values than those played.
-PLAYED_BINDING: tuple[Setting, ...] = tuple(
-    msgspec.structs.replace(s, change="played") if s.name == "transform" else s for s in BINDING
-)
+PLAYED_BINDING = changed(BINDING, "transform", change="played")
 
 #: The rest of its row in a parameter file.
 ROW: tuple[Setting, ...] = (

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from ringmaster.competitions.optuna_tuner.settings import SearchedParameter
 from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
 from ringmaster.competitions.tuning.chart_parts import (
+    VALUE_LABEL,
     cells_of,
     importance_chart,
     name_of,
+    on_axis,
     rate_text,
     thinned,
 )
@@ -136,7 +138,7 @@ def _by_value(
         part = [(v, t) for t in trials if (v := t.values[i]) is not None and cells[v] == cell]
         points, games = _totals([trial for _, trial in part])
         low, high = wilson(points, games)
-        middle = sum(_shown(d, value) for value, _ in part) / len(part)
+        middle = sum(on_axis(value, log=d.log) for value, _ in part) / len(part)
         marks.append((middle, points / games, low, high))
     if len(marks) < 2:
         return None
@@ -144,17 +146,13 @@ def _by_value(
     value = best.values[i]
     note = "the best candidate does not have it"
     if value is not None:
-        pieces.append(Interval("best candidate", _shown(d, value), along="x"))
+        pieces.append(Interval("best candidate", on_axis(value, log=d.log), along="x"))
         note = f"best candidate: {name_of(p.shown(p.played_value(value)))}"
-    label = "log10 of the value" if d.log else "value"
     names = () if p.choices is None else tuple(map(str, p.choices.choices))
     bounds = (0.0, 1.0)
-    return Chart(p.code, tuple(pieces), label, "score, points a game", note, bounds, names)
-
-
-def _shown(d: Dimension, value: float) -> float:
-    """Return a value's place on the axis of a chart."""
-    return math.log10(value) if d.log else float(value)
+    return Chart(
+        p.code, tuple(pieces), VALUE_LABEL[d.log], "score, points a game", note, bounds, names
+    )
 
 
 def _cells(

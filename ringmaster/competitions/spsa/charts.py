@@ -12,7 +12,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ringmaster.competitions.tuning.chart_parts import MOST_POINTS, number, thinned, value_groups
+from ringmaster.competitions.tuning.chart_parts import (
+    MOST_POINTS,
+    number,
+    parameter_chart,
+    thinned,
+    value_groups,
+)
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import (
     Band,
@@ -139,10 +145,8 @@ class TuneCharts:
             f"{number(start)} → {number(parameter.played_value(finding.estimate))}, "
             f"range {number(parameter.minimum)} to {number(parameter.maximum)}"
         )
-        if not finding.signal:
-            note += ", no signal yet"
         bounds = (parameter.minimum, parameter.maximum)
-        return Chart(parameter.code, tuple(pieces), "games", "value", note, bounds)
+        return parameter_chart(parameter.code, pieces, note, bounds, signal=finding.signal)
 
     def _regression(
         self, parameter: TunedParameter, finding: Finding, distance: Array, midpoint: Array

@@ -12,7 +12,7 @@ import msgspec
 
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.errors import counted
-from ringmaster.model.report import Bars, BarSeries, Chart, ChartGroup, Level, Whiskers
+from ringmaster.model.report import Bars, BarSeries, Chart, ChartGroup, Level, Piece, Whiskers
 from ringmaster.stats.elo import wilson
 
 if TYPE_CHECKING:
@@ -89,6 +89,23 @@ def value_groups(
     part = np.minimum(middle * most / weight.sum(), most - 1).astype(np.intp)
     groups: npt.NDArray[np.intp] = np.unique(part, return_inverse=True)[1]
     return groups[place.ravel()]
+
+
+def parameter_chart(
+    code: str, pieces: Sequence[Piece], note: str, bounds: tuple[float, float], *, signal: bool
+) -> Chart:
+    """Return the course of a parameter, within its range, by the games."""
+    note = note if signal else f"{note}, no signal yet"
+    return Chart(code, tuple(pieces), "games", "value", note, bounds)
+
+
+def on_axis(value: float, *, log: bool) -> float:
+    """Return a value's place on the axis of a chart."""
+    return math.log10(value) if log else float(value)
+
+
+#: Labels of axes of values, by whether they are logarithmic.
+VALUE_LABEL = {False: "value", True: "log10 of the value"}
 
 
 class Windows:

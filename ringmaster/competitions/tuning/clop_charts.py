@@ -12,11 +12,14 @@ import numpy.typing as npt
 from ringmaster.competitions.tuning.chart_parts import (
     FEWEST,
     FEWEST_OF_RATE,
+    VALUE_LABEL,
     Measured,
     Windows,
     importance_chart,
     measured,
     number,
+    on_axis,
+    parameter_chart,
     value_groups,
 )
 from ringmaster.model.report import (
@@ -125,15 +128,12 @@ def _course(
         f"estimate {number(finding.estimate)}, region {number(finding.low)} to "
         f"{number(finding.high)}"
     )
-    if not finding.signal:
-        note += ", no signal yet"
     bounds = (axis.minimum, axis.maximum)
-    return Chart(code, tuple(pieces), "games", "value", note, bounds)
+    return parameter_chart(code, pieces, note, bounds, signal=finding.signal)
 
 
 def _place(axis: Axis, value: float) -> float:
-    """Return a value's place on the axis of a chart."""
-    return math.log10(value) if axis.logarithmic else value
+    return on_axis(value, log=axis.logarithmic)
 
 
 def _samples(
@@ -153,7 +153,7 @@ def _samples(
             curve = tuple((_place(axis, axis.exact(p)), 100 * rate) for p, rate in line)
             pieces.append(Series("fitted model", curve, "average"))
         pieces.append(Interval("estimate", _place(axis, finding.estimate), along="x"))
-        label = "log10 of the value" if axis.logarithmic else "value"
+        label = VALUE_LABEL[axis.logarithmic]
         charts.append(Chart(code, tuple(pieces), label, "points, %", "", (0.0, 100.0)))
     text = "Points of the samples by groups of values, with 95 % intervals."
     if len(codes) > 1:

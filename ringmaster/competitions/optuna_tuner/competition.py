@@ -68,7 +68,7 @@ class OptunaTuner(GameTune):
         self._state = OptunaState([p.code for p in self.parameters], {})
         if not self.opponents:
             # the start values score ½ against themselves
-            self._state.trials[0] = Trial(self.space.start(), place=0, known=0.5)
+            self._state.trials[0] = Trial(self.space.start(), place=0)
             self._state.ended = 1
         #: Trials in progress.
         self._running: dict[int, Trial] = {}

@@ -32,7 +32,6 @@ class Trial(msgspec.Struct, omit_defaults=True):
     pairs     its results by pairs
     place     its place in the order of ended trials, None before its end
     hopeless  whether it was ended early
-    known     its score if it does not play, else None
     """
 
     values: list[int | float | None]
@@ -45,7 +44,6 @@ class Trial(msgspec.Struct, omit_defaults=True):
     pairs: Pairs = msgspec.field(default_factory=Pairs)
     place: int | None = None
     hopeless: bool = False
-    known: float | None = None
 
     @property
     def games(self) -> int:
@@ -55,14 +53,13 @@ class Trial(msgspec.Struct, omit_defaults=True):
     @property
     def score(self) -> float:
         """The mean score of complete pairs, ½ without one."""
-        if self.known is not None:
-            return self.known
         pairs = sum(self.pairs.counts)
         return sum(i * n for i, n in enumerate(self.pairs.counts)) / (4 * pairs) if pairs else 0.5
 
     def observation(self) -> Observation:
         """Return its results."""
-        counts = () if self.known is not None else tuple(self.pairs.counts)
+        # a trial that ended without a game is of the start values, against themselves
+        counts = tuple(self.pairs.counts) if self.games else ()
         return Observation(tuple(self.values), self.score, counts)
 
     def wants_game(self, games: int) -> bool:

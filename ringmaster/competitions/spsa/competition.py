@@ -27,10 +27,8 @@ from ringmaster.competitions.spsa.games import IterationGames, Side, Tickets, Va
 from ringmaster.competitions.spsa.report import TuneReport
 from ringmaster.competitions.spsa.settings import (
     SPSA_SETTINGS,
-    check_method,
-    check_numbers,
-    check_opponents,
     unused_arguments,
+    wrong_settings,
 )
 from ringmaster.competitions.spsa.state import (
     Edit,
@@ -87,13 +85,8 @@ class SpsaCompetition(GameTune):
         self._use_tune(tune)
         self._state.history.layouts = [self._value_order()]
 
-    def _find_opponents(self) -> dict[str, Player]:
-        check_opponents(self.values)
-        return super()._find_opponents()
-
     def _wrong_settings(self) -> Iterable[SettingError]:
-        values = self.values
-        return [*check_numbers(values), *check_method(values), *check_codes(self.declared)]
+        return [*wrong_settings(self.values), *check_codes(self.declared)]
 
     def _use_tune(self, tune: Tune) -> None:
         """Use a tune's tuner and settings from now on."""

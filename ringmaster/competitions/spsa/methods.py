@@ -120,7 +120,7 @@ def make_schedule(
     space: Space,
     earlier: tuple[tuple[int, int], ...] = (),
 ) -> Schedule:
-    """Return the schedule of settings that have passed `check_method`.
+    """Return the schedule of settings that have passed `wrong_settings`.
 
     parameters  the tuned parameters, in the order of `space`
     earlier     see Counting

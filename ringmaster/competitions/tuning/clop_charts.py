@@ -13,7 +13,6 @@ from ringmaster.competitions.tuning.chart_parts import (
     FEWEST,
     FEWEST_OF_RATE,
     VALUE_LABEL,
-    Measured,
     Windows,
     importance_chart,
     measured,
@@ -132,48 +131,40 @@ def _course(
     return parameter_chart(code, pieces, note, bounds, signal=finding.signal)
 
 
-def _place(axis: Axis, value: float) -> float:
-    return on_axis(value, log=axis.logarithmic)
-
-
 def _samples(
     codes: Sequence[str], tuner: Clop, findings: Sequence[Finding], x: Array, y: Array
 ) -> ChartGroup:
     charts = []
+    most = max(1, min(_GROUPS, len(y) // FEWEST))
     for i, (code, axis, finding) in enumerate(zip(codes, tuner.axes, findings, strict=True)):
-        marks = _by_value(axis, x[:, i], y)
+        group = value_groups(x[:, i], np.ones(len(y)), most)
+        games, points = np.bincount(group), np.bincount(group, y)
+        middles = map(axis.exact, (np.bincount(group, x[:, i]) / games).tolist())
+        marks = tuple(
+            measured(on_axis(middle, log=axis.logarithmic), won, played)
+            for middle, won, played in zip(middles, points.tolist(), games.tolist(), strict=True)
+            if played >= FEWEST_OF_RATE
+        )
         if len(marks) < 2:
             continue
         pieces: list[Piece] = [Level("even", 50.0), Whiskers("points (95 %)", marks)]
         if len(codes) == 1:
-            points = np.linspace(*axis.ends, 81)
-            rates, weights = tuner.win_rates(points[:, np.newaxis])
+            grid = np.linspace(*axis.ends, 81)
+            rates, weights = tuner.win_rates(grid[:, np.newaxis])
             shown = weights >= _LEAST_WEIGHT
-            line = zip(points[shown].tolist(), rates[shown].tolist(), strict=True)
-            curve = tuple((_place(axis, axis.exact(p)), 100 * rate) for p, rate in line)
+            line = zip(grid[shown].tolist(), rates[shown].tolist(), strict=True)
+            curve = tuple(
+                (on_axis(axis.exact(p), log=axis.logarithmic), 100 * rate) for p, rate in line
+            )
             pieces.append(Series("fitted model", curve, "average"))
-        pieces.append(Interval("estimate", _place(axis, finding.estimate), along="x"))
+        estimate = on_axis(finding.estimate, log=axis.logarithmic)
+        pieces.append(Interval("estimate", estimate, along="x"))
         label = VALUE_LABEL[axis.logarithmic]
         charts.append(Chart(code, tuple(pieces), label, "points, %", "", (0.0, 100.0)))
     text = "Points of the samples by groups of values, with 95 % intervals."
     if len(codes) > 1:
         text += " The other parameters vary, so an effect looks smaller than it is."
     return ChartGroup("Results by value", tuple(charts), text, "samples")
-
-
-def _by_value(axis: Axis, x: Array, y: Array) -> tuple[Measured, ...]:
-    """Return the points of groups of neighbouring values with similar numbers of games."""
-    games = np.ones(len(y))
-    group = value_groups(x, games, max(1, min(_GROUPS, len(y) // FEWEST)))
-    counts, points = np.bincount(group), np.bincount(group, y)
-    middles = np.bincount(group, x) / counts
-    return tuple(
-        measured(_place(axis, axis.exact(middle)), won, played)
-        for middle, won, played in zip(
-            middles.tolist(), points.tolist(), counts.tolist(), strict=True
-        )
-        if played >= FEWEST_OF_RATE
-    )
 
 
 def _cells(axis: Axis) -> tuple[Array, tuple[str, ...]]:

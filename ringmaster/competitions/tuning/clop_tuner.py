@@ -471,7 +471,7 @@ class ClopTuner(GameTune):
             notes.append("signal not yet: the results show no effect of the parameter so far")
         idle = [uninformative(code, counts) for code, counts in self._state.results.items()]
         lines = tuple(filter(None, idle))
-        table = Listing(_PARAMETERS, rows).table(self._title(), notes)
+        table = Listing(_PARAMETERS, rows).table(self._work_done(), notes)
         return [table, *([Text(lines)] if lines else [])]
 
     def _live_blocks(self) -> Sequence[Table | Text]:
@@ -482,13 +482,7 @@ class ClopTuner(GameTune):
             {"code": p.code, "range": _interval(p.minimum, p.maximum), "estimate_or_frozen": text}
             for p, text in zip(self.tuned, shown, strict=True)
         )
-        return [Listing(_PARAMETERS, rows).table(self._title(), self._results(), live=True)]
-
-    def _title(self) -> str:
-        limit = self.values["number_of_games"]
-        done = counted(len(self.tuner), "game")
-        games = done if limit is None else f"{len(self.tuner)}/{counted(limit, 'game')}"
-        return f"{games}, {counted(self._samples, 'sample')}"
+        return [Listing(_PARAMETERS, rows).table(self._work_done(), self._results(), live=True)]
 
     def _results(self) -> list[str]:
         """Return the candidates' results against each opponent."""

@@ -137,7 +137,9 @@ def _samples(
     charts = []
     most = max(1, min(_GROUPS, len(y) // FEWEST))
     for i, (code, axis, finding) in enumerate(zip(codes, tuner.axes, findings, strict=True)):
-        group = value_groups(x[:, i], np.ones(len(y)), most)
+        distinct, group = np.unique(x[:, i], return_inverse=True)
+        if len(distinct) > 2 * _GROUPS:
+            group = value_groups(x[:, i], np.ones(len(y)), most)
         games, points = np.bincount(group), np.bincount(group, y)
         middles = map(axis.exact, (np.bincount(group, x[:, i]) / games).tolist())
         marks = tuple(

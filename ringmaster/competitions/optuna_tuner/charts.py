@@ -49,7 +49,7 @@ def trial_charts(
     ended = state.in_order_of_end()
     if surrogate is None or len(ended) < 2:
         return []
-    number_of_best, best = ended[surrogate.rows[surrogate.best]]
+    number_of_best, best = state.estimated(surrogate)[surrogate.best]
     played = [trial for _, trial in ended if sum(trial.pairs.counts)]
     groups = [_best(space, state, surrogate, number_of_best)]
     charts = []

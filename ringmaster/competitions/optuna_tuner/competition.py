@@ -373,6 +373,7 @@ class OptunaTuner(GameTune):
 
     def _report(self, *, live: bool = False) -> TrialReport:
         return TrialReport(
+            f"{self._work_done()}, sampler {self.values['sampler']}",
             self.parameters,
             self._state,
             self._estimates.surrogate(latest=not live),

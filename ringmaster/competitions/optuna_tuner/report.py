@@ -40,6 +40,7 @@ _CANDIDATES = (
 class TrialReport(msgspec.Struct, frozen=True):
     """The present state of a tune.
 
+    title      progress of the tune
     surrogate  estimates, None without an ended trial
     wanted     number of trials
     values     returns the values of a trial for people
@@ -47,6 +48,7 @@ class TrialReport(msgspec.Struct, frozen=True):
     opponents  codes, () for the start values
     """
 
+    title: str
     parameters: Sequence[SearchedParameter]
     state: OptunaState
     surrogate: Surrogate | None
@@ -58,16 +60,16 @@ class TrialReport(msgspec.Struct, frozen=True):
 
     def blocks(self, *, live: bool = False) -> list[Table | Text]:
         """Return the blocks of the report, or those of the live display."""
-        title, notes = self._title(), self._results()
+        notes = self._results()
         if self.surrogate is None:
-            return [Text((title, *notes))]
+            return [Text((self.title, *notes))]
         candidates = self._candidates()
         shown = candidates[: SHOWN_LIVE if live else SHOWN]
         if len(candidates) > len(shown):
             notes.insert(0, f"and {len(candidates) - len(shown)} more")
         notes.append("estimate: score by all trials together; similar candidates support it")
-        notes += self._gain_lines()
-        blocks: list[Table | Text] = [Listing(_CANDIDATES, shown).table(title, notes)]
+        notes += self._gain_lines(candidates)
+        blocks: list[Table | Text] = [Listing(_CANDIDATES, shown).table(self.title, notes)]
         if not live:
             blocks.append(self._values(candidates))
         idle = [uninformative(code, counts) for code, counts in self._against().items()]
@@ -75,7 +77,8 @@ class TrialReport(msgspec.Struct, frozen=True):
 
     def data(self) -> dict[str, Any]:
         """Return the data of `show --json`."""
-        candidates, gain = self._candidates(), self._gain()
+        candidates = self._candidates()
+        gain = self._gain(candidates)
         return {
             "sampler": self.sampler,
             "trials": {
@@ -90,21 +93,17 @@ class TrialReport(msgspec.Struct, frozen=True):
             "candidates": Listing(_CANDIDATES, candidates).data(),
         }
 
-    def _numbers(self) -> list[int]:
-        """Return the numbers of the trials that the surrogate estimates, in its order."""
-        ended = self.state.in_order_of_end()
-        return [ended[row][0] for row in self.surrogate.rows] if self.surrogate else []
-
     def _candidates(self) -> tuple[dict[str, Any], ...]:
         """Return the values of all columns for each estimated trial, the best first."""
-        rows, numbers, surrogate = [], self._numbers(), self.surrogate
-        for row in surrogate.ranking if surrogate else ():
-            assert surrogate is not None
-            trial, estimate = self.state.trials[numbers[row]], surrogate.estimates[row]
+        if self.surrogate is None:
+            return ()
+        rows, trials = [], self.state.estimated(self.surrogate)
+        for row in self.surrogate.ranking:
+            (number, trial), estimate = trials[row], self.surrogate.estimates[row]
             error = Z95 * estimate.deviation
             rows.append(
                 {
-                    "trial": numbers[row],
+                    "trial": number,
                     "games": trial.games,
                     "score": trial.score,
                     "estimate": estimate.score,
@@ -163,21 +162,22 @@ class TrialReport(msgspec.Struct, frozen=True):
             notes.append("importance: not known yet; the candidates may be equal")
         return listing.table("values of the best candidates", notes)
 
-    def _gain(self) -> Estimate | None:
+    def _gain(self, candidates: Sequence[dict[str, Any]]) -> Estimate | None:
         """Return the best candidate's gain over the start values, None before those have ended."""
-        numbers = self._numbers()
-        if self.surrogate is None or 0 not in numbers:
+        if self.surrogate is None or all(row["trial"] for row in candidates):
             return None
+        numbers = [number for number, _ in self.state.estimated(self.surrogate)]
         return self.surrogate.gain(self.surrogate.best, numbers.index(0))
 
-    def _gain_lines(self) -> list[str]:
+    def _gain_lines(self, candidates: Sequence[dict[str, Any]]) -> list[str]:
         """Return a line on the best candidate's gain, with Elo where scores are not extreme."""
-        gain, numbers, surrogate = self._gain(), self._numbers(), self.surrogate
-        if gain is None or surrogate is None or numbers[surrogate.best] == 0:
+        gain = self._gain(candidates)
+        if gain is None or candidates[0]["trial"] == 0:
             return []
-        start, error = surrogate.estimates[numbers.index(0)].score, Z95 * gain.deviation
+        start = next(row["estimate"] for row in candidates if row["trial"] == 0)
+        error = Z95 * gain.deviation
         line = (
-            f"gain of trial {numbers[surrogate.best]} over the start values: {gain.score:+.3f} ± "
+            f"gain of trial {candidates[0]['trial']} over the start values: {gain.score:+.3f} ± "
             f"{error:.3f} a game (95 %)"
         )
         scores = [start + gain.score + part * error for part in (0, -1, 1)]
@@ -193,11 +193,6 @@ class TrialReport(msgspec.Struct, frozen=True):
     @property
     def _refused(self) -> int:
         return sum(t.refused for t in self.state.trials.values())
-
-    def _title(self) -> str:
-        return (
-            f"{self.state.ended} of {counted(self.wanted, 'trial')} ended, sampler {self.sampler}"
-        )
 
     def _against(self) -> dict[str, list[int]]:
         """Return wins, draws and losses of the candidates by opponent."""

@@ -100,6 +100,11 @@ class OptunaState(GameTuneState):
         ended = [(n, t) for n, t in self.trials.items() if t.place is not None]
         return sorted(ended, key=lambda item: item[1].place or 0)
 
+    def estimated(self, surrogate: Surrogate) -> list[tuple[int, Trial]]:
+        """Return the trials that a surrogate estimates, in its order, with their numbers."""
+        ended = self.in_order_of_end()
+        return [ended[row] for row in surrogate.rows]
+
     def events(self) -> Iterable[Asked | Told]:
         """Yield proposals and scores in their order."""
         ends = self.in_order_of_end()
@@ -147,9 +152,7 @@ class Estimates:
     def best(self) -> int | None:
         """Return the number of the best trial, None without an ended one."""
         surrogate = self.surrogate()
-        if surrogate is None:
-            return None
-        return self._state.in_order_of_end()[surrogate.rows[surrogate.best]][0]
+        return None if surrogate is None else self._state.estimated(surrogate)[surrogate.best][0]
 
     def reference(self) -> float | None:
         """Return the best estimate for a new trial, None without an ended trial."""

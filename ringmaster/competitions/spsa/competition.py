@@ -282,9 +282,10 @@ class SpsaCompetition(GameTune):
         if not self._tickets.add(iteration, ticket, result):
             return Reaction(line)
         del state.open[str(k)]
-        self._tickets.learn(self.tuner, state.codes, ticket, iteration.result)
+        codes = state.history.codes
+        self._tickets.learn(self.tuner, codes, ticket, iteration.result)
         state.iterations = self.tuner.iterations
-        theta = zip(state.codes, self.tuner.theta.tolist(), strict=True)
+        theta = zip(codes, self.tuner.theta.tolist(), strict=True)
         values = ", ".join([f"{code} {value:.6g}" for code, value in theta])
         note = f"iteration {k}: W-L {iteration.result:+g}; {values}"
         # a closing match that begins now is of these values

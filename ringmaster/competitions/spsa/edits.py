@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 import numpy as np
@@ -54,7 +54,7 @@ def make_tune(history: TuneHistory, estimate_rule: EstimateRule) -> Tune:
         rounding=values["rounding"],
         counting=schedule.counting,
         estimate_rule=estimate_rule,
-        random_index=history.random_index(),
+        random_index=[history.slots.index(code) for code in history.codes],
     )
     return Tune(history, schedule, tuner)
 
@@ -69,14 +69,15 @@ def apply_edit(now: Tune, learning: LearningSettings, issued: int) -> tuple[Tune
     if now.tuner.iterations:
         before, tuned = now.history.learning.tuned, learning.tuned
         index = {p.code: i for i, p in enumerate(before)}
-        methods = {history.learning.settings["method"] for history in (now.history, edited.history)}
-        edited.tuner.resume(
-            now.tuner,
-            [index.get(p.code) for p in tuned],
-            same_method=len(methods) == 1
-            and _without_starts(before) == _without_starts(tuned)
-            and np.array_equal(now.tuner.space.start, edited.tuner.space.start),
-        )
+        same = now.history.learning.settings["method"] == learning.settings["method"]
+        # where the tune began counts, not the start in the control file
+        same = same and np.array_equal(now.tuner.space.start, edited.tuner.space.start)
+        same = same and tuned == [
+            msgspec.structs.replace(old, start=new.start)
+            for old, new in zip(before, tuned, strict=True)
+        ]
+        places = [index.get(p.code) for p in tuned]
+        edited.tuner.resume(now.tuner, places, same_method=same)
     where = f"after iteration {issued}" if issued else "before the first iteration"
     return edited, [f"{where}: {text}" for text in _effects(now, edited, issued)]
 
@@ -116,10 +117,6 @@ def _rounded(value: float, parameter: ParameterSettings) -> float:
     """Return a value to about a millionth of the parameter's range."""
     places = 6 - math.floor(math.log10(parameter.maximum - parameter.minimum))
     return parameter.clip(round(value, places))
-
-
-def _without_starts(parameters: Sequence[ParameterSettings]) -> list[ParameterSettings]:
-    return [msgspec.structs.replace(p, start=0.0) for p in parameters]
 
 
 # the report of an edit
@@ -254,4 +251,4 @@ def trajectory(
         codes = tune.history.codes
         tickets.learn(tune.tuner, codes, ticket, iteration.result)
         points.append((k, tuple(codes), array("d", tune.tuner.theta.tolist())))
-    return Trajectory("iteration", tuple(state.codes), points)
+    return Trajectory("iteration", tuple(state.history.codes), points)

@@ -146,10 +146,6 @@ class TuneHistory(msgspec.Struct, omit_defaults=True):
             ]
         )
 
-    def random_index(self) -> list[int]:
-        """Return the index of the random numbers of each tuned parameter."""
-        return [self.slots.index(code) for code in self.codes]
-
 
 class Iteration(msgspec.Struct, omit_defaults=True):
     """An iteration in progress.
@@ -202,11 +198,6 @@ class SpsaState(GameTuneState):
     results_minus: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
     against: dict[str, list[int]] = msgspec.field(default_factory=dict)
     edits: list[Edit] = msgspec.field(default_factory=list)
-
-    @property
-    def codes(self) -> list[str]:
-        """Codes of the tuned parameters."""
-        return self.history.codes
 
     @property
     def method(self) -> str:

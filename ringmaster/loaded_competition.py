@@ -421,7 +421,7 @@ class LoadedCompetition:
         description = self.control_file.values["description"]
         summary = self.competition.summary()
         return render_report(
-            Report((*summary.report.blocks, *self.conditions.blocks(summary))),
+            Report((*summary.blocks, *self.conditions.blocks(summary))),
             heading=f"{self.competition.type_name}: {self.code}",
             description=None if description is None else description.strip(),
             verdict=summary.verdict,

@@ -69,7 +69,7 @@ def make_page(
         description=(loaded.control_file.values["description"] or "").strip(),
         state=_state(loaded, store),
         facts=tuple(_facts(loaded, store, summary.progress, counts[1], games)),
-        report=summary.report,
+        report=Report(summary.blocks),
         conditions=Report(tuple(loaded.conditions.blocks(summary))),
         groups=_groups(loaded, store) if charts else (),
         games=rows,

@@ -9,6 +9,7 @@ from ringmaster.competitions.competition import Reaction, Summary
 from ringmaster.execution.executor import Executor
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import CheckJob
+from ringmaster.model.report import Report
 from ringmaster.model.results import EvaluationResult, Result
 from ringmaster.reporting.live import Display, DisplayView, RunningGame
 from ringmaster.run_control import HINT, RunControl
@@ -158,7 +159,7 @@ class RunLog:
                 for job in executor.in_progress()
                 if not isinstance(job, CheckJob)
             ],
-            report=summary.report,
+            report=Report(summary.blocks),
             results=list(self.recent),
             warnings=list(self.warnings),
             parallel=executor.slots,

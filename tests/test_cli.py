@@ -210,6 +210,7 @@ def test_show_json_has_the_keys_of_its_type(
         "wins": [0, 0],
         "forfeits": [0, 0],
         "forfeits_by_kind": [{}, {}],
+        "doubts": [],
     }
     assert matchup.keys() >= {"games", "draws", "elo", "los", "pentanomial", "sprt", "endings"}
     assert outputs(folder) == set()

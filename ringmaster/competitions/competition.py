@@ -18,6 +18,7 @@ import msgspec
 
 from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.competitions.result_lines import VoidKinds
+from ringmaster.competitions.tally import Doubt, FaultWatch, Tally, remedies
 from ringmaster.errors import SettingError
 from ringmaster.model.jobs import (
     CheckJob,
@@ -29,8 +30,8 @@ from ringmaster.model.jobs import (
     Ticket,
 )
 from ringmaster.model.players import Player
-from ringmaster.model.report import ChartGroup, Progress, Report
-from ringmaster.model.results import GameResult, Result
+from ringmaster.model.report import ChartGroup, Progress, Report, Table, Text
+from ringmaster.model.results import EvaluationResult, GameResult, Result
 from ringmaster.model.settings import Setting, SettingPath
 
 
@@ -204,21 +205,6 @@ class Contestant(msgspec.Struct, frozen=True):
     matchups: tuple[str, ...] = ()
 
 
-class Doubt(msgspec.Struct, frozen=True):
-    """A reason why the results may not be what they seem.
-
-    kind      "faults", "void games", "repeats"
-    player    code of the player at fault, "" for none
-    count     games
-    sentence  for users, without a full stop
-    """
-
-    kind: str
-    player: str
-    count: int
-    sentence: str
-
-
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The present state of a competition, from which every report is derived.
 
@@ -228,6 +214,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     games, void  numbers of counted and void games, those of closing matches included
     void_kinds   numbers of void results by faulty player ("" for no player) and reason
     contestants  for the conditions in reports
+    contestant_of  returns the code in `contestants` of a player of a job or check
     openings     `describe_openings` by group of games, "" for all; {} without games
     matchups     every matchup of `Competition.describe`, in the order of reports
     waiting      reasons why wanted jobs wait in this run, and the remedies in the last line
@@ -245,6 +232,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     games: int
     void: int
     contestants: tuple[Contestant, ...]
+    contestant_of: Callable[[str], str] = str
     doubts: tuple[Doubt, ...] = ()
     void_kinds: VoidKinds = {}
     openings: dict[str, dict[str, Any]] = {}
@@ -261,6 +249,12 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         """The first and last line of every screen: the result with its gravest doubt."""
         doubt = f"; doubtful: {self.doubts[0].sentence}" if self.doubts else ""
         return f"{self.result}{doubt}"
+
+    @property
+    def blocks(self) -> tuple[Table | Text, ...]:
+        """The report under the verdict, with the doubts that the verdict does not name."""
+        further = tuple(f"doubtful: {doubt.sentence}" for doubt in self.doubts[1:])
+        return (*([Text(further)] if further else []), *self.report.blocks)
 
 
 def _no_scores(number: int, shard: int) -> bytes | None:
@@ -304,6 +298,9 @@ class Competition(ABC):
         self.positions_file: Path | None = None
         #: Source of earlier shards' scores; likewise, before `restore` and the first job.
         self.scores: ScoreSource = _no_scores
+        #: Counted and void games by matchup, closing matches included; stored with the state.
+        self.tallies: dict[str, Tally] = {}
+        self.watch = FaultWatch()
         #: Receives progress messages of a long `prepare`.
         self.say: Callable[[str], None] = lambda line: None
 
@@ -353,6 +350,8 @@ class Competition(ABC):
 
         outstanding  tickets of issued jobs without a result
         """
+        # engines may have been repaired since the last run
+        self.watch = FaultWatch()
         return []
 
     @abstractmethod
@@ -374,6 +373,17 @@ class Competition(ABC):
     @abstractmethod
     def record_result(self, ticket: Ticket, result: Any) -> Reaction:
         """Update the state with a result of the ticket's job, which may be void."""
+
+    def _faults_halt(self, result: GameResult | EvaluationResult, codes: Sequence[str]) -> str:
+        """Count a result's fault, if any.  Return the reason to end the run, with the remedies;
+        "" without one.
+
+        codes  contestants, in the order of the result
+        """
+        reason = self.watch.record(result, codes)
+        void = result.outcome == "void" and isinstance(result, GameResult)
+        choices = ", or ".join(remedies(result.reason, void))
+        return reason and f"{reason} ({result.reason}): {choices}"
 
     @abstractmethod
     def describe(self, ticket: Ticket) -> Played:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -14,8 +13,6 @@ from ringmaster.stats.sprt import FARTHEST, Accepted, Sprt
 
 _RATE = Float(above=0, maximum=0.45)
 _ELO = Float(minimum=-FARTHEST, maximum=FARTHEST)
-#: A test is doubted from this number and above this share of forfeits or void games.
-_FEW, _SHARE = 2, 0.02
 
 
 def _build(values: dict[str, Any], context: Context) -> Sprt:
@@ -112,25 +109,6 @@ class SprtProgress(msgspec.Struct):
         return self.test.llr(counts)
 
 
-def fault_warning(games: int, forfeits: Mapping[str, int], void: int) -> str:
-    """Return the reason to doubt a test with many forfeits or void games, else "".
-
-    games     counted games
-    forfeits  games lost by a fault, by player code
-    void      void games
-    """
-    parts = []
-    lost = sum(forfeits.values())
-    if lost >= _FEW and lost > _SHARE * games:
-        losers = ", ".join(f"{code} {count}" for code, count in forfeits.items() if count)
-        parts.append(f"{lost} of {counted(games, 'game')} were forfeits ({losers})")
-    if void >= _FEW and void > _SHARE * (games + void):
-        parts.append(f"{void} games were void beside {games} that count")
-    if not parts:
-        return ""
-    return f"{' and '.join(parts)}: the SPRT may measure faults, not strength"
-
-
 def sequential_warnings(limit: int | None, alternating: bool, progress: SprtProgress) -> list[str]:
     """Return warnings on a test's settings.
 
@@ -157,7 +135,6 @@ class SprtReport(msgspec.Struct, frozen=True):
     llr       logarithm of the likelihood ratio of `counts`
     decision  None while undecided
     finished  whether all games have been played
-    doubts    reasons to doubt the test: `fault_warning`, `repeats_warning`
     """
 
     test: Sprt
@@ -166,7 +143,6 @@ class SprtReport(msgspec.Struct, frozen=True):
     llr: float
     decision: Decision | None = None
     finished: bool = False
-    doubts: tuple[str, ...] = ()
 
     @property
     def accepted(self) -> Accepted:
@@ -228,7 +204,6 @@ class SprtReport(msgspec.Struct, frozen=True):
 
     def lines(self) -> list[str]:
         """Return lines for a report."""
-        doubts = [f"warning: {doubt}" for doubt in self.doubts]
         test, (low, high) = self.test, self.test.bounds
         head = f"SPRT {test.elo0:g} to {test.elo1:g} {test.unit}: "
         ratio = f"LLR {self.llr:.2f} ({low:.2f} to {high:.2f})"
@@ -236,11 +211,11 @@ class SprtReport(msgspec.Struct, frozen=True):
             at_decision = counted(self.games_at_decision or 0, "game")
             head += f"{self.accepted} accepted after {at_decision}, "
             if self.decision.counts == list(self.counts):
-                return [head + ratio, self.conclusion, *doubts]
+                return [head + ratio, self.conclusion]
             head += f"LLR {self.decision.llr:.2f} ({low:.2f} to {high:.2f})"
             now = counted(self.games, "game")
-            return [head, f"{self.conclusion} (LLR {self.llr:.2f} after {now})", *doubts]
-        return [f"{head}{ratio}, {self.status}", *doubts]
+            return [head, f"{self.conclusion} (LLR {self.llr:.2f} after {now})"]
+        return [f"{head}{ratio}, {self.status}"]
 
     def summary(self) -> dict[str, Any]:
         """Return the keys of `show --json`."""
@@ -256,7 +231,6 @@ class SprtReport(msgspec.Struct, frozen=True):
             "llr_at_decision": None if self.decision is None else self.decision.llr,
             "games_at_decision": self.games_at_decision,
             "expected_remaining_games": self.remaining,
-            "warning": "; ".join(self.doubts) or None,
         }
 
 

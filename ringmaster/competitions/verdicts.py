@@ -76,11 +76,10 @@ class MatchResult(msgspec.Struct, frozen=True):
         """The number of games, with the state of the test."""
         if self.sprt is None:
             return self.after
-        doubts = "; see the warning" if self.sprt.doubts else ""
         decided = self.sprt.games_at_decision
         if decided is not None:
-            return f"SPRT accepted {self.sprt.accepted} after {games_of(decided)}{doubts}"
-        return f"SPRT undecided (LLR {self.sprt.llr:.2f}) {self.after}{doubts}"
+            return f"SPRT accepted {self.sprt.accepted} after {games_of(decided)}"
+        return f"SPRT undecided (LLR {self.sprt.llr:.2f}) {self.after}"
 
     def figures(self, estimate: EloEstimate) -> str:
         """Return the estimate, else the score, with the number of games."""

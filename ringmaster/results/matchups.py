@@ -13,7 +13,7 @@ import msgspec
 
 from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.matchup_sprt import SprtReport
-from ringmaster.competitions.tournaments.matchup import Pairs
+from ringmaster.competitions.tally import Pairs
 from ringmaster.model.players import GameName
 from ringmaster.model.report import Cell, Report, Table
 from ringmaster.results.games import COLOURS, Game

@@ -21,7 +21,7 @@ from ringmaster.errors import RingmasterError, StoreError, counted, shown
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.canonical import canonical
 from ringmaster.model.players import GameName
-from ringmaster.model.report import ChartGroup
+from ringmaster.model.report import ChartGroup, Report
 from ringmaster.results.frames import (
     MATCHUP_COLUMNS,
     PLAYER_COLUMNS,
@@ -346,7 +346,7 @@ class Results:
         from ringmaster.reporting.page import render_fragment  # as in `plot`
 
         return render_fragment(
-            self._competition.summary(live=True).report,
+            Report(self._competition.summary(live=True).blocks),
             title=f"{self.competition_type}: {self.code}, {counted(self.completed, 'game')}",
             verdict=self._summary.verdict,
         )

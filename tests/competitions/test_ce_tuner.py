@@ -117,9 +117,9 @@ def test_transform_makes_engine_parameters_of_optimiser_parameters() -> None:
 def test_void_games_are_replayed_until_too_many_end_the_run() -> None:
     tune = tuner()
     play(tune, 1)
-    *reactions, last = void_often(tune, tune.next_job(), 12)
+    *reactions, last = void_often(tune, tune.next_job(), 11)
     assert all(reaction.replay and not reaction.halt for reaction in reactions)
-    assert "12 more void results than counted ones lately" in last.halt
+    assert "11 of the last 20 games ended by faults" in last.halt
 
 
 def test_game_that_is_void_again_and_again_ends_the_run_whatever_the_others_do() -> None:

@@ -154,7 +154,7 @@ def test_run_ends_when_no_result_of_the_first_five_counts() -> None:
     tune = tuner()
     halts = [void_often(tune, tune.next_job(), 1)[0].halt for _ in range(5)]
     assert [bool(halt) for halt in halts] == [False] * 4 + [True]
-    assert "5 void results and none that counts" in halts[-1]
+    assert "the first 5 games all ended by faults" in halts[-1]
 
 
 def test_tree_is_logged_after_every_period() -> None:

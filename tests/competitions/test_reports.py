@@ -12,6 +12,7 @@ import pytest
 
 from ringmaster.competitions import type_names
 from ringmaster.model.jobs import GameJob
+from ringmaster.model.report import Report
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.reporting.tables import render_report
 from tests.competitions.golden import check_golden
@@ -77,8 +78,8 @@ def shown(title: str, competition: Any) -> str:
         ("notices", "\n".join(competition.setup().notices)),
         ("verdict", competition.summary().verdict),
         ("blocked", "\n".join(competition.summary().waiting)),
-        ("report", render_report(competition.summary().report)),
-        ("display", render_report(competition.summary(live=True).report)),
+        ("report", render_report(Report(competition.summary().blocks))),
+        ("display", render_report(Report(competition.summary(live=True).blocks))),
     ]
     sections = [f"--- {name} ---\n{text.strip()}\n" for name, text in parts if text.strip()]
     return f"===== {title} =====\n" + "\n".join(sections)
@@ -131,7 +132,7 @@ def sprts() -> dict[str, Any]:
         "H0 of a margin": play(sprt(-100, -10), "l" * 99),
         "undecided at its limit": play(sprt(0, 5, 21), "wdl" * 7),
         "without a limit": play(sprt(-3, 3), "wd"),
-        "by forfeits": play(sprt(0, 100), "fs" * 50),
+        "by forfeits": play(sprt(0, 100), "fwlw" * 50),
         "with many void games": play(sprt(0, 5, 20), "wvlv" * 5),
         "with many repeats": play(sprt(0, 200), "wl" + "r" * 99),
         "after another bound": again(play(sprt(0, 100), "wdwl" * 40), sprt(0, 300)),

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from ringmaster.competitions.result_lines import (
-    void_by_player,
-    void_excess,
-    void_line,
-    void_rule,
-)
+from ringmaster.competitions.result_lines import void_by_player, void_line
+from ringmaster.competitions.tally import LATEST, fault_rule
 from ringmaster.model.results import EvaluationResult, GameResult
 from tests.competitions.settings_of import (
     AGAINST_OPPONENT,
@@ -245,9 +242,9 @@ def test_report_of_a_test_warns_of_repeated_games(book: Any) -> None:
         result = msgspec.structs.replace(won(job, "a"), repeats=games >= 6)
         notes = playoff.record_result(job.ticket, result).notes
         games += 1
-    doubt = f"{games - 6} of {games} games repeat an earlier one, move for move: the SPRT counts 6 "
+    doubt = f"{games - 6} of {games} games repeat an earlier one, move for move"
     assert any(doubt in note for note in notes), "the line of the history"
-    assert doubt in playoff.summary().data()["matchups"][0]["sprt"]["warning"]
+    assert doubt in playoff.summary().verdict
 
 
 def test_few_repeats_are_counted_and_are_no_reason_to_doubt_a_test(book: Any) -> None:
@@ -258,29 +255,23 @@ def test_few_repeats_are_counted_and_are_no_reason_to_doubt_a_test(book: Any) ->
         playoff.record_result(job.ticket, result)
     (matchup,) = playoff.summary().data()["matchups"]
     assert matchup["repeats"] == 1
-    assert matchup["sprt"]["warning"] is None
+    assert matchup["doubts"] == []
 
 
-def chance_to_end(rate: float, games: int) -> float:
-    """Return the chance that void games end a run before `games` have counted."""
-    results = [GameResult("g", 0, "win", winner=0), GameResult("g", 0, "void", reason="crash")]
-    chances, ended = {(True, 0): 1.0}, 0.0
-    for _ in range(round(games / (1 - rate))):
-        following: dict[tuple[bool, int], float] = {}
-        for (first, excess), chance in chances.items():
-            for result, share in zip(results, (1 - rate, rate), strict=True):
-                is_void = result is results[1]
-                after = void_excess(excess, result)
-                if is_void and void_rule(after, result, first=first, what="it"):
-                    ended += chance * share
-                else:
-                    state = first and is_void, after
-                    following[state] = following.get(state, 0.0) + chance * share
-        chances = following
-    return ended
+def chance_to_end(rate: float, games: int, runs: int = 400) -> float:
+    """Return the share of simulated runs that faults end within a number of games."""
+    rng, ended = random.Random(1), 0
+    for _ in range(runs):
+        recent = ""
+        for _ in range(games):
+            recent = (recent + "01"[rng.random() < rate])[-LATEST:]
+            if fault_rule(recent):
+                ended += 1
+                break
+    return ended / runs
 
 
-def test_void_games_end_a_run_by_their_rate() -> None:
-    assert chance_to_end(1 / 7, 10_000) < 1e-4
-    assert chance_to_end(1 / 2, 1000) > 0.999
-    assert chance_to_end(0.9, 5) > 0.99
+def test_faults_end_a_run_by_their_rate() -> None:
+    assert chance_to_end(1 / 20, 1000) == 0
+    assert chance_to_end(1 / 2, 100) > 0.9
+    assert chance_to_end(0.9, 20) > 0.99

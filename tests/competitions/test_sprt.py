@@ -135,39 +135,44 @@ def broken(job: Any) -> GameResult:
     return GameResult(job.id, 0, "win", winner=winner, reason="crash", forfeit=True)
 
 
-def test_test_decided_by_forfeits_is_warned_of() -> None:
+def doubts(competition: Any) -> list[str]:
+    return [doubt.sentence for doubt in competition.summary().doubts]
+
+
+def test_verdict_on_a_test_decided_by_forfeits_names_them() -> None:
     playoff = chess(sprt())
     games = 0
     while (job := playoff.next_job()) is not None:
-        verdict = playoff.record_result(job.ticket, broken(job) if games % 3 else drawn(job))
+        reaction = playoff.record_result(job.ticket, drawn(job) if games % 3 else broken(job))
         games += 1
-    lost = games - -(-games // 3)
-    warning = f"{lost} of {games} games were forfeits (b {lost}): the SPRT may measure faults"
-    assert warning in told(playoff)["warning"]
-    assert any(warning in note for note in verdict.notes)
+    lost = -(-games // 3)
+    doubt = f"b lost {lost} of {games} games by faults ({lost} crashes)"
+    assert doubts(playoff) == [doubt]
+    assert playoff.summary().verdict.endswith(f"; doubtful: {doubt}")
+    assert any(doubt in note for note in reaction.notes)
 
 
-def test_single_forfeit_or_void_game_is_no_reason_to_doubt_a_test() -> None:
+def test_one_fault_in_a_few_games_is_no_reason_to_doubt_them() -> None:
     playoff = chess(sprt(0, 5), number_of_games=10)
     play(playoff, "wd")
-    assert told(playoff)["warning"] is None
+    assert doubts(playoff) == []
     playoff = chess(sprt(0, 5), number_of_games=10)
     for number in range(10):
         job = playoff.next_job()
         if number == 5:
-            playoff.record_result(job.ticket, void(job))
+            playoff.record_result(job.ticket, void(job, "b"))
         playoff.record_result(job.ticket, broken(job) if number == 7 else drawn(job))
-    assert told(playoff)["warning"] is None
+    assert doubts(playoff) == []
 
 
-def test_void_games_that_are_many_are_warned_of() -> None:
+def test_void_games_that_are_many_are_doubts_of_a_player() -> None:
     playoff = chess(sprt(0, 5), number_of_games=10)
     for number in range(10):
         job = playoff.next_job()
         if number % 3 == 1:
-            playoff.record_result(job.ticket, void(job))
+            playoff.record_result(job.ticket, void(job, "b"))
         playoff.record_result(job.ticket, drawn(job))
-    assert "3 games were void beside 10 that count" in told(playoff)["warning"]
+    assert doubts(playoff) == ["3 games replayed by the fault of b (3 crashes)"]
 
 
 def test_limit_on_games_leaves_it_undecided() -> None:

@@ -269,10 +269,25 @@ def test_failing_make_candidate_issues_no_game() -> None:
     assert tune.state() == before
 
 
-def test_void_games_before_a_restart_count_for_the_rule() -> None:
+def test_next_run_gives_a_broken_engine_another_chance() -> None:
     tune = spsa()
     one, two = tune.next_job(), tune.next_job()
     tune.record_result(one.ticket, won(one, "e+"))
-    assert not any(reaction.halt for reaction in void_often(tune, two, 11))
+    assert not any(reaction.halt for reaction in void_often(tune, two, 10))
     later = again(tune, spsa())
-    assert "12 more void" in later.record_result(two.ticket, void(two)).halt
+    assert not later.record_result(two.ticket, void(two)).halt
+    assert later.summary().void_kinds == {"": {"crash": 11}}
+
+
+def test_tune_whose_games_end_by_faults_stops_and_its_verdict_says_so() -> None:
+    tune = spsa()
+    fault = {"winner": 1, "reason": "illegal move", "forfeit": True, "faulty": 0}
+    jobs = [tune.next_job() for _ in range(5)]
+    *halts, halt = [
+        tune.record_result(job.ticket, GameResult(job.id, 0, "win", **fault)).halt for job in jobs
+    ]
+    assert not any(halts)
+    assert halt.startswith("the first 5 games all ended by faults (illegal move): repair")
+    summary = tune.summary()
+    assert summary.doubts[0].sentence == "e lost 5 of 5 games by faults (5 illegal moves)"
+    assert summary.verdict.endswith(f"; doubtful: {summary.doubts[0].sentence}")

@@ -195,7 +195,7 @@ def test_void_game_is_played_again_and_does_not_end_the_round() -> None:
     play(tournament, 4)
     *reactions, last = void_often(tournament, tournament.next_job(), 5)
     assert all(reaction.replay and not reaction.warning for reaction in reactions)
-    assert last.warning.startswith("matchup 2AvB has 5 void results and none that counts")
+    assert last.warning.startswith("matchup 2AvB: the first 5 games all ended by faults")
 
 
 def test_round_waits_for_a_player_with_void_games() -> None:

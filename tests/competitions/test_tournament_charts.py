@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from ringmaster.competitions.competition import Competition
+from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tournaments.game_charts import GameCharts
-from ringmaster.competitions.tournaments.matchup import Tally
 from ringmaster.competitions.tournaments.matchup_charts import MOST_COURSES, MOST_POINTS
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import GameJob, Ticket
@@ -248,7 +248,9 @@ def test_endings_of_two_players_are_by_winner_and_those_of_more_by_colour() -> N
 
 def test_bars_of_a_player_add_up_to_its_games(tmp_path: Path) -> None:
     competition = made(tmp_path, MATCH % (30, ""))
-    history = play(competition, 30, chance(2), forfeit=True)
+    history: History = []
+    for forfeit in (True, False) * 15:
+        history += play(competition, 1, chance(len(history)), forfeit=forfeit)
     outcomes = bars(by_key(competition.charts(history))["players"])
     for code in ("new", "old"):
         assert sum(series[code] or 0 for series in outcomes.values()) == 30

@@ -175,7 +175,7 @@ MATCHES = [
     result(5, 0, 0, sprt=sprt("H1", 5)),
     result(0, 0, 5, sprt=sprt("H0", 5)),
     result(334, 600, 270, sprt=sprt("", 1204)),
-    result(30, 0, 10, sprt=sprt("H1", 40, doubts=("20 of 40 games repeat",))),
+    result(30, 0, 10, sprt=sprt("H1", 40)),
     # a handicap match
     MatchResult(("a", "b"), None, 128, 210, 210, 400, False),
     # unknown results alone

@@ -27,7 +27,7 @@ from ringmaster.competitions.optuna_tuner.state import Estimates, OptunaState, T
 from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_unchanged
-from ringmaster.competitions.tuning.player_tune import COLUMN, GameTune
+from ringmaster.competitions.tuning.player_tune import GameTune
 from ringmaster.errors import SettingError, counted
 from ringmaster.model.jobs import GameJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
@@ -297,19 +297,12 @@ class OptunaTuner(GameTune):
 
     # results
 
-    @property
-    def _games(self) -> int:
-        return self._state.games
-
     def _line(self, ticket: Ticket, result: GameResult) -> str:
         return result_line(result, self._codes(ticket, f"trial {ticket['t']}"))
 
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         state, number = self._state, ticket["t"]
         points = result.points(ticket["g"] % 2)
-        state.results[COLUMN[points]] += 1
-        if "r" in ticket:
-            state.against.setdefault(ticket["r"], [0, 0, 0])[COLUMN[points]] += 1
         trial = state.trials[number]
         trial.pairs.record_result(ticket["g"] // 2, points)
         notes = []
@@ -393,10 +386,10 @@ class OptunaTuner(GameTune):
             for n, t in self._running.items()
             if n < wanted
         )
-        return self._progress_to(state.games + left, f"trial {max(state.trials, default=0)}")
+        return self._progress_to(self._games + left, f"trial {max(state.trials, default=0)}")
 
     def _work_done(self) -> str:
-        ended, games = self._state.ended, counted(self._state.games, "game")
+        ended, games = self._state.ended, counted(self._games, "game")
         return f"{ended:,} of {counted(self.values['number_of_trials'], 'trial')}, {games}"
 
     def _blocks(self) -> Sequence[Table | Text]:
@@ -406,7 +399,7 @@ class OptunaTuner(GameTune):
         return self._report(live=True).blocks(live=True)
 
     def _summary_of_tune(self) -> dict[str, Any]:
-        return {**self._report().data(), "repeats": self._state.repeats}
+        return {**self._report().data(), "repeats": sum(t.repeats for t in self._own_tallies())}
 
     def _charts_of_tune(self) -> list[ChartGroup]:
         from ringmaster.competitions.optuna_tuner.charts import trial_charts

@@ -9,7 +9,7 @@ import msgspec
 
 from ringmaster.competitions.optuna_tuner.settings import SearchedParameter
 from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
-from ringmaster.competitions.tuning.opponents import counts_text, uninformative
+from ringmaster.competitions.tuning.opponents import results_text, uninformative
 from ringmaster.competitions.tuning.parameter_settings import value_text
 from ringmaster.errors import counted
 from ringmaster.model.report import LEFT, Column, Listing, Table, Text
@@ -72,8 +72,8 @@ class TrialReport(msgspec.Struct, frozen=True):
         blocks: list[Table | Text] = [Listing(_CANDIDATES, shown).table(self.title, notes)]
         if not live:
             blocks.append(self._values(candidates))
-        idle = [uninformative(code, counts) for code, counts in self._against().items()]
-        return [*blocks, *(Text((line,)) for line in idle if line)]
+        lines = uninformative(self.state.tallies.values())
+        return [*blocks, *(Text((line,)) for line in lines)]
 
     def data(self) -> dict[str, Any]:
         """Return the data of `show --json`."""
@@ -194,16 +194,12 @@ class TrialReport(msgspec.Struct, frozen=True):
     def _refused(self) -> int:
         return sum(t.refused for t in self.state.trials.values())
 
-    def _against(self) -> dict[str, list[int]]:
-        """Return wins, draws and losses of the candidates by opponent."""
-        opponent = self.opponents[0] if self.opponents else "the start values"
-        return self.state.against or {opponent: self.state.results}
-
     def _results(self) -> list[str]:
         against = " and ".join(self.opponents) or "the start values"
-        lines = [f"{counts_text(self.state.results)} of candidates against {against}"]
-        for code, counts in sorted(self.state.against.items()):
-            lines.append(f"{counts_text(counts)} against {code}")
+        tallies = self.state.tallies.values()
+        lines = [f"{results_text(tallies)} of candidates against {against}"]
+        if len(self.opponents) > 1:
+            lines += [f"{results_text(tallies, code)} against {code}" for code in self.opponents]
         if self._ended_early:
             lines.append(f"ended early as hopeless: {counted(self._ended_early, 'trial')}")
         if self._refused:

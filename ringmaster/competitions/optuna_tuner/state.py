@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ringmaster.competitions.tournaments.matchup import Pairs
+from ringmaster.competitions.tally import Pairs
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.tuners.search.optuna_study import Asked, SamplerName, Told
 from ringmaster.tuners.search.space import Space
@@ -79,21 +79,12 @@ class OptunaState(GameTuneState):
     trials   by number
     ended    number of ended trials
     pairs    number of pairs with an issued game
-    results  wins, draws and losses of candidates
-    against  the same by opponent, if there are several
     """
 
     codes: list[str]
     trials: dict[int, Trial]
     ended: int = 0
     pairs: int = 0
-    results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
-    against: dict[str, list[int]] = msgspec.field(default_factory=dict)
-
-    @property
-    def games(self) -> int:
-        """Number of games of the tune that count."""
-        return sum(self.results)
 
     def in_order_of_end(self) -> list[tuple[int, Trial]]:
         """Return the ended trials with their numbers."""

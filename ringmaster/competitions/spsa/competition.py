@@ -42,7 +42,7 @@ from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
-from ringmaster.competitions.tuning.player_tune import COLUMN, GameTune
+from ringmaster.competitions.tuning.player_tune import GameTune
 from ringmaster.errors import SettingError, counted
 from ringmaster.model.jobs import GameJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
@@ -228,16 +228,16 @@ class SpsaCompetition(GameTune):
             return self.opponents[self._opponent(ticket)]
         return self._binding.player(side, values)
 
-    def _codes(self, ticket: Ticket, own: str | None = None) -> tuple[str, str]:
-        """Return the codes of a game's players, first mover first.
-
-        own  code of the tuned player; by default with its side
-        """
+    def _codes(self, ticket: Ticket, own: str = "") -> tuple[str, str]:
         first, second = (
-            self._opponent(ticket) if side == "=" else own or f"{self.values['player']}{side}"
+            self._opponent(ticket) if side == "=" else f"{self.values['player']}{side}"
             for side in self._tickets.sides(ticket)
         )
         return first, second
+
+    def _own_code(self, ticket: Ticket) -> str:
+        side = "+" if "+" in self._tickets.sides(ticket) else "-"
+        return f"{self.values['player']}{side}"
 
     def _describe_of_tune(self, ticket: Ticket) -> Played:
         first, second = self._tickets.sides(ticket)
@@ -261,22 +261,11 @@ class SpsaCompetition(GameTune):
 
     # learning
 
-    @property
-    def _games(self) -> int:
-        return self._state.games
-
     def _line(self, ticket: Ticket, result: GameResult) -> str:
         return result_line(result, self._codes(ticket))
 
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         state = self._state
-        sides = self._tickets.sides(ticket)
-        own = "-" if "+" not in sides else "+"
-        results = state.results if own == "+" else state.results_minus
-        column = COLUMN[result.points(sides.index(own))]
-        results[column] += 1
-        if "r" in ticket:
-            state.against.setdefault(ticket["r"], [0, 0, 0])[column] += 1
         k = ticket["k"]
         iteration = state.open[str(k)]
         if not self._tickets.add(iteration, ticket, result):
@@ -330,10 +319,10 @@ class SpsaCompetition(GameTune):
         )
 
     def _progress(self) -> Progress:
-        return self._progress_to(max(self._planned_games, self._state.games))
+        return self._progress_to(max(self._planned_games, self._games))
 
     def _work_done(self) -> str:
-        done, games = self._state.iterations, counted(self._state.games, "game")
+        done, games = self._state.iterations, counted(self._games, "game")
         return f"iteration {done:,} of {self.iterations:,}, {games}"
 
     def _blocks(self) -> Sequence[Table | Text]:
@@ -343,14 +332,14 @@ class SpsaCompetition(GameTune):
         return [self._report().short()]
 
     def _summary_of_tune(self) -> dict[str, Any]:
-        return {**self._report().data(), "repeats": self._state.repeats}
+        return {**self._report().data(), "repeats": sum(t.repeats for t in self._own_tallies())}
 
     def _course_of_tune(self) -> Callable[[History], Trajectory]:
         return functools.partial(trajectory, self._state, self._tickets, self.values["estimate"])
 
     def charts(self, history: History) -> list[ChartGroup]:
         most = min(MOST_DRAWN, MOST_VALUES // len(self.tuned))
-        share = min(1.0, most / max(1, self._state.games))
+        share = min(1.0, most / max(1, self._games))
         if share < 1 and isinstance(history, LongHistory):
             history = history.sample(share, "kind")
         else:

@@ -12,7 +12,7 @@ import msgspec
 
 from ringmaster.competitions.spsa.methods import Schedule
 from ringmaster.competitions.spsa.state import SpsaState
-from ringmaster.competitions.tuning.opponents import counts_text
+from ringmaster.competitions.tuning.opponents import opponents_data, results_text
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, Column, Listing, Table, Text
@@ -108,10 +108,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             "parameters": Listing(_DATA, self._rows()).data(),
         }
         if len(self.opponents) > 1:
-            data["opponents"] = [
-                {"code": code, "weight": weight, "wins": won, "draws": drawn, "losses": lost}
-                for code, weight, (won, drawn, lost) in self._against()
-            ]
+            data["opponents"] = opponents_data(self.state.tallies.values(), self.opponents)
         removed = self.state.history.removed()
         return {**data, "removed": removed} if removed else data
 
@@ -151,26 +148,21 @@ class TuneReport(msgspec.Struct, frozen=True):
         return f"iteration {self.state.iterations}/{self.schedule.iterations}, {self.state.method}"
 
     def _results(self) -> list[str]:
-        state = self.state
+        tallies = self.state.tallies.values()
         if not self.opponents:
-            return [f"{counts_text(state.results)} of θ+ against θ-"]
+            return [f"{results_text(tallies)} of θ+ against θ-"]
         several = len(self.opponents) > 1
         name = "the opponents" if several else next(iter(self.opponents))
-        lines = [
-            f"{counts_text(state.results)} of θ+ against {name}",
-            f"{counts_text(state.results_minus)} of θ- against {name}",
-        ]
+        lines = []
+        for side in "+-":
+            own = [tally for tally in tallies if tally.players[0].endswith(side)]
+            lines.append(f"{results_text(own)} of θ{side} against {name}")
         if several:
             lines += [
-                f"{counts_text(counts)} of both against {code} (weight {weight})"
-                for code, weight, counts in self._against()
+                f"{results_text(tallies, code)} of both against {code} (weight {weight})"
+                for code, weight in self.opponents.items()
             ]
         return lines
-
-    def _against(self) -> Iterator[tuple[str, int, list[int]]]:
-        """Yield code, weight, and the results of both sides together, of each opponent."""
-        for code, weight in self.opponents.items():
-            yield code, weight, self.state.against.get(code, [0, 0, 0])
 
     def _estimate_choice(self) -> tuple[str, str]:
         """Return the kind of the estimate, and the reason for it."""

@@ -183,9 +183,6 @@ class SpsaState(GameTuneState):
     next_iteration   the iteration of the next game, from 1
     next_game        the number of the next game within its iteration, from 0
     open             iterations in progress, by number
-    results          wins, draws and losses of θ⁺, against θ⁻ or the opponent
-    results_minus    the same of θ⁻ against the opponent
-    against          the same of both sides together, by opponent, if there are several
     """
 
     history: TuneHistory
@@ -194,9 +191,6 @@ class SpsaState(GameTuneState):
     next_iteration: int = 1
     next_game: int = 0
     open: dict[str, Iteration] = msgspec.field(default_factory=dict)
-    results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
-    results_minus: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
-    against: dict[str, list[int]] = msgspec.field(default_factory=dict)
     edits: list[Edit] = msgspec.field(default_factory=list)
 
     @property
@@ -208,8 +202,3 @@ class SpsaState(GameTuneState):
     def issued(self) -> int:
         """Number of iterations of which a game has been issued."""
         return self.next_iteration if self.next_game else self.next_iteration - 1
-
-    @property
-    def games(self) -> int:
-        """Number of games of the tune that count."""
-        return sum(self.results) + sum(self.results_minus)

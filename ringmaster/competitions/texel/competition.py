@@ -16,7 +16,7 @@ from ringmaster.competitions.common_settings import PlayerDefinition, find_playe
 from ringmaster.competitions.competition import History, Played, Reaction, Trajectory
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
-from ringmaster.competitions.result_lines import VoidKinds, void_excess, void_line
+from ringmaster.competitions.result_lines import void_line
 from ringmaster.competitions.texel.charts import tune_charts
 from ringmaster.competitions.texel.evaluations import (
     Evaluations,
@@ -291,10 +291,10 @@ class TexelCompetition(PlayerTune):
         assert isinstance(result, EvaluationResult)
         if self.tuning.optimiser is not None:
             self._register_of_tune(ticket)
-        state = self.tuning.state
-        state.void_excess = void_excess(state.void_excess, result)
+        state, player = self.tuning.state, self.values["player"]
+        halt = self._faults_halt(result, [player])
         if result.outcome == "void":
-            return record_void(state, ticket, result, self.values["player"])
+            return record_void(state, ticket, result, player, halt)
         if "n" in ticket:
             return record_probe(state, ticket, result, self._scoring.kind)
         state.shards += 1
@@ -460,10 +460,6 @@ class TexelCompetition(PlayerTune):
     @property
     def _games(self) -> int:
         return 0
-
-    def _own_void(self) -> tuple[int, VoidKinds]:
-        # evaluations are not games
-        return 0, self.tuning.state.void_kinds
 
     def _work_done(self) -> str:
         state = self.tuning.state

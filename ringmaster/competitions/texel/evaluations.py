@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from ringmaster.competitions.competition import PlayedValue, Reaction
-from ringmaster.competitions.result_lines import count_void, void_rule
+from ringmaster.competitions.result_lines import count_void
 from ringmaster.competitions.texel.labels import decode_scores
 from ringmaster.competitions.texel.methods import from_answers
 from ringmaster.competitions.texel.score_setting import (
@@ -98,10 +98,13 @@ def shard_line(ticket: Ticket, result: EvaluationResult) -> str:
     )
 
 
-def record_void(state: TexelState, ticket: Ticket, result: EvaluationResult, code: str) -> Reaction:
+def record_void(
+    state: TexelState, ticket: Ticket, result: EvaluationResult, code: str, halt: str
+) -> Reaction:
     """Record a void result, and return the reaction: another try, or the end of the run.
 
     code  of the player that evaluates
+    halt  reason to end the run, "" without one
     """
     state.void += 1
     count_void(state.void_kinds, result, [code])
@@ -109,7 +112,6 @@ def record_void(state: TexelState, ticket: Ticket, result: EvaluationResult, cod
     attempt = f", attempt {result.attempt + 1}" if result.attempt else ""
     detail = result.detail.splitlines()[0] if result.detail else ""
     line = f"{job}: void ({result.reason}{attempt}): {detail}"
-    halt = void_rule(state.void_excess, result, first=not state.shards, what="this tune")
     return Reaction(line, replay=True, halt=halt and f"{halt}: {detail or result.reason}")
 
 

@@ -268,7 +268,6 @@ class TexelState(msgspec.Struct):
     positions: int = 0
     seconds: float = 0.0
     void: int = 0
-    void_excess: int = 0
     matches: list[dict[str, Any]] = []
     played: dict[str, list[list[Any]]] = {}
     features: str = ""

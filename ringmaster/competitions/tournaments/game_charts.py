@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.result_lines import sum_void_kinds
-from ringmaster.competitions.tournaments.matchup import Tally
+from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.standings import Standings, standing_charts
 from ringmaster.errors import counted

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.competitions.result_lines import finite, repeats_line, void_line
-from ringmaster.competitions.tournaments.matchup import Tally
+from ringmaster.competitions.tally import Tally, doubts_of
 from ringmaster.errors import counted
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import GameName
@@ -171,6 +171,7 @@ def matchup_data(
         "pentanomial": list(tally.pairs.counts) if sum(tally.pairs.counts) else None,
         "pairs_ratio": pairs_ratio(tally.pairs.counts),
         "sprt": None if sprt is None else sprt.summary(),
+        "doubts": [doubt.sentence for doubt in doubts_of([tally])],
     }
 
 
@@ -212,10 +213,7 @@ def live_table(matchups: Iterable[LiveMatchup], game: GameName) -> Table:
     notes = [
         note if len(matchups) == 1 else f"{matchup.name}: {note}"
         for matchup in matchups
-        for note in (
-            *fault_notes(matchup.tally),
-            *(() if matchup.sprt is None else matchup.sprt.doubts),
-        )
+        for note in (*fault_notes(matchup.tally),)
     ]
     return Table(
         tuple(headers[i] for i in used),

@@ -13,7 +13,7 @@ from ringmaster.competitions.ending import ending_setting, is_endless, limit_of
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.result_lines import finite
-from ringmaster.competitions.tournaments.matchup import Pairs, Tally
+from ringmaster.competitions.tally import Pairs, Tally
 from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, check_withdrawn
 from ringmaster.competitions.tournaments.standings import (
     ANCHOR_SETTING,

@@ -14,8 +14,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from ringmaster.competitions.result_lines import MOST_VOID, void_excess, void_reason, void_rule
-from ringmaster.competitions.tournaments.matchup import Tally, base_code
+from ringmaster.competitions.tally import FaultWatch, base_code, fault_rule, remedies
 from ringmaster.errors import SettingError, counted, nearest, shown
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import GameResult
@@ -126,109 +125,83 @@ class OpeningNumbers:
 
 
 class Holds:
-    """Matchups that wait for the next run because of void games.
+    """Matchups that wait for the next run because of faults.
 
-    excess  of void games by a player's fault over its counted games lately, by player, over all
-            matchups and runs (`result_lines.void_excess`); part of the state
+    watch  the latest games by player and by matchup; part of the state
     """
 
-    def __init__(self, excess: Mapping[str, int] | None = None) -> None:
-        self.excess = dict(excess or {})
-        #: Reason and faulty player ("" for none), by matchup id.
-        self._reasons: dict[str, tuple[str, str]] = {}
+    def __init__(self, watch: FaultWatch) -> None:
+        self.watch = watch
+        #: Cause, reason of its last game and faulty player ("" for none), by matchup id.
+        self._causes: dict[str, tuple[str, str, str]] = {}
 
     def __contains__(self, id: str) -> bool:
-        return id in self._reasons
+        return id in self._causes
 
     def release(self) -> None:
         """Release all matchups, at the start of a run."""
-        self._reasons.clear()
+        self._causes.clear()
+        self.watch = FaultWatch()
 
     def lines(
-        self,
-        waiting: Mapping[str, tuple[int, int | None]],
-        withdrawn: Sequence[str],
-        *,
-        may_lose: bool,
+        self, waiting: Mapping[str, tuple[int, int | None]], withdrawn: Sequence[str], *, void: bool
     ) -> list[str]:
-        """Return a line for each reason of waiting, and the remedies last; [] without any.
+        """Return a line for each cause of waiting, and the remedies last; [] without any.
 
         waiting    games played and wanted of the waiting matchups, by id
-        withdrawn, may_lose  as in `remedy`
+        withdrawn, void  as in `remedy`
         """
-        lines, broken = [], []
-        for reason in dict.fromkeys(self._reasons.values()):
-            matchups = [waiting[id] for id in waiting if self._reasons[id] == reason]
+        lines: list[str] = []
+        broken: dict[str, str] = {}
+        for cause in dict.fromkeys(self._causes.values()):
+            matchups = [waiting[id] for id in waiting if self._causes[id] == cause]
             if not matchups:
                 continue
             left = [0 if total is None else total - played for played, total in matchups]
             count = counted(len(left), "matchup")
-            why, player = reason
+            why, reason, player = cause
             games = counted(sum(left), "game") if all(left) else "games"
-            lines.append(f"{why}: {games} of {count} wait")
-            if player and player not in broken:
-                broken.append(player)
-        return [*lines, remedy(broken, withdrawn, may_lose=may_lose)] if lines else []
+            lines.append(f"{why} ({reason}): {games} of {count} wait")
+            broken.setdefault(player, reason)
+        return [*lines, remedy(broken, withdrawn, void=void)] if lines else []
 
     def record_result(
         self,
         id: str,
         codes: tuple[str, str],
         result: GameResult,
-        tallies: Mapping[str, Tally],
-        opponents: Mapping[str, tuple[str, str]],
+        matchups: Mapping[str, tuple[str, str]],
     ) -> str:
         """Update the state after a result.  Return a warning if matchups must wait, else "".
 
-        codes      the players in the order of the result
-        tallies    the results of every matchup by id, including this one
-        opponents  the players of every matchup of the control file, by id
+        codes     the players in the order of the result
+        matchups  the players of every matchup of the control file, by id
         """
-        if result.outcome != "void":
-            if self.excess:
-                self._count(dict.fromkeys(map(base_code, codes)), result)
+        bases = [base_code(code) for code in codes]
+        cause = self.watch.record(result, bases, id)
+        cause = cause and f"matchup {id}: {cause}"
+        waiting = [id] if cause and id in matchups else []
+        player = "" if result.faulty is None else bases[result.faulty]
+        if player in self.watch.stopped():
+            cause = f"player {player}: {fault_rule(self.watch.players[player])}"
+            waiting = [i for i, both in matchups.items() if player in map(base_code, both)]
+        waiting = [i for i in waiting if i not in self._causes]
+        if not waiting:
             return ""
-        player, waiting = "", [id] if id in opponents else []
-        tally = tallies[id]
-        cause = void_rule(
-            tally.void_excess, result, first=not tally.completed, what=f"matchup {id}"
-        )
-        if result.faulty is not None:
-            player = base_code(codes[result.faulty])
-            self._count([player], result)
-            first = not any(t.completed for t in tallies.values() if t.has(player))
-            if why := void_reason(self.excess[player], first=first):
-                self.excess[player] = MOST_VOID
-                cause = f"player {player} has {why}"
-                waiting = [i for i, both in opponents.items() if player in map(base_code, both)]
-        waiting = [i for i in waiting if i not in self._reasons]
-        if not cause or not waiting:
-            return ""
-        reason = f"{cause} ({result.reason})"
-        self._reasons |= dict.fromkeys(waiting, (reason, player))
-        return f"{reason}; its other games wait until the next run"
-
-    def _count(self, players: Iterable[str], result: GameResult) -> None:
-        for player in players:
-            before = self.excess.pop(player, 0)
-            if after := void_excess(before, result):
-                self.excess[player] = after
-
-    def stopped(self) -> list[str]:
-        """Return the players whose games wait, or would after another void game."""
-        return [code for code, excess in self.excess.items() if excess >= MOST_VOID]
+        self._causes |= dict.fromkeys(waiting, (cause, result.reason, player))
+        return f"{cause} ({result.reason}); its other games wait until the next run"
 
 
-def remedy(broken: Sequence[str], withdrawn: Sequence[str], *, may_lose: bool) -> str:
-    """Return the user's choices when games of some players, or of all, are void.
+def remedy(broken: Mapping[str, str], withdrawn: Sequence[str], *, void: bool) -> str:
+    """Return the user's choices after faults of some players, or of nobody.
 
+    broken     reasons by player, "" for nobody
     withdrawn  players already withdrawn
-    may_lose   whether failures during play could lose games instead
+    void       whether failures during play make games void
     """
-    choices = [f"repair {' and '.join(broken) or 'the engines'} and run again"]
-    if broken:
-        codes = json.dumps([*withdrawn, *broken])
-        choices.append(f"withdraw {'it' if len(broken) == 1 else 'them'} (withdrawn = {codes})")
-    if may_lose:
-        choices.append('have crashes and hangs lose the game (failures = "loss")')
+    choices = {c: None for reason in broken.values() for c in remedies(reason, void)}
+    players = list(filter(None, broken))
+    if players:
+        codes = json.dumps([*withdrawn, *players])
+        choices[f"withdraw {' and '.join(players)} (withdrawn = {codes})"] = None
     return ", or ".join(choices)

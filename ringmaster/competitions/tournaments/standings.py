@@ -11,7 +11,7 @@ import msgspec
 
 from ringmaster.competitions.result_lines import finite
 from ringmaster.competitions.setting_types import optional
-from ringmaster.competitions.tournaments.matchup import Tally
+from ringmaster.competitions.tally import Tally
 from ringmaster.errors import SettingError, nearest, shown
 from ringmaster.model.report import (
     LEFT,

@@ -17,7 +17,7 @@ from ringmaster.competitions.result_lines import (
     void_by_player,
 )
 from ringmaster.competitions.setting_types import optional
-from ringmaster.competitions.tournaments.matchup import Tally
+from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tournaments.roster_tournaments import (
     EVEN_GAME_SETTINGS,
     RosterTournament,

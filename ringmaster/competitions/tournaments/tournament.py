@@ -31,8 +31,9 @@ from ringmaster.competitions.result_lines import (
     sum_void_kinds,
     void_line,
 )
+from ringmaster.competitions.tally import FaultWatch, Tally, base_code, doubts_of
 from ringmaster.competitions.tournaments.game_charts import tournament_charts
-from ringmaster.competitions.tournaments.matchup import Matchup, Tally, base_code
+from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.matchup_report import (
     LiveMatchup,
     describe_settings,
@@ -77,14 +78,13 @@ class Tournament(Competition):
         super().__init__(code, values)
         self._game: GameName = values["game"]
         self.matchups: dict[str, Matchup] = {}
-        self.tallies: dict[str, Tally] = {}
         #: Matchups without end by oversight.
         self._endless: set[str] = set()
         #: By code, each definition of a player with the player.
         self._made: dict[str, list[tuple[PlayerDefinition, Player]]] = {}
         self._books: dict[tuple[OpeningsSettings | None, str], OpeningBook] = {}
         self._numbers = OpeningNumbers()
-        self._holds = Holds()
+        self._holds = Holds(self.watch)
         #: By roster, all competitors of all runs: each keeps its place, and its matchups' ids.
         self._entered = {name: tuple(values[name]) for name in self.rosters}
         #: Players that stopped playing, including those removed from the rosters.
@@ -290,7 +290,7 @@ class Tournament(Competition):
             for id, matchup in self.matchups.items()
             if id in self._holds and not matchup.complete()
         }
-        return self._holds.lines(waiting, self.values["withdrawn"], may_lose=self._may_lose)
+        return self._holds.lines(waiting, self.values["withdrawn"], void=self._voids)
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob | None:
         if ticket["m"] in self._holds:
@@ -369,8 +369,10 @@ class Tournament(Competition):
         void = result.outcome == "void"
         tally.record_result(result, ticket["b"], ticket.get("p"))
         codes = self._codes(ticket)
-        opponents = {id: m.codes for id, m in self.matchups.items()} if void else {}
-        warning = self._holds.record_result(id, codes, result, self.tallies, opponents)
+        matchups = (
+            {id: m.codes for id, m in self.matchups.items()} if void or result.forfeit else {}
+        )
+        warning = self._holds.record_result(id, codes, result, matchups)
         matchup = self.matchups.get(id)
         notes: tuple[str, ...] = ()
         milestone = ""
@@ -379,7 +381,8 @@ class Tournament(Competition):
         if matchup is not None and matchup.present_sprt_progress() is tally.trial and tally.judge():
             report = matchup.report()
             assert report is not None
-            notes = tuple(f"matchup {id}: {line}" for line in report.lines())
+            doubts = [f"doubtful: {doubt.sentence}" for doubt in doubts_of([tally])]
+            notes = tuple(f"matchup {id}: {line}" for line in (*report.lines(), *doubts))
             milestone = f"{matchup.name}: {report.conclusion}"
         # a decision is saved: other settings must not repeat it on fewer results
         return Reaction(
@@ -401,8 +404,8 @@ class Tournament(Competition):
             "matchups": msgspec.to_builtins(self.tallies),
             **{name: list(codes) for name, codes in self._entered.items()},
         }
-        if self._holds.excess:
-            state["void_excess"] = dict(self._holds.excess)
+        if self._holds.watch.stopped():
+            state["watch"] = msgspec.to_builtins(self._holds.watch)
         numbers = self._numbers.state()
         return {**state, "openings": numbers} if numbers else state
 
@@ -412,7 +415,7 @@ class Tournament(Competition):
             self.tallies.clear()
             self._pair_all()
         self._numbers = OpeningNumbers(state.get("openings"))
-        self._holds = Holds(state.get("void_excess"))
+        self._holds = Holds(msgspec.convert(state.get("watch", {}), FaultWatch))
         self._turns = None
         for id, raw in state["matchups"].items():
             tally = msgspec.convert(raw, Tally)
@@ -470,6 +473,8 @@ class Tournament(Competition):
             void=sum(tally.void for tally in tallies),
             void_kinds=sum_void_kinds([tally.void_kinds for tally in tallies]),
             contestants=tuple(self._contestants()),
+            contestant_of=base_code,
+            doubts=doubts_of(tallies),
             openings=self._openings_used(),
             matchups=tuple(self._matchup_infos()),
             waiting=self._waiting(),
@@ -566,18 +571,18 @@ class Tournament(Competition):
             lost = [dict(zip(t.players, t.forfeit_kinds, strict=True)) for t in tallies]
             lines += lost_line(sum_void_kinds(lost))
         for code in self._stopped():
-            choices = remedy([code], self.values["withdrawn"], may_lose=self._may_lose)
-            lines.append(f"player {code}: too many void games; {choices}")
+            choices = remedy({code: ""}, self.values["withdrawn"], void=self._voids)
+            lines.append(f"player {code}: too many faults; {choices}")
         return tuple(lines)
 
     @property
-    def _may_lose(self) -> bool:
-        """Whether failures could lose games instead of making them void."""
+    def _voids(self) -> bool:
+        """Whether failures make games void, so that they could lose games instead."""
         return any(matchup.settings.failures == "void" for matchup in self.matchups.values())
 
     def _stopped(self) -> list[str]:
         """Return the players with waiting games."""
-        return [code for code in self._holds.stopped() if code not in self._withdrawn]
+        return [code for code in self._holds.watch.stopped() if code not in self._withdrawn]
 
     def _standings(self) -> Standings | None:
         """Return the standings of all players, None where they are meaningless."""

@@ -28,15 +28,10 @@ from ringmaster.competitions.competition import (
 )
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
-from ringmaster.competitions.result_lines import (
-    GameCounts,
-    expected_repeats,
-    result_line,
-    result_reason,
-    void_excess,
-)
+from ringmaster.competitions.result_lines import expected_repeats, result_line, result_reason
 from ringmaster.competitions.setting_types import optional
-from ringmaster.competitions.tournaments.matchup_report import describe_settings
+from ringmaster.competitions.tally import Tally, doubts_of, tally_of, void_of
+from ringmaster.competitions.tournaments.matchup_report import describe_settings, fault_notes
 from ringmaster.competitions.tuning.function_probes import call, combinations, fill, player_made_by
 from ringmaster.competitions.tuning.opponents import make_player
 from ringmaster.competitions.tuning.parameter_binding import tuned_options
@@ -181,14 +176,16 @@ class Failed(msgspec.Struct, frozen=True):
     at: float
 
 
-class CandidateState(GameCounts, kw_only=True):
+class CandidateState(msgspec.Struct, kw_only=True):
     """The state that both tuners have.
 
+    tallies   games by their players; all candidates are one player
     codes     of the parameters
     opponent  name that the opponent's engine reports
     """
 
     codes: list[str]
+    tallies: dict[str, Tally] = {}
     opponent: str = ""
 
 
@@ -463,27 +460,20 @@ class CandidateTuner(Competition):
     def _most_games_of_candidate(self) -> int | None:
         """Most games of one candidate; None for no limit."""
 
-    def count_void(
-        self, result: GameResult, seat: int, candidate: str, *, first: bool
-    ) -> tuple[str, str]:
-        """Count a void game.
+    def count_game(self, result: GameResult, seat: int, candidate: str) -> tuple[str, str]:
+        """Count a game, void or not.
 
-        first  whether no game has counted yet
-        Return its line for the display and the history, and the reason why it ends the run.
+        Return a line for a void game, and the reason to end the run.
         """
         opponent = self.opponent.code
-        self._state.void_excess = void_excess(self._state.void_excess, result)
         # all candidates are one engine
-        codes = ("candidate", opponent) if seat == 0 else (opponent, "candidate")
-        halt = self._state.count_void(result, codes, first=first)
+        both = (self._specimen.code, opponent)
+        tally_of(self._state.tallies, both).record_result(result, seat, None)
+        halt = self._faults_halt(result, both if seat == 0 else both[::-1])
+        if result.outcome != "void":
+            self._state.opponent = result.usage[1 - seat].name or self._state.opponent
         players = (candidate, opponent) if seat == 0 else (opponent, candidate)
         return result_line(result, players), halt
-
-    def count_game(self, result: GameResult, seat: int) -> None:
-        """Count a repeated game, and store the name that the opponent reports."""
-        self._state.void_excess = void_excess(self._state.void_excess, result)
-        self._state.repeats += result.repeats
-        self._state.opponent = result.usage[1 - seat].name or self._state.opponent
 
     def outcome_line(self, result: GameResult, seat: int, candidate: str) -> str:
         """Return a game's line for the display and the history."""
@@ -498,13 +488,20 @@ class CandidateTuner(Competition):
         state: dict[str, Any] = msgspec.to_builtins(self._state)
         return state
 
+    def _contestant_of(self, code: str) -> str:
+        return code if code == self.opponent.code else self._specimen.code
+
     def summary(self, *, live: bool = False) -> Summary:
+        tallies = self._state.tallies.values()
+        void, void_kinds = void_of(tallies)
         return Summary(
             result=self._verdict(),
             progress=self._progress(),
             games=self._games,
-            void=self._state.void,
-            void_kinds=self._state.void_kinds,
+            void=void,
+            void_kinds=void_kinds,
+            contestant_of=self._contestant_of,
+            doubts=doubts_of(tallies),
             contestants=(Contestant(self._specimen), Contestant(self.opponent)),
             openings={"": self.book.describe()},
             report=self._live_report() if live else self._full_report(),
@@ -537,12 +534,12 @@ class CandidateTuner(Competition):
     def _json_data(self) -> dict[str, Any]:
         """Return the keys of `show --json`."""
 
-    def conditions(self, games: int) -> Text:
+    def conditions(self) -> Text:
         """Return the report's lines on the conditions of the counted games."""
-        state = self._state
-        name = f" ({state.opponent})" if state.opponent else ""
+        name = f" ({self._state.opponent})" if self._state.opponent else ""
         lines = [describe_settings(self.settings), f"opponent: {self.opponent.code}{name}"]
-        return Text(tuple(filter(None, [*lines, *state.lines(games)])))
+        faults = [line for tally in self._state.tallies.values() for line in fault_notes(tally)]
+        return Text(tuple(filter(None, [*lines, *faults])))
 
 
 def as_data(value: Any) -> Any:

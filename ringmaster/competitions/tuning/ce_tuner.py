@@ -270,21 +270,20 @@ class CeTuner(CandidateTuner):
         present = ticket["g"] == state.generation
         if present:
             state.issued[candidate] = max(state.issued[candidate], ticket["r"] + 1)
+        code = self._code(ticket["g"], candidate)
+        void_line, halt = self.count_game(result, seat, code)
         if result.outcome == "void":
-            code = self._code(ticket["g"], candidate)
-            line, halt = self.count_void(result, seat, code, first=not state.completed)
-            return Reaction(line, replay=True, halt=halt)
+            return Reaction(void_line, replay=True, halt=halt)
         state.completed += 1
-        self.count_game(result, seat)
         shown = f"{self._code(ticket['g'], candidate)} {self._shown(ticket['p'])}"
         line = self.outcome_line(result, seat, shown)
         if not present:
-            return Reaction(line)
+            return Reaction(line, halt=halt)
         state.points[candidate] += result.points(seat)
         state.games[candidate] += 1
         if any(games < self.values["batch_size"] for games in state.games):
-            return Reaction(line)
-        return Reaction(line, notes=tuple(self._finish_generation()), save=True)
+            return Reaction(line, halt=halt)
+        return Reaction(line, halt=halt, notes=tuple(self._finish_generation()), save=True)
 
     def _shown(self, sample: Any) -> str:
         return self.formatted(self.values_to_show(sample))
@@ -355,7 +354,7 @@ class CeTuner(CandidateTuner):
         return f"Tuning: {place}, {games}; mean so far: {mean}"
 
     def _full_report(self) -> Report:
-        return Report((*self._blocks(None), self.conditions(self._state.completed)))
+        return Report((*self._blocks(None), self.conditions()))
 
     def _live_report(self) -> Report:
         return Report(tuple(self._blocks(SHOWN_LIVE)))
@@ -406,7 +405,7 @@ class CeTuner(CandidateTuner):
         state = self._state
         return {
             "generation": state.generation,
-            "repeats": state.repeats,
+            "repeats": sum(t.repeats for t in state.tallies.values()),
             "parameters": [
                 {"code": p.code, "mean": mean, "variance": variance}
                 for p, mean, variance in zip(

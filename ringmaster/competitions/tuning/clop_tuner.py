@@ -26,7 +26,12 @@ from ringmaster.competitions.tuning.candidates import (
 )
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
-from ringmaster.competitions.tuning.opponents import Opponents, counts_text, uninformative
+from ringmaster.competitions.tuning.opponents import (
+    Opponents,
+    opponents_data,
+    results_text,
+    uninformative,
+)
 from ringmaster.competitions.tuning.parameter_settings import (
     BOUNDS,
     PLAYED_BINDING,
@@ -36,7 +41,7 @@ from ringmaster.competitions.tuning.parameter_settings import (
     checked_parameter,
     value_text,
 )
-from ringmaster.competitions.tuning.player_tune import COLUMN, GameTune, GameTuneState
+from ringmaster.competitions.tuning.player_tune import GameTune, GameTuneState
 from ringmaster.competitions.verdicts import games_of
 from ringmaster.errors import SettingError, StoreError, counted
 from ringmaster.model.jobs import GameJob, Task, Ticket, is_of_closing_match
@@ -201,14 +206,12 @@ class State(GameTuneState, kw_only=True):
     tuner     see `Clop.state`
     next      number of the next game
     sample    number of the last sample issued, and its places
-    results   wins, draws and losses of the candidates by opponent
     """
 
     codes: list[str]
     tuner: dict[str, Any] = msgspec.field(default_factory=dict)
     next: int = 0
     sample: tuple[int, list[int]] = (-1, [])
-    results: dict[str, list[int]] = msgspec.field(default_factory=dict)
 
 
 class ClopTuner(GameTune):
@@ -397,6 +400,9 @@ class ClopTuner(GameTune):
         opponent: str = ticket["r"]
         return (own, opponent) if ticket["s"] == 0 else (opponent, own)
 
+    def _own_code(self, ticket: Ticket) -> str:
+        return self._candidate_code
+
     def played_values(self, ticket: Ticket) -> Sequence[PlayedValue]:
         if is_of_closing_match(ticket):
             return ()
@@ -419,9 +425,7 @@ class ClopTuner(GameTune):
         return f"{result_line(result, self._codes(ticket, self._candidate_code))}; {values}"
 
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
-        points = result.points(ticket["s"])
-        self._state.results.setdefault(ticket["r"], [0, 0, 0])[COLUMN[points]] += 1
-        self.tuner.tell(ticket["p"], points)
+        self.tuner.tell(ticket["p"], result.points(ticket["s"]))
         # a closing match that begins now is of these values
         return Reaction(line, save=self.is_tuned)
 
@@ -442,10 +446,6 @@ class ClopTuner(GameTune):
         self.closing.restore(restored.matches)
 
     # reports
-
-    @property
-    def _games(self) -> int:
-        return len(self.tuner)
 
     def _progress(self) -> Progress:
         limit = self.values["number_of_games"]
@@ -469,8 +469,7 @@ class ClopTuner(GameTune):
         rows = self._rows()
         if any(row["signal"] is False for row in rows):
             notes.append("signal not yet: the results show no effect of the parameter so far")
-        idle = [uninformative(code, counts) for code, counts in self._state.results.items()]
-        lines = tuple(filter(None, idle))
+        lines = tuple(uninformative(self._own_tallies()))
         table = Listing(_PARAMETERS, rows).table(self._work_done(), notes)
         return [table, *([Text(lines)] if lines else [])]
 
@@ -486,10 +485,8 @@ class ClopTuner(GameTune):
 
     def _results(self) -> list[str]:
         """Return the candidates' results against each opponent."""
-        results = self._state.results
-        return [
-            f"{counts_text(results.get(code, (0, 0, 0)))} against {code}" for code in self.opponents
-        ]
+        tallies = self._own_tallies()
+        return [f"{results_text(tallies, code)} against {code}" for code in self.opponents]
 
     def _rows(self) -> tuple[dict[str, Any], ...]:
         """Return the values of all columns for each parameter."""
@@ -518,12 +515,9 @@ class ClopTuner(GameTune):
     def _summary_of_tune(self) -> dict[str, Any]:
         summary: dict[str, Any] = {
             "samples": self._samples,
-            "repeats": self._state.repeats,
+            "repeats": sum(t.repeats for t in self._own_tallies()),
             "parameters": Listing(_PARAMETERS, self._rows()).data(),
-            "opponents": [
-                {"code": code, **dict(zip(("wins", "draws", "losses"), counts, strict=True))}
-                for code, counts in self._state.results.items()
-            ],
+            "opponents": opponents_data(self._state.tallies.values(), self._weights),
         }
         if len(self.tuner):
             weight, share = self.tuner.local()

@@ -16,14 +16,9 @@ import msgspec
 
 from ringmaster.competitions.competition import MatchupInfo, Played, Reaction
 from ringmaster.competitions.opening_settings import OpeningBook, check_openings
-from ringmaster.competitions.result_lines import (
-    VoidKinds,
-    expected_repeats,
-    result_line,
-    sum_void_kinds,
-    void_halt,
-)
-from ringmaster.competitions.tournaments.matchup import GameSeries, Tally
+from ringmaster.competitions.result_lines import expected_repeats, result_line
+from ringmaster.competitions.tally import Tally
+from ringmaster.competitions.tournaments.matchup import GameSeries
 from ringmaster.competitions.tournaments.matchup_report import (
     LiveMatchup,
     live_table,
@@ -239,10 +234,6 @@ class ClosingMatches:
     def _match(self, ticket: Ticket) -> Match:
         return self.matches[int(ticket["v"]) - 1]
 
-    def void_kinds(self) -> VoidKinds:
-        """Return the void games of all matches, by player and reason."""
-        return sum_void_kinds([match.tally.void_kinds for match in self.matches])
-
     def nothing(self, standing: Standing) -> bool:
         """Whether the tuned values are the start values."""
         settings = self.settings
@@ -344,9 +335,7 @@ class ClosingMatches:
         codes = tally.players[::-1] if first_mover else tally.players
         line = result_line(result, (codes[0], codes[1]))
         if result.outcome == "void":
-            first = not tally.completed
-            halt = void_halt(tally.void_excess, result, first=first, what="the closing match")
-            return Reaction(line, replay=True, halt=halt)
+            return Reaction(line, replay=True)
         self._open[ticket["v"]].discard(ticket["g"])
         series = self._series_now(match, standing)
         notes: list[str] = []

@@ -10,7 +10,7 @@ from ringmaster.competitions.common_settings import LIMITS, check_player
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.opening_settings import OPENINGS, OpeningsSettings, describe_openings
 from ringmaster.competitions.setting_types import optional
-from ringmaster.competitions.tournaments.matchup import Tally
+from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.errors import SettingError
 from ringmaster.model.players import Player

@@ -16,6 +16,7 @@ import msgspec
 from ringmaster.competitions.competition import Played, Reaction, TunedOptions
 from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
 from ringmaster.competitions.setting_types import optional
+from ringmaster.competitions.tally import void_of
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
@@ -319,21 +320,19 @@ class McTuner(CandidateTuner):
         number, path, seat = ticket["n"], tuple(ticket["p"]), ticket["s"]
         state.next = max(state.next, number + 1)
         flying = self._flying.pop(number, None) is not None
+        void_line, halt = self.count_game(result, seat, self._code(path))
         if result.outcome == "void":
             # its expansion of the tree stays
             self.tree.grow(path, _initial(ticket))
             if flying:
                 self.tree.withdraw(path)
             # its number is not played again (Gomill)
-            first = not self.tree.games
-            line, halt = self.count_void(result, seat, self._code(path), first=first)
-            return Reaction(line, halt=halt)
+            return Reaction(void_line, halt=halt)
         # a game of unknown result counts as a loss (Gomill)
         points = result.points(seat) if result.outcome != "unknown" else 0.0
         self.tree.tell(path, points, flying=flying, initial=_initial(ticket))
         column = {1.0: 0, 0.5: 1, 0.0: 2}[points] if result.outcome != "unknown" else 3
         state.results[column] += 1
-        self.count_game(result, seat)
         best = self.tree.best()
         line = (
             f"{self.outcome_line(result, seat, self._full(path))}; "
@@ -341,8 +340,9 @@ class McTuner(CandidateTuner):
         )
         period = self.values["log_tree_to_history_period"]
         if period is None or self.tree.games % period:
-            return Reaction(line)
-        return Reaction(line, notes=tuple(self._tree_lines()), snapshot=self._snapshot())
+            return Reaction(line, halt=halt)
+        notes = tuple(self._tree_lines())
+        return Reaction(line, halt=halt, notes=notes, snapshot=self._snapshot())
 
     def _full(self, path: Path) -> str:
         return f"{self._text(path)} [{self._steps(path)}]"
@@ -379,7 +379,8 @@ class McTuner(CandidateTuner):
         return self.tree.games
 
     def _progress(self) -> Progress:
-        return Progress(self.tree.games + self._state.void, self.values["number_of_games"])
+        void, _ = void_of(self._state.tallies.values())
+        return Progress(self.tree.games + void, self.values["number_of_games"])
 
     def _verdict(self) -> str:
         best = self.tree.node(self.tree.best())
@@ -394,7 +395,7 @@ class McTuner(CandidateTuner):
         return f"{shown} {is_best}: {share} of {counted(best.games, 'game')}"
 
     def _full_report(self) -> Report:
-        return Report((*self._main_blocks(), self.conditions(self.tree.games)))
+        return Report((*self._main_blocks(), self.conditions()))
 
     def _live_report(self) -> Report:
         blocks = self._main_blocks()
@@ -485,7 +486,7 @@ class McTuner(CandidateTuner):
     def _json_data(self) -> dict[str, Any]:
         best = self.tree.best()
         return {
-            "repeats": self._state.repeats,
+            "repeats": sum(t.repeats for t in self._state.tallies.values()),
             "best": self._summary_of(self.tree.node(best)),
             "candidates": [self._summary_of(node) for node in self.tree.nodes()],
         }

@@ -26,10 +26,11 @@ from ringmaster.competitions.competition import (
 )
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
-from ringmaster.competitions.result_lines import GameCounts, VoidKinds, sum_void_kinds, void_excess
+from ringmaster.competitions.result_lines import sum_void_kinds
 from ringmaster.competitions.setting_types import optional
+from ringmaster.competitions.tally import Tally, doubts_of, tally_of, void_of
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
-from ringmaster.competitions.tournaments.matchup_report import describe_settings
+from ringmaster.competitions.tournaments.matchup_report import describe_settings, fault_notes
 from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standing, match_id
 from ringmaster.competitions.tuning.opponents import (
@@ -47,6 +48,9 @@ from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Function
+
+#: Ends of the codes of the tuned player's sides, in the tune and the closing match.
+_SIDES = ("", "+", "-", ":trial", ":candidate", ":tuned", ":start")
 
 #: A function for players that need more than options.
 MAKE_CANDIDATE = optional(
@@ -219,15 +223,19 @@ class PlayerTune(Competition):
         return self.closing.complete(standing) if standing.due else self.is_tuned
 
     def summary(self, *, live: bool = False) -> Summary:
-        own, kinds = self._own_void()
-        void_kinds = sum_void_kinds([kinds, self.closing.void_kinds()])
+        tallies = [*self._own_tallies(), *(match.tally for match in self.closing.matches)]
+        void, void_kinds = void_of(tallies)
         return Summary(
             result=self._verdict(),
             progress=self._progress(),
             games=self._games + self.closing.completed,
-            void=own + sum(match.tally.void for match in self.closing.matches),
-            void_kinds=void_kinds,
+            void=void,
+            void_kinds=sum_void_kinds(
+                [{self._contestant_of(code): reasons} for code, reasons in void_kinds.items()]
+            ),
             contestants=tuple(map(Contestant, self._reported_players())),
+            contestant_of=self._contestant_of,
+            doubts=doubts_of(tallies, self._contestant_of),
             openings=self._openings_used(),
             matchups=tuple(self._matchup_infos()),
             ending=self._ending,
@@ -242,10 +250,14 @@ class PlayerTune(Competition):
     def _games(self) -> int:
         """Number of games of the tune that count."""
 
-    @abstractmethod
-    def _own_void(self) -> tuple[int, VoidKinds]:
-        """Return the number of void games of the tune, and its void results by player and
-        reason."""
+    def _own_tallies(self) -> Iterable[Tally]:
+        """Return the tallies of the tune's own games."""
+        return ()
+
+    def _contestant_of(self, code: str) -> str:
+        player: str = self.values["player"]
+        own = code.startswith(player) and code[len(player) :] in _SIDES
+        return player if own else code
 
     @abstractmethod
     def _progress(self) -> Progress:
@@ -381,7 +393,9 @@ class PlayerTune(Competition):
 
     def record_result(self, ticket: Ticket, result: Any) -> Reaction:
         if is_of_closing_match(ticket):
-            return self.closing.record_result(ticket, result, self._standing())
+            reaction = self.closing.record_result(ticket, result, self._standing())
+            codes = list(map(self._contestant_of, self.closing.describe(ticket).players))
+            return msgspec.structs.replace(reaction, halt=self._faults_halt(result, codes))
         return self._record_of_tune(ticket, result)
 
     @abstractmethod
@@ -401,16 +415,14 @@ class PlayerTune(Competition):
         return None if following is None else self._issue(*following)
 
 
-#: Column of wins, draws and losses by points.
-COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
-
-
-class GameTuneState(GameCounts, kw_only=True):
+class GameTuneState(msgspec.Struct, kw_only=True):
     """The part of the state that all these types have.
 
+    tallies  games of the tune by its two players
     matches  closing matches, as `ClosingMatches` stores them
     """
 
+    tallies: dict[str, Tally] = {}
     matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
 
 
@@ -524,22 +536,31 @@ class GameTune(PlayerTune):
         own  code of the tuned player
         """
 
+    def _own_code(self, ticket: Ticket) -> str:
+        """Return the code of the tuned player in the tally of a game."""
+        return str(self.values["player"])
+
     # results
 
-    def _own_void(self) -> tuple[int, VoidKinds]:
-        return self._state.void, self._state.void_kinds
+    def _own_tallies(self) -> Iterable[Tally]:
+        return self._state.tallies.values()
+
+    @property
+    def _games(self) -> int:
+        return sum(tally.completed for tally in self._own_tallies())
 
     def _record_of_tune(self, ticket: Ticket, result: GameResult) -> Reaction:
-        state = self._state
         self._register_of_tune(ticket)
         line = self._line(ticket, result)
-        state.void_excess = void_excess(state.void_excess, result)
+        own = self._own_code(ticket)
+        codes = self._codes(ticket, own)
+        seat = codes.index(own)
+        tally = tally_of(self._state.tallies, (own, codes[1 - seat]))
+        tally.record_result(result, seat, None)
+        halt = self._faults_halt(result, list(map(self._contestant_of, codes)))
         if result.outcome == "void":
-            codes = self._codes(ticket, self.values["player"])
-            halt = state.count_void(result, codes, first=not self._games)
             return Reaction(line, replay=True, halt=halt)
-        state.repeats += result.repeats
-        return self._learn(ticket, result, line)
+        return msgspec.structs.replace(self._learn(ticket, result, line), halt=halt)
 
     @abstractmethod
     def _line(self, ticket: Ticket, result: GameResult) -> str:
@@ -585,7 +606,13 @@ class GameTune(PlayerTune):
         )
 
     def _full_report(self) -> Report:
-        conditions = [describe_settings(self.settings), *self._state.lines(self._games)]
+        tallies = list(self._own_tallies())
+        faults = [
+            line if len(tallies) == 1 else f"{' v '.join(tally.players)}: {line}"
+            for tally in tallies
+            for line in fault_notes(tally)
+        ]
+        conditions = [describe_settings(self.settings), *faults]
         shown = tuple(filter(None, conditions))
         closing = self.closing.blocks(self._standing())
         return Report((*self._blocks(), *closing, *([Text(shown)] if shown else [])))

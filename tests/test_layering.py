@@ -65,7 +65,7 @@ BUDGET = {
     "results": 1700,
     "scaffold": 3150,
     "server": 630,
-    "stats": 780,
+    "stats": 850,
     "storage": 3350,
     "tuners": 9750,
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ringmaster.competitions import competition_class, type_names
+from ringmaster.competitions.competition import Competition
 from ringmaster.scaffold.skeletons import SKELETONS
 from scripts import make_reference
 from tests.competitions.test_interruptions import SETTINGS
@@ -55,3 +56,8 @@ def test_reference_describes_every_setting_of_every_type() -> None:
 
 def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
+
+
+def test_contract_of_a_competition_has_at_most_16_methods() -> None:
+    public = [name for name, value in vars(Competition).items() if callable(value)]
+    assert len([name for name in public if name == "__init__" or name[0] != "_"]) <= 16

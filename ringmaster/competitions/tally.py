@@ -180,11 +180,12 @@ class Tally(msgspec.Struct):
         finished: bool,
         sprt: SprtReport | None,
         name: str = "",
+        terms: str = "",
     ) -> MatchResult:
         """Return the first player's result for a verdict.
 
         even  whether the score measures strength
-        name  of the matchup, "" without one
+        name, terms  as in MatchResult
         """
         return MatchResult(
             self.players,
@@ -196,6 +197,7 @@ class Tally(msgspec.Struct):
             finished,
             sprt,
             name,
+            terms,
         )
 
     def counts_for(self, progress: SprtProgress) -> list[int]:

@@ -12,7 +12,7 @@ import msgspec
 
 from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.errors import counted
-from ringmaster.stats.elo import EloEstimate, share_interval, wilson
+from ringmaster.stats.elo import EloEstimate, holm, share_ends, share_interval
 
 
 class MatchResult(msgspec.Struct, frozen=True):
@@ -22,6 +22,7 @@ class MatchResult(msgspec.Struct, frozen=True):
     points    of the first, in `known` games with a result
     games     counted games, those of unknown result included
     name      of the matchup in the control file, "" without one
+    terms     uneven terms of the first player: "as Black", "with both colours, 2 stones"
     limit     games at the end, as known now; None for no limit
     finished  whether all games have been played
     """
@@ -35,6 +36,7 @@ class MatchResult(msgspec.Struct, frozen=True):
     finished: bool
     sprt: SprtReport | None = None
     name: str = ""
+    terms: str = ""
 
     @property
     def sign(self) -> int:
@@ -42,7 +44,7 @@ class MatchResult(msgspec.Struct, frozen=True):
         if self.estimate is not None:
             sign = self.estimate.sign
         else:
-            low, high = wilson(self.points, self.known)
+            low, high = share_ends(self.points, self.known)
             sign = (low > 0.5) - (high < 0.5)
         if self.sprt is None:
             return sign
@@ -93,16 +95,12 @@ class MatchResult(msgspec.Struct, frozen=True):
             return f"{what}: {first} v {second}, {self.after}"
         if self.estimate is None:
             return self.difference
-        if self.sign < 0 and self.decided_by_test:
-            # the hypotheses are about the first player
-            than = "" if alone else f" than {second}"
-            return f"{first} is weaker{than}: {self.figures(self.estimate)}"
         if self.sign:
-            winner, loser = (first, second) if self.sign > 0 else (second, first)
-            estimate = self.estimate if self.sign > 0 else self.estimate.turned()
-            than = "" if alone else f" than {loser}"
+            # tables have the first player first, too
+            word = "better" if self.sign > 0 else "weaker"
+            than = "" if alone else f" than {second}"
             so_far = "" if self.finished or self.decided_by_test else " so far"
-            return f"{winner} is better{than}{so_far}: {self.figures(estimate)}"
+            return f"{first} is {word}{than}{so_far}: {self.figures(self.estimate)}"
         if self.decided_by_test:
             assert self.sprt is not None
             return f"{self.sprt.conclusion}: {self.figures(self.estimate)}"
@@ -119,7 +117,8 @@ class MatchResult(msgspec.Struct, frozen=True):
         first, second = self.players
         if self.estimate is None:
             share = share_interval(self.points, self.known)
-            return f"{first} scores {share} against {second}, {self.when}"
+            terms = self.terms and f" {self.terms}"
+            return f"{first} scores {share}{terms} against {second}, {self.when}"
         if not self.estimate.is_telling:
             return f"{first} v {second} {self.score}, {self.when}; no Elo interval"
         return f"{first} over {second} {self.figures(self.estimate)}"
@@ -148,18 +147,25 @@ def matches_verdict(matches: Sequence[MatchResult]) -> str:
         return "nothing to play: every matchup is switched off"
     if not any(match.known for match in matches):
         return f"no result yet in {counted(len(matches), 'matchup')}"
-    decided = [match for match in matches if match.decided]
+    tests = [m for m in matches if m.estimate is not None and m.known and m.sprt is None]
+    # of many matchups, chance decides some
+    p_values = [m.estimate.p_value for m in tests if m.estimate is not None]
+    shown = {id(m) for m, is_shown in zip(tests, holm(p_values), strict=True) if is_shown}
+    decided = [m for m in matches if id(m) in shown or (m.sprt is not None and m.decided)]
     finished = all(match.finished for match in matches)
     clearest = max(
         decided or [match for match in matches if match.known],
         key=lambda match: (match.clearness, match.known),
     )
     total = counted(len(matches), "matchup")
+    alone = any(match.sign for match in tests)
+    corrected = " (corrected for their number)" if alone and len(tests) > 1 else ""
     # several matchups may have the same players
     name = clearest.name and f"{clearest.name}: "
     if decided:
-        return f"{len(decided):,} of {total} decided; {name}{clearest.sentence(alone=False)}"
-    count = f"none of {total} decided{'' if finished else ' yet'}"
+        count = f"{len(decided):,} of {total} decided{corrected}"
+        return f"{count}; {name}{clearest.sentence(alone=False)}"
+    count = f"none of {total} decided{'' if finished else ' yet'}{corrected}"
     return f"{count}; {name}{clearest.difference}"
 
 
@@ -175,6 +181,7 @@ def leader_verdict(
     games: int,
     total: int | None,
     finished: bool,
+    rivals: int,
     prior: bool = False,
 ) -> str:
     """Return the verdict on a tournament.
@@ -183,6 +190,7 @@ def leader_verdict(
     second   the player after the first one, perhaps on the same place
     lead     rating of the first one over the second, None where it is unknown
     games, total  counted games, and games at the end (None: no limit)
+    rivals   players that might have come first instead
     prior    whether the ratings have a weak prior
     """
     if not games:
@@ -200,7 +208,8 @@ def leader_verdict(
         shares = "share the first place" if finished else "lead together"
         return f"{names} {shares}; {first} over {second}: {figures}"
     leads = "won" if finished else "leads"
-    if lead is not None and lead.sign > 0:
+    # the first of many is selected (Bonferroni)
+    if lead is not None and lead.sign > 0 and lead.p_value <= 0.05 / rivals:
         so_far = "" if finished else " so far"
         return f"{first} {leads} and is better than {second}{so_far}: {figures}"
     undecided = "not decided" if finished else "not decided yet"

@@ -177,7 +177,7 @@ MATCHES = [
     result(334, 600, 270, sprt=sprt("", 1204)),
     result(30, 0, 10, sprt=sprt("H1", 40)),
     # a handicap match
-    MatchResult(("a", "b"), None, 128, 210, 210, 400, False),
+    MatchResult(("a", "b"), None, 128, 210, 210, 400, False, terms="as Black"),
     # unknown results alone
     MatchResult(("a", "b"), from_games(0, 0, 0), 0, 0, 3, 4, False),
 ]
@@ -212,6 +212,8 @@ LEADERS: list[tuple[list[str], EloEstimate | None, dict[str, Any]]] = [
     (["a"], None, {}),
     (["a"], LEAD, {}),
     (["a"], LEAD, {"finished": True}),
+    # the first of many by chance
+    (["a"], LEAD, {"finished": True, "rivals": 200}),
     (["a"], CLOSE, {"finished": True}),
     (["a"], CLOSE, {"prior": True}),
     (["a", "b"], CLOSE, {"finished": True}),
@@ -219,11 +221,25 @@ LEADERS: list[tuple[list[str], EloEstimate | None, dict[str, Any]]] = [
 ]
 
 
+def test_many_matchups_of_equal_players_decide_nothing() -> None:
+    rng = random.Random(3)
+    decided, wrong = 0, 0
+    for _ in range(40):
+        results = []
+        for _ in range(60):
+            wins = sum(rng.random() < 0.5 for _ in range(40))
+            results.append(result(wins, 0, 40 - wins, limit=40, finished=True))
+        wrong += sum(match.sign != 0 for match in results)
+        decided += not matches_verdict(results).startswith("none of 60 matchups decided")
+    assert wrong > 40  # 5 % of single matchups
+    assert decided <= 4
+
+
 def test_sentences_of_verdicts() -> None:
     lines = [matches_verdict([match]) for match in MATCHES]
     lines += map(matches_verdict, SEVERAL)
     for leaders, lead, settings in LEADERS:
-        arguments = {"games": 412, "total": 600, "finished": False, **settings}
+        arguments = {"games": 412, "total": 600, "finished": False, "rivals": 1, **settings}
         lines.append(leader_verdict(leaders, "b", lead, **arguments))
     for line in lines:
         check(line)

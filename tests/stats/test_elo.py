@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -14,10 +15,12 @@ from ringmaster.stats.elo import (
     elo_of_score,
     from_games,
     from_pairs,
+    holm,
     normalized_from_games,
     normalized_from_pairs,
     pairs_ratio,
     probability,
+    share_ends,
     share_interval,
     short_probability,
     wilson,
@@ -58,7 +61,7 @@ def test_no_result_shows_more_than_a_clean_sweep(a: int, b: int, c: int, d: int)
 
 def test_interval_of_a_few_wins_that_includes_0_is_not_told() -> None:
     assert str(from_pairs([0, 0, 0, 0, 5])) == "Elo not known (too few games, or all alike)"
-    assert str(from_pairs([0, 0, 0, 0, 6])) == "at least +28 Elo (95 %), LOS 99.2 %"
+    assert str(from_pairs([0, 0, 0, 0, 6])) == "at least +28 Elo (95 %), LOS 98 %"
 
 
 def test_few_games_and_draws_alone_have_no_bounds() -> None:
@@ -91,7 +94,7 @@ def test_probability_is_never_0_or_100_percent(share: float, text: str, short: s
     ("points", "games", "text"),
     [
         (128, 210, "61 % ± 7 (95 %)"),
-        (20, 20, "100 % (95 %: 84 to 100)"),
+        (20, 20, "100 % (95 %: 83 to 100)"),
         (6100, 10_000, "61.0 % ± 1.0 (95 %)"),
     ],
 )
@@ -228,3 +231,55 @@ def test_interval_is_one_error_only_where_its_sides_are_alike() -> None:
     assert str(from_games(520, 0, 480)) == "+13.9 ± 21.6 Elo (95 %), LOS 90 %"
     assert str(from_games(60, 20, 20)) == "+147.2 Elo (95 %: 86.2 to 218.3), LOS above 99.9 %"
     assert from_games(20, 20, 60).interval() == "-147.2 (95 %: -218.3 to -86.2)"
+
+
+def chance_to_decide(number: int, shares: list[float]) -> float:
+    """Return the share of simulated matches of equal players with a decision at 95 %.
+
+    shares  of the results of a game or pair, worst to best
+    """
+    draws = np.random.default_rng(1).multinomial(number, shares, size=1000)
+    counts: Counter[tuple[int, ...]] = Counter(map(tuple, draws.tolist()))
+    return (
+        sum(
+            times
+            for few, times in counts.items()
+            if (from_pairs(few) if len(few) == 5 else from_games(few[2], few[1], few[0])).sign
+        )
+        / 1000
+    )
+
+
+@pytest.mark.parametrize("number", [4, 6, 8, 12, 20, 40])
+@pytest.mark.parametrize(
+    "shares",
+    [
+        [0.5, 0.0, 0.5],
+        [0.3, 0.4, 0.3],
+        [0.05, 0.9, 0.05],
+        [0.25, 0.0, 0.5, 0.0, 0.25],
+        [0.1, 0.2, 0.4, 0.2, 0.1],
+    ],
+)
+def test_few_games_of_equal_players_decide_in_5_percent_of_matches(
+    number: int, shares: list[float]
+) -> None:
+    # three standard errors of the simulation
+    assert chance_to_decide(number, shares) <= 0.05 + 0.02
+
+
+def test_fixed_colours_decide_few_games_of_equal_players_rarely() -> None:
+    for games in (4, 6, 10, 20):
+        outside = [
+            math.comb(games, won) / 2**games
+            for won in range(games + 1)
+            if not share_ends(won, games)[0] <= 0.5 <= share_ends(won, games)[1]
+        ]
+        assert sum(outside) <= 0.05
+
+
+def test_holm_rejects_the_least_p_values_step_by_step() -> None:
+    assert holm([]) == []
+    assert holm([0.04]) == [True]
+    assert holm([0.04, 0.01, 0.02]) == [True, True, True]
+    assert holm([0.04, 0.03, 0.001]) == [False, False, True]

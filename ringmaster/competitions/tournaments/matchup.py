@@ -157,7 +157,18 @@ class Matchup(GameSeries, kw_only=True, eq=False):
             finished=self.complete(),
             sprt=self.report(),
             name=self.given_name or "",
+            terms=self._terms,
         )
+
+    @property
+    def _terms(self) -> str:
+        """The uneven terms of the first player, "" without any."""
+        handicap = self.settings.handicap
+        stones = f"{handicap} handicap stones" if handicap else ""
+        if self.alternating:
+            return stones and f"with {stones} to each in turn"
+        colour = "White" if self.settings.game == "chess" else "Black"
+        return f"as {colour}{stones and f' with {stones}'}"
 
     def expected_repeats(self) -> str:
         """Return a warning that games will repeat, "" when they need not."""

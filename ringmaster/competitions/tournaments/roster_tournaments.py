@@ -134,6 +134,7 @@ class RosterTournament(Tournament):
             games=progress.completed,
             total=progress.total,
             finished=self.finished(),
+            rivals=max(1, len(standings.codes) - 1),
             prior=standings.has_prior,
         )
 

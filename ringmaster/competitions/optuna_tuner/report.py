@@ -14,7 +14,7 @@ from ringmaster.competitions.tuning.parameter_settings import value_text
 from ringmaster.errors import counted
 from ringmaster.model.report import LEFT, Column, Listing, Table, Text
 from ringmaster.stats.elo import Z95, elo_of_score
-from ringmaster.tuners.search.surrogate import Estimate, Surrogate
+from ringmaster.tuners.search.surrogate import Surrogate
 
 #: Candidates in a report, and on the live display.
 SHOWN, SHOWN_LIVE = 10, 5
@@ -78,17 +78,11 @@ class TrialReport(msgspec.Struct, frozen=True):
     def data(self) -> dict[str, Any]:
         """Return the data of `show --json`."""
         candidates = self._candidates()
-        gain = self._gain(candidates)
         return {
             "sampler": self.sampler,
-            "trials": {
-                "ended": self.state.ended,
-                "ended_early": self._ended_early,
-                "refused": self._refused,
-                "planned": self.wanted,
-            },
+            "trials": {"ended": self.state.ended, **self._lost(), "planned": self.wanted},
             "best": candidates[0]["trial"] if candidates else None,
-            "gain": gain and {"score": gain.score, "error": Z95 * gain.deviation},
+            "gain": self._gain(candidates),
             "parameters": self._parameters(candidates).data(),
             "candidates": Listing(_CANDIDATES, candidates).data(),
         }
@@ -162,37 +156,37 @@ class TrialReport(msgspec.Struct, frozen=True):
             notes.append("importance: not known yet; the candidates may be equal")
         return listing.table("values of the best candidates", notes)
 
-    def _gain(self, candidates: Sequence[dict[str, Any]]) -> Estimate | None:
+    def _gain(self, candidates: Sequence[dict[str, Any]]) -> dict[str, float] | None:
         """Return the best candidate's gain over the start values, None before those have ended."""
         if self.surrogate is None or all(row["trial"] for row in candidates):
             return None
         numbers = [number for number, _ in self.state.estimated(self.surrogate)]
-        return self.surrogate.gain(self.surrogate.best, numbers.index(0))
+        gain = self.surrogate.gain(self.surrogate.best, numbers.index(0))
+        return {"score": gain.score, "error": Z95 * gain.deviation}
 
     def _gain_lines(self, candidates: Sequence[dict[str, Any]]) -> list[str]:
         """Return a line on the best candidate's gain, with Elo where scores are not extreme."""
-        gain = self._gain(candidates)
-        if gain is None or candidates[0]["trial"] == 0:
+        best, gain = candidates[0]["trial"], self._gain(candidates)
+        if gain is None or best == 0:
             return []
-        start = next(row["estimate"] for row in candidates if row["trial"] == 0)
-        error = Z95 * gain.deviation
+        score, error = gain["score"], gain["error"]
         line = (
-            f"gain of trial {candidates[0]['trial']} over the start values: {gain.score:+.3f} ± "
-            f"{error:.3f} a game (95 %)"
+            f"gain of trial {best} over the start values: {score:+.3f} ± {error:.3f} a game (95 %)"
         )
-        scores = [start + gain.score + part * error for part in (0, -1, 1)]
+        start = next(row["estimate"] for row in candidates if row["trial"] == 0)
+        scores = [start + score + part * error for part in (0, -1, 1)]
         if all(_EXTREME < score < 1 - _EXTREME for score in (start, *scores)):
             elo, low, high = (elo_of_score(score) - elo_of_score(start) for score in scores)
             line += f", {elo:+.0f} Elo (95 %: {low:z.0f} to {high:z.0f})"
         return [line]
 
-    @property
-    def _ended_early(self) -> int:
-        return sum(t.hopeless for t in self.state.trials.values() if t.place is not None)
-
-    @property
-    def _refused(self) -> int:
-        return sum(t.refused for t in self.state.trials.values())
+    def _lost(self) -> dict[str, int]:
+        """Return the numbers of trials that ended early, and of refused candidates."""
+        trials = self.state.trials.values()
+        return {
+            "ended_early": sum(t.hopeless for t in trials if t.place is not None),
+            "refused": sum(t.refused for t in trials),
+        }
 
     def _results(self) -> list[str]:
         against = " and ".join(self.opponents) or "the start values"
@@ -200,8 +194,9 @@ class TrialReport(msgspec.Struct, frozen=True):
         lines = [f"{results_text(tallies)} of candidates against {against}"]
         if len(self.opponents) > 1:
             lines += [f"{results_text(tallies, code)} against {code}" for code in self.opponents]
-        if self._ended_early:
-            lines.append(f"ended early as hopeless: {counted(self._ended_early, 'trial')}")
-        if self._refused:
-            lines.append(f"refused by the constraint: {counted(self._refused, 'candidate')}")
+        lost = self._lost()
+        if lost["ended_early"]:
+            lines.append(f"ended early as hopeless: {counted(lost['ended_early'], 'trial')}")
+        if lost["refused"]:
+            lines.append(f"refused by the constraint: {counted(lost['refused'], 'candidate')}")
         return lines

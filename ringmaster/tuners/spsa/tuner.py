@@ -159,14 +159,10 @@ class Spsa:
         next_k = self.counting.k(self.iterations + 1)
         return self.regression.fits(self.method.c(next_k, self.memory), self.estimate())
 
-    def intervals(self) -> list[OptimumInterval] | None:
-        """Return the method's own knowledge of each parameter, if it has any."""
-        return self.method.intervals(self.memory)
-
     def findings(self) -> list[Finding]:
         """Return the results for each parameter, by the method's own knowledge if it has any."""
         fits = self.fits()
-        own = self.intervals() if self.iterations else None
+        own = self.method.intervals(self.memory) if self.iterations else None
         intervals: Sequence[OptimumInterval | Fit] = fits if own is None else own
         best: Sequence[float | None] = [fit.optimum for fit in fits]
         if own is not None and (estimate := self.method.estimate(self.memory)) is not None:

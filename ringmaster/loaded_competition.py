@@ -413,10 +413,11 @@ class LoadedCompetition:
         with self.reading_tickets():
             return self.competition.charts(() if store is None else store.history(usage=usage))
 
-    def report_text(self, *, begins: bool = True) -> str:
+    def report_text(self, *, begins: bool = True, columns: int | None = None) -> str:
         """Return the report.
 
-        begins  whether the verdict is also under the heading
+        begins   whether the verdict is also under the heading
+        columns  of a terminal; None: not for a terminal
         """
         description = self.control_file.values["description"]
         summary = self.competition.summary()
@@ -426,6 +427,7 @@ class LoadedCompetition:
             description=None if description is None else description.strip(),
             verdict=summary.verdict,
             begins=begins,
+            columns=columns,
         )
 
     def write_report(self) -> None:

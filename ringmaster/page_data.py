@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
 import msgspec
 
-from ringmaster.competitions.competition import Summary
 from ringmaster.errors import RingmasterError, UsageError, counted
 from ringmaster.export.output import open_output
 from ringmaster.export.parameters import FORMATS, render
@@ -21,7 +21,8 @@ from ringmaster.export.tuned import tuned_values
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.report import ChartGroup, Progress, Report
 from ringmaster.reporting.page import CopyText, GameRow, Page, render_page
-from ringmaster.results import load
+from ringmaster.reporting.progress import format_duration
+from ringmaster.results import Results
 from ringmaster.results.boards import board_game
 from ringmaster.results.games import RECORD_SUFFIXES, Game, make_game
 from ringmaster.storage.entries import StoredGame
@@ -75,7 +76,7 @@ def make_page(
         games=rows,
         games_total=total,
         games_note=_games_note(loaded, min(len(rows), most_games), len(rows), total),
-        copies=tuple(_copies(loaded, summary, sum(counts))) if charts else (),
+        copies=tuple(_copies(loaded, store, sum(counts))) if charts else (),
         generated=time.strftime("%Y-%m-%d %H:%M"),
     )
 
@@ -149,10 +150,7 @@ def _rate(games: Sequence[Game]) -> float | None:
 
 
 def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{seconds:.2g} s" if seconds < 10 else format_duration(seconds)
 
 
 # games
@@ -176,12 +174,11 @@ def _games(loaded: LoadedCompetition, store: Store, most: int) -> list[Game]:
 
 def _with_boards(loaded: LoadedCompetition, games: Sequence[Game]) -> list[GameRow]:
     """Return rows, with boards for the newest games and those with faults within the budget."""
+    collected = None
     if loaded.control_file.values["record_files"] == "collected":
         suffixes = RECORD_SUFFIXES[loaded.control_file.values["game"]]
         paths = {suffix: loaded.paths.collected(suffix) for suffix in suffixes}
         collected = CollectedRecords(paths, tail=_TAIL)
-    else:
-        collected = None
     budgets = {True: MOST_BYTES * _FAULTS_SHARE, False: MOST_BYTES * (1 - _FAULTS_SHARE)}
     rows = []
     for game in games:
@@ -232,16 +229,14 @@ def _games_note(loaded: LoadedCompetition, newest: int, count: int, total: int) 
 # the clipboard
 
 
-def _copies(loaded: LoadedCompetition, summary: Summary, games: int) -> Iterator[CopyText]:
+def _copies(loaded: LoadedCompetition, store: Store | None, games: int) -> Iterator[CopyText]:
     """Yield the result in every format that applies."""
-    if games <= _MOST_COUNTED and summary.matchups:
-        try:
-            results = load(loaded.paths.control, safe=loaded.control_file.safe)
+    if store is not None and games <= _MOST_COUNTED:
+        with suppress(RingmasterError):  # no match yet
+            results = Results(loaded, store)
             for format in BLOCKS:
                 text = result_blocks(results, format)
                 yield CopyText(format, text, f"show --format {format}")
-        except RingmasterError:  # no match yet
-            pass
     try:
         tuned = tuned_values(loaded)
     except RingmasterError:  # a function of the control file fails

@@ -133,11 +133,9 @@ class Ringmaster:
         # not later: reading the status file and closing it would end SQLite's locks
         paths.check([paths.report])
         with self._control.signals:
-            self._display.start()
             try:
                 if self._options.page:
-                    # not in the log: whoever has the address may look
-                    self._display.message(f"{PAGE}: {self._options.page}")
+                    self._run_log.say(f"{PAGE}: {self._options.page}")
                 self._competition.say = self._run_log.say
                 loaded.prepare()
                 self._open_known_store()

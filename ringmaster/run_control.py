@@ -76,7 +76,7 @@ class RunControl:
         self._take_commands = take_commands
         self.signals = Signals()
         self._unit = unit
-        self._page = page
+        self.page = page
         self._next_look = 0.0
         self.stopping = ""
         self.paused = False
@@ -174,5 +174,5 @@ class RunControl:
             f"+ -      more or fewer {self._unit} at a time",
             f"Ctrl-C   stop at once: {self._unit} in progress are played again in the next run",
             "Ctrl-Z   suspend; fg goes on",
-            *([f"{PAGE}: {self._page}"] if self._page else []),
+            *([f"{PAGE}: {self.page}"] if self.page else []),
         ]

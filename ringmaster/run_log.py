@@ -144,11 +144,10 @@ class RunLog:
         started  start of the run, in seconds of the monotonic clock
         limit    games of this run, None without a limit
         """
-        competition = self._loaded.competition
         summary = self._latest_summary()
         description = self._loaded.control_file.values["description"]
         return DisplayView(
-            heading=f"{competition.type_name}: {self._loaded.code}",
+            heading=f"{self._loaded.competition.type_name}: {self._loaded.code}",
             description=(description or "").strip(),
             started=started,
             progress=summary.progress,
@@ -167,4 +166,5 @@ class RunLog:
             state=control.state(),
             hint="Ctrl-C to stop at once" if control.stopping else HINT,
             help=control.help(),
+            page=control.page,
         )

@@ -66,17 +66,15 @@ def test_show_prints_the_newest_state(
     assert capsys.readouterr() == printed
 
 
-# a report's page reads the games by itself
-@pytest.mark.parametrize(("words", "restored"), [("show --json", 3), ("report", 4), ("diff", 3)])
+@pytest.mark.parametrize("words", ["show --json", "report", "diff"])
 def test_other_actions_succeed(
     control: Path,
     disturbed: Callable[[], int],
     capsys: pytest.CaptureFixture[str],
     words: str,
-    restored: int,
 ) -> None:
     assert run([str(control), *words.split()]) == 0
-    assert disturbed() == restored
+    assert disturbed() == 3
     if "--json" in words:
         printed = json.loads(capsys.readouterr().out)
         assert printed["games"]["completed"] == 3 * GAMES

@@ -12,7 +12,7 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.page_data import make_page
 from ringmaster.reporting.page import Page, render_page
 from ringmaster.storage.store import Store
-from tests.recorded import CHESS, NOW, TUNE, add, recorded, ticket, won, write
+from tests.recorded import CHESS, NOW, TUNE, add, open_store, recorded, ticket, won, write
 
 PGN = """[Event "event"]
 [Round "1"]
@@ -115,6 +115,21 @@ def test_page_of_matches_copies_result_blocks(tmp_path: Path) -> None:
     assert page_of(played(tmp_path), charts=False).copies == ()
 
 
+def test_all_of_a_page_is_of_the_moment_at_which_its_store_was_opened(tmp_path: Path) -> None:
+    control = write(tmp_path)
+    writer = open_store(control)
+    add(writer, [(ticket(number=n), won(f"0_{n}")) for n in range(4)])
+    loaded = LoadedCompetition(control)
+    store = Store.open_readonly(loaded.paths.status)
+    loaded.restore(store, loaded.check_changes(store))
+    add(writer, [(ticket(number=9), won("0_9"))])
+    page = make_page(loaded, store)
+    assert page.games_total == len(page.games) == 4
+    assert "Games: 4," in page.copies[0].text
+    store.close()
+    writer.close()
+
+
 def test_page_of_a_tune_copies_its_values_in_every_format(tmp_path: Path) -> None:
     control = write(tmp_path, TUNE)
     recorded(control, [])
@@ -147,4 +162,4 @@ def test_page_of_a_run_has_the_time_left(tmp_path: Path, monkeypatch: pytest.Mon
     store.close()
     monkeypatch.setattr(page_data, "is_locked", lambda path: True)
     # five games after the first in 120 s, four of ten to go
-    assert dict(page_of(control).facts)["time left"] == "about 96 s"
+    assert dict(page_of(control).facts)["time left"] == "about 1 min 36 s"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from ringmaster.execution.executor import JobEnd as ExecutorEvent
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import GameJob, Job, Ticket
 from ringmaster.model.results import CheckResult, GameResult, JobResult, Result
-from ringmaster.reporting.live import QuietDisplay
+from ringmaster.reporting.live import DisplayView, QuietDisplay
 from ringmaster.ringmaster import Ringmaster
 from ringmaster.run_control import RunOptions
 from ringmaster.storage.paths import COMMANDS, OutputPaths
@@ -97,6 +97,33 @@ class Messages(QuietDisplay):
 
     def message(self, line: str) -> None:
         self.lines.append(line)
+
+
+class Views(Messages):
+    """Collect messages and views."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.views: list[DisplayView] = []
+
+    def update(self, build: Callable[[], DisplayView]) -> None:
+        self.views.append(build())
+
+
+def test_address_of_the_live_page_is_shown_logged_and_in_every_view(control: Path) -> None:
+    address = "http://127.0.0.1:35027/a5kV1IGPXpi6ifYC934Dvw/"
+    display = Views()
+    options = RunOptions(max_games=2, page=address)
+    Ringmaster(
+        LoadedCompetition(control),
+        options,
+        executor=lambda: AtOnce(Players(), 1),
+        display=display,
+        period=0.0,
+    ).run()
+    assert display.lines[0] == f"the live page: {address}"
+    assert f"the live page: {address}" in control.with_suffix(".log").read_text()
+    assert {view.page for view in display.views} == {address}
 
 
 class Roomy(AtOnce):

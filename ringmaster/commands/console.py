@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from ringmaster.errors import StoreUnwritable, visible
-from ringmaster.reporting.outlet import Outlet, outlet_of, through
+from ringmaster.reporting.outlet import Outlet, outlet_of, terminal_size, through
 from ringmaster.reporting.text import ENCODING_ERRORS
 
 #: Exit statuses: 0 done, 1 a reported error, 2 usage, 3 interrupted, 4 an internal error.
@@ -97,6 +97,11 @@ def _close(stream: TextIO, deadline: float) -> OSError | None:
         return None
     outlet.settle(deadline - time.monotonic())
     return outlet.failure
+
+
+def columns() -> int | None:
+    """Return the columns of the terminal that standard output is, None for another output."""
+    return terminal_size(sys.stdout)[0] if sys.stdout.isatty() else None
 
 
 def complain(message: str) -> None:

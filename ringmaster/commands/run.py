@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ringmaster.commands.console import never_wait, say
+from ringmaster.commands.console import columns, never_wait, say
 from ringmaster.commands.loading import load, print_programs
 from ringmaster.commands.serve import beside_a_run
 from ringmaster.competitions.tuning.player_tune import PlayerTune
@@ -94,7 +94,7 @@ def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
         ).run()
     if not arguments.quiet:
         # the last message of the run, just above, ends with the verdict
-        say(loaded.report_text(begins=False))
+        say(loaded.report_text(begins=False, columns=columns()))
     return status
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from ringmaster.commands.console import DONE, REPORTED, note, say, say_data
+from ringmaster.commands.console import DONE, REPORTED, columns, note, say, say_data
 from ringmaster.commands.loading import compared, print_changes, restored
 from ringmaster.errors import UsageError
 from ringmaster.storage.lock import is_locked
@@ -36,7 +36,7 @@ def show(arguments: argparse.Namespace) -> int:
     if arguments.json:
         say_data({**summary, "changes": changes})
     else:
-        say(loaded.report_text())
+        say(loaded.report_text(columns=columns()))
     return DONE
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -13,13 +13,20 @@ from ringmaster.model.report import Cell, Report, Table, Text
 from ringmaster.reporting.progress import (
     DisplayView,
     RateEstimate,
-    RunningGame,
     describe_progress,
     format_duration,
-    share_done,
 )
 from ringmaster.reporting.tables import cell_text, render_report, render_table
-from ringmaster.reporting.text import ELLIPSIS, cut, pad, sanitise, width
+from ringmaster.reporting.text import (
+    ELLIPSIS,
+    LINE_LIMIT,
+    cut,
+    folded,
+    lines_of,
+    pad,
+    sanitise,
+    width,
+)
 
 Style = Literal["", "verdict", "bar", "dim", "warning"]
 
@@ -36,11 +43,6 @@ class Line:
     filled: int = 0
     beside: Line | None = None
 
-    @property
-    def whole(self) -> str:
-        """The text with that of the second column."""
-        return self.text if self.beside is None else self.text + self.beside.text
-
 
 class _Cut(NamedTuple):
     """A step that cuts a section down to a number of lines."""
@@ -53,8 +55,8 @@ _NEXT_FORM, _NO_BLANKS = "the next shorter form of the report", "no blank lines"
 #: Steps that shorten the display, in this order, until it fits.  The report has the answer, so it
 #: is cut last.
 _STEPS = (
-    _Cut("description", 0),
     _Cut("results", 3),
+    _Cut("description", 0),
     _Cut("running", 3),
     _Cut("warnings", 3),
     _NO_BLANKS,
@@ -76,10 +78,8 @@ _BAR_WIDTH = 40
 _LEAST_BAR = 10
 # The width of a bar is a multiple of this, so that it rarely changes.
 _BAR_STEP = 5
-#: Lines of a verdict.
-_VERDICT_LINES = 2
-#: Results on a screen of fewer rows than TALL.
-_FEW_RESULTS, _TALL = 3, 30
+#: Lines of a verdict, and of a description.
+_VERDICT_LINES, _DESCRIPTION_LINES = 3, 3
 #: Columns from which there is a second column, its least width, and the gap before it.
 _WIDE, _SECOND, _GAP = 140, 60, 3
 
@@ -95,7 +95,8 @@ def compose(
     """Return the lines of a display at most `columns` wide and `rows` high.
 
     From the top: verdict, progress, report, last results, games in progress, warnings, and a
-    line with the run's name and keys.  A wide screen has the report on the left.
+    line with the page's address, the run's name and keys.  A wide screen has the report on the
+    left.
 
     now       the time on the clock of `view.started`
     messages  recent messages, in addition to the view's warnings
@@ -104,70 +105,59 @@ def compose(
     bottom = [_status(view, now, columns)]
     room = rows - len(top) - len(bottom)
     if view.help:
-        middle = [Line(""), *(Line(sanitise(line, columns)) for line in view.help)][: max(0, room)]
+        middle = [Line(""), *_lines(view.help, columns)][: max(0, room)]
     elif columns >= _WIDE:
         middle = _two_columns(view, columns, room, messages)
     else:
         sections = {
-            "description": _description(view.description),
+            "description": _description(view.description, columns),
             "report": [],
-            **_events(view, columns, messages),
+            "results": _lines(view.results, columns),
+            "running": _running(view, columns),
+            "warnings": _warnings(view, columns, messages),
         }
         page = _Page(sections, _forms(view.report, columns), columns, _jobs(view))
-        page.fit(room, results=_FEW_RESULTS if rows < _TALL else room)
+        page.fit(room)
         middle = page.lines()
-    lines = [*top, *middle]
-    if room > len(middle):
-        lines += [Line("")] * (room - len(middle))
-    lines = (lines + bottom)[: max(rows, 1)]
-    return [_cut_line(line, columns) for line in lines]
+    blanks = [Line("")] * (room - len(middle))
+    return [*top, *middle, *blanks, *bottom][: max(rows, 1)]
 
 
-def _cut_line(line: Line, columns: int) -> Line:
-    if line.beside is not None:
-        return line
-    return Line(cut(line.text, columns), line.style, line.filled)
+def _lines(texts: Iterable[str], columns: int, style: Style = "") -> list[Line]:
+    """Return texts as lines that are broken between words."""
+    lines = folded((line for text in texts for line in lines_of(text)), columns)
+    return [Line(cut(line, columns), style) for line in lines]
 
 
-def _events(view: DisplayView, columns: int, messages: Sequence[str]) -> dict[str, list[Line]]:
-    """Return the sections besides the report."""
-    return {
-        "results": [Line(sanitise(line, columns)) for line in view.results],
-        "running": _running(view, columns),
-        "warnings": [
-            *(
-                Line(sanitise(line, columns), "warning")
-                for text in (*view.progress.warnings, *view.warnings)
-                for line in text.splitlines()
-            ),
-            *(Line(sanitise(line, columns)) for text in messages for line in text.splitlines()),
-        ],
-    }
+def _warnings(view: DisplayView, columns: int, messages: Sequence[str]) -> list[Line]:
+    warnings = _lines(chain(view.progress.warnings, view.warnings), columns, "warning")
+    return [*warnings, *_lines(messages, columns)]
 
 
 def _two_columns(view: DisplayView, columns: int, room: int, messages: Sequence[str]) -> list[Line]:
     """Return the report with the other sections to its right."""
     most = columns - _SECOND - _GAP
-    events = _events(view, columns, messages)
-    warnings = events.pop("warnings")
     left = _Page(
-        {"description": _description(view.description), "report": [], "warnings": warnings},
+        {
+            "description": _description(view.description, most),
+            "report": [],
+            "warnings": _warnings(view, most, messages),
+        },
         _forms(view.report, most),
         most,
         _jobs(view),
     )
     left.fit(room)
-    first = [Line(cut(line.text, most), line.style) for line in left.lines()]
+    first = left.lines()
     margin = max([columns // 2, *(width(line.text) for line in first)]) + _GAP
-    second_columns = columns - margin
+    rest = columns - margin
     # games in progress stay in place above a growing list of results
-    sections = {name: events[name] for name in ("running", "results")}
-    right = _Page(sections, iter(()), second_columns, _jobs(view))
-    right.fit(room, results=room)
-    second = [Line(cut(line.text, second_columns), line.style) for line in right.lines()]
+    sections = {"running": _running(view, rest), "results": _lines(view.results, rest)}
+    right = _Page(sections, iter(()), rest, _jobs(view))
+    right.fit(room)
     return [
-        Line(pad(one.text, margin), one.style, beside=other) if other.text else one
-        for one, other in zip_longest(first, second, fillvalue=Line(""))
+        replace(one, text=pad(one.text, margin), beside=other) if other.text else one
+        for one, other in zip_longest(first, right.lines(), fillvalue=Line(""))
     ]
 
 
@@ -187,13 +177,8 @@ class _Page:
         self._blanks = set(sections)
         self._next_form()
 
-    def fit(self, room: int, results: int = 0) -> None:
-        """Shorten the page to `room` lines, if possible.
-
-        results  most results
-        """
-        if "results" in self._count:
-            self._count["results"] = min(self._count["results"], results)
+    def fit(self, room: int) -> None:
+        """Shorten the page to `room` lines, if possible."""
         whole = dict(self._count)
         for step in _STEPS:
             excess = self._height() - room
@@ -221,7 +206,7 @@ class _Page:
             if name in self._titles:
                 lines.append(Line(self._titles[name], "dim"))
             lines += _shorten(name, whole, self._count[name], self._columns)
-        return lines
+        return [replace(line, text=cut(line.text, self._columns)) for line in lines]
 
     def _height(self) -> int:
         return sum(
@@ -258,7 +243,10 @@ def _shorten(name: str, lines: list[Line], count: int, columns: int) -> list[Lin
     if count >= len(lines):
         return lines
     if name in ("results", "warnings"):
-        return lines[len(lines) - count :]
+        last = lines[len(lines) - count :]
+        # not the end of a line without its start
+        first = next((i for i, line in enumerate(last) if not line.text.startswith(" ")), 0)
+        return last[first:]
     more = ELLIPSIS
     if name == "running":
         more += f" and {len(lines) - max(1, count - 1)} more"
@@ -281,7 +269,9 @@ def _forms(report: Report, columns: int) -> Iterator[list[str]]:
     ]
     yield _render(blocks, columns)
     blocks = [
-        msgspec.structs.replace(b, title=_first_line(b)) if isinstance(b, Table) else b
+        msgspec.structs.replace(b, title=b.title.strip().split("\n")[0])
+        if isinstance(b, Table)
+        else b
         for b in blocks
     ]
     yield [line for line in _render(blocks, columns) if line]
@@ -290,7 +280,7 @@ def _forms(report: Report, columns: int) -> Iterator[list[str]]:
 
 def _render(blocks: Iterable[Table | Text], columns: int) -> list[str]:
     return render_report(
-        Report(tuple(_folded(b, columns) if isinstance(b, Table) else b for b in blocks))
+        Report(tuple(_with_second_lines(b, columns) if isinstance(b, Table) else b for b in blocks))
     ).splitlines()
 
 
@@ -299,7 +289,7 @@ _MOST_FOLDED = 6
 _LEAST_HEADER = 3
 
 
-def _folded(table: Table, columns: int) -> Table | Text:
+def _with_second_lines(table: Table, columns: int) -> Table | Text:
     """Return a table that is too wide with two lines a row: the last columns move to the
     second line, each with its header.  A cross table stays as it is."""
 
@@ -327,75 +317,59 @@ def _folded(table: Table, columns: int) -> Table | Text:
             continue
         header, *lines = render_table(part).split("\n")
         pairs = zip(lines, table.rows, strict=True)
-        rows = [text for line, row in pairs for text in (line, _second_line(table, row, count))]
-        return Text(
-            (*table.title.splitlines(), header, *(row for row in rows if row), *table.notes)
-        )
+        rows = [
+            text
+            for line, row in pairs
+            for text in (line, *folded(_second_line(table, row, count), columns, 0))
+        ]
+        return Text((*table.title.splitlines(), header, *rows, *table.notes))
     return table
 
 
-def _second_line(table: Table, row: tuple[Cell, ...], first: int) -> str:
-    """Return the cells of a row from column `first` on, with their headers; "" for none."""
+def _second_line(table: Table, row: tuple[Cell, ...], first: int) -> list[str]:
+    """Return a line of the cells from column `first` on, with their headers; [] for none."""
     cells = zip(table.headers[first:], map(cell_text, row[first:]), strict=False)
     text = "   ".join(f"{header} {cell}" for header, cell in cells if cell)
-    return text and "    " + text
-
-
-def _first_line(table: Table) -> str:
-    lines = map(sanitise, table.title.splitlines())
-    return next((line for line in lines if line), "")
+    return ["    " + text] if text else []
 
 
 def _verdict(text: str, columns: int) -> list[Line]:
-    """Return a verdict in at most two lines."""
-    words = sanitise(text).strip()
-    lines: list[str] = []
-    while words and len(lines) < _VERDICT_LINES:
-        if width(words) <= columns or len(lines) == _VERDICT_LINES - 1:
-            lines.append(cut(words, columns))
-            break
-        start = cut(words, columns + 1)[:-1].rpartition(" ")[0] or cut(words, columns)[:-1]
-        lines.append(start)
-        words = words[len(start) :].strip()
-    return [Line(line, "verdict") for line in lines]
+    """Return a verdict in a few lines at most."""
+    lines = folded([sanitise(text, LINE_LIMIT).strip()], columns, 0)
+    last = " ".join(lines[_VERDICT_LINES - 1 :])
+    return [
+        Line(cut(line, columns), "verdict") for line in (*lines[: _VERDICT_LINES - 1], last) if line
+    ]
 
 
 def _status(view: DisplayView, now: float, columns: int) -> Line:
-    """Return the last line: keys, and as much as fits of the run's name, games at a time and
-    time."""
+    """Return the last line: the page's address, the run's name, games at a time and time as far
+    as there is room, and keys.
+
+    Keys give way to the address, which is of no use when it is cut.
+    """
     jobs = _jobs(view)
     jobs = jobs.removesuffix("s") if view.parallel == 1 else jobs
-    right = sanitise(view.hint)
-    if width(right) > columns:
-        return Line(_shorten_hint(right, columns), "dim")
     parts = [
         sanitise(view.heading),
         f"{view.parallel} {jobs} at a time",
         format_duration(now - view.started),
     ]
-    room = columns - width(right) - 2
-    left = ", ".join(parts)
-    while width(left) > room and len(parts) > 1:
-        parts.pop()
-        left = ", ".join(parts)
-    if width(left) > room:
-        left = cut(left, room) if room >= _LEAST_NAME else ""
-    gap = columns - width(right)
-    return Line(pad(left, gap) + right if left else right, "dim")
+    keys = sanitise(view.hint).split("  ")
+    address = view.page and view.page + "  "
+    right = _joined(keys, "  ", columns - width(address))
+    if not right:
+        address = ""
+        right = _joined(keys, "  ", columns) or cut(keys[0], columns)
+    left = address + _joined(parts, ", ", columns - width(address) - width(right) - 2)
+    return Line(pad(left, columns - width(right)) + right if left else right, "dim")
 
 
-#: Columns below which a cut name of the run says nothing.
-_LEAST_NAME = 8
-
-
-def _shorten_hint(text: str, columns: int) -> str:
-    """Return the first keys of a hint that fit."""
-    keys = text.split("  ")
-    for count in range(len(keys) - 1, 0, -1):
-        shorter = "  ".join(keys[:count])
-        if width(shorter) <= columns:
-            return shorter
-    return cut(text, columns)
+def _joined(parts: Sequence[str], separator: str, columns: int) -> str:
+    """Return as many of the first parts as fit."""
+    while parts and width(separator.join(parts)) > columns:
+        parts = parts[:-1]
+    return separator.join(parts)
 
 
 def _jobs(view: DisplayView) -> str:
@@ -405,35 +379,23 @@ def _jobs(view: DisplayView) -> str:
 def _progress(view: DisplayView, estimate: RateEstimate, columns: int) -> Line:
     text = describe_progress(view, estimate)
     if width(text) > columns:
-        text = describe_progress(view, estimate, is_short=True)
+        text = cut(describe_progress(view, estimate, is_short=True), columns)
     length = min(_BAR_WIDTH, columns - width(text) - 2)
     length -= length % _BAR_STEP
-    share = share_done(view)
+    share = view.share
     if share is None or length < _LEAST_BAR:
         return Line(text)
     return Line("━" * length + "  " + text, "bar", int(length * share))
 
 
-def _description(text: str) -> list[Line]:
-    return [Line(sanitise(line).rstrip(), "dim") for line in text.strip().splitlines()[:3]]
+def _description(text: str, columns: int) -> list[Line]:
+    return _lines([text.strip()], columns, "dim")[:_DESCRIPTION_LINES]
 
 
 def _running(view: DisplayView, columns: int) -> list[Line]:
-    games = [game for game in view.running if isinstance(game, RunningGame)]
-    ids = max((width(sanitise(game.id, 20)) for game in games), default=0)
-    lines = []
-    for game in view.running:
-        if isinstance(game, str):
-            lines.append(Line(sanitise(game, columns)))
-            continue
-        facts = []
-        if game.seconds is not None:
-            facts.append(format_duration(game.seconds))
-        if game.plies is not None:
-            facts.append(f"{game.plies} plies")
-        right = ", ".join(facts)
-        left = pad(sanitise(game.id, 20), ids) + "  " + " v ".join(map(sanitise, game.players))
-        room = columns - width(right) - 2
-        # padded, so that the column of times stays in place while names change
-        lines.append(Line(pad(cut(left, room), min(room, 50)) + "  " + right if right else left))
-    return lines
+    ids = [sanitise(game.id, 20) for game in view.running]
+    most = max(map(width, ids), default=0)
+    players = (
+        " v ".join(sanitise(code, columns) for code in game.players) for game in view.running
+    )
+    return [Line(f"{pad(id, most)}  {codes}") for id, codes in zip(ids, players, strict=True)]

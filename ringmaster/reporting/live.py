@@ -16,9 +16,8 @@ from ringmaster.reporting.progress import (
     RateMeter,
     RunningGame,
     describe_progress,
-    share_done,
 )
-from ringmaster.reporting.text import sanitise
+from ringmaster.reporting.text import lines_of
 
 __all__ = ["Display", "DisplayView", "PlainDisplay", "QuietDisplay", "RunningGame"]
 
@@ -28,8 +27,6 @@ Clock = Callable[[], float]
 PROGRESS_INTERVAL, LOOK = 60.0, 5.0
 #: Shares of a run's games with a progress line of their own.
 MILESTONES = (0.1, 0.25, 0.5, 0.75, 1.0)
-#: The longest line that a display prints, in columns.
-LINE_LIMIT = 400
 
 
 class Display(ABC):
@@ -39,21 +36,6 @@ class Display(ABC):
     less than a microsecond unless a drawing is due.
     """
 
-    def start(self) -> None:  # noqa: B027 - need not do anything
-        """Begin; called before all other methods."""
-
-    @abstractmethod
-    def update(self, build: Callable[[], DisplayView]) -> None:
-        """Call `build` and show its view, if a drawing is due."""
-
-    @abstractmethod
-    def results(self, lines: Sequence[str]) -> None:
-        """Show one line for each ended game.  (A terminal shows `DisplayView.results` instead.)"""
-
-    @abstractmethod
-    def message(self, line: str) -> None:
-        """Show one or more lines that stay on the screen."""
-
     @abstractmethod
     def warning(self, line: str) -> None:
         """Show one or more lines that stay on the screen, in a quiet run, too."""
@@ -61,6 +43,15 @@ class Display(ABC):
     @abstractmethod
     def engine_errors(self, lines: Sequence[str]) -> None:
         """Show lines of the engines' standard error on standard error, also in a quiet run."""
+
+    def update(self, build: Callable[[], DisplayView]) -> None:  # noqa: B027 - a quiet display
+        """Call `build` and show its view, if a drawing is due."""
+
+    def results(self, lines: Sequence[str]) -> None:  # noqa: B027 - a quiet display
+        """Show one line for each ended game.  (A terminal shows `DisplayView.results` instead.)"""
+
+    def message(self, line: str) -> None:  # noqa: B027 - a quiet display
+        """Show one or more lines that stay on the screen."""
 
     def next_update(self) -> float | None:
         """Return the seconds until `update` should be called even if no game ends; None: never."""
@@ -80,48 +71,41 @@ class Display(ABC):
         """End and restore the terminal; idempotent."""
 
 
-class LineWriter:
-    """Write whole lines to a text stream until the stream fails."""
+class Writer:
+    """Write to a text stream until the stream fails, such as a pipe without a reader."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._broken = False
+        self.stream = stream
+        self.is_broken = False
 
     def write(self, text: str) -> None:
-        """Write the sanitised lines of `text` and flush."""
-        if self._broken:
+        """Write text and flush."""
+        if self.is_broken:
             return
-        # not splitlines: an engine's U+2028 must not begin a line
-        lines = [sanitise(line, LINE_LIMIT) for line in text.split("\n")]
         try:
-            self._stream.write("\n".join(lines) + "\n")
-            self._stream.flush()
+            self.stream.write(text)
+            self.stream.flush()
         except (OSError, ValueError):
             # ValueError: the stream is closed
-            self._broken = True
+            self.is_broken = True
+
+    def write_lines(self, text: str) -> None:
+        """Write the lines of a text, safe to print."""
+        self.write("\n".join(lines_of(text)) + "\n")
 
 
 class QuietDisplay(Display):
     """Show warnings only."""
 
     def __init__(self, errors: TextIO) -> None:
-        self._errors = LineWriter(errors)
-
-    def update(self, build: Callable[[], DisplayView]) -> None:
-        pass
-
-    def results(self, lines: Sequence[str]) -> None:
-        pass
-
-    def message(self, line: str) -> None:
-        pass
+        self._errors = Writer(errors)
 
     def warning(self, line: str) -> None:
-        self._errors.write(line)
+        self._errors.write_lines(line)
 
     def engine_errors(self, lines: Sequence[str]) -> None:
         if lines:
-            self._errors.write("\n".join(lines))
+            self._errors.write_lines("\n".join(lines))
 
 
 class PlainDisplay(QuietDisplay):
@@ -142,7 +126,7 @@ class PlainDisplay(QuietDisplay):
         clock: Clock = time.monotonic,
     ) -> None:
         super().__init__(errors)
-        self._output = LineWriter(stream)
+        self._output = Writer(stream)
         self._log_games = log_games
         self._interval = interval
         self._clock = clock
@@ -153,9 +137,6 @@ class PlainDisplay(QuietDisplay):
         #: Milestones passed, and whether the closing match is played.
         self._stage: tuple[int, bool] | None = None
 
-    def start(self) -> None:
-        self._due = self._clock() + self._interval
-
     def update(self, build: Callable[[], DisplayView]) -> None:
         now = self._clock()
         if now < self._next_look:
@@ -163,7 +144,7 @@ class PlainDisplay(QuietDisplay):
         self._next_look = now + min(LOOK, self._interval)
         view = build()
         estimate = self._meter.measure(view, now)
-        share = share_done(view) or 0.0
+        share = view.share or 0.0
         is_closing = view.progress.phase == "closing match"
         stage = (sum(share >= m for m in MILESTONES), is_closing)
         is_new_stage = self._stage is not None and stage != self._stage
@@ -174,14 +155,14 @@ class PlainDisplay(QuietDisplay):
         if view.progress.completed != self._shown:
             self._shown = view.progress.completed
             parts = filter(None, (describe_progress(view, estimate), view.verdict))
-            self._output.write("  ".join(parts))
+            self._output.write_lines("  ".join(parts))
 
     def next_update(self) -> float | None:
         return max(0.0, self._next_look - self._clock())
 
     def results(self, lines: Sequence[str]) -> None:
         if lines and self._log_games:
-            self._output.write("\n".join(lines))
+            self._output.write_lines("\n".join(lines))
 
     def message(self, line: str) -> None:
-        self._output.write(line)
+        self._output.write_lines(line)

@@ -119,3 +119,13 @@ def through(outlet: Outlet, like: TextIO) -> TextIO:
         errors=like.errors,
         line_buffering=True,
     )
+
+
+def terminal_size(stream: TextIO) -> tuple[int, int]:
+    """Return the columns and rows of the terminal that a stream is."""
+    try:
+        size = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        return 80, 24
+    # a new pseudo-terminal may report 0 x 0
+    return size.columns or 80, size.lines or 24

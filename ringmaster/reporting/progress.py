@@ -45,7 +45,7 @@ class RateMeter:
             self._samples = deque((time + now - self._last, n) for time, n in self._samples)
         self._last = now
         self._sample(now, count)
-        return self._estimate(now, count, remaining_games(view))
+        return self._estimate(now, count, *view.span)
 
     def _sample(self, now: float, count: int) -> None:
         samples = self._samples
@@ -58,12 +58,12 @@ class RateMeter:
                 break
             samples.popleft()
 
-    def _estimate(self, now: float, count: int, remaining: int | None) -> RateEstimate:
+    def _estimate(self, now: float, count: int, done: int, total: int | None) -> RateEstimate:
         time, earlier = self._samples[0]
         rate = (count - earlier) / (now - time) if now > time and count > earlier else None
-        if remaining is not None and remaining <= 0:
+        if total is not None and done >= total:
             return RateEstimate(rate, 0.0)
-        return RateEstimate(rate, None if rate is None or remaining is None else remaining / rate)
+        return RateEstimate(rate, None if rate is None or total is None else (total - done) / rate)
 
 
 def format_rate(rate: float | None, label: str = "games") -> str:
@@ -97,17 +97,10 @@ def format_duration(seconds: float | None) -> str:
 
 @dataclass(frozen=True)
 class RunningGame:
-    """A game, or another job, in progress.
-
-    players  in move order
-    seconds  since the game began; None: unknown
-    plies    played; None: unknown
-    """
+    """A game, or another job, in progress; `players` in move order."""
 
     id: str
     players: tuple[str, ...]
-    seconds: float | None = None
-    plies: int | None = None
 
 
 @dataclass(frozen=True)
@@ -125,6 +118,7 @@ class DisplayView:
     help                lines about the keys, shown in place of everything but verdict and
                         progress; () for none
     verdict             the result so far in one sentence, "" for none
+    page                address of the live page, "" without
     """
 
     heading: str
@@ -134,7 +128,7 @@ class DisplayView:
     limit: int | None = None
     description: str = ""
     report: Report = field(default_factory=Report)
-    running: Sequence[RunningGame | str] = ()
+    running: Sequence[RunningGame] = ()
     results: Sequence[str] = ()
     warnings: Sequence[str] = ()
     parallel: int = 1
@@ -142,6 +136,30 @@ class DisplayView:
     hint: str = ""
     help: Sequence[str] = ()
     verdict: str = ""
+    page: str = ""
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether this run ends before the competition."""
+        total = self.progress.total
+        if self.limit is None or total is None:
+            return self.limit is not None
+        return self.limit - self.completed_this_run < total - self.progress.completed
+
+    @property
+    def span(self) -> tuple[int, int | None]:
+        """Games played and their number at the end: of this run if it is limited, else in all."""
+        if self.is_limited:
+            return self.completed_this_run, self.limit
+        return self.progress.completed, self.progress.total
+
+    @property
+    def share(self) -> float | None:
+        """The part of these games that has been played (0 to 1); None without an end."""
+        done, total = self.span
+        if total is None:
+            return None
+        return min(1.0, done / total) if total else 1.0
 
 
 def describe_progress(view: DisplayView, estimate: RateEstimate, *, is_short: bool = False) -> str:
@@ -153,15 +171,13 @@ def describe_progress(view: DisplayView, estimate: RateEstimate, *, is_short: bo
     """
     progress = view.progress
     label = sanitise(progress.label)
-    done, total = progress.completed, progress.total
-    in_all = f"{done}" if total is None else f"{done}/{total}"
+    in_all = f"{progress.completed}"
+    if progress.total is not None:
+        in_all += f"/{progress.total}"
     parts = [f"{in_all} {label}"]
-    if is_limited(view):
-        assert view.limit is not None
-        parts = [f"{view.completed_this_run} of {view.limit} {label}"]
-        if not is_short:
-            parts[0] += " of this run"
-        done, total = view.completed_this_run, view.limit
+    done, total = view.span
+    if view.is_limited:
+        parts = [f"{done} of {total} {label}{'' if is_short else ' of this run'}"]
     if total:
         # rounded down: 100 % only after the last game
         parts.append(f"{100 * min(done, total) // total}%")
@@ -172,35 +188,9 @@ def describe_progress(view: DisplayView, estimate: RateEstimate, *, is_short: bo
             parts.append(format_rate(estimate.rate, label))
         if total is not None:
             parts.append(f"{format_duration(estimate.left)} left")
-    if is_limited(view) and not is_short:
+    if view.is_limited and not is_short:
         parts.append(f"({in_all} in all)")
     # most verdicts name the phase
     if not is_short and progress.phase.casefold() not in view.verdict.casefold():
         parts.append(sanitise(progress.phase))
     return "  ".join(parts)
-
-
-def is_limited(view: DisplayView) -> bool:
-    """Return whether this run ends before the competition."""
-    total = view.progress.total
-    if view.limit is None or total is None:
-        return view.limit is not None
-    return view.limit - view.completed_this_run < total - view.progress.completed
-
-
-def remaining_games(view: DisplayView) -> int | None:
-    """Return the number of games left in this run, None without an end."""
-    if is_limited(view):
-        assert view.limit is not None
-        return view.limit - view.completed_this_run
-    total = view.progress.total
-    return None if total is None else total - view.progress.completed
-
-
-def share_done(view: DisplayView) -> float | None:
-    """Return the part of this run's games that has been played (0 to 1); None without an end."""
-    if is_limited(view):
-        assert view.limit is not None
-        return view.completed_this_run / view.limit if view.limit else 1.0
-    total = view.progress.total
-    return min(1.0, view.progress.completed / total) if total else None

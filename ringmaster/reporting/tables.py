@@ -9,14 +9,12 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.model.report import LEFT, RIGHT, Cell, Report, Table, Text
+from ringmaster.model.report import LEFT, RIGHT, Align, Cell, Report, Table, Text
 from ringmaster.model.results import CheckResult, Finding
-from ringmaster.reporting.text import cut, folded, sanitise, width
+from ringmaster.reporting.text import TEXT_COLUMNS, folded, lines_of, sanitise, width
 
 #: The widest cell, in columns.
 CELL_LIMIT = 60
-#: The longest line of a title, a note or a text block, in columns.
-LINE_LIMIT = 1000
 #: The widest line of a table of findings, in columns.
 CHECK_COLUMNS = 100
 #: The longest name, and the longest detail or protocol line, of a finding.
@@ -29,18 +27,17 @@ _FIRST_STAND_IN = 0xF0000
 _STAND_IN = re.compile("([\U000f0000-\U000ffffd])\\1*")
 
 
-def render_table(table: Table) -> str:
+def render_table(table: Table, columns: int = TEXT_COLUMNS) -> str:
     """Return a table as lines of text without trailing spaces.
 
     Wide letters (kanji) count as two columns.  Short rows are filled up.  The default
     alignment is left for the first column and right for the others.
+    columns  of the notes; longer ones are broken between words
     """
-    lines = _lines_of(table.title)
-    count = max([len(table.headers), *map(len, table.rows)], default=0)
-    if count:
-        lines += _grid(table, count)
+    lines = lines_of(table.title)
+    lines += _grid(table)
     for note in table.notes:
-        lines += folded(_lines_of(note))
+        lines += folded(lines_of(note), columns)
     return "\n".join(lines)
 
 
@@ -48,7 +45,7 @@ def render_report(
     report: Report,
     description: str | None = None,
     heading: str | None = None,
-    width: int | None = None,
+    columns: int | None = None,
     verdict: str = "",
     begins: bool = True,
 ) -> str:
@@ -56,53 +53,55 @@ def render_report(
     between two of them.
 
     The text ends in a newline unless it is empty.
-    width   columns; longer lines are cut and end in "…"
-    begins  whether the verdict is also under the heading
+    columns  of a terminal; longer lines are broken between words, those of texts and notes also
+             without a terminal
+    begins   whether the verdict is also under the heading
     """
-    last = _lines_of(verdict)
-    head = [*_lines_of(heading or ""), *(last if begins else [])]
-    parts = [head, _lines_of((description or "").strip("\n"))]
+    last = lines_of(verdict)
+    head = [*lines_of(heading or ""), *(last if begins else [])]
+    parts = [head, lines_of((description or "").strip("\n"))]
+    most = min(columns or TEXT_COLUMNS, TEXT_COLUMNS)
     for block in report.blocks:
         if isinstance(block, Text):
-            parts.append([*folded(part for line in block.lines for part in _lines_of(line))])
+            lines = (part for line in block.lines for part in lines_of(line))
+            parts.append([*folded(lines, most)])
         else:
-            parts.append(render_table(block).split("\n"))
+            parts.append(render_table(block, most).split("\n"))
     parts.append(last)
     text = "\n\n".join("\n".join(lines) for lines in parts if any(lines))
     if not text:
         return ""
-    if width is not None:
-        text = "\n".join(cut(line, width) for line in text.split("\n"))
+    if columns is not None:
+        text = "\n".join(folded(text.split("\n"), columns))
     return text + "\n"
 
 
-def _lines_of(text: str) -> list[str]:
-    # a description may be indented by tabs
-    return [sanitise(line, LINE_LIMIT).rstrip() for line in text.expandtabs().splitlines()]
+def aligned_texts(table: Table) -> tuple[list[list[str]], list[Align]]:
+    """Return the header and the rows as texts, all of one length, and the columns' alignment."""
+    lines = (table.headers, *table.rows)
+    count = max(map(len, lines))
+    align = (*table.align, *(LEFT, *[RIGHT] * count)[len(table.align) :])
+    texts = [[*map(cell_text, line), *[""] * (count - len(line))] for line in lines]
+    return texts, [*align[:count]]
 
 
-def _grid(table: Table, count: int) -> list[str]:
-    """Lay out a table of `count` columns without its title and notes."""
+def _grid(table: Table) -> list[str]:
+    """Lay out a table without its title and notes."""
     # imported here: tabulate takes about 20 ms, and most commands print no table
     from tabulate import tabulate
 
+    texts, align = aligned_texts(table)
     stand_ins: dict[str, str] = {}
-
-    def texts(cells: tuple[Cell, ...]) -> list[str]:
-        return [
-            *(_one_column_a_character(cell_text(cell), stand_ins) for cell in cells),
-            *[""] * (count - len(cells)),
-        ]
-
-    headers = texts(table.headers) if any(table.headers) else []
-    if not (table.rows or headers):
+    headers, *rows = [[_one_column_a_character(text, stand_ins) for text in line] for line in texts]
+    if not any(headers):
+        headers = []
+    if not align or not (rows or headers):
         return []
-    align = (*table.align[:count], *(LEFT, *[RIGHT] * (count - 1))[len(table.align) :])
     drawn = tabulate(
-        [texts(cells) for cells in table.rows],
+        rows,
         headers,
         tablefmt="plain",
-        colalign=align if table.rows else None,
+        colalign=align if rows else None,
         disable_numparse=True,
     )
     drawn = _STAND_IN.sub(lambda run: stand_ins[run[1]], drawn)

@@ -10,17 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
 from ringmaster.reporting.layout import Line, compose
-from ringmaster.reporting.live import (
-    LINE_LIMIT,
-    Clock,
-    Display,
-    LineWriter,
-    PlainDisplay,
-    QuietDisplay,
-)
-from ringmaster.reporting.outlet import outlet_of
+from ringmaster.reporting.live import Clock, Display, PlainDisplay, QuietDisplay, Writer
+from ringmaster.reporting.outlet import outlet_of, terminal_size
 from ringmaster.reporting.progress import DisplayView, RateEstimate, RateMeter, describe_progress
-from ringmaster.reporting.text import sanitise
+from ringmaster.reporting.text import folded, lines_of
 
 #: The least number of seconds between two drawings.
 INTERVAL = 0.125
@@ -41,7 +34,9 @@ _PATIENCE = 1.0
 # automatic wrap (7).  Terminals without a mode ignore it.
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
 _ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
-_LEAVE = "\x1b[?7h\x1b[?25h\x1b[?1049l"
+# Erased first: a terminal without an alternate screen keeps the lines, and tmux moves them to the
+# history of a window that has grown.
+_LEAVE = "\x1b[H\x1b[2J\x1b[?7h\x1b[?25h\x1b[?1049l"
 _RESET = "\x1b[0m"
 _STYLES = {"verdict": "\x1b[1m", "dim": "\x1b[2m", "warning": "\x1b[33m"}
 _LIT, _UNLIT = "\x1b[32m", "\x1b[90m"
@@ -66,9 +61,9 @@ class TerminalDisplay(Display):
         """size    returns (columns, rows); None: the size of the stream's terminal
         errors  receives the engines' standard error; None: the terminal"""
         self._screen = Screen(stream)
-        self._errors = None if errors is None else LineWriter(errors)
+        self._errors = None if errors is None else Writer(errors)
         self._clock = clock
-        self._size = size or self._screen.size
+        self._size = size or (lambda: terminal_size(stream))
         self._colours = colours
         self._due = 0.0
         self._drawn = 0.0
@@ -117,9 +112,6 @@ class TerminalDisplay(Display):
         due = self._due if self._wanted else self._drawn + LONGEST
         return max(0.0, due - self._clock())
 
-    def results(self, lines: Sequence[str]) -> None:
-        pass
-
     def message(self, line: str) -> None:
         self._add(line, "")
         self._recent.append((self._clock(), line))
@@ -136,7 +128,7 @@ class TerminalDisplay(Display):
                 self._recent.append((self._clock(), line))
                 self._wanted = True
         elif lines:
-            self._errors.write("\n".join(lines))
+            self._errors.write_lines("\n".join(lines))
 
     def _add(self, text: str, style: str) -> None:
         self._unprinted.append((text, style))
@@ -172,12 +164,12 @@ class TerminalDisplay(Display):
 
     def _print(self, control: str) -> None:
         """Print all messages on the normal screen after a control sequence."""
+        columns, _ = self._size()
         lines = []
         while self._unprinted:
             text, style = self._unprinted.popleft()
             lines += [
-                self._styled(sanitise(line, LINE_LIMIT), style) + "\r\n"
-                for line in text.split("\n")
+                self._styled(line, style) + "\r\n" for line in folded(lines_of(text), columns)
             ]
         self._screen.write(control + "".join(lines))
 
@@ -215,23 +207,12 @@ class TerminalDisplay(Display):
         return f"{code}{text}{_RESET}"
 
 
-class Screen:
+class Screen(Writer):
     """A terminal's output.  A closed terminal is no error."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._outlet = outlet_of(stream)
-        self._is_broken = False
-
-    def write(self, text: str) -> None:
-        """Write text."""
-        if self._is_broken:
-            return
-        try:
-            self._stream.write(text)
-            self._stream.flush()
-        except (OSError, ValueError):
-            self._is_broken = True
 
     def is_ready(self) -> bool:
         """Return whether everything has been written."""
@@ -243,26 +224,17 @@ class Screen:
             self._outlet.settle(_PATIENCE)
 
     def _is_open(self) -> bool:
-        return not self._is_broken and (self._outlet is None or self._outlet.failure is None)
+        return not self.is_broken and (self._outlet is None or self._outlet.failure is None)
 
     def is_ours(self) -> bool:
         """Return whether the process is in the foreground of an open terminal."""
         if not self._is_open():
             return False
         try:
-            return os.tcgetpgrp(self._stream.fileno()) == os.getpgrp()
+            return os.tcgetpgrp(self.stream.fileno()) == os.getpgrp()
         except (OSError, ValueError, AttributeError):
             # not the controlling terminal: no job control
             return True
-
-    def size(self) -> tuple[int, int]:
-        """Return (columns, rows)."""
-        try:
-            size = os.get_terminal_size(self._stream.fileno())
-        except (OSError, ValueError):
-            return 80, 24
-        # a new pseudo-terminal may report 0 x 0
-        return size.columns or 80, size.lines or 24
 
 
 def make_display(

@@ -14,6 +14,10 @@ from collections.abc import Iterable, Iterator
 #: Replaces unprintable characters.
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 ELLIPSIS = "…"
+#: Columns after which a line is cut, however much room there is.
+LINE_LIMIT = 1000
+#: Columns of texts that are not for a terminal.
+TEXT_COLUMNS = 100
 
 # CSI sequences, strings (OSC, DCS, APC, PM, SOS) with their terminator, and other escapes
 # (ECMA-48 8.3), also in eight-bit form.
@@ -57,19 +61,26 @@ _ASCII_FORMS = str.maketrans(
 )
 
 
-def folded(lines: Iterable[str], columns: int = 100) -> tuple[str, ...]:
-    """Return lines broken between words; continuations are indented by four more columns."""
-    import textwrap
+def folded(lines: Iterable[str], columns: int = TEXT_COLUMNS, indent: int = 4) -> tuple[str, ...]:
+    """Return sanitised lines broken between words; longer words stay whole.
 
+    indent  columns by which continuations are indented, in addition to their line
+    """
     broken: list[str] = []
     for line in lines:
-        if len(line) <= columns:
-            broken.append(line)
-            continue
-        margin = " " * (len(line) - len(line.lstrip()) + 4)
-        broken += textwrap.wrap(
-            line, columns, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
-        )
+        margin = " " * (len(line) - len(line.lstrip()) + indent)
+        while width(line) > columns:
+            # the space may be just beyond the last column
+            most = len(cut(line, columns + 2)) - 1
+            first = len(line) - len(line.lstrip()) + 1
+            space = line.rfind(" ", first, most)
+            if space < 0:
+                space = line.find(" ", max(first, most))
+            if space < 0:
+                break
+            broken.append(line[:space].rstrip())
+            line = margin + line[space:].lstrip()
+        broken.append(line)
     return tuple(broken)
 
 
@@ -89,6 +100,13 @@ def sanitise(text: str, limit: int | None = None) -> str:
         text = _NEWLINES.sub(" ", text)
         text = "".join(_visible(unicodedata.normalize("NFC", text)))
     return text if limit is None else cut(text, limit)
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text, each safe to print and without spaces at its end."""
+    # not splitlines: an engine's U+2028 must not begin a line
+    lines = text.expandtabs().removesuffix("\n").split("\n") if text else []
+    return [sanitise(line, LINE_LIMIT).rstrip() for line in lines]
 
 
 def _visible(text: str) -> Iterator[str]:

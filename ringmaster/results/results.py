@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -101,8 +102,8 @@ class Results:
     candidates        of a tuner with candidates, a dict each: parameters, games, …; else []
     """
 
-    def __init__(self, loaded: LoadedCompetition) -> None:
-        """Read the status file.
+    def __init__(self, loaded: LoadedCompetition, store: Store | None = None) -> None:
+        """Read the status file, or an open store that `loaded` was restored from.
 
         Raises ControlFileError, StoreError, and StoreChanged if a second attempt may succeed.
         """
@@ -117,12 +118,12 @@ class Results:
         self.game: GameName = loaded.control_file.values["game"]
         self.description: str | None = loaded.control_file.values["description"]
         self.runs: list[RunInfo] = []
-        if loaded.paths.has_results:
-            store = Store.open_readonly(loaded.paths.status)
-            try:
-                self._read(store)
-            finally:
-                store.close()
+        if store is not None:
+            self._read(store)
+        elif loaded.paths.has_results:
+            with closing(Store.open_readonly(loaded.paths.status)) as opened:
+                loaded.restore(opened, loaded.check_changes(opened))
+                self._read(opened)
         self._summary = self._competition.summary()
         self.completed, self.void = self._summary.games, self._summary.void
         self.total: int | None = self._summary.progress.total
@@ -131,7 +132,6 @@ class Results:
         self.candidates: list[dict[str, Any]] = data.get("candidates", [])
 
     def _read(self, store: Store) -> None:
-        self._loaded.restore(store, self._loaded.check_changes(store))
         counts = store.counts()
         # every result is counted or void, and no result is ever deleted
         self._last = sum(counts)

@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ringmaster.errors import RingmasterError
 from ringmaster.reporting.page import LiveOptions, render_page
 from ringmaster.reporting.page.index import render_index
-from ringmaster.server.watched import Watched, changed, competitions
+from ringmaster.server.watched import Watched, changed
 
 #: Seconds between two looks at the files.
 PERIOD = 0.5
@@ -82,6 +82,9 @@ class Hub:
         self._task: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
         self._parts: dict[str, Any] = {}
+        self._seen: dict[str, str] = {}
+        self._stamp: object = None
+        self._live_stamp: object = None
 
     async def call(self, function: Callable[[], Any]) -> Any:
         """Call a function of `watched` in a thread, one at a time."""
@@ -97,10 +100,10 @@ class Hub:
         """Yield the parts, then changed parts as they come, until the server ends."""
         mail = Mail()
         self._mails.add(mail)
+        if self._parts:
+            mail.put(self._parts)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._look())
-        elif self._parts:
-            mail.put(self._parts)
         try:
             while (parts := await mail.take()) is not None:
                 yield {"data": msgspec.json.encode(parts).decode()}
@@ -108,35 +111,36 @@ class Hub:
             self._mails.discard(mail)
             if not self._mails and self._task is not None:
                 self._task.cancel()
-                self._task = None
-                self._parts = {}
 
     async def _look(self) -> None:
-        stamp: object = None
-        live_stamp: object = None
-        seen: dict[str, str] = {}
         while True:
-            fresh: dict[str, Any] = {}
-            now = await self.call(self.watched.stamp)
-            if now != stamp or self.watched.is_chart_due():
-                stamp = now
-                fresh |= await self.call(self.watched.parts)
-            now = await self.call(self.watched.live_stamp)
-            if now != live_stamp or not self._parts:
-                live_stamp = now
-                boards = await self.call(self.watched.games_in_progress)
-                fresh["live"] = [msgspec.to_builtins(board) for board in boards]
-            fresh = changed(fresh, seen)
-            if fresh:
-                self._parts |= fresh
-                for mail in self._mails:
-                    mail.put(fresh)
+            await self._send_changes()
             await asyncio.sleep(PERIOD)
+
+    async def _send_changes(self) -> None:
+        """Send the parts that have changed.  Cancelled, it sends them the next time."""
+        fresh: dict[str, Any] = {}
+        stamp = await self.call(self.watched.stamp)
+        if stamp != self._stamp or self.watched.is_due():
+            fresh |= await self.call(self.watched.parts)
+        live_stamp = await self.call(self.watched.live_stamp)
+        if live_stamp != self._live_stamp or not self._parts:
+            boards = await self.call(self.watched.games_in_progress)
+            fresh["live"] = [msgspec.to_builtins(board) for board in boards]
+        self._stamp, self._live_stamp = stamp, live_stamp
+        fresh = changed(fresh, self._seen)
+        if fresh:
+            self._parts |= fresh
+            for mail in self._mails:
+                mail.put(fresh)
 
     async def last_look(self) -> None:
         """Tell the last changes, and end all events."""
         if self._mails:
-            await asyncio.sleep(2 * PERIOD)
+            assert self._task is not None
+            self._task.cancel()
+            self.watched.hurry()
+            await self._send_changes()
         for mail in self._mails:
             mail.end()
 
@@ -183,8 +187,8 @@ class Site:
         await asyncio.gather(*(hub.last_look() for hub in self._hubs.values()))
 
     def _files(self) -> Mapping[str, Path]:
-        files = [self._place] if self._place.is_file() else competitions(self._place)
-        return {path.stem: path for path in files}
+        files = [self._place] if self._place.is_file() else sorted(self._place.glob("*.ctl"))
+        return {path.stem: path for path in files if path.is_file()}
 
     def _hub(self, request: Request) -> Hub:
         name = request.path_params["name"]

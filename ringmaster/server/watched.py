@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,9 @@ from ringmaster.storage.lock import is_locked
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Store
 
-#: Charts are made again after this many times the seconds that they took: a server beside a
+#: A page is made again after this many times the processor time that it took: a server beside a
 #: run leaves the processors to the engines.
-CHART_REST = 10.0
+REST = 10.0
 #: Rows of games on a live page.  Boards are fetched one by one.
 ROWS = 500
 
@@ -50,11 +50,11 @@ class Watched:
         self.path = path
         self.paths = OutputPaths(path)
         self._safe = safe
-        self._stamp: object = None
+        self._stamp: tuple[object, ...] = ()
         self._loaded: tuple[object, LoadedCompetition] | None = None
         self._page: Page | None = None
-        self._charts_due = 0.0
-        self._charts_wait = False
+        self._due = 0.0
+        self._waits = False
 
     def is_running(self) -> bool:
         """Whether a run is alive."""
@@ -63,36 +63,42 @@ class Watched:
         except RingmasterError:
             return False
 
-    def stamp(self) -> object:
+    def stamp(self) -> tuple[object, ...]:
         """Return a value that changes when the control file or the results change."""
         status = self.paths.status
         files = (self.path, status, Path(f"{status}-wal"))
         return (*map(_stamp, files), self.is_running())
 
     def page(self) -> Page:
-        """Return the present page, made again if a file has changed.
+        """Return the page, all of it from one moment.
 
-        Raises RingmasterError, such as ControlFileError while the file is being edited.
+        It follows an edit, and the start and end of a run, at once; results once the last page
+        has been paid for.  Raises RingmasterError, such as ControlFileError while the file is
+        being edited.
         """
         stamp = self.stamp()
-        charts = self._page is None or self.is_chart_due()
-        if stamp != self._stamp or charts:
-            began = time.monotonic()
-            page = retry_read(lambda: self._make(charts=charts))
-            if charts:
-                now = time.monotonic()
-                self._charts_due = now + CHART_REST * (now - began)
-            elif self._page is not None:
-                old = self._page
-                page = msgspec.structs.replace(page, groups=old.groups, copies=old.copies)
-            self._charts_wait = not charts
+        self._waits = False
+        if stamp != self._stamp:
+            results_only = (stamp[0], stamp[-1]) == (*self._stamp[:1], *self._stamp[-1:])
+            if self._page is not None and results_only and time.monotonic() < self._due:
+                self._waits = True
+                return self._page
+            began = time.thread_time()
+            page = retry_read(lambda: self._make(charts=True))
+            if self._page is not None:
+                # the first page imports half of the program
+                self._due = time.monotonic() + REST * (time.thread_time() - began)
             self._page, self._stamp = page, stamp
         assert self._page is not None
         return self._page
 
-    def is_chart_due(self) -> bool:
-        """Whether the charts lack results, and may be made again."""
-        return self._charts_wait and time.monotonic() >= self._charts_due
+    def is_due(self) -> bool:
+        """Whether the last page lacks results, and another may be made."""
+        return self._waits and time.monotonic() >= self._due
+
+    def hurry(self) -> None:
+        """Let the next page have all results."""
+        self._due = 0.0
 
     def _make(self, *, charts: bool) -> Page:
         if not self.paths.has_results:
@@ -192,11 +198,6 @@ def changed(parts: dict[str, Any], seen: dict[str, str]) -> dict[str, Any]:
             seen[key] = digest
             fresh[key] = value
     return fresh
-
-
-def competitions(folder: Path) -> Iterable[Path]:
-    """Return the control files of a folder."""
-    return sorted(path for path in folder.glob("*.ctl") if path.is_file())
 
 
 def _stamp(path: Path) -> object:

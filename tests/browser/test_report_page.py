@@ -160,6 +160,42 @@ def test_line_charts_zoom_and_tell_values(competition: Callable[[str], Path], pa
     plot.dblclick()
 
 
+DRAWN = """() => [...document.querySelectorAll(".plot")].every((plot) => {
+    const canvas = plot.querySelector("canvas");
+    return canvas && canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height)
+        .data.some((value) => value > 0);
+})"""
+#: How far charts reach beyond their figures on a narrower paper, before they could be drawn again.
+BEYOND = """() => {
+    document.body.style.width = "700px";
+    const right = (element) => element.getBoundingClientRect().right;
+    return [...document.querySelectorAll(".plot canvas")].map(
+        (canvas) => right(canvas) - right(canvas.closest("figure")));
+}"""
+
+
+def test_all_charts_are_drawn_without_scrolling_for_a_picture_of_the_whole_page(
+    competition: Callable[[str], Path], page: Any
+) -> None:
+    page.set_viewport_size({"width": 1000, "height": 400})
+    open_file(page, competition("SPSA").with_suffix(".html"))
+    assert page.locator(".plot").count() > 3
+    page.wait_for_function(DRAWN, timeout=10_000)
+    assert page.evaluate("scrollY") == 0
+
+
+def test_charts_are_printed_at_the_width_of_the_paper(
+    competition: Callable[[str], Path], page: Any
+) -> None:
+    page.set_viewport_size({"width": 1400, "height": 800})
+    open_file(page, competition("SPSA").with_suffix(".html"))
+    page.wait_for_function(DRAWN, timeout=10_000)
+    page.emulate_media(media="print")
+    beyond = page.evaluate(BEYOND)
+    assert len(beyond) > 3
+    assert max(beyond) <= 1
+
+
 def test_games_filter_sort_and_open_by_keyboard(
     competition: Callable[[str], Path], page: Any
 ) -> None:

@@ -108,8 +108,10 @@ def state(control: Path) -> tuple[int, dict[str, Any]]:
     with closing(sqlite3.connect(control.with_suffix(".status"))) as connection:
         seq, data = connection.execute("SELECT seq, data FROM state").fetchone()
     decoded: dict[str, Any] = json.loads(data)
-    closing_matches = [match["tally"] for match in decoded.get("matches", ())]
-    for tally in [*decoded.get("matchups", {}).values(), *closing_matches]:
+    tallies = [match["tally"] for match in decoded.get("matches", ())]
+    for name in ("matchups", "tallies"):
+        tallies += decoded.get(name, {}).values()
+    for tally in tallies:
         del tally["cpu"]
     if "optimiser" in decoded:
         # the probe of a tune from positions measures time, too

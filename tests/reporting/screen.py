@@ -10,7 +10,8 @@ _TOKEN = re.compile(r"\x1b\[(\??[0-9;]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+)")
 class FakeScreen:
     """Obeys cursor movement, erasing and cursor visibility; wraps and scrolls.
 
-    `history` has the lines that went out at the top; the alternate screen has none.
+    `history` has the lines that went out at the top; the alternate screen has none, except
+    for those in tmux whose window has grown: they go out when the normal screen returns.
     Raises ValueError for any other escape sequence.
     """
 
@@ -25,6 +26,7 @@ class FakeScreen:
         self._x = self._y = 0
         #: Cells and cursor of the normal screen while the alternate one is shown.
         self._normal: tuple[list[list[str]], int, int] | None = None
+        self._entered_rows = rows
         self._wraps = True
 
     @property
@@ -126,7 +128,10 @@ class FakeScreen:
             return
         if self._normal is None:
             self._normal = self.cells, self._x, self._y
+            self._entered_rows = self.rows
             self.cells = [[" "] * self.columns for _ in range(self.rows)]
         else:
+            grown = max(0, self._y + 1 - self._entered_rows)
+            self.history += ["".join(row).rstrip() for row in self.cells[:grown]]
             self.cells, self._x, self._y = self._normal
             self._normal = None

@@ -50,7 +50,6 @@ def view(completed: int, total: int | None = 100, verdict: str = "") -> DisplayV
 def test_plain_display_prints_a_line_for_each_result_on_request(log_games: bool) -> None:
     stream, errors = io.StringIO(), io.StringIO()
     display = PlainDisplay(stream, errors, log_games=log_games, clock=Clock())
-    display.start()
     display.results(["game 0_1: a beat b"])
     display.message("stopping after the current games")
     display.warning("beware")
@@ -63,7 +62,6 @@ def test_plain_display_prints_a_line_for_each_result_on_request(log_games: bool)
 def test_plain_display_reports_progress_and_verdict_once_a_minute() -> None:
     clock, stream = Clock(), io.StringIO()
     display = PlainDisplay(stream, io.StringIO(), clock=clock)
-    display.start()
     display.update(lambda: view(0, None))
     display.update(never)
     assert display.next_update() == 5.0
@@ -81,7 +79,6 @@ def test_plain_display_reports_progress_and_verdict_once_a_minute() -> None:
 def test_plain_display_reports_milestones_at_once() -> None:
     clock, stream = Clock(), io.StringIO()
     display = PlainDisplay(stream, io.StringIO(), clock=clock)
-    display.start()
     for completed in (0, 9, 10, 11, 24, 26, 50, 70, 75, 99, 100):
         display.update(lambda count=completed: view(count))
         clock.now += 5.0
@@ -116,7 +113,6 @@ def test_plain_output_never_has_control_codes() -> None:
 def test_quiet_display_prints_warnings_only() -> None:
     errors = io.StringIO()
     display = QuietDisplay(errors)
-    display.start()
     display.update(never)
     display.results(["game 0_1: a beat b"])
     display.message("stopping")

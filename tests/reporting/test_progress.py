@@ -14,7 +14,6 @@ from ringmaster.reporting.progress import (
     describe_progress,
     format_duration,
     format_rate,
-    share_done,
 )
 
 
@@ -101,7 +100,7 @@ def test_progress_and_time_left_are_of_the_games_of_this_run() -> None:
     assert describe_progress(limited, estimate) == (
         "37 of 50 games of this run  74%  1.0 games/s  13 s left  (137/4000 in all)"
     )
-    assert share_done(limited) == 0.74
+    assert limited.share == 0.74
 
 
 def test_limit_beyond_the_end_of_the_competition_changes_nothing() -> None:

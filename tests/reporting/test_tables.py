@@ -145,10 +145,13 @@ def test_a_report_begins_and_ends_with_its_verdict() -> None:
     assert text.endswith(f"\n\n{verdict}\n")
 
 
-def test_lines_beyond_the_width_are_cut() -> None:
-    lines = render_report(Report((MATCHUP,)), width=30).splitlines()
-    assert max(map(width, lines)) == 30
-    assert lines[0].endswith("…")
+def test_lines_beyond_the_width_of_a_terminal_are_broken_between_words() -> None:
+    report = Report((MATCHUP, Text(("a word of the text " * 6,))))
+    verdict = "current-master is better so far: +83.4 ± 54.2 Elo (95 %)"
+    lines = render_report(report, verdict=verdict, columns=50).splitlines()
+    assert all(width(line) <= 50 for line in lines)
+    text = render_report(report, verdict=verdict)
+    assert " ".join(lines).split() == text.split()
 
 
 def test_long_notes_and_texts_continue_on_an_indented_line() -> None:

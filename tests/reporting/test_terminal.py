@@ -59,7 +59,6 @@ def stage() -> Stage:
 
 
 def test_the_alternate_screen_is_drawn_and_redrawn_in_place(stage: Stage) -> None:
-    stage.display.start()
     stage.screen.write("$ ringmaster x.ctl\n")
     first = stage.draw()
     assert stage.screen.is_alternate
@@ -133,6 +132,28 @@ def test_a_resized_terminal_gets_one_clean_display(stage: Stage, columns: int, r
     assert stage.draw(0.2) == lines
     stage.display.close()
     assert stage.screen.lines() == []
+    assert stage.screen.history == []
+
+
+def test_a_terminal_without_an_alternate_screen_keeps_no_drawing(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stage.screen, "_switch", lambda to_alternate: None)
+    assert stage.draw()
+    stage.display.message("the end")
+    stage.display.close()
+    assert stage.screen.lines() == ["the end"]
+
+
+def test_messages_on_the_normal_screen_are_broken_between_words() -> None:
+    stage = Stage(30)
+    stage.draw()
+    message = "interrupted by SIGINT (203/2000 games; run it again to resume): a is better"
+    stage.display.message(message)
+    stage.display.close()
+    lines = stage.screen.lines()
+    assert len(lines) > 2
+    assert " ".join(" ".join(lines).split()) == message
 
 
 def test_suspending_shows_the_normal_screen_and_resuming_draws_again(stage: Stage) -> None:

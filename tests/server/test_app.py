@@ -203,3 +203,36 @@ def test_reader_that_leaves_keeps_the_lock_until_its_work_has_ended(tmp_path: Pa
         return order
 
     assert asyncio.run(leave()) == ["slow", "other"]
+
+
+def test_readers_have_the_last_results_before_the_events_end(tmp_path: Path) -> None:
+    control = write(tmp_path)
+    recorded(control, [(ticket(number=0), won("0_0"))])
+
+    async def watch() -> list[Any]:
+        hub = Hub(Watched(control))
+        events = hub.events()
+        first = await anext(events)
+        # at once: no other page is due
+        recorded(control, [(ticket(number=1), won("0_1"))])
+        await hub.last_look()
+        return [json.loads(event["data"]) for event in (first, *[event async for event in events])]
+
+    first, *_, last = asyncio.run(watch())
+    assert first["games_total"] == 1
+    assert last["games_total"] == 2
+    assert "charts" in last
+
+
+def test_second_reader_has_all_parts_after_the_first_has_left(tmp_path: Path) -> None:
+    async def watch() -> list[Any]:
+        hub = Hub(Watched(write(tmp_path)))
+        seen = []
+        for _ in range(2):
+            events = hub.events()
+            seen.append(json.loads((await anext(events))["data"]))
+            await events.aclose()
+        return seen
+
+    first, second = asyncio.run(watch())
+    assert first == second

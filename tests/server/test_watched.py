@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.model.report import Chart, Series
+from ringmaster.reporting.page import Page
 from ringmaster.server import watched
 from ringmaster.server.watched import Watched, changed
 from tests.recorded import CHESS, add, open_store, recorded, ticket, won, write
@@ -24,6 +26,7 @@ def test_parts_change_with_results_and_not_without(tmp_path: Path) -> None:
     assert changed(competition.parts(), seen) == {}
     recorded(control, [(ticket(number=0), won("0_0"))])
     assert competition.stamp() != stamp
+    competition.hurry()
     fresh = changed(competition.parts(), seen)
     assert fresh["games_total"] == 1
     assert "verdict" in fresh
@@ -42,31 +45,48 @@ def test_broken_edit_is_told_beside_the_last_parts(tmp_path: Path) -> None:
     assert competition.parts()["error"] == ""
 
 
-def test_charts_wait_until_they_have_paid_for_the_last_ones(
+def test_page_waits_until_it_has_paid_for_the_last_one_and_is_of_one_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0.0
-
-    def clock() -> float:
-        nonlocal now
-        now += 1.0  # each look at the clock, a second: charts take one
-        return now
-
-    monkeypatch.setattr(watched.time, "monotonic", clock)
+    spent = iter(range(1000))
+    monkeypatch.setattr(watched.time, "monotonic", lambda: now)
+    # each page takes a second
+    monkeypatch.setattr(watched.time, "thread_time", lambda: next(spent))
     control = write(tmp_path)
-    recorded(control, [(ticket(number=n), won(f"0_{n}", winner=n % 2)) for n in range(6)])
+    recorded(control, [(ticket(number=n), won(f"0_{n}", winner=n % 2)) for n in range(5)])
     competition = Watched(control)
+    assert competition.page().games_total == 5
+    recorded(control, [(ticket(number=8), won("0_8", winner=1))])
+    # the first page does not count
     first = competition.page()
-    assert first.groups
+    assert drawn_games(first) == first.games_total == 6
+    assert "after 6 of" in first.verdict
     recorded(control, [(ticket(number=9), won("0_9"))])
+    assert competition.page() is first
+    assert not competition.is_due()
+    now += watched.REST
+    assert competition.is_due()
     second = competition.page()
-    assert second.games_total > first.games_total
-    assert second.groups is first.groups
-    now += 100
-    assert competition.is_chart_due()
-    third = competition.page()
-    assert third.groups is not first.groups
-    assert not competition.is_chart_due()
+    assert drawn_games(second) == second.games_total == 7
+    assert "after 7 games" in second.verdict
+    assert not competition.is_due()
+    recorded(control, [(ticket(number=10), won("0_10"))])
+    assert competition.page() is second
+    competition.hurry()
+    assert competition.page().games_total == 8
+
+
+def drawn_games(page: Page) -> float:
+    """Return the number of games at the end of the course of the first matchup."""
+    charts = [chart for group in page.groups for chart in group.charts if isinstance(chart, Chart)]
+    return max(x for chart in charts if chart.x_label == "games" for x, *_ in points(chart))
+
+
+def points(chart: Chart) -> list[tuple[float, ...]]:
+    """Return the points of the lines of a chart."""
+    series = [piece for piece in chart.pieces if isinstance(piece, Series)]
+    return [point for one in series for point in one.points]
 
 
 def test_games_in_progress_are_boards_and_damaged_files_are_not(tmp_path: Path) -> None:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ringmaster.model.report import ChartGroup, Report, Table
+from ringmaster.model.report import RIGHT, ChartGroup, Report, Table
 from ringmaster.reporting.page.chart_data import groups_data
-from ringmaster.reporting.tables import LINE_LIMIT, cell_text
-from ringmaster.reporting.text import sanitise
+from ringmaster.reporting.tables import aligned_texts
+from ringmaster.reporting.text import LINE_LIMIT, lines_of, sanitise
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -241,7 +241,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["line"] = _line
-    environment.filters["lines"] = _lines
+    environment.filters["lines"] = lines_of
     environment.filters["rows"] = _cells
     environment.tests["table"] = lambda block: isinstance(block, Table)
     return environment
@@ -255,18 +255,12 @@ def _line(text: str) -> str:
     return sanitise(text, LINE_LIMIT)
 
 
-def _lines(text: str) -> list[str]:
-    return [_line(line).rstrip() for line in text.strip("\n").expandtabs().splitlines()]
-
-
 def _cells(table: Table) -> Iterator[list[tuple[str, bool]]]:
     """Yield the header and the rows of a table as texts, each with whether it is on the right."""
-    count = max([len(table.headers), *map(len, table.rows)], default=0)
-    align = (*table.align[:count], *("left", *["right"] * count)[len(table.align) : count])
-    right = [side == "right" for side in align]
-    for row in (table.headers, *table.rows):
-        texts = [*map(cell_text, row), *[""] * (count - len(row))]
-        yield list(zip(texts, right, strict=True))
+    texts, align = aligned_texts(table)
+    right = [side == RIGHT for side in align]
+    for line in texts:
+        yield list(zip(line, right, strict=True))
 
 
 def _game_data(row: GameRow) -> dict[str, Any]:

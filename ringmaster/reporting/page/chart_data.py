@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from functools import singledispatch
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from ringmaster.model.report import (
-    Band,
-    Bars,
-    Chart,
-    ChartGroup,
-    Comparison,
-    HeatMap,
-    Interval,
-    Level,
-    Series,
-    Tree,
-    TreeNode,
-    Whiskers,
-)
+import msgspec
+
+from ringmaster.model.report import Band, Chart, ChartGroup, Series, Whiskers
 from ringmaster.reporting.text import sanitise
 
-#: Columns of the longest text in a chart.
-_TEXT = 300
+#: Columns of the longest text in a chart, and of the longest text about a group.
+_TEXT, _LONG_TEXT = 300, 2000
 #: Numbers of all charts of a page; a number takes about seven bytes.
 _NUMBERS = 150_000
 #: Significant digits: a pixel more or less.
@@ -32,10 +21,10 @@ _DIGITS = 6
 
 
 def groups_data(groups: Sequence[ChartGroup]) -> list[dict[str, Any]]:
-    """Return groups of charts as data.
+    """Return groups of charts as data, with the names of the fields of their types.
 
-    Numbers have six significant digits, null if they are not finite.  Long series of a page with
-    many charts are thinned.
+    The type of each part is its `kind`.  Numbers have six significant digits, null if they are
+    not finite.  Long series of a page with many charts are thinned.
     """
     lengths = [
         len(piece.points)
@@ -45,13 +34,13 @@ def groups_data(groups: Sequence[ChartGroup]) -> list[dict[str, Any]]:
         for piece in chart.pieces
         if isinstance(piece, Series | Band | Whiskers)
     ]
-    most = _most_points(lengths)
+    plain = partial(_plain, most=_most_points(lengths))
     return [
         {
             "key": group.key or f"group-{number}",
-            "title": _text(group.title),
-            "text": _text(group.text, 2000),
-            "charts": [_data(chart, most) for chart in group.charts],
+            "title": plain(group.title),
+            "text": sanitise(group.text, _LONG_TEXT),
+            "charts": plain(group.charts),
         }
         for number, group in enumerate(groups, 1)
     ]
@@ -68,49 +57,23 @@ def _most_points(lengths: list[int]) -> int:
     return max(lengths, default=0)
 
 
-def _data(chart: Any, most: int) -> dict[str, Any]:
-    if isinstance(chart, Chart):
-        return {
-            **_frame(chart, "chart"),
-            "bounds": None if chart.bounds is None else _numbers(chart.bounds),
-            "x_names": [*map(_text, chart.x_names)],
-            "y_names": [*map(_text, chart.y_names)],
-            "pieces": [_piece(piece, most) for piece in chart.pieces],
-        }
-    return _figure(chart)
+def _plain(value: Any, most: int) -> Any:
+    """Return a value of a chart as data.
 
-
-def _frame(chart: Any, kind: str) -> dict[str, Any]:
-    return {
-        "kind": kind,
-        "title": _text(chart.title),
-        "note": _text(chart.note),
-        "x_label": _text(getattr(chart, "x_label", "")),
-        "y_label": _text(getattr(chart, "y_label", "")),
-    }
-
-
-def _piece(piece: Any, most: int) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "kind": type(piece).__name__.lower(),
-        "name": _text(piece.name),
-        "role": piece.role,
-    }
-    if isinstance(piece, Series | Band | Whiskers):
-        points = _thinned(piece.points, most)
-        data["columns"] = [_numbers(column) for column in zip(*points, strict=True)]
-        if isinstance(piece, Series):
-            data["joined"] = piece.joined
-    elif isinstance(piece, Level):
-        data |= {"value": _number(piece.value), "first": piece.first, "last": piece.last}
-    elif isinstance(piece, Interval):
-        data |= {
-            "value": _number(piece.value),
-            "low": _number(piece.low),
-            "high": _number(piece.high),
-            "along": piece.along,
-        }
-    return data
+    most  most points of a piece, which become columns
+    """
+    if isinstance(value, str):
+        return sanitise(value, _TEXT)
+    if isinstance(value, tuple):
+        return [_plain(one, most) for one in value]
+    if not isinstance(value, msgspec.Struct):
+        return value if isinstance(value, bool) else _number(value)
+    fields = msgspec.structs.asdict(value)
+    data: dict[str, Any] = {"kind": type(value).__name__.lower()}
+    if "points" in fields:
+        points = _thinned(fields.pop("points"), most)
+        data["columns"] = [[*map(_number, column)] for column in zip(*points, strict=True)]
+    return data | {name: _plain(one, most) for name, one in fields.items()}
 
 
 def _thinned(points: Sequence[Any], most: int) -> Sequence[Any]:
@@ -121,80 +84,9 @@ def _thinned(points: Sequence[Any], most: int) -> Sequence[Any]:
     return [points[round(i * step)] for i in range(most)]
 
 
-@singledispatch
-def _figure(chart: Any) -> dict[str, Any]:
-    raise TypeError(f"no chart: {chart!r}")
-
-
-@_figure.register
-def _comparison(chart: Comparison) -> dict[str, Any]:
-    # an infinite end of an interval is null
-    return {
-        **_frame(chart, "comparison"),
-        "mark": _number(chart.mark),
-        "rows": [
-            {
-                "name": _text(row.name),
-                "value": _number(row.value),
-                "low": _number(row.low),
-                "high": _number(row.high),
-                "text": _text(row.text),
-            }
-            for row in chart.rows
-        ],
-    }
-
-
-@_figure.register
-def _heat_map(chart: HeatMap) -> dict[str, Any]:
-    return {
-        **_frame(chart, "heatmap"),
-        "x_names": [*map(_text, chart.x_names)],
-        "y_names": [*map(_text, chart.y_names)],
-        "values": [_numbers(row) for row in chart.values],
-        "value_label": _text(chart.value_label),
-        "texts": [[*map(_text, row)] for row in chart.texts],
-    }
-
-
-@_figure.register
-def _bars(chart: Bars) -> dict[str, Any]:
-    return {
-        **_frame(chart, "bars"),
-        "names": [*map(_text, chart.names)],
-        "stacked": chart.stacked,
-        "series": [
-            {"name": _text(one.name), "role": one.role, "values": _numbers(one.values)}
-            for one in chart.series
-        ],
-    }
-
-
-@_figure.register
-def _tree(chart: Tree) -> dict[str, Any]:
-    return {**_frame(chart, "tree"), "root": _node(chart.root)}
-
-
-def _node(node: TreeNode) -> dict[str, Any]:
-    return {
-        "name": _text(node.name),
-        "text": _text(node.text),
-        "share": _number(node.share),
-        "children": [_node(child) for child in node.children],
-    }
-
-
-def _numbers(values: Iterable[float | None]) -> list[float | int | None]:
-    return [_number(value) for value in values]
-
-
 def _number(value: float | None) -> float | int | None:
     """Return a number with six significant digits, an integer where it is whole."""
     if value is None or not math.isfinite(value):
         return None
     rounded = float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
     return int(rounded) if rounded == int(rounded) and abs(rounded) < 1e15 else rounded
-
-
-def _text(text: str, limit: int = _TEXT) -> str:
-    return sanitise(text, limit)

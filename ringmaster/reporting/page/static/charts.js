@@ -361,7 +361,8 @@
   };
   page.chartRows = dataRows;
 
-  // Call `make` when an element comes near the window, or before printing.
+  // Call `make` when an element comes near the window, before printing, or when the browser is
+  // idle: a picture of the whole page has all charts.
   const waiting = new Map();
   const observer = new IntersectionObserver((entries) => {
     for (const entry of entries) if (entry.isIntersecting) see(entry.target);
@@ -370,11 +371,22 @@
     const make = waiting.get(element);
     waiting.delete(element);
     observer.unobserve(element);
-    make?.();
+    // an update may have replaced it
+    if (element.isConnected) make?.();
   }
-  page.whenSeen = (element, make) => { waiting.set(element, make); observer.observe(element); };
-  page.seeAll = () => [...waiting.keys()].forEach(see);
-  addEventListener("beforeprint", page.seeAll);
+  const whenIdle = window.requestIdleCallback ?? ((callback) => setTimeout(callback, 50));
+  function seeNext() {
+    const [next] = waiting.keys();
+    if (!next) return;
+    see(next);
+    whenIdle(seeNext);
+  }
+  page.whenSeen = (element, make) => {
+    if (!waiting.size) whenIdle(seeNext);
+    waiting.set(element, make);
+    observer.observe(element);
+  };
+  addEventListener("beforeprint", () => [...waiting.keys()].forEach(see));
 
   // Samples of a group's looks.
   const LOOKS = {

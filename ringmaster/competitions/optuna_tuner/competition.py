@@ -65,17 +65,22 @@ class OptunaTuner(GameTune):
             raise SettingError(
                 ("constraint",), "it refuses the start values", "start values that it allows"
             )
-        self._state = OptunaState([p.code for p in self.parameters], {})
+        state = OptunaState([p.code for p in self.parameters], {})
         if not self.opponents:
             # the start values score ½ against themselves
-            self._state.trials[0] = Trial(self.space.start(), place=0)
-            self._state.ended = 1
+            state.trials[0] = Trial(self.space.start(), place=0)
+            state.ended = 1
+        self._use(state)
+
+    def _use(self, state: OptunaState) -> None:
+        """Use a state from now on."""
+        self._state = state
         #: Trials in progress.
-        self._running: dict[int, Trial] = {}
+        self._running = {n: t for n, t in state.trials.items() if t.place is None}
         self._study: Study | None = None
         #: Events that the study has not got yet.
         self._news: list[Told] = []
-        self._estimates = Estimates(self.space, self._state)
+        self._estimates = Estimates(self.space, state)
 
     def _wrong_settings(self) -> Iterable[SettingError]:
         wrong = check_parameters(self.parameters)
@@ -341,11 +346,7 @@ class OptunaTuner(GameTune):
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, OptunaState, str_keys=True)
         check_unchanged(restored.codes, [p.code for p in self.parameters])
-        self._state = restored
-        self._running = {n: t for n, t in restored.trials.items() if t.place is None}
-        self._study = None
-        self._news.clear()
-        self._estimates = Estimates(self.space, restored)
+        self._use(restored)
         self.closing.restore(restored.matches)
 
     def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:

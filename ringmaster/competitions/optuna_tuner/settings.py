@@ -23,6 +23,7 @@ from ringmaster.competitions.tuning.parameter_settings import (
     Choices,
     check_codes,
     checked_parameter,
+    wrong_argument,
 )
 from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
 from ringmaster.errors import SettingError, nearest, shown
@@ -112,11 +113,6 @@ class _Alternatives(SettingType):
         return ListOf(Scalar(), minimum=1).interpret(listed, path, context)
 
 
-def _wrong(code: str, name: str, text: str, expected: str = "") -> SettingError:
-    """Return an error of an argument of Parameter(…)."""
-    return SettingError((name,), f"parameter {code!r}: {text}", expected)
-
-
 def _build(values: dict[str, Any], context: Context) -> SearchedParameter:
     """Return the parameter of a Parameter(…).  Raises SettingError."""
     given = {name: value for name, value in values.items() if name != "choices"}
@@ -131,10 +127,10 @@ def _build(values: dict[str, Any], context: Context) -> SearchedParameter:
     for name in ("min", "max"):
         if values[name] is None:
             expected = "a number; or choices for a parameter without a range"
-            raise _wrong(code, name, f"{name!r} is missing", expected)
+            raise wrong_argument(code, name, f"{name!r} is missing", expected)
     if isinstance(start, bool | str):
         expected = "a number; or choices, such as choices=[True, False]"
-        raise _wrong(code, "start", f"start {shown(start)} is not a number", expected)
+        raise wrong_argument(code, "start", f"start {shown(start)} is not a number", expected)
     built = checked_parameter(SearchedParameter, given)
     _check_scale(built)
     return built
@@ -145,15 +141,17 @@ def _index_of_start(values: Mapping[str, Any], choices: Choices) -> int:
     code, start = values["code"], values["start"]
     for name in _OF_NUMBERS:
         if values[name] is not None and values[name] is not False:
-            raise _wrong(code, name, f"{name} has no meaning beside choices", "one of them")
+            raise wrong_argument(code, name, f"{name} has no meaning beside choices", "one of them")
     for i, choice in enumerate(choices.choices):
         if choices.index(choice) != i:
-            error = _wrong(code, "choices", f"the choice {shown(choice)} is listed twice")
+            error = wrong_argument(code, "choices", f"the choice {shown(choice)} is listed twice")
             raise SettingError(("choices", i), error.message)
     index = choices.index(start)
     if index is None:
         expected = f"one of {', '.join(map(repr, choices.choices))}"
-        raise _wrong(code, "start", f"start {shown(start)} is not among its choices", expected)
+        raise wrong_argument(
+            code, "start", f"start {shown(start)} is not among its choices", expected
+        )
     return index
 
 
@@ -162,19 +160,19 @@ def _check_scale(p: SearchedParameter) -> None:
     low, step = p.minimum, p.step
     if p.log and low <= 0:
         text, expected = f"cannot contain {low:g}", "a min above 0, or a scale without log"
-        raise _wrong(p.code, "min", f"a logarithmic scale {text}", expected)
+        raise wrong_argument(p.code, "min", f"a logarithmic scale {text}", expected)
     if step is None:
         return
     if p.log:
-        raise _wrong(p.code, "step", "step and log exclude each other", "one of them")
+        raise wrong_argument(p.code, "step", "step and log exclude each other", "one of them")
     if p.integer and step != int(step):
-        raise _wrong(p.code, "step", f"a step of {step:g} is not an integer", "an integer")
+        raise wrong_argument(p.code, "step", f"a step of {step:g} is not an integer", "an integer")
     for name, value in (("max", p.maximum), ("start", p.start)):
         steps = (value - low) / step
         if abs(steps - round(steps)) > _ROUNDING:
             below = low + math.floor(steps) * step
             text = f"{name} {value:g} is not a whole number of steps of {step:g} above min {low:g}"
-            raise _wrong(p.code, name, text, f"{below:g} or {below + step:g}")
+            raise wrong_argument(p.code, name, text, f"{below:g} or {below + step:g}")
 
 
 PARAMETER = CallOf(

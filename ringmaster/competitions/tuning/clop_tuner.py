@@ -40,6 +40,7 @@ from ringmaster.competitions.tuning.parameter_settings import (
     check_unchanged,
     checked_parameter,
     value_text,
+    wrong_argument,
 )
 from ringmaster.competitions.tuning.player_tune import GameTune, GameTuneState
 from ringmaster.competitions.verdicts import games_of
@@ -81,12 +82,8 @@ def _build_parameter(values: dict[str, Any], context: Context) -> ClopParameter:
     integer, logarithmic = CLOP_TYPES[kind]
     for name in ("min", "max"):
         if logarithmic and values[name] <= 0:
-            raise SettingError(
-                (name,),
-                f"parameter {values['code']!r}: {values[name]:g} has no logarithm, which {kind} "
-                "needs",
-                "a number above 0",
-            )
+            text = f"{values[name]:g} has no logarithm, which {kind} needs"
+            raise wrong_argument(values["code"], name, text, "a number above 0")
     if values["start"] is None:
         values["start"] = middle(low, high, integer, logarithmic)
     return checked_parameter(ClopParameter, {**values, "integer": integer})

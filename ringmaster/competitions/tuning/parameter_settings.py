@@ -40,38 +40,34 @@ def build_parameter(values: dict[str, Any], context: Context) -> TunedParameter:
     return checked_parameter(TunedParameter, values)
 
 
+def wrong_argument(code: str, name: str, text: str, expected: str = "") -> SettingError:
+    """Return an error of an argument of Parameter(…)."""
+    return SettingError((name,), f"parameter {code!r}: {text}", expected)
+
+
 def checked_parameter(make: type[P], values: dict[str, Any]) -> P:
     """Return a parameter of any type.  Raises SettingError."""
-    low, high, start = values["min"], values["max"], values["start"]
-    code = values["code"]
+    code, low, high, start = (values[name] for name in ("code", "min", "max", "start"))
     if not code:
         raise SettingError(("code",), "a parameter must have a name")
     if low > high:
-        raise SettingError(("min",), f"parameter {code!r}: min {low:g} is more than max {high:g}")
+        raise wrong_argument(code, "min", f"min {low:g} is more than max {high:g}")
     if low == high:
-        raise SettingError(("min",), f"parameter {code!r}: min and max are both {low:g}")
+        raise wrong_argument(code, "min", f"min and max are both {low:g}")
     if not max(1e-60, 1e-9 * max(-low, high)) < high - low < 1e60:
-        raise SettingError(
-            ("min",), f"parameter {code!r}: a range of {high - low:g} is out of numerical bounds"
-        )
+        text = f"a range of {high - low:g} is out of numerical bounds"
+        raise wrong_argument(code, "min", text)
     if not low <= start <= high:
-        raise SettingError(
-            ("start",),
-            f"parameter {code!r}: start {start:g} is outside its bounds",
-            f"a number from {low:g} to {high:g}",
-        )
-    if values["integer"]:
-        for name in ("min", "max"):
-            if values[name] != int(values[name]):
-                raise SettingError(
-                    (name,), f"parameter {code!r}: {values[name]:g} is not an integer", "an integer"
-                )
-    if values.get("c_end") is not None and values["c_end"] > (high - low) / 2:
-        raise SettingError(
-            ("c_end",),
-            f"parameter {code!r}: c_end {values['c_end']:g} is more than half the range",
-            f"at most {(high - low) / 2:g}",
-        )
+        expected = f"a number from {low:g} to {high:g}"
+        raise wrong_argument(code, "start", f"start {start:g} is outside its bounds", expected)
+    for name in ("min", "max") if values["integer"] else ():
+        if values[name] != int(values[name]):
+            text = f"{values[name]:g} is not an integer"
+            raise wrong_argument(code, name, text, "an integer")
+    half, c_end = (high - low) / 2, values.get("c_end")
+    if c_end is not None and c_end > half:
+        text = f"c_end {c_end:g} is more than half the range"
+        raise wrong_argument(code, "c_end", text, f"at most {half:g}")
     bindings = [name for name in BINDINGS if values[name] is not None]
     if len(bindings) > 1:
         raise SettingError(

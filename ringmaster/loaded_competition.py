@@ -211,7 +211,7 @@ class LoadedCompetition:
             changes = find_changes(
                 self.competition.table, last.settings, self.settings, self.control_file.path_text
             )
-            is_edited = last.source_hash != self.control_file.source_hash
+            is_edited = last.source_hash != self.control_file.origin.hash
             contradicted: dict[SettingPath, str] = {}
             if all(change.allowed for change in changes):
                 contradicted = self._contradictions(store, is_edited)

@@ -130,8 +130,8 @@ def check_players(
     """Run the checks of `check`; return their results in order.
 
     say       takes messages about engines that are slow to answer
-    thorough  whether to test the protocol, too, once for players that differ only in the
-              values of options and limits
+    thorough  whether to play a short game, too, and to test the protocol once for players that
+              differ only in the values of options and limits
     """
     jobs: list[CheckJob] = []
     tested: dict[Hashable, str] = {}
@@ -139,15 +139,12 @@ def check_players(
     tuned = setup.options if thorough else None
     for job in setup.checks:
         key = loaded.engine_key(job.player)
-        is_first = thorough and key not in tested
+        twin = tested.get(key, "") if thorough else ""
         tested.setdefault(key, job.player.code)
-        changes = tuned.changes if tuned and is_first and tuned.check == job.id else ()
-        jobs.append(replace(job, show_stderr=True, thorough=is_first, changes=changes))
-    results = []
-    for job, result in zip(jobs, _run_checks(jobs, executor, say), strict=True):
-        twin = tested[loaded.engine_key(job.player)] if thorough else job.player.code
-        results.append(replace(result, tested_as=twin if twin != job.player.code else ""))
-    return results
+        changes = tuned.changes if tuned and tuned.check == job.id else ()
+        job = replace(job, show_stderr=True, thorough=thorough, tested_as=twin, changes=changes)
+        jobs.append(job)
+    return _run_checks(jobs, executor, say)
 
 
 def _run_checks(

@@ -250,8 +250,8 @@ class Ringmaster:
                 number=0,
                 started=self._clock(),
                 version=ringmaster.__version__,
-                source=loaded.control_file.source,
-                source_hash=loaded.control_file.source_hash,
+                source=loaded.control_file.origin.text,
+                source_hash=loaded.control_file.origin.hash,
                 settings=loaded.settings,
                 parallel=self._executor.slots,
             )
@@ -340,7 +340,7 @@ class Ringmaster:
             jobs = self._next_jobs(transaction)
             transaction.save_state(self._competition.state())
             transaction.set_value(NOTE, self._loaded.conditions.as_note())
-        self._submit(jobs)
+        self._run_log.results(self._submit(jobs), halted=False)
 
     @contextmanager
     def _transaction(self) -> Iterator[Transaction]:
@@ -425,7 +425,6 @@ class Ringmaster:
             if isinstance(job, GameJob):
                 codes = " v ".join(player.code for player in job.players)
                 started.append(f"starting game {job.id}: {codes}")
-                self._journal.log(started[-1])
             self._executor.submit(job)
         return started
 
@@ -440,7 +439,10 @@ class Ringmaster:
             self._display.update(self._view)
             due = self._display.next_update()
             if self._executor.slots > self._slots and not self._control.paused:
-                self._change_slots()
+                # a host has joined, or the user wants more games at a time
+                if self._slots:
+                    self._warn_of_crowding()
+                self._commit(deque())
             results = deque(self._wait(COMMAND_PERIOD if due is None else min(due, COMMAND_PERIOD)))
             while results:
                 self._commit(results)
@@ -450,12 +452,6 @@ class Ringmaster:
     def _is_waiting(self) -> bool:
         """Return whether the user has paused a run that can go on."""
         return self._control.paused and not (self._is_ending() or self._competition.finished())
-
-    def _change_slots(self) -> None:
-        """Start games in new slots: a host has joined, or the user wants more."""
-        if self._slots:
-            self._warn_of_crowding()
-        self._commit(deque())
 
     def _wait(self, timeout: float) -> list[tuple[Task, Result]]:
         """Return the results that arrive; submit the job of a dead worker again.
@@ -499,7 +495,8 @@ class Ringmaster:
         and the remaining `results` wait for the next.
         """
         committed: list[_StoredResult] = []
-        started: list[str] = []
+        #: Results and log lines of new games, in their order.
+        events: list[tuple[Result, Reaction] | str] = []
         full = False
         with self._journal.together():
             with self._transaction() as transaction:
@@ -508,8 +505,9 @@ class Ringmaster:
                         stored = self._store_result(transaction, *results.popleft())
                         if stored is not None:
                             committed.append(stored)
+                            events.append((stored.result, stored.reaction))
                             full = bool(stored.reaction.snapshot)
-                    started += self._submit(self._next_jobs(transaction))
+                    events += self._submit(self._next_jobs(transaction))
                     remaining = self._next_commit - time.monotonic()
                     ending = self._halt or self._control.signals.received is not None
                     if full or ending or remaining <= 0 or not self._executor.running():
@@ -520,16 +518,14 @@ class Ringmaster:
                 ]
                 if committed:
                     transaction.set_value("history", history)
-                    transaction.set_value("started", started)
+                    transaction.set_value("started", [e for e in events if isinstance(e, str)])
                     self._game_records.forget(transaction)
                 self._save_state(transaction, committed)
             self._next_commit = time.monotonic() + self._period
             # after the commit: a kill from here on loses nothing
             self._journal.history(history)
             self._game_records.write([c.record for c in committed if c.record is not None])
-            self._run_log.results(
-                [(c.result, c.reaction) for c in committed], halted=bool(self._halt)
-            )
+            self._run_log.results(events, halted=bool(self._halt))
 
     def _store_result(
         self, transaction: Transaction, job: Task, result: Result

@@ -75,14 +75,18 @@ class RunLog:
             else:
                 self.say(line)
 
-    def results(self, committed: Iterable[tuple[Result, Reaction]], *, halted: bool) -> None:
-        """Log and show stored results with the competition's reactions.
+    def results(self, events: Iterable[tuple[Result, Reaction] | str], *, halted: bool) -> None:
+        """Log and show stored results with the competition's reactions, and log other lines.
 
         halted  whether the run ends after the games in progress
         """
         shown: list[str] = []
         milestones: list[str] = []
-        for result, reaction in committed:
+        for event in events:
+            if isinstance(event, str):
+                self._journal.log(event)
+                continue
+            result, reaction = event
             if reaction.snapshot:
                 self._journal.snapshot(reaction.snapshot)
             if result.outcome == "void":

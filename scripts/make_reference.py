@@ -278,6 +278,7 @@ def changes_rst(tables: Mapping[str, Sequence[Setting]]) -> str:
 #: Meaning of each kind of change.
 _MEANING: dict[str, str] = {
     "free": "Applies from the next game on.",
+    "new": "Applies to candidates of new generations only: never with ``max_depth = 1``.",
     "report": "Applies at once.",
     "played": "Applies from the next game on, if it gives the values that were played; "
     "refused otherwise.",

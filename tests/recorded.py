@@ -109,8 +109,8 @@ def open_store(control: Path, *, started: float = NOW - 100) -> Store:
             0,
             started,
             "0.1",
-            loaded.control_file.source,
-            loaded.control_file.source_hash,
+            loaded.control_file.origin.text,
+            loaded.control_file.origin.hash,
             loaded.settings,
         )
     )

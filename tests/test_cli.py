@@ -260,7 +260,7 @@ def test_check_lists_warnings_and_with_v_passed_tests(
     assert re.search(r"  warn  quit +the engine exits with status 1", text)
     assert "  pass  " not in text
     assert run([str(control), "check", "-v"]) == 0
-    assert re.search(r"  pass  moves +\d+ legal moves", capsys.readouterr().out)
+    assert re.search(r"  pass  game +20 plies", capsys.readouterr().out)
     assert run([str(control), "check", "--json"]) == 0
     (first, _) = json.loads(capsys.readouterr().out)["players"]
     assert first["problems"] == []
@@ -277,9 +277,9 @@ def test_engine_that_would_spoil_games_fails_its_check(
     assert run([str(control), "check"]) == 1
     out, err = capsys.readouterr()
     assert "player 'a': not fit to play (Filler:1.0)" in out
-    assert re.search(r"  FAIL  moves +the start position, move 2: ", out)
+    assert re.search(r"  FAIL  game +after 2 plies: illegal move ", out)
     assert "< = " in out
-    assert "player 'a': moves: the start position, move 2: " in err
+    assert "player 'a': game: after 2 plies: illegal move " in err
 
 
 def test_of_a_tunes_candidates_one_is_checked_thoroughly(tmp_path: Path) -> None:
@@ -310,12 +310,17 @@ def test_players_that_differ_by_values_only_are_checked_thoroughly_once(
     players = json.loads(capsys.readouterr().out)["players"]
     assert [(p["code"], "findings" in p, p.get("tested_as")) for p in players] == [
         ("a", True, None),
-        ("b", False, "a"),
+        ("b", True, "a"),
         ("c", True, None),
-        ("d", False, "c"),
+        ("d", True, "c"),
     ]
+    assert [f["name"] for f in players[1]["findings"]] == ["game"]
+    assert "game" in {f["name"] for f in players[0]["findings"]}
     run([str(control), "check"])
-    assert "player 'b': set up; its engine is tested as player 'a' (" in capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    one = next(number for number, line in enumerate(lines) if line.startswith("player 'b': "))
+    assert lines[one].startswith("player 'b': ok (")
+    assert lines[one + 1].endswith(" s; its engine is tested as player 'a'")
 
 
 @pytest.mark.process
@@ -817,7 +822,7 @@ def test_everything_may_be_changed_until_something_was_played(
     control = folder / "event.ctl"
     loaded = LoadedCompetition(control)
     store = Store.open(loaded.paths.status)
-    store.begin_run(RunEntry(0, 0.0, "0", loaded.control_file.source, "0", loaded.settings))
+    store.begin_run(RunEntry(0, 0.0, "0", loaded.control_file.origin.text, "0", loaded.settings))
     store.close()
     control.write_text(GOOD + "seed = 3\n")
     status, text = run_action(capsys, control, "diff")

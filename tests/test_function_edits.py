@@ -286,7 +286,7 @@ def test_candidate_is_shown_by_coordinates_when_its_function_fails(tmp_path: Pat
         play(control, late=10)
     report = restored(control).report_text()
     assert "(0),(0)" not in report
-    assert "(0) (0)      [x: scale fails at 0.03125]" in report
+    assert "(0)(0)       x: [scale fails at 0.03125]" in report
 
 
 def test_mended_function_is_accepted_and_the_tune_continues(stuck: Path, source: str) -> None:

@@ -38,10 +38,10 @@ def playoff(folder: Path, players: str) -> tuple[Player, ...]:
 def test_players_environ_and_aliases_may_be_pairs(tmp_path: Path) -> None:
     first, second = playoff(
         tmp_path,
-        '[("a", Player("x", environ=[("A", "1"), ("A", "2")])),'
+        '[("a", Player("x", environ=[("A", "1"), ("B", "2")])),'
         ' ["b", Player("y", gtp_aliases=(["genmove", "think"],))]]',
     )
-    assert first.environ == {"A": "2"}, "the last of equal keys, as in a dictionary"
+    assert first.environ == {"A": "1", "B": "2"}
     assert second.gtp_aliases == {"genmove": "think"}
 
 
@@ -64,6 +64,10 @@ def test_players_may_be_any_argument_of_dict(tmp_path: Path, players: str) -> No
         ),
         ('[("a", Player("x")), ("b",)]', "2:32: error: players[1]: ('b',) is not a pair"),
         ("3", "2:11: error: players: 3 is not a dictionary"),
+        (
+            '[("a", Player("x", environ=[("A", "1"), ("A", "2")]))]',
+            "2:52: error: players['a'].environ['A']: the key 'A' is repeated",
+        ),
     ],
 )
 def test_wrong_pair_is_refused_where_it_stands(tmp_path: Path, players: str, where: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -264,6 +265,23 @@ def test_new_hosts_get_games_before_the_next_result(control: Path) -> None:
     assert executor.most == 4
     assert len(history(control)) == 12
     assert "host 3 joins" in control.with_suffix(".log").read_text()
+
+
+@pytest.mark.parametrize("parallel", [1, 2])
+def test_log_has_starts_and_results_in_their_order(control: Path, parallel: int) -> None:
+    control.write_text(PLAYOFF)
+    # one commit has several results; the first of them frees the slot of the next game
+    assert run(control, at_once=parallel, executor=AtOnce(Players(), parallel), period=60.0) == 0
+    events = re.findall(r" (starting )?game (\S+): ", log(control))
+    in_progress: list[str] = []
+    for starting, game in events:
+        if starting:
+            in_progress.append(game)
+        else:
+            in_progress.remove(game)
+        assert len(in_progress) <= parallel
+    assert in_progress == []
+    assert len(events) == 24
 
 
 class Pressing(AtOnce):

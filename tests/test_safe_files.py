@@ -85,7 +85,7 @@ def test_new_control_file_is_the_same_in_safe_mode(
     plain = LoadedCompetition(tmp_path / "new.ctl")
     safe = LoadedCompetition(tmp_path / "new.ctl", safe=True)
     assert safe.settings == plain.settings
-    assert safe.check_jobs() == plain.check_jobs()
+    assert safe.setup().checks == plain.setup().checks
 
 
 def test_every_verb_that_loads_a_control_file_has_safe_mode() -> None:

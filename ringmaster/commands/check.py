@@ -65,12 +65,12 @@ def _check(arguments: argparse.Namespace) -> dict[str, Any]:
             if error is not None:
                 note(str(error))
         for results in by_player.values() if not arguments.quiet else ():
-            # several with findings if matchups give it other kinds of limits or options
-            for result in results:
-                if result.findings:
-                    say(render_check(result, verbose=arguments.verbose))
+            # several if matchups give it other limits or options
+            shown = [result for result in results if result.findings]
             if not any(result.findings or result.problems for result in results):
-                say(_without_tests(results[0]))
+                shown = results[:1]
+            for result in shown:
+                say(render_check(result, verbose=arguments.verbose))
     return {
         "ok": failure is None and refused is None,
         "players": [as_data(results) for results in by_player.values()],
@@ -78,11 +78,3 @@ def _check(arguments: argparse.Namespace) -> dict[str, Any]:
         "changes": comparison.as_data(),
         **({} if refused is None else {"errors": str(refused).splitlines()}),
     }
-
-
-def _without_tests(result: CheckResult) -> str:
-    """Return a line on a player that was only set up."""
-    twin = result.tested_as
-    verdict = f"set up; its engine is tested as player {twin!r}" if twin else "ok"
-    name = f" ({sanitise(result.name, 80)})" if result.name else ""
-    return f"player {result.code!r}: {verdict}{name}\n"

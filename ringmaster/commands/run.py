@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ringmaster.commands.console import columns, never_wait, say
 from ringmaster.commands.loading import load, print_programs
 from ringmaster.commands.serve import beside_a_run
-from ringmaster.competitions.tuning.player_tune import PlayerTune
+from ringmaster.competitions.tuning.player_tune import Tune
 from ringmaster.engines import reaper
 from ringmaster.errors import SettingError, UsageError
 from ringmaster.execution.affinity import plan, usable_cpus
@@ -39,7 +39,7 @@ def verify(arguments: argparse.Namespace) -> int:
     """Play more games of a tune's closing match."""
     loaded = load(arguments)
     competition = loaded.competition
-    if not isinstance(competition, PlayerTune):
+    if not (isinstance(competition, Tune) and competition.has_closing_match):
         raise UsageError(
             "only spsa, texel, clop_tuner and optuna_tuner have a closing match, "
             f"not {competition.type_name}"

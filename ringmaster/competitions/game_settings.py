@@ -226,7 +226,7 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "Handicap stones on fixed points, or on points that Black chooses.",
         "fixed",
     ),
-    Setting("move_limit", Integer(minimum=1), "Moves after which the referee ends a game.", 1000),
+    Setting("move_limit", Integer(minimum=1), "Plies after which the referee ends a game.", 1000),
     Setting(
         "scorer",
         OneOf("players", "internal"),

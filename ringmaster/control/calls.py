@@ -16,30 +16,27 @@ from ringmaster.errors import ParameterFileError, UsageError, is_text, nearest, 
 from ringmaster.model.settings import MOST_ITEMS, Call, CallOf, Setting, SettingType
 
 
-def types_in(table: Sequence[Setting]) -> Iterator[SettingType]:
+def _types_in(value: object, seen: set[int]) -> Iterator[SettingType]:
     """Yield every type in a table once, outer types before inner types.
 
     Inner types are the SettingTypes and Settings in a type's attributes, directly or in
     lists, tuples and dictionaries.
+
+    seen  ids of types that were yielded
     """
-    yield from _walk(table, set())
-
-
-def _walk(value: object, seen: set[int]) -> Iterator[SettingType]:
     if isinstance(value, Setting):
-        yield from _walk(value.type, seen)
+        yield from _types_in(value.type, seen)
     elif isinstance(value, SettingType):
         if id(value) not in seen:
             seen.add(id(value))
             yield value
             for inner in _attributes(value):
-                yield from _walk(inner, seen)
+                yield from _types_in(inner, seen)
     elif isinstance(value, list | tuple | set | frozenset):
         for item in value:
-            yield from _walk(item, seen)
+            yield from _types_in(item, seen)
     elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _walk(item, seen)
+        yield from _types_in([*value.values()], seen)
 
 
 def _attributes(value: SettingType) -> Iterator[object]:
@@ -54,7 +51,7 @@ def _attributes(value: SettingType) -> Iterator[object]:
 def calls_in(table: Sequence[Setting]) -> dict[str, CallOf]:
     """Return the first CallOf of each kind, by kind, in the order of the table."""
     calls: dict[str, CallOf] = {}
-    for type_ in types_in(table):
+    for type_ in _types_in(table, set()):
         if isinstance(type_, CallOf):
             calls.setdefault(type_.kind, type_)
     return calls
@@ -67,25 +64,21 @@ class Recorder:
     variants    further calls by their names after a dot, such as Cluster.local
     """
 
-    __slots__ = ("_kind", "_positional", "_source", "_variants")
+    __slots__ = ("_kind", "_positional", "_source", "variants")
 
     def __init__(self, kind: str, source: Source, positional: tuple[str, ...] = ()) -> None:
         self._kind = kind
         self._source = source
         self._positional = positional
-        self._variants: dict[str, Recorder] = {}
-
-    def add(self, name: str, variant: Recorder) -> None:
-        """Make a call available as an attribute."""
-        self._variants[name] = variant
+        self.variants: dict[str, Recorder] = {}
 
     def variant(self, name: str) -> Recorder:
         """Return the call after a dot.  Raises AttributeError."""
-        if name not in self._variants:
-            near = nearest(name, list(self._variants)) if self._variants else ""
+        if name not in self.variants:
+            near = nearest(name, list(self.variants)) if self.variants else ""
             hint = f": expected {near}" if near else ""
             raise AttributeError(f"{self._kind} has no {name!r}{hint}", name=name, obj=self)
-        return self._variants[name]
+        return self.variants[name]
 
     __getattr__ = variant
 
@@ -184,7 +177,9 @@ class ParameterReader:
 
         if not set(self._known) >= _NEEDED:
             raise UsageError(f"{NAME} is for competition_type 'spsa'")
-        path = self._path(file)
+        if not isinstance(file, str) or not file or not is_text(file):
+            raise UsageError(f"{NAME}: {shown(file)} is not a file name")
+        path = os.path.join(self._source.file.parent, os.path.expanduser(file))
         if games is not None and (isinstance(games, bool) or not isinstance(games, int)):
             raise UsageError(f"{NAME}: games {shown(games)} is not a whole number")
         if games is not None and not 2 <= games <= 10**9:
@@ -211,12 +206,11 @@ class ParameterReader:
                     "expected a range, or no such parameter"
                 )
             values = arguments(entry)
-            missing = values.keys() - self._known
             calls.append(
                 Call(
                     "Parameter",
                     (entry.code,),
-                    {name: value for name, value in values.items() if name not in missing},
+                    {name: value for name, value in values.items() if name in self._known},
                     position,
                     self._positional,
                 )
@@ -226,11 +220,6 @@ class ParameterReader:
         for note in parameters.notes:
             self._note(position, f"{file}: {note}")
         return calls
-
-    def _path(self, file: Any) -> str:
-        if not isinstance(file, str) or not file or not is_text(file):
-            raise UsageError(f"{NAME}: {shown(file)} is not a file name")
-        return os.path.join(self._source.file.parent, os.path.expanduser(file))
 
     def __repr__(self) -> str:
         return NAME

@@ -43,8 +43,7 @@ class SettingChange(msgspec.Struct, frozen=True):
     where   the path in Python's notation
     what    the change: "0.45 → 0.3", "is new"
     before, now  JSON data, or ABSENT
-    change  "free", "report", "played" or "refused", from the innermost setting around it;
-            "played" until `judge_by_played`
+    change  from the innermost setting around it; "played" until `judge_by_played`
     reason  why a rule of the competition type refuses it, or ""
     old     the value to restore, "" when it is too long
     code    the code of the list item that it is in, or ""
@@ -73,7 +72,8 @@ class SettingChange(msgspec.Struct, frozen=True):
         """Return from when on the change applies: "after 811 games"."""
         after = f"after {counted(completed - closing, unit)}" if completed else "at once"
         after += f" and {counted(closing, 'game')} of closing matches" if closing else ""
-        return {"free": after, "report": "at once", "refused": ""}[self.change]
+        new = "to new candidates only: never with max_depth = 1"
+        return {"free": after, "new": new, "report": "at once", "refused": ""}[self.change]
 
     def error(self) -> SettingError:
         """Return the error of a refused change, with its remedy."""
@@ -214,9 +214,7 @@ def judge_by_played(
 def allow_all(changes: Sequence[SettingChange]) -> tuple[SettingChange, ...]:
     """Return changes with none refused, as before the first game."""
     return tuple(
-        msgspec.structs.replace(c, change="free", reason="")
-        if c.change in ("played", "refused")
-        else c
+        c if c.change == "report" else msgspec.structs.replace(c, change="free", reason="")
         for c in changes
     )
 

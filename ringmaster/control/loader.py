@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import linecache
 import os
+import traceback
 import types
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 import msgspec
@@ -31,7 +32,7 @@ from ringmaster.control.source import (
     Span,
     file_error,
 )
-from ringmaster.control.source_spans import SettingPlaces, path_text
+from ringmaster.control.source_spans import UNKNOWN, SettingPlaces, literal, path_text
 from ringmaster.errors import (
     ParameterFileError,
     SafeModeError,
@@ -71,29 +72,21 @@ TableOf = Callable[[str], Sequence[Setting] | None]
 class ControlFile(msgspec.Struct, eq=False, dict=True):
     """A control file after its run, with correct settings.
 
-    path         as in the call of `load`
     code         the competition code: the file's name without its extension
-    directory    the competition directory, absolute
     table        the settings table of the competition type
     values       interpreted settings by name, defaults included
     tree         the syntax tree
     safe         whether the file was evaluated in safe mode
-    source       the text, line ends as "\\n", without BOM
-    source_hash  SHA-256 of `source` in UTF-8, hexadecimal
     namespace    the file's global names after running it
-    origin       the text with its places, for diagnostics
+    origin       the file's path, its text, and places in it
     warnings     diagnostics of suspicious values
     """
 
-    path: str
     code: str
-    directory: Path
     competition_type: str
     table: Sequence[Setting]
     tree: ast.Module
     safe: bool
-    source: str
-    source_hash: str
     namespace: dict[str, Any]
     origin: Source
     warnings: list[Diagnostic]
@@ -166,7 +159,7 @@ def load(
     type_names: Sequence[str],
     *,
     kinds: Iterable[str] = (),
-    elsewhere: Mapping[str, Sequence[str]] | None = None,
+    elsewhere: Mapping[str, Sequence[str]] = types.MappingProxyType({}),
     safe: bool = False,
 ) -> ControlFile:
     """Load the control file at `path`.
@@ -213,24 +206,18 @@ def load(
     text = NamesInFile(tree, source)
     if namespace.get("game", "go") == "go":
         caught += changed_values(tree, source, competition_type, modules=not safe)
-    # its length would import every type
-    others = {} if elsewhere is None else elsewhere
-    unused = unused_names(text, source, competition_type, names, calls, others)
+    unused = unused_names(text, source, competition_type, names, calls, elsewhere)
     loaded = ControlFile(
-        path=source.path,
         code=code,
-        directory=source.file.parent,
         competition_type=competition_type,
         table=table,
         tree=tree,
         safe=safe,
-        source=source.text,
-        source_hash=source.hash,
         namespace=namespace,
         origin=source,
         warnings=caught + [name for name in unused if name.severity == "warning"],
     )
-    context = Context(loaded.directory, doubted=loaded.doubt)
+    context = Context(source.file.parent, doubted=loaded.doubt)
     if namespace.get("competition_type") != competition_type:
         context.refuse(
             ("competition_type",),
@@ -240,9 +227,9 @@ def load(
     own = set(text.own_variables(table, namespace))
     given = {name: value for name, value in namespace.items() if name not in own}
     values = interpret_table(table, given, (), context)
-    misplaced = [name for name in unused if name.severity == "error"]
-    if values is None or context.problems or misplaced:
-        raise ControlFileProblems([*loaded.error(context.problems).diagnostics, *misplaced])
+    faults = [*_repeated_keys(tree, source), *(n for n in unused if n.severity == "error")]
+    if values is None or context.problems or faults:
+        raise ControlFileProblems([*loaded.error(context.problems).diagnostics, *faults])
     loaded.values = values
     return loaded
 
@@ -337,6 +324,23 @@ def _assigned_type(statement: ast.stmt) -> ast.expr | None:
     return None
 
 
+def _repeated_keys(tree: ast.Module, source: Source) -> Iterator[Diagnostic]:
+    """Yield an error for each constant key that a dictionary has twice."""
+    for node in ast.walk(tree):
+        first: dict[Any, ast.expr] = {}
+        # the key of `**another` is None
+        for key in filter(None, node.keys if isinstance(node, ast.Dict) else ()):
+            value = literal(key)
+            line = source.span_of(first.setdefault(value, key)).line
+            if value is not UNKNOWN and first[value] is not key:
+                yield source.diagnostic(
+                    source.span_of(key),
+                    f"the key {shown(value)} is repeated: its first value would be lost",
+                    "each key once",
+                    details=(f"first in line {line}: {source.lines[line - 1].strip()}",),
+                )
+
+
 def _namespace(
     source: Source,
     calls: Mapping[str, CallOf],
@@ -354,7 +358,7 @@ def _namespace(
     namespace |= {kind: Recorder(kind, source, c.positional) for kind, c in calls.items()}
     for kind in [kind for kind in namespace if "." in kind]:
         base, _, variant = kind.partition(".")
-        namespace[base].add(variant, namespace.pop(kind))
+        namespace[base].variants[variant] = namespace.pop(kind)
     if "Parameter" in namespace:
         parameter = calls.get("Parameter")
         known = () if parameter is None else [setting.name for setting in parameter.settings]
@@ -386,25 +390,23 @@ def raised_at(error: BaseException, source: Source) -> Span | None:
     span: Span | None = vars(error).get(PLACE)
     if span is not None:
         return span
-    traceback = error.__traceback__
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
+    entry = error.__traceback__
+    while entry is not None:
+        code = entry.tb_frame.f_code
         if code.co_filename == source.filename:
-            span = source.instruction(code, traceback.tb_lasti)
-            span = span or Span(traceback.tb_lineno or 1, 1, traceback.tb_lineno or 1, 1)
-        traceback = traceback.tb_next
+            span = source.instruction(code, entry.tb_lasti)
+            span = span or Span(entry.tb_lineno or 1, 1, entry.tb_lineno or 1, 1)
+        entry = entry.tb_next
     return span
 
 
 def raised_beside(error: BaseException, source: Source) -> list[str]:
     """Return the line of a sibling module where `error` was raised, [] if elsewhere."""
     place = None
-    traceback = error.__traceback__
-    while traceback is not None:
-        file = traceback.tb_frame.f_code.co_filename
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
         if not file.startswith("<") and not is_installed(file):
-            place = file, traceback.tb_lineno
-        traceback = traceback.tb_next
+            place = file, line
     if place is None or place[0] == source.filename:
         return []
     file, line = place

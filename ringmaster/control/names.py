@@ -1,5 +1,5 @@
-"""Find unused top-level names: misspelt settings, settings of other programs or of another
-competition type, and arguments that belong in a call."""
+"""Find top-level values that nothing uses: misspelt settings, settings of other programs or
+of another competition type, and arguments that belong in a call."""
 
 from __future__ import annotations
 
@@ -134,13 +134,13 @@ def unused_names(
     calls: Mapping[str, CallOf],
     elsewhere: Mapping[str, Sequence[str]],
 ) -> list[Diagnostic]:
-    """Return a diagnostic for each unused top-level name that may be a mistake.
+    """Return a diagnostic for each top-level value that nothing uses.
 
-    Such a name resembles a setting, is a setting of another program, is an argument of a
-    call, or is a setting of another competition type.  It is an error, since the competition
-    would run with a default.  An argument that is given somewhere is a warning, and so is a
-    setting of another type, and a function or an unpacked name beside the setting itself.
-    Names with a leading underscore and loop variables are skipped.
+    It is an error if the name resembles a setting, is a setting of another program or an
+    argument of a call: the competition would run with a default.  An argument that is given
+    somewhere is a warning, and so is every other value.  Of functions and unpacked names only
+    those that resemble a setting count, as a warning beside the setting itself.  Names with a
+    leading underscore, loop variables, classes and imports are skipped.
 
     calls      the calls of the competition type, by kind
     elsewhere  setting names of other types, each with its types; read only if needed
@@ -156,30 +156,33 @@ def unused_names(
         meant = _meant_length(name, settings) if is_plain else None
         kinds = _calls_with(name, calls, text) if is_plain and meant is None else []
         foreign = _foreign(name) if is_plain and meant is None else ""
-        is_given = False
+        message = f"{name!r} is not a setting, and nothing uses it"
+        expected = ""
+        severity: Severity = "error"
         if kinds:
             message = f"{name!r} is an argument of {' and '.join(kinds)}; nothing uses it here"
             each = " or ".join(f"each {k}" if k in _REPEATED else k for k in kinds)
-            expected = f"{name}=… in {each}"
-            is_given = name in text.keys or name in _COMMON
+            expected = f"{name}=… in {each}, or "
+            if name in text.keys or name in _COMMON:
+                severity = "warning"
         elif foreign:
-            message, expected = f"{name!r} is not a setting, and nothing uses it", foreign
+            expected = f"{foreign}, or "
         elif meant is None and is_plain and name in elsewhere:
             types = " and ".join(repr(t) for t in elsewhere[name])
             message = (
                 f"{name!r} has no meaning when competition_type is {competition_type!r}; "
                 f"it is a setting of {types}"
             )
-            diagnostics.append(source.diagnostic(span, message, severity="warning"))
-            continue
+            severity = "warning"
         elif meant := meant or _alike(name, settings):
-            message = f"{name!r} is not a setting, and nothing uses it"
-            expected = repr(meant)
-            is_given = not is_plain and meant in text.bound
+            expected = f"{meant!r}, or "
+            if not is_plain and meant in text.bound:
+                severity = "warning"
+        elif is_plain:
+            severity = "warning"
         else:
             continue
-        expected += f", or '_{name}' for a variable of your own"
-        severity: Severity = "warning" if is_given else "error"
+        expected += f"'_{name}' for a variable of your own"
         diagnostics.append(source.diagnostic(span, message, expected, severity=severity))
     return diagnostics
 

@@ -228,10 +228,17 @@ class SettingPlaces:
         """Return the value of a literal or a top-level name, else UNKNOWN."""
         if isinstance(node, ast.Name):
             return self._namespace.get(node.id, UNKNOWN)
-        try:
-            return ast.literal_eval(node)
-        except (ValueError, TypeError):
-            return UNKNOWN
+        return literal(node)
+
+
+def literal(node: ast.expr) -> Any:
+    """Return the value of a literal that may be a key, else UNKNOWN."""
+    try:
+        value = ast.literal_eval(node)
+        hash(value)
+    except (ValueError, TypeError):
+        return UNKNOWN
+    return value
 
 
 def _items(node: ast.AST) -> Iterator[ast.expr]:

@@ -122,6 +122,8 @@ def tuned_values(loaded: LoadedCompetition) -> list[Tuned]:
     """Return all parameters of a restored competition's tune, [] without a tune."""
     rows = {row["code"]: row for row in loaded.competition.summary().data().get("parameters", ())}
     parameters = []
+    if not getattr(loaded.competition, "has_closing_match", False):
+        return []
     for p in getattr(loaded.competition, "declared", ()):
         row = rows.get(p.code, {"value": p.start})
         if not row.get("exists", True):

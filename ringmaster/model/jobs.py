@@ -215,7 +215,9 @@ class OptionChange(msgspec.Struct, frozen=True):
 class CheckJob(msgspec.Struct, frozen=True, tag="check"):
     """A startup check: launch `player`, shake hands, set its options.
 
-    thorough  whether to test the engine's protocol, too
+    thorough  whether to test the engine's protocol, too, and to play a short game
+    tested_as the player whose thorough check covers the same engine, or "": only the game
+              is played
     keep      whether the process serves the worker's first game
     limits    whether to test that the engine obeys the player's limits
     changes   tuned options whose effect is tested
@@ -230,6 +232,7 @@ class CheckJob(msgspec.Struct, frozen=True, tag="check"):
     settings: GameSettings
     show_stderr: bool = False
     thorough: bool = False
+    tested_as: str = ""
     keep: bool = False
     limits: bool = False
     changes: tuple[OptionChange, ...] = ()

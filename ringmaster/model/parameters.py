@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -65,7 +65,7 @@ class Explicit(msgspec.Struct, frozen=True):
 
 
 class TunedParameter(msgspec.Struct, frozen=True):
-    """One parameter of an SPSA or a Texel tune, in its own units.
+    """One parameter of a tune, in its own units.
 
     c_end    perturbation at the last iteration; None: the method's default
     r_end    relative apply factor R = a/c² at the last iteration; None: the default
@@ -102,6 +102,10 @@ class TunedParameter(msgspec.Struct, frozen=True):
     group: str | None = None
     comment: str | None = None
     not_used: bool = False
+
+    #: Name of `transform` in control files, and whether `format` is for reports alone.
+    function_name: ClassVar[str] = "transform"
+    formats_reports: ClassVar[bool] = False
 
     @property
     def scale(self) -> Literal["linear", "log"]:

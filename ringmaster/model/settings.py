@@ -114,7 +114,7 @@ class SettingType(ABC):
         return data
 
 
-Change = Literal["free", "report", "played", "refused"]
+Change = Literal["free", "new", "report", "played", "refused"]
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -122,6 +122,7 @@ class Setting(msgspec.Struct, frozen=True):
 
     help    one sentence for the reference documentation
     change  effect of a change between runs.  "free": it applies from the next game on;
+            "new": to candidates of new generations of an mc_tuner only;
             "report": it affects reports only; "played": it applies if its function
             gives the values that were played (`Competition.played_values`), else it is
             refused;
@@ -349,6 +350,9 @@ class DictOf(SettingType):
             item = self.inner.interpret(raw_item, (*path, place), context)
             if key is INVALID or item is INVALID:
                 wrong = True
+            elif key in result:
+                wrong = True
+                context.refuse((*path, place), f"the key {shown(key)} is repeated", "each key once")
             else:
                 result[key] = item
         return INVALID if wrong else result

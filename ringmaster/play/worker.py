@@ -173,7 +173,12 @@ class Worker:
             job = msgspec.structs.replace(job, player=player)
         surroundings = self._surroundings_of(CHECK, has_slot=job.keep)
         make = self._pool.take_for_check if job.keep else self._make
-        check = EngineCheck(job, lambda: make(job.player, surroundings))
+        for_game = self._surroundings_of(job.id)
+        check = EngineCheck(
+            job,
+            lambda: make(job.player, surroundings),
+            lambda player: self._make(player, for_game),
+        )
         try:
             result = run_check(check)
             engine = check.running

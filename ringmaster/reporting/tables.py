@@ -162,14 +162,12 @@ def render_check(result: CheckResult, *, verbose: bool = False) -> str:
     totals = [f"{counts['pass']} passed", f"{counts['warn']} warned", f"{counts['fail']} failed"]
     if counts["skip"]:
         totals.append(f"{counts['skip']} not tested")
+    twin = sanitise(result.tested_as, 80)
+    note = f"; its engine is tested as player {twin!r}" if twin not in ("", result.code) else ""
     verdict = "not fit to play" if result.problems else "ok"
-    findings = [
-        finding
-        for status in _WORDS
-        if status != "pass" or verbose
-        for finding in result.findings
-        if finding.status == status
-    ]
+    order = list(_WORDS)
+    shown = [f for f in result.findings if f.status != "pass" or verbose]
+    findings = sorted(shown, key=lambda finding: order.index(finding.status))
     names = [sanitise(finding.name, NAME_LIMIT) for finding in findings]
     columns = CHECK_COLUMNS - 10 - max(map(width, names), default=0)
     rows = [
@@ -177,9 +175,12 @@ def render_check(result: CheckResult, *, verbose: bool = False) -> str:
         for finding, name in zip(findings, names, strict=True)
     ]
     table = tabulate(rows, tablefmt="plain", disable_numparse=True)
+    heading = f"player {sanitise(result.code, 80)!r}: {verdict}{name}"
+    if not result.findings:
+        return heading + "\n"
     lines = [
-        f"player {sanitise(result.code, 80)!r}: {verdict}{name}",
-        f"  {', '.join(totals)}, in {result.seconds:.1f} s",
+        heading,
+        f"  {', '.join(totals)}, in {result.seconds:.1f} s{note}",
         *(f"  {line}".rstrip() for line in table.splitlines()),
     ]
     return "\n".join(lines) + "\n"
@@ -195,9 +196,10 @@ def _detail(finding: Finding, columns: int) -> str:
 def as_data(results: Sequence[CheckResult]) -> dict[str, Any]:
     """Return the checks of one player for `check --json`."""
     problems = dict.fromkeys(str(problem) for result in results for problem in result.problems)
-    data = {"code": results[0].code, "name": results[0].name, "problems": list(problems)}
-    for result in results:
-        if result.findings:
-            findings = [msgspec.to_builtins(finding) for finding in result.findings]
-            return data | {"findings": findings, "seconds": round(result.seconds, 3)}
-    return data | ({"tested_as": results[0].tested_as} if results[0].tested_as else {})
+    one = results[0]
+    data: dict[str, Any] = {"code": one.code, "name": one.name, "problems": list(problems)}
+    if one.tested_as:
+        data["tested_as"] = one.tested_as
+    findings = [msgspec.to_builtins(f) for result in results for f in result.findings]
+    seconds = round(sum([result.seconds for result in results]), 3)
+    return data | ({"findings": findings, "seconds": seconds} if findings else {})

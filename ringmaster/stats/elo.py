@@ -146,7 +146,7 @@ def _estimate(mean: float, variance: float, count: int, games: int) -> EloEstima
     return EloEstimate(elo_of_score(mean), elo_of_score(low), elo_of_score(high), los, games)
 
 
-def _exact(mean: float, variance: float, count: int) -> tuple[float, float, float]:
+def _exact(mean: float, variance: float, count: float) -> tuple[float, float, float]:
     """Return the interval of a mean from 0 to 1, and the confidence that it is above ½.
 
     Clopper and Pearson's interval at an effective number of observations (Korn and Graubard,
@@ -237,7 +237,7 @@ def pairs_ratio(counts: Sequence[int]) -> float | None:
     return (counts[3] + counts[4]) / lost if lost else None
 
 
-def share_ends(points: float, games: int) -> tuple[float, float]:
+def share_ends(points: float, games: float) -> tuple[float, float]:
     """Return the interval of a win rate: exact for few games, else Wilson's.
 
     points  wins and half the draws, from 0 to `games`
@@ -262,7 +262,7 @@ def holm(p_values: Sequence[float], level: float = 0.05) -> list[bool]:
     return rejected
 
 
-def share_interval(points: float, games: int) -> str:
+def share_interval(points: float, games: float) -> str:
     """Return a share of points with its interval: "61 % ± 7 (95 %)", "99 % (95 %: 91 to 100)".
 
     points  from 0 to `games`, which is above 0
@@ -276,7 +276,7 @@ def share_interval(points: float, games: int) -> str:
     return f"{share:.{places}f} % ± {(high - low) / 2:.{places}f} (95 %)"
 
 
-def wilson(points: float, games: int, z: float = Z95) -> tuple[float, float]:
+def wilson(points: float, games: float, z: float = Z95) -> tuple[float, float]:
     """Return the interval of a win rate (Wilson, "Probable inference", 1927, eq. 1).
 
     points  wins and half the draws, from 0 to `games`

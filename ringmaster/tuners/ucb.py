@@ -301,6 +301,13 @@ class Ucb:
             exploration=width / math.sqrt(visits),
         )
 
+    def results(self, depth: int) -> list[tuple[float, int]]:
+        """Return points and games of every candidate of a generation, counted from 1."""
+        families = [self.root]
+        for _ in range(depth - 1):
+            families = [below for family in families for below in family.children.values()]
+        return [result for f in families for result in zip(f.wins, f.games, strict=True)]
+
     def node_count(self) -> int:
         """Return the number of nodes, including the root."""
         return 1 + self.size * sum(1 for _ in self._all_families(self.root))

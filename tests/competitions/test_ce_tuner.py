@@ -122,6 +122,31 @@ def test_void_games_are_replayed_until_too_many_end_the_run() -> None:
     assert "11 of the last 20 games ended by faults" in last.halt
 
 
+def test_faults_of_an_earlier_run_do_not_end_a_run_with_repaired_engines() -> None:
+    tune = tuner()
+    for _ in range(4):
+        job = tune.next_job()
+        tune.record_result(job.ticket, void(job))
+    tune.apply_edits([])
+    job = tune.next_job()
+    assert not tune.record_result(job.ticket, void(job)).halt
+
+
+def test_startup_checks_are_of_the_opponent_the_mean_and_a_candidate() -> None:
+    opponent, mean, first = tuner().setup().checks
+    assert opponent.player.code == "opp"
+    assert mean.player.command == ("engine", "1.0")
+    assert first.player.command[1] not in ("1.0", "")
+    assert first.player.code.startswith("candidate x: ")
+
+
+def test_all_candidates_are_one_contestant() -> None:
+    summary = tuner().summary()
+    job = tuner().next_job()
+    assert [summary.contestant_of(player.code) for player in job.players] == ["opp", "candidate"]
+    assert [each.player.code for each in summary.contestants] == ["candidate", "opp"]
+
+
 def test_game_that_is_void_again_and_again_ends_the_run_whatever_the_others_do() -> None:
     tune = tuner(batch_size=30)
     play(tune, 1)

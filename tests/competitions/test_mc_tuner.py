@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ringmaster.control.changes import Comparison, allow_all, canonical_settings, find_changes
 from ringmaster.errors import SettingError, StoreError
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
@@ -131,7 +132,7 @@ def test_line_names_the_game_and_the_best_candidate() -> None:
     tune = tuner(parameters=[parameter(split=1, format="X: %.1f")])
     job = tune.next_job()
     verdict = tune.record_result(job.ticket, result(job, True))
-    assert verdict.line == "game 0: X: 4.0 [(0)] won B+3.5; best X: 4.0 [(0)] 0.545"
+    assert verdict.line == "game 0: X: 4.0 [(0)] beat opp B+3.5; best X: 4.0 [(0)] 0.545"
 
 
 def test_void_game_uses_up_its_number_and_is_not_replayed() -> None:
@@ -226,7 +227,7 @@ def test_played_values_are_the_probed_values(split: int) -> None:
     tune = tuner(parameters=[parameter(scale=call("LINEAR", 0, split, integer=True), split=split)])
     values = [c["parameters"]["x"] for c in tune.summary().data()["candidates"]]
     assert values == list(range(1, split + 1))
-    whole = [tune.parameters[0].scale(tune.tree.centre((i,))[0]) for i in range(split)]
+    whole = [tune.parameters[0].transform(tune.tree.centre((i,))[0]) for i in range(split)]
     assert whole == values
 
 
@@ -298,6 +299,17 @@ def test_game_beyond_a_lowered_number_of_games_is_not_wanted_but_kept() -> None:
     more = again(fewer, tuner(number_of_games=10))
     assert more.resume(jobs[2].ticket)
     assert more.next_job().id == "3"
+
+
+def test_change_of_initial_visits_is_said_to_apply_to_new_candidates_only() -> None:
+    tune, edited = tuner(), tuner(initial_visits=4, initial_wins=3)
+    before, now = (canonical_settings(t.table, t.values) for t in (tune, edited))
+    changes = find_changes(tune.table, before, now, lambda path: str(path[0]))
+    assert [*Comparison(played=True, completed=30, changes=tuple(changes)).texts()] == [
+        "initial_visits 10 → 4, applies to new candidates only: never with max_depth = 1",
+        "initial_wins 5 → 3, applies to new candidates only: never with max_depth = 1",
+    ]
+    assert {change.change for change in allow_all(changes)} == {"free"}
 
 
 def test_changed_initial_wins_apply_to_new_generations_only() -> None:

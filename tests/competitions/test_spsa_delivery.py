@@ -140,10 +140,6 @@ def test_make_candidate_receives_transformed_values() -> None:
             "parameters.0.argument: '--a=%d' cannot take '50 cp'",
         ),
         (
-            [parameter("a", transform=lambda v: 1 / v)],
-            "parameters.0.transform: parameter 'a': called with (0), it raised ZeroDivisionError",
-        ),
-        (
             [parameter("a", transform=lambda v: [v])],
             "parameters.0.transform: parameter 'a': called with (50), it returned a wrong value: "
             "[50] cannot",
@@ -155,6 +151,12 @@ def test_impossible_delivery_is_refused_at_its_place(parameters: list[Any], mess
     with pytest.raises(Refused) as refused:
         tuned(*parameters)
     assert message in str(refused.value)
+
+
+def test_function_that_fails_at_a_bound_is_found_before_the_first_game() -> None:
+    (failure,) = tuned(parameter("a", transform=lambda v: 1 / v)).prepare()
+    assert failure.path == ("parameters", 0, "transform")
+    assert str(failure).startswith("parameter 'a': called with (0), it raised ZeroDivisionError")
 
 
 def test_option_over_gtp_is_refused_with_alternatives() -> None:

@@ -143,7 +143,7 @@ players.__class__ = 1
 Player.__init__
 Player.__class__
 Player._source
-Player._variants
+Player.variants
 Player("a").kind
 Player("a")._asdict
 "".join.__self__

@@ -65,6 +65,71 @@ def refused(text: str | bytes) -> str:
     return "sound"
 
 
+# Repeated keys
+
+
+@pytest.mark.parametrize("safe", [False, True])
+def test_repeated_player_is_an_error_that_shows_both_lines(safe: bool) -> None:
+    text = GOOD + "players = {\n    'a': Player('a'),\n    'b': Player('b'),\n"
+    (error,) = problems(text + "    \"a\": Player('c'),\n}\n", safe=safe)
+    assert str(error) == (
+        "tune.ctl:7:5: error: the key 'a' is repeated: its first value would be lost; expected "
+        "each key once\n"
+        "    7 |     \"a\": Player('c'),\n"
+        "      |     ^^^\n"
+        "        first in line 5: 'a': Player('a'),"
+    )
+
+
+@pytest.mark.parametrize(
+    ("literal", "key"),
+    [
+        ("{1: 2, True: 3}", "True"),
+        ("{-1: 2, 0: 1, -1: 3}", "-1"),
+        ("{'x': {'y': {'a': 1, 'b': 2, 'a': 1}}}", "'a'"),
+        ("{'a': 1, **{'b': 2}, 'a': 3}", "'a'"),
+        ("{('a', 1): 1, ('a', 1.0): 2}", "('a', 1.0)"),
+        ("lambda: {None: 1, None: 2}", "None"),
+        ("[{'a': 1, 'a' '': 2} for _j in range(2)]", "'a'"),
+    ],
+)
+@pytest.mark.parametrize("safe", [False, True])
+def test_repeated_key_of_any_dictionary_is_an_error(literal: str, key: str, safe: bool) -> None:
+    error = problem(f"{GOOD}_x = {literal}\n", safe=safe)
+    assert error.message.startswith(f"the key {key} is repeated")
+    assert error.line == 4
+
+
+def test_each_repetition_is_an_error_beside_the_other_errors() -> None:
+    text = GOOD + "_x = {'a': 1, 'a': 2,\n      'a': 3}\nkomi = 'much'\n"
+    assert [error.line for error in problems(text)] == [6, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "_a = 'a'\n_x = {_a: 1, 'a': 2, _a: 3}",
+        "_x = {'a': 1, **{'a': 2}}",
+        "_x = {'a': 1}\n_x['a'] = 2",
+        "_x = {'a': {'a': 1}, 'A': 2, '1': 3, 1: 4}",
+        "_x = {'%d' % i: i for i in range(2)}",
+        "_x = {f'a{1}': 1, f'a{1}': 2}",
+    ],
+)
+@pytest.mark.parametrize("safe", [False, True])
+def test_key_that_is_no_constant_or_is_overridden_on_purpose_is_no_error(
+    lines: str, safe: bool
+) -> None:
+    assert load_here(f"{GOOD}{lines}\n", safe=safe).warnings == []
+
+
+def test_repeated_key_of_a_list_of_pairs_is_an_error() -> None:
+    pairs = "players = [('a', Player('a')),\n('b', Player('b')),\n('a', Player('c'))]\n"
+    error = problem(GOOD + pairs)
+    assert (error.line, error.setting) == (6, "players['a']")
+    assert error.message == "the key 'a' is repeated"
+
+
 # What is accepted
 
 
@@ -72,7 +137,7 @@ def test_gomill_playoff_is_loaded(tmp_path: Path) -> None:
     loaded = load_text(tmp_path, PLAYOFF_FILE)
     assert loaded.competition_type == "playoff"
     assert loaded.code == "tune"
-    assert loaded.directory == tmp_path
+    assert loaded.origin.file == tmp_path / "tune.ctl"
     assert loaded.warnings == []
     values = loaded.values
     assert list(values["players"]) == ["level-1", "level-2", "third"]
@@ -100,11 +165,11 @@ def test_gomill_tuner_is_loaded_with_true_division(tmp_path: Path) -> None:
 
 def test_source_and_hash_belong_to_the_file() -> None:
     loaded = load_here(GOOD)
-    assert loaded.source == GOOD
-    assert loaded.source_hash == hashlib.sha256(GOOD.encode()).hexdigest()
+    assert loaded.origin.text == GOOD
+    assert loaded.origin.hash == hashlib.sha256(GOOD.encode()).hexdigest()
     windows = load_here(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
-    assert windows.source == GOOD
-    assert windows.source_hash == loaded.source_hash
+    assert windows.origin.text == GOOD
+    assert windows.origin.hash == loaded.origin.hash
     assert list(windows.values["players"]) == ["a", "b"]
 
 

@@ -89,12 +89,10 @@ def test_misspelt_exploration_coefficient_is_an_error(tmp_path: Path) -> None:
         "import os as koma",
         "from os import path as players_",
         "for komi_ in range(2):\n    pass",
-        "MAX = 3",
         "class Matchups: pass",
         "def helper():\n    boardsize = 9",
         "cwd, rest = 1, 2",
         "cwd = '/home'\n_engine = f'{cwd}/engine'",
-        "command = 'engine'",
         "_number_of_games = 3",
     ],
 )
@@ -115,6 +113,28 @@ def test_no_warning_about_names_that_are_used_or_unlike_settings(
 )
 def test_variables_of_the_users_own_are_no_errors(tmp_path: Path, lines: str) -> None:
     assert warned(tmp_path, lines + "\n") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ko = 'positional'",
+        "time_settings = '10 0 0'",
+        "rules = {'ko': 'simple'}",
+        "numgames = 3",
+        "MAX: int = 3",
+        "command = 'engine'",
+        "if True:\n    rules = 'chinese'",
+    ],
+)
+@pytest.mark.parametrize("safe", [False, True])
+def test_plain_value_that_nothing_uses_is_a_warning(tmp_path: Path, line: str, safe: bool) -> None:
+    loaded = load_text(tmp_path, f"{PLAYOFF_FILE}{line}\n", elsewhere=ELSEWHERE, safe=safe)
+    (warning,) = loaded.warnings
+    name = line.split("\n")[-1].split()[0].rstrip(":")
+    assert warning.message == f"{name!r} is not a setting, and nothing uses it"
+    assert warning.expected == f"'_{name}' for a variable of your own"
+    assert warning.line == 39 + len(line.split("\n"))
 
 
 @pytest.mark.parametrize("line", ["cwd = '/tmp'", "options = [1]"])

@@ -224,7 +224,7 @@ def test_round_is_a_warning_at_the_call(tmp_path: Path) -> None:
         "_x = round(2.5)\n_text = f'{_x}'",
         "def _f(x: float): return round(x)",
         "def _f(x, *, y): return round(x)",
-        "game = 'chess'\n_x = round(2.5)",
+        "game = 'chess'\n_x = game, round(2.5)",
     ],
 )
 def test_no_warning_where_python_2_gave_the_same_or_could_not_read_the_file(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import chess
+import msgspec
 import psutil
 import pytest
 
@@ -23,7 +24,7 @@ from ringmaster.play.compliance.limits import GTP_SECONDS
 from ringmaster.play.compliance.positions import CHESS
 from ringmaster.play.compliance.protocol_tests import TESTS, run_check, run_test
 from ringmaster.play.engine_pool import make_engine
-from tests.play.test_faults import gtp
+from tests.play.test_faults import gtp, uci
 
 ENGINES = Path(__file__).parent.parent / "engines"
 #: Short waits for what never comes; long enough for a machine that is busy.
@@ -33,6 +34,7 @@ IMPATIENCE = dataclasses.replace(PATIENCE, search=0.1, stop=5.0, quit=0.1)
 CLOCK = TimeControl.parse("10+0.1")
 CHESS_GAME = GameSettings("chess", hang_timeout=5)
 GO_GAME = GameSettings("go", board_size=7, komi=0.5, hang_timeout=1.0)
+SHOGI_GAME = GameSettings("shogi", hang_timeout=5)
 
 Try = Callable[..., list[Finding]]
 
@@ -50,9 +52,13 @@ def nothing_is_left() -> Iterator[None]:
 
 
 def engine_check(player: Player, patience: Patience = PATIENCE) -> EngineCheck:
-    settings = GO_GAME if player.protocol == "gtp" else CHESS_GAME
+    settings = {"gtp": GO_GAME, "uci": CHESS_GAME, "usi": SHOGI_GAME}[player.protocol]
     job = CheckJob("c", player, settings, thorough=True)
-    check = EngineCheck(job, lambda: make_engine(player, Surroundings({})), patience=patience)
+
+    def make(player: Player) -> Any:
+        return make_engine(player, Surroundings({}))
+
+    check = EngineCheck(job, lambda: make(player), make, patience=patience)
     # the load of the machine excuses lateness; it has a test of its own
     check.load = 0.0
     return check
@@ -262,15 +268,17 @@ def test_no_test_begins_after_the_time_limit() -> None:
 @pytest.mark.parametrize(
     ("flags", "text"),
     [
-        (["--illegal-move", "3"], "moves: the start position, move 3: "),
-        (["--crash-on", "genmove:2"], "it exited with status 1"),
-        (["--hang-on", "genmove:2"], "no answer to 'genmove w'"),
-        (["--fail", "genmove:out of memory"], "out of memory"),
+        (["--illegal-move", "3"], "after 4 plies: illegal move"),
+        (["--crash-on", "genmove:2"], "after 2 plies: x: it exited with status 1"),
+        (["--hang-on", "genmove:2"], "after 2 plies: x: no answer to 'genmove b'"),
+        (["--fail", "genmove:out of memory"], "after 0 plies: x failed to move: out of memory"),
     ],
 )
 def test_go_engine_that_spoils_games_fails(tried: Try, flags: list[str], text: str) -> None:
-    (failure,) = details(tried(gtp("x", *flags), "moves"), "fail")
-    assert text in failure
+    (failure,) = details(tried(gtp("x", *flags), "game"), "fail")
+    assert failure.startswith(f"game: {text}")
+    (failure, *_) = details(tried(gtp("x", "--illegal-move", "1"), "moves", "game"), "fail")
+    assert failure.startswith("moves: the start position, move 1: ")
 
 
 def test_go_engine_that_ignores_quit_is_warned_of(tried: Try) -> None:
@@ -292,6 +300,126 @@ def test_go_engine_that_oversteps_its_clock_fails(tried: Try) -> None:
     player = gtp("x", "--overstep", "200", time_control=TimeControl.parse("60"))
     (failure,) = details(tried(player, "limits"), "fail")
     assert f"after its time of {GTP_SECONDS}000 ms had run out" in failure
+
+
+# --- a short game
+
+
+def usi(*flags: str, **limits: Any) -> Player:
+    command = (sys.executable, "-I", "-S", str(ENGINES / "fault_usi.py"), *flags)
+    return Player("x", command, protocol="usi", **limits)
+
+
+def game_finding(tried: Try, player: Player, **settings: Any) -> Finding:
+    (finding,) = tried(player, "game", **settings)
+    return finding
+
+
+@pytest.mark.parametrize(
+    ("player", "detail"),
+    [
+        (uci("x"), "20 plies with nodes 1"),
+        (uci("x", time_control=CLOCK), "20 plies with 10+0.1"),
+        (usi("--plies", "40", move_time=0.1), "20 plies with 0.1 s a move"),
+        (usi("--plies", "40", depth=3), "20 plies with depth 3"),
+        (gtp("x"), "20 plies"),
+        (gtp("x", time_control=TimeControl.parse("60")), "20 plies with 60"),
+    ],
+    ids=["uci", "uci with a clock", "usi", "usi with depth", "gtp", "gtp with a clock"],
+)
+def test_short_game_has_a_few_moves_under_the_players_own_limits(
+    tried: Try, player: Player, detail: str
+) -> None:
+    finding = game_finding(tried, player)
+    assert (finding.status, finding.detail) == ("pass", detail)
+
+
+@pytest.mark.parametrize(
+    ("player", "fault", "line"),
+    [
+        (uci("x", "--illegal-move", "3"), "after 4 plies with nodes 1: illegal move", "bestmove a"),
+        (
+            uci("x", "--crash-on", "go:2"),
+            "after 2 plies with nodes 1: x: it exited",
+            "> go nodes 1",
+        ),
+        (
+            usi("--bestmove", "9i9a", depth=2),
+            "after 0 plies with depth 2: illegal",
+            "bestmove 9i9a",
+        ),
+        (gtp("x", "--illegal-move", "2"), "after 2 plies: illegal move", "< = "),
+    ],
+    ids=["uci", "uci crash", "usi", "gtp"],
+)
+def test_fault_in_the_short_game_is_a_failure_with_its_move_and_exchange(
+    tried: Try, player: Player, fault: str, line: str
+) -> None:
+    finding = game_finding(tried, player)
+    assert (finding.status, finding.detail[: len(fault)]) == ("fail", fault)
+    assert line in "\n".join(finding.exchange)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "player",
+    [
+        uci("x", "--overstep", "200", time_control=TimeControl.parse("0.1")),
+        usi("--overstep", "200", time_control=TimeControl.parse("0.1")),
+        gtp("x", "--overstep", "200", time_control=TimeControl.parse("1")),
+    ],
+    ids=["uci", "usi", "gtp"],
+)
+def test_loss_on_time_in_the_short_game_is_a_failure_unless_the_machine_is_busy(
+    tried: Try, player: Player
+) -> None:
+    finding = game_finding(tried, player)
+    assert finding.status == "fail"
+    assert finding.detail.startswith(f"after 0 plies with {player.time_control}: x: no answer to")
+    assert game_finding(tried, player, load=1000.0).status == "skip"
+
+
+def test_short_game_of_a_slow_player_ends_after_a_move_of_each_side(
+    tried: Try, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ringmaster.play.compliance.protocol_tests.GAME_SECONDS", 0.0)
+    assert game_finding(tried, uci("x")).detail == "2 plies with nodes 1"
+
+
+def test_short_game_is_not_played_without_limits_or_after_a_failure(tried: Try) -> None:
+    finding = game_finding(tried, careful())
+    assert (finding.status, finding.detail) == ("skip", "the player has no limits")
+    *_, finding = tried(gtp("x", "--illegal-move", "1"), "moves", "game")
+    assert (finding.status, finding.detail) == ("skip", "it fails another test")
+
+
+def test_second_process_that_does_not_start_is_no_fault_of_the_player(tmp_path: Path) -> None:
+    def status(absent: str) -> str:
+        check, missing = engine_check(uci("x")), str(tmp_path / "none")
+        check.make_other = lambda player: make_engine(
+            msgspec.structs.replace(player, command=(missing,))
+            if player.code == absent
+            else player,
+            Surroundings({}),
+        )
+        (game,) = (test for test in TESTS if test.name == "game")
+        run_test(check, game)
+        (finding,) = check.findings
+        assert missing in finding.detail
+        return finding.status
+
+    assert status("x#2") == "skip"
+    assert status("x") == "fail"
+
+
+@pytest.mark.slow
+def test_player_whose_engine_is_tested_as_another_plays_the_game_only() -> None:
+    check = engine_check(uci("x", "--illegal-move", "2"))
+    check.job = msgspec.structs.replace(check.job, tested_as="y")
+    result = run_check(check)
+    assert [(f.status, f.name) for f in result.findings] == [("fail", "game")]
+    assert [str(problem)[:6] for problem in result.problems] == ["game: "]
+    assert result.tested_as == "y"
 
 
 # --- info lines, evidence

@@ -96,6 +96,12 @@ def test_game_id_and_slot_are_in_the_environment(parallel_worker: Worker) -> Non
     assert isinstance(check, CheckResult)
     assert check.problems == ()
     assert check.stderr == ("startup-check  startup-check",)
+    # a wrapper may have a light mode for checks
+    job = CheckJob("c", new, settings, show_stderr=True, thorough=True, tested_as="kept")
+    check = parallel_worker.run(job)
+    assert isinstance(check, CheckResult)
+    assert [(f.status, f.name) for f in check.findings] == [("pass", "game")]
+    assert check.stderr == ("startup-check  startup-check", "c 3 c", "c 3 c")
 
 
 @pytest.mark.parametrize(

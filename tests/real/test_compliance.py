@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ringmaster.engines.engine import Engine
 from ringmaster.engines.process import Surroundings
 from ringmaster.model.jobs import CheckJob, GameSettings
 from ringmaster.model.players import Player
@@ -27,7 +28,11 @@ def findings(game: Any, protocol: Any, *command: str, **limits: Any) -> list[Fin
     """Return the faults of a thorough check."""
     player = Player("x", (engine(command[0]), *command[1:]), protocol=protocol, **limits)
     job = CheckJob("c", player, GameSettings(game, board_size=9, komi=6.5), thorough=True)
-    result = run_check(EngineCheck(job, lambda: make_engine(player, Surroundings({}))))
+
+    def make(player: Player) -> Engine:
+        return make_engine(player, Surroundings({}))
+
+    result = run_check(EngineCheck(job, lambda: make(player), make))
     return [f for f in result.findings if f.status in ("warn", "fail")]
 
 
@@ -63,7 +68,7 @@ def first_tests(*command: str, **limits: Any) -> list[str]:
     job = CheckJob("c", player, GameSettings("chess"), limits=True)
     patience = dataclasses.replace(FIRST_GAME, limits=60.0)
     make = make_engine(player, Surroundings({}))
-    result = run_check(EngineCheck(job, lambda: make, patience=patience))
+    result = run_check(EngineCheck(job, lambda: make, lambda _: make, patience=patience))
     assert result.problems == ()
     return [f.detail for f in result.findings if f.status in ("warn", "fail")]
 

@@ -57,7 +57,7 @@ from ringmaster.competitions.texel.tuning import Tuning, improvement_line
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
-from ringmaster.competitions.tuning.player_tune import PlayerTune
+from ringmaster.competitions.tuning.player_tune import Tune
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError, counted
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket, is_of_closing_match
@@ -68,7 +68,7 @@ from ringmaster.model.results import EvaluationResult, Result
 from ringmaster.model.settings import Setting
 
 
-class TexelCompetition(PlayerTune):
+class TexelCompetition(Tune):
     """The `texel` competition type.
 
     parameters  tuned and frozen ones

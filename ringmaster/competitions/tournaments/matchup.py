@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.matchup_sprt import SprtProgress, SprtReport
 from ringmaster.competitions.opening_settings import OpeningBook
 from ringmaster.competitions.result_lines import expected_repeats
@@ -14,9 +15,10 @@ from ringmaster.model.players import Player
 from ringmaster.stats.sprt import Sprt
 
 
-class GameSeries(msgspec.Struct):
+class GameSeries(msgspec.Struct, kw_only=True, eq=False):
     """The games that the present settings want of a tally.
 
+    given_name   name in the control file, None without one
     codes        the players in the order of the settings; the first is tested
     limit        games to play, None for no limit
     alternating  whether games are played in pairs with both colours
@@ -25,6 +27,9 @@ class GameSeries(msgspec.Struct):
     closed       whether no more games are wanted: the round is over, or a player withdrew
     """
 
+    id: str
+    given_name: str | None = None
+    settings: GameSettings
     tally: Tally
     codes: tuple[str, str]
     limit: int | None
@@ -32,6 +37,59 @@ class GameSeries(msgspec.Struct):
     sprt: Sprt | None
     open: set[int]
     closed: bool = False
+
+    @property
+    def name(self) -> str:
+        """The given name, or the players' codes."""
+        return self.given_name or " v ".join(self.codes)
+
+    @property
+    def even(self) -> bool:
+        """Return whether the score measures strength: both colours, no handicap."""
+        return self.alternating and self.settings.handicap is None
+
+    @property
+    def results(self) -> Tally:
+        """The results as the first player sees them."""
+        return self.tally if self.tally.players == self.codes else self.tally.turned()
+
+    def match_result(self) -> MatchResult:
+        """Return the first player's result for a verdict."""
+        return self.results.match_result(
+            even=self.even,
+            limit=self.total(),
+            finished=self.complete(),
+            sprt=self.report(),
+            name=self.given_name or "",
+            terms=self._terms,
+        )
+
+    @property
+    def _terms(self) -> str:
+        """The uneven terms of the first player, "" without any."""
+        handicap = self.settings.handicap
+        stones = f"{handicap} handicap stones" if handicap else ""
+        if self.alternating:
+            return stones and f"with {stones} to each in turn"
+        colour = "White" if self.settings.game == "chess" else "Black"
+        return f"as {colour}{stones and f' with {stones}'}"
+
+    def info(self) -> MatchupInfo:
+        """Return the matchup without its games."""
+        return MatchupInfo(
+            self.id,
+            self.codes,
+            self.name,
+            self.settings,
+            self.alternating,
+            self.limit,
+            self.report(),
+        )
+
+    def decision(self) -> SprtReport | None:
+        """Update the test with a result.  Return its state if this result decides it."""
+        is_judged = self.present_sprt_progress() is self.tally.trial and self.tally.judge()
+        return self.report() if is_judged else None
 
     def wants(self, number: int) -> bool:
         """Return whether the settings want the game with this number."""
@@ -111,20 +169,11 @@ class GameSeries(msgspec.Struct):
 class Matchup(GameSeries, kw_only=True, eq=False):
     """Two players of the control file with the settings and results of their games.
 
-    given_name  name in the control file, None without one
-    players     the first moves first in games with even numbers
+    players  the first moves first in games with even numbers
     """
 
-    id: str
-    given_name: str | None
     players: tuple[Player, Player]
-    settings: GameSettings
     book: OpeningBook
-
-    @property
-    def name(self) -> str:
-        """The given name, or the players' codes."""
-        return self.given_name or " v ".join(self.codes)
 
     def game_id(self, number: int) -> str:
         """Return the id of a new game, padded to the matchup's largest number.
@@ -138,37 +187,6 @@ class Matchup(GameSeries, kw_only=True, eq=False):
     def pair(self, number: int) -> int | None:
         """Return the number of a game's pair, None for fixed colours."""
         return number // 2 if self.alternating else None
-
-    @property
-    def even(self) -> bool:
-        """Return whether the score measures strength: both colours, no handicap."""
-        return self.alternating and self.settings.handicap is None
-
-    @property
-    def results(self) -> Tally:
-        """The results as the first player sees them."""
-        return self.tally if self.tally.players == self.codes else self.tally.turned()
-
-    def match_result(self) -> MatchResult:
-        """Return the first player's result for a verdict."""
-        return self.results.match_result(
-            even=self.even,
-            limit=self.total(),
-            finished=self.complete(),
-            sprt=self.report(),
-            name=self.given_name or "",
-            terms=self._terms,
-        )
-
-    @property
-    def _terms(self) -> str:
-        """The uneven terms of the first player, "" without any."""
-        handicap = self.settings.handicap
-        stones = f"{handicap} handicap stones" if handicap else ""
-        if self.alternating:
-            return stones and f"with {stones} to each in turn"
-        colour = "White" if self.settings.game == "chess" else "Black"
-        return f"as {colour}{stones and f' with {stones}'}"
 
     def expected_repeats(self) -> str:
         """Return a warning that games will repeat, "" when they need not."""

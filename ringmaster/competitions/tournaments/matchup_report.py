@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.competitions.result_lines import finite, repeats_line, void_line
 from ringmaster.competitions.tally import Tally, doubts_of
+from ringmaster.competitions.tournaments.matchup import GameSeries
 from ringmaster.errors import counted
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import GameName
@@ -65,6 +66,19 @@ def matchup_table(
         title="\n".join(filter(None, (title, details, *(sprt.lines() if sprt else ())))),
         notes=tuple(_notes(tally, game, even)),
         align=(LEFT, *([RIGHT] * len(headers))),
+    )
+
+
+def table_of(series: GameSeries, heading: str, details: str = "") -> Table:
+    """Return the results of a matchup as `matchup_table` does."""
+    return matchup_table(
+        series.results,
+        series.settings.game,
+        name=heading,
+        limit=series.limit,
+        details=details,
+        even=series.even,
+        sprt=series.report(),
     )
 
 
@@ -175,6 +189,13 @@ def matchup_data(
     }
 
 
+def data_of(series: GameSeries) -> dict[str, Any]:
+    """Return a matchup for `show --json`."""
+    return matchup_data(
+        series.tally, id=series.id, name=series.name, even=series.even, sprt=series.report()
+    )
+
+
 def _kinds(kinds: Mapping[str, int], *, brackets: bool = True) -> str:
     """Return " (2 time, 1 illegal move)", the most frequent kind first."""
     order = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
@@ -187,60 +208,49 @@ def _kinds(kinds: Mapping[str, int], *, brackets: bool = True) -> str:
 # the live display: one line a matchup
 
 
-class LiveMatchup(NamedTuple):
-    """A matchup for the live display.
-
-    limit  games to play, None for no limit
-    even   whether the score measures strength
-    sprt   state of its test
-    """
-
-    name: str
-    tally: Tally
-    limit: int | None
-    even: bool = True
-    sprt: SprtReport | None = None
-
-
-def live_table(matchups: Iterable[LiveMatchup], game: GameName) -> Table:
+def live_table(matchups: Mapping[str, GameSeries], title: str = "") -> Table:
     """Return a row for each matchup, the most important columns first; empty columns are
-    omitted."""
-    matchups = list(matchups)
+    omitted.
+
+    matchups  by heading, at least one
+    """
+    game = next(iter(matchups.values())).settings.game
     headers = ["matchup", "Elo (95 %)", "LOS", "LLR", "LL-LD-DD-WD-WW"]
     headers += ["wins" if game == "go" else "points", "games"]
-    rows = [_live_row(matchup) for matchup in matchups]
+    rows = [_live_row(heading, series) for heading, series in matchups.items()]
     used = [i for i in range(len(headers)) if i == 0 or any(row[i] for row in rows)]
     notes = [
-        note if len(matchups) == 1 else f"{matchup.name}: {note}"
-        for matchup in matchups
-        for note in (*fault_notes(matchup.tally),)
+        note if len(matchups) == 1 else f"{heading}: {note}"
+        for heading, series in matchups.items()
+        for note in fault_notes(series.results)
     ]
     return Table(
         tuple(headers[i] for i in used),
         tuple(tuple(row[i] for i in used) for row in rows),
+        title=title,
         notes=tuple(notes),
         align=(LEFT, *[RIGHT] * (len(used) - 1)),
     )
 
 
-def _live_row(matchup: LiveMatchup) -> list[Cell]:
-    tally = matchup.tally
+def _live_row(heading: str, series: GameSeries) -> list[Cell]:
+    tally, sprt = series.results, series.report()
     elo = los = pairs = None
     estimate = tally.estimate()
-    if matchup.even and estimate.is_telling:
+    if series.even and estimate.is_telling:
         elo = _elo(estimate)
         los = probability(estimate.los).replace("above ", ">").replace("below ", "<")
     if sum(tally.pairs.counts):
         pairs = "-".join(map(str, tally.pairs.counts))
     count = f"{tally.completed}"
     return [
-        matchup.name,
+        heading,
         elo,
         los,
-        None if matchup.sprt is None else _llr(matchup.sprt),
+        None if sprt is None else _llr(sprt),
         pairs,
         f"{tally.points(0):g}-{tally.points(1):g}",
-        count if matchup.limit is None else f"{count}/{matchup.limit}",
+        count if series.limit is None else f"{count}/{series.limit}",
     ]
 
 

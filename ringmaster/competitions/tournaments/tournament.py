@@ -35,11 +35,12 @@ from ringmaster.competitions.tally import FaultWatch, Tally, base_code, doubts_o
 from ringmaster.competitions.tournaments.game_charts import tournament_charts
 from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.matchup_report import (
-    LiveMatchup,
+    data_of,
     describe_settings,
     live_table,
     matchup_data,
     matchup_table,
+    table_of,
 )
 from ringmaster.competitions.tournaments.scheduling import (
     Holds,
@@ -327,15 +328,7 @@ class Tournament(Competition):
         return [
             MatchupInfo(id, tally.players, " v ".join(tally.players))
             if (matchup := self.matchups.get(id)) is None
-            else MatchupInfo(
-                id,
-                matchup.codes,
-                matchup.name,
-                matchup.settings,
-                matchup.alternating,
-                matchup.limit,
-                matchup.report(),
-            )
+            else matchup.info()
             for id, tally in self.tallies.items()
         ]
 
@@ -378,9 +371,8 @@ class Tournament(Competition):
         milestone = ""
         if matchup is not None and not void:
             matchup.open.discard(ticket["i"])
-        if matchup is not None and matchup.present_sprt_progress() is tally.trial and tally.judge():
-            report = matchup.report()
-            assert report is not None
+        report = matchup.decision() if matchup is not None and not void else None
+        if matchup is not None and report is not None:
             doubts = [f"doubtful: {doubt.sentence}" for doubt in doubts_of([tally])]
             notes = tuple(f"matchup {id}: {line}" for line in (*report.lines(), *doubts))
             milestone = f"{matchup.name}: {report.conclusion}"
@@ -489,15 +481,7 @@ class Tournament(Competition):
         unplayed  whether to include matchups without results, unless switched off
         """
         for matchup in self._shown(unplayed=unplayed):
-            yield matchup_table(
-                matchup.results,
-                self._game,
-                name=self._heading(matchup),
-                limit=matchup.limit,
-                details=describe_settings(matchup.settings),
-                even=matchup.even,
-                sprt=matchup.report(),
-            )
+            yield table_of(matchup, self._heading(matchup), describe_settings(matchup.settings))
 
     def _shown(self, *, unplayed: bool) -> Iterator[Matchup]:
         """Yield the matchups of a report.
@@ -512,18 +496,12 @@ class Tournament(Competition):
     def _live_tables(self, *, unplayed: bool = False) -> list[Table]:
         """Return a table with a row for each matchup; of many, only for those with a test."""
         many = len(self.matchups) > _MOST_LIVE
-        rows = [
-            LiveMatchup(
-                self._heading(matchup),
-                matchup.results,
-                matchup.limit,
-                matchup.even,
-                matchup.report(),
-            )
+        rows = {
+            self._heading(matchup): matchup
             for matchup in self._shown(unplayed=unplayed)
             if not many or matchup.sprt is not None
-        ]
-        return [live_table(rows, self._game)] if rows else []
+        }
+        return [live_table(rows)] if rows else []
 
     def _heading(self, matchup: Matchup) -> str:
         """Return a matchup's name, with its id where the name is ambiguous."""
@@ -604,7 +582,6 @@ class Tournament(Competition):
     def _matchup_data(self, id: str, tally: Tally) -> dict[str, Any]:
         matchup = self.matchups.get(id)
         if matchup is None:
-            name, even, sprt = " v ".join(tally.players), bool(sum(tally.pairs.counts)), None
-        else:
-            name, even, sprt = matchup.name, matchup.even, matchup.report()
-        return matchup_data(tally, id=id, name=name, even=even, sprt=sprt)
+            name, even = " v ".join(tally.players), bool(sum(tally.pairs.counts))
+            return matchup_data(tally, id=id, name=name, even=even)
+        return data_of(matchup)

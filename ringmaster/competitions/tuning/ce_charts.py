@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.tuning.ce_tuner import CeTuner
 from ringmaster.competitions.tuning.chart_parts import (
     FEWEST_OF_RATE,
     Measured,
@@ -50,28 +50,13 @@ class Generation(msgspec.Struct):
 
 
 class CeCharts:
-    """Sums the games of a tune by generation.
+    """Sums the games of a tune by generation."""
 
-    codes        of the parameters
-    seed         of the tune
-    elite        number of elite candidates
-    present      number of the present generation, and its distribution
-    transformed  whether each parameter has a transform
-    played       engine parameters of the present means
-    """
-
-    def __init__(
-        self,
-        codes: Sequence[str],
-        seed: int,
-        elite: int,
-        present: tuple[int, Distribution],
-        transformed: Sequence[bool],
-        played: Sequence[Any],
-    ) -> None:
-        self._codes, self._seed, self._elite = codes, seed, elite
-        self._present, self._distribution = present
-        self._transformed, self._played = transformed, played
+    def __init__(self, tune: CeTuner) -> None:
+        self._tune = tune
+        self._codes = [p.code for p in tune.parameters]
+        #: The number of the present generation.
+        self._present = tune.generation
         self._open = 0
         self._candidates: dict[int, _Candidate] = {}
         self._generations: list[Generation] = []
@@ -100,7 +85,7 @@ class CeCharts:
         ones = [one for _, one in known]
         # the elite of a generation in progress is not known
         complete = self._open < self._present
-        best = [ones[i] for i in ranked([one.points for one in ones])[: self._elite]]
+        best = [ones[i] for i in ranked([one.points for one in ones])[: self._tune.elite]]
         elite = best if complete else []
         self._generations.append(
             Generation(
@@ -124,7 +109,7 @@ class CeCharts:
         """
         n = len(self._codes)
         standard = Distribution((0.0,) * n, (1.0,) * n)
-        z = [standard.sample(self._seed, self._open, c) for c, _ in samples]
+        z = [standard.sample(self._tune.values["seed"], self._open, c) for c, _ in samples]
         means, variances = [], []
         for i in range(n):
             low = min(range(len(z)), key=lambda k: z[k][i])
@@ -147,7 +132,7 @@ class CeCharts:
             for g in self._generations
             if g.distribution is not None and g.number < self._present
         ]
-        distributions.append((self._present, self._distribution))
+        distributions.append((self._present, self._tune.distribution))
         groups = []
         if len(distributions) > 1:
             charts = tuple(self._parameter(i, distributions) for i in range(len(self._codes)))
@@ -181,10 +166,11 @@ class CeCharts:
         _, low, high = band[-1]
         note = f"now {number(centres[-1][1])} (95 %: {number(low)} to {number(high)})"
         label = "value"
-        if self._transformed[i]:
+        if self._tune.parameters[i].transform is not None:
             label = "value before its transform"
-            if is_number(self._played[i]):
-                note += f", played as {number(self._played[i])}"
+            played = self._tune.engine_values(self._tune.estimated())[self._codes[i]]
+            if is_number(played):
+                note += f", played as {number(played)}"
         return Chart(self._codes[i], pieces, "generation", label, note)
 
     def _scores(self, generations: Sequence[Generation]) -> Chart:

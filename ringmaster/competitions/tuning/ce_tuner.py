@@ -7,30 +7,32 @@ towards the most successful candidates.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.competition import Played, Reaction, TunedOptions
+from ringmaster.competitions.competition import Reaction
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tuning.candidates import (
+    CANDIDATE_COLUMNS,
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
     CandidateParameter,
-    CandidateState,
-    CandidateTuner,
+    CandidateTune,
     candidate_seat,
 )
-from ringmaster.competitions.tuning.parameter_settings import check_unchanged
-from ringmaster.errors import SettingError, StateRefused, counted
-from ringmaster.model.jobs import CheckJob, GameJob, Ticket
-from ringmaster.model.players import Player
-from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_unchanged
+from ringmaster.competitions.tuning.player_tune import GameTuneState
+from ringmaster.errors import StateRefused, counted
+from ringmaster.model.jobs import Task, Ticket
+from ringmaster.model.report import ChartGroup, Column, Listing, Progress, Table, Text
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import CallOf, Float, Function, Integer, ListOf, Setting
+from ringmaster.model.settings import CallOf, Context, Float, Function, Integer, ListOf, Setting
 from ringmaster.tuners.cross_entropy import MOST_SAMPLES, Distribution, elite_size, ranked
 
+#: Distance of values that test the effect of options from the mean, in standard deviations.
+CHANGED_DEVIATIONS = 2
 #: Number of candidates on the live display.
 SHOWN_LIVE = 10
 #: Probes of transforms: range in standard deviations, steps a deviation, and number of
@@ -41,11 +43,18 @@ PROBED_DEVIATIONS, PROBED_STEPS, PROBED_CANDIDATES = 4, 8, 1000
 class CeParameter(CandidateParameter, frozen=True, kw_only=True):
     """A Parameter(…) of a ce_tuner control file."""
 
-    function_name: ClassVar[str] = "transform"
-
-    initial_mean: float
     initial_variance: float
-    transform: Callable[[float], Any] | None
+
+    def canonical(self) -> dict[str, Any]:
+        """Return the arguments of Parameter(…), for the comparison of two runs."""
+        names = ("code", "format", "option", "initial_variance", "transform")
+        return {**{name: getattr(self, name) for name in names}, "initial_mean": self.start}
+
+
+def _build_parameter(values: dict[str, Any], context: Context) -> CeParameter:
+    mean = values.pop("initial_mean")
+    spread = CHANGED_DEVIATIONS * math.sqrt(values["initial_variance"])
+    return CeParameter(start=mean, minimum=mean - spread, maximum=mean + spread, **values)
 
 
 PARAMETER = CallOf(
@@ -61,7 +70,7 @@ PARAMETER = CallOf(
             change="played",
         ),
     ),
-    lambda values, context: CeParameter(**values),
+    _build_parameter,
     positional=("code",),
 )
 
@@ -72,9 +81,10 @@ def _only_more(before: Any, now: Any) -> str:
     return ""
 
 
-class State(CandidateState, kw_only=True):
+class State(GameTuneState, kw_only=True):
     """The state of the tuner.
 
+    codes       of the parameters
     samples     candidates of a generation
     means, variances  of the present generation's distribution
     generation  from 0; at the end the number of generations
@@ -82,6 +92,7 @@ class State(CandidateState, kw_only=True):
     issued      issued games by candidate
     """
 
+    codes: list[str]
     samples: int
     means: list[float]
     variances: list[float]
@@ -89,13 +100,13 @@ class State(CandidateState, kw_only=True):
     points: list[float] = msgspec.field(default_factory=list)
     games: list[int] = msgspec.field(default_factory=list)
     issued: list[int] = msgspec.field(default_factory=list)
-    completed: int = 0
 
 
-class CeTuner(CandidateTuner):
+class CeTuner(CandidateTune):
     """The `ce_tuner` competition type."""
 
     type_name: ClassVar[str] = "ce_tuner"
+    most_games = "batch_size"
     _state: State
     parameters: tuple[CeParameter, ...]
     table: ClassVar[tuple[Setting, ...]] = (
@@ -131,21 +142,15 @@ class CeTuner(CandidateTuner):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        #: The players of the present generation.
-        self._players: dict[str, Player] = {}
+        self._set_player(self._definition, counted="games")
         self._state = State(
             codes=[p.code for p in self.parameters],
             samples=values["samples_per_generation"],
-            means=[p.initial_mean for p in self.parameters],
+            means=[p.start for p in self.parameters],
             variances=[p.initial_variance for p in self.parameters],
         )
         self._samples: list[tuple[float, ...]] = []
         self._begin_generation()
-        means = self.engine_values(self._distribution.means)
-        self._specimen = self.candidate("candidate", means)
-
-    def _sample(self, index: int) -> float:
-        return self.parameters[index].initial_mean
 
     def _probes(self, index: int) -> list[float]:
         mean, variance = self._state.means[index], self._state.variances[index]
@@ -155,12 +160,33 @@ class CeTuner(CandidateTuner):
         probes |= {sample[index] for sample in self._samples[:PROBED_CANDIDATES]}
         return sorted(probes)
 
-    def _point(self, ticket: Ticket) -> Sequence[float]:
-        return cast(Sequence[float], ticket["p"])
+    def estimated(self) -> ValuesByCode:
+        return self._by_code(self._state.means)
+
+    def _sampled(self, ticket: Ticket) -> ValuesByCode:
+        return self._by_code(ticket["p"])
+
+    def _suffix(self, ticket: Ticket) -> str:
+        return f":{self._code(ticket['g'], ticket['c'])}"
+
+    def _game_number(self, ticket: Ticket) -> int:
+        # the same for all candidates of a generation in a round
+        return int(ticket["g"]) * MOST_SAMPLES + int(ticket["r"])
 
     @property
-    def _distribution(self) -> Distribution:
+    def generation(self) -> int:
+        """The number of the present generation."""
+        return self._state.generation
+
+    @property
+    def distribution(self) -> Distribution:
+        """The distribution of the present generation."""
         return Distribution(tuple(self._state.means), tuple(self._state.variances))
+
+    @property
+    def elite(self) -> int:
+        """The number of elite candidates."""
+        return elite_size(self.values["elite_proportion"], self._state.samples)
 
     def _begin_generation(self) -> None:
         count = self._state.samples
@@ -171,47 +197,29 @@ class CeTuner(CandidateTuner):
 
     def _draw(self) -> None:
         """Draw the generation's samples; transforms are called only when they play."""
-        distribution, generation = self._distribution, self._state.generation
+        distribution, generation = self.distribution, self._state.generation
         self._samples = [
             distribution.sample(self.values["seed"], generation, i)
             for i in range(self._state.samples)
         ]
-        self._players.clear()
 
     def _code(self, generation: int, candidate: int) -> str:
         return f"g{generation}#{candidate}"
 
     def _warnings(self) -> list[str]:
         lines = super()._warnings()
-        elite = elite_size(self.values["elite_proportion"], self._state.samples)
-        if elite == self._state.samples > 1:
+        if self.elite == self._state.samples > 1:
             lines.append("every candidate is elite: the distribution will not move")
         return lines
 
-    @property
-    def _most_games_of_candidate(self) -> int | None:
-        games: int = self.values["batch_size"]
-        return games
-
-    def _check_jobs(self) -> list[CheckJob]:
-        first = self.engine_values(self._samples[0])
-        return self.candidate_checks([self.engine_values(self._distribution.means), first])
-
-    def _tuned_options(self) -> TunedOptions | None:
-        # two standard deviations to either side
-        now = self._distribution
-        spreads = [2 * math.sqrt(variance) for variance in now.variances]
-        means = list(zip(now.means, spreads, strict=True))
-        try:
-            ends = [self.engine_values([m + sign * s for m, s in means]) for sign in (1, -1)]
-        except SettingError:
-            # a function may fail so far from the mean
-            return None
-        return self.options_between(self.engine_values(now.means), *ends)
+    def _samples_to_check(self) -> Mapping[str, ValuesByCode]:
+        present = {"mean": self.estimated()} if self.generation else {}
+        first = self._by_code(self._samples[0])
+        return {"start": self.start_values, **present, "first sample": first}
 
     # issuing
 
-    def next_job(self) -> GameJob | None:
+    def next_job(self) -> Task | None:
         state = self._state
         if state.generation >= self.values["number_of_generations"]:
             return None
@@ -225,22 +233,11 @@ class CeTuner(CandidateTuner):
             "c": candidate,
             "r": round_number,
             "p": list(self._samples[candidate]),
-            "s": candidate_seat(
-                self.values, self._number(state.generation, candidate, round_number)
-            ),
         }
-        job = self.make_job(f"{self._code(state.generation, candidate)}r{round_number}", 0, ticket)
-        state.issued[candidate] += 1
-        return job
+        ticket["s"] = candidate_seat(self.values, self._game_number(ticket))
+        return self._issue(f"{self._code(state.generation, candidate)}r{round_number}", ticket)
 
-    def _number(self, generation: int, candidate: int, round_number: int) -> int:
-        """Return a game's number, which determines opening and colour.
-
-        It is the same for all candidates of a generation in a round.
-        """
-        return generation * MOST_SAMPLES + round_number
-
-    def resume(self, ticket: Ticket) -> bool:
+    def _register_of_tune(self, ticket: Ticket) -> bool:
         state = self._state
         if ticket["g"] != state.generation:
             return False
@@ -248,51 +245,32 @@ class CeTuner(CandidateTuner):
         state.issued[candidate] = max(state.issued[candidate], ticket["r"] + 1)
         return state.generation < int(self.values["number_of_generations"])
 
-    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        generation, candidate, round_number = ticket["g"], ticket["c"], ticket["r"]
-        values = self.engine_values(ticket["p"])
-        code = self._code(generation, candidate)
-        player = self._players.get(code)
-        if player is None:
-            player = self._players[code] = self.candidate(code, values)
-        number = self._number(generation, candidate, round_number)
-        return self.candidate_job(game_id, attempt, ticket, number, (player, values))
-
-    def describe(self, ticket: Ticket) -> Played:
-        code = self._code(ticket["g"], ticket["c"])
-        return self.played(ticket, code, self.values_to_show(ticket["p"]))
-
     # results
 
-    def record_result(self, ticket: Ticket, result: GameResult) -> Reaction:
-        state = self._state
-        candidate, seat = ticket["c"], ticket["s"]
-        present = ticket["g"] == state.generation
-        if present:
-            state.issued[candidate] = max(state.issued[candidate], ticket["r"] + 1)
-        code = self._code(ticket["g"], candidate)
-        void_line, halt = self.count_game(result, seat, code)
-        if result.outcome == "void":
-            return Reaction(void_line, replay=True, halt=halt)
-        state.completed += 1
-        shown = f"{self._code(ticket['g'], candidate)} {self._shown(ticket['p'])}"
-        line = self.outcome_line(result, seat, shown)
-        if not present:
-            return Reaction(line, halt=halt)
-        state.points[candidate] += result.points(seat)
+    def _name(self, ticket: Ticket) -> str:
+        return f"{self._code(ticket['g'], ticket['c'])} {self._shown(ticket['p'])}"
+
+    def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
+        state, candidate = self._state, ticket["c"]
+        if ticket["g"] != state.generation:
+            return Reaction(line)
+        state.points[candidate] += result.points(ticket["s"])
         state.games[candidate] += 1
         if any(games < self.values["batch_size"] for games in state.games):
-            return Reaction(line, halt=halt)
-        return Reaction(line, halt=halt, notes=tuple(self._finish_generation()), save=True)
+            return Reaction(line)
+        return Reaction(line, notes=tuple(self._finish_generation()), save=True)
 
-    def _shown(self, sample: Any) -> str:
-        return self.formatted(self.values_to_show(sample))
+    def _engine_of(self, point: Sequence[float]) -> dict[str, Any]:
+        return self.engine_values(self._by_code(point))
+
+    def _shown(self, point: Sequence[float]) -> str:
+        return self.formatted(self._engine_of(point))
 
     def _finish_generation(self) -> list[str]:
         """Move the distribution.  Return the generation's report for the history."""
         state = self._state
         order = ranked(state.points)
-        elite = order[: elite_size(self.values["elite_proportion"], state.samples)]
+        elite = order[: self.elite]
         notes = [f"generation {state.generation}", *self._distribution_lines()]
         chosen = set(elite)
         for candidate in order:
@@ -301,7 +279,7 @@ class CeTuner(CandidateTuner):
                 f"{self._code(state.generation, candidate)}{mark} "
                 f"{self._shown(self._samples[candidate])} {state.points[candidate]:g}"
             )
-        distribution = self._distribution.update(
+        distribution = self.distribution.update(
             [self._samples[candidate] for candidate in elite], self.values["step_size"]
         )
         state.means, state.variances = list(distribution.means), list(distribution.variances)
@@ -309,7 +287,8 @@ class CeTuner(CandidateTuner):
         self._begin_generation()
         return notes
 
-    def finished(self) -> bool:
+    @property
+    def is_tuned(self) -> bool:
         return self._state.generation >= int(self.values["number_of_generations"])
 
     # state
@@ -329,112 +308,90 @@ class CeTuner(CandidateTuner):
 
     # reports
 
-    @property
-    def _games(self) -> int:
-        return self._state.completed
-
     def _progress(self) -> Progress:
         state = self._state
         size = self.values["batch_size"] * state.samples
         left = max(0, self.values["number_of_generations"] - state.generation)
-        total = state.completed - sum(state.games) + left * size
+        total = self._games - sum(state.games) + left * size
         # the number of generations may have been lowered
-        return Progress(state.completed, max(total, state.completed))
+        return Progress(self._games, max(total, self._games))
+
+    def _work_done(self) -> str:
+        generation, games = self._state.generation, counted(self._games, "game")
+        if self.is_tuned:
+            return f"{counted(generation, 'generation')}, {games}"
+        return f"generation {generation + 1:,} of {self.values['number_of_generations']:,}, {games}"
 
     def _verdict(self) -> str:
-        state, wanted = self._state, self.values["number_of_generations"]
-        games = counted(state.completed, "game")
-        mean = self.brief(self.values_to_show(self._distribution.means))
-        if self.finished():
-            done = counted(state.generation, "generation")
-            return f"Tuned: {mean}, mean after {done}, {games}; strength not measured"
-        if not state.completed:
-            return f"no result yet: generation 1 of {wanted:,}"
-        place = f"generation {state.generation + 1:,} of {wanted:,}"
-        return f"Tuning: {place}, {games}; mean so far: {mean}"
+        mean = self.brief(self.engine_values(self.estimated()))
+        if self.is_tuned:
+            return f"Tuned: {mean}, mean after {self._work_done()}; strength not measured"
+        if not self._games:
+            return f"no result yet: generation 1 of {self.values['number_of_generations']:,}"
+        return f"Tuning: {self._work_done()}; mean so far: {mean}"
 
-    def _full_report(self) -> Report:
-        return Report((*self._blocks(None), self.conditions()))
+    def _blocks(self) -> list[Table | Text]:
+        return self._standings(None)
 
-    def _live_report(self) -> Report:
-        return Report(tuple(self._blocks(SHOWN_LIVE)))
+    def _live_blocks(self) -> list[Table | Text]:
+        return self._standings(SHOWN_LIVE)
 
     def _distribution_lines(self) -> list[str]:
-        means = self._distribution.means
+        state = self._state
         optimiser = " ".join(
-            f"{p.code} {mean:.2f}~{variance:.2f}"
-            for p, mean, variance in zip(
-                self.parameters, self._state.means, self._state.variances, strict=True
-            )
+            f"{code} {mean:.2f}~{variance:.2f}"
+            for code, mean, variance in zip(state.codes, state.means, state.variances, strict=True)
         )
-        return [f"  {self._shown(means)}", f"  mean~variance: {optimiser}"]
+        return [f"  {self._shown(state.means)}", f"  mean~variance: {optimiser}"]
 
-    def _blocks(self, limit: int | None) -> list[Table | Text]:
+    def _standings(self, limit: int | None) -> list[Table | Text]:
         state = self._state
         wanted = self.values["number_of_generations"]
-        if self.finished():
+        if self.is_tuned:
             heading = f"final distribution, after {state.generation} generations:"
             return [Text((heading, *self._distribution_lines()))]
         heading = f"distribution for generation {state.generation} (of {wanted}, from 0):"
         blocks: list[Table | Text] = [Text((heading, *self._distribution_lines()))]
-        order = ranked(state.points)
-        played = [c for c in order if state.games[c]]
-        rows: list[tuple[Cell, ...]] = [
-            (
-                self._code(state.generation, c),
-                self._shown(self._samples[c]),
-                f"{state.points[c]:g}",
-                f"{state.games[c]}/{self.values['batch_size']}",
-            )
-            for c in played[:limit]
-        ]
-        more = len(played) - len(rows)
-        if rows:
-            blocks.append(
-                Table(
-                    headers=("candidate", "parameters", "wins", "games"),
-                    rows=tuple(rows),
-                    title=f"candidates of generation {state.generation}",
-                    notes=(f"and {more} more",) if more else (),
-                    align=("left", "left", RIGHT, RIGHT),
-                )
-            )
+        listing = self._listing(limit)
+        if listing.rows:
+            more = sum(map(bool, state.games)) - len(listing.rows)
+            title = f"candidates of generation {state.generation}"
+            blocks.append(listing.table(title, [f"and {more} more"] if more else []))
         return blocks
 
-    def _json_data(self) -> dict[str, Any]:
+    def _listing(self, limit: int | None = None) -> Listing:
+        """Return the best candidates of the present generation that have played."""
+        state, batch = self._state, self.values["batch_size"]
+        columns = (
+            *CANDIDATE_COLUMNS,
+            Column("points", "wins", "{:g}".format),
+            Column("games", "games", lambda games: f"{games}/{batch}"),
+        )
+        rows = []
+        for c in [c for c in ranked(state.points) if state.games[c]][:limit]:
+            code, engine = self._code(state.generation, c), self._engine_of(self._samples[c])
+            rows.append(
+                {**self.row(code, engine), "points": state.points[c], "games": state.games[c]}
+            )
+        return Listing(columns, tuple(rows))
+
+    def _summary_of_tune(self) -> dict[str, Any]:
         state = self._state
+        distribution = zip(state.codes, state.means, state.variances, strict=True)
         return {
             "generation": state.generation,
-            "repeats": sum(t.repeats for t in state.tallies.values()),
+            "repeats": self.tally.repeats,
             "parameters": [
-                {"code": p.code, "mean": mean, "variance": variance}
-                for p, mean, variance in zip(
-                    self.parameters, state.means, state.variances, strict=True
-                )
+                {"code": code, "mean": mean, "variance": variance}
+                for code, mean, variance in distribution
             ],
-            "candidates": [
-                {
-                    "candidate": self._code(state.generation, c),
-                    "parameters": self.named(self.values_to_show(self._samples[c])),
-                    "games": state.games[c],
-                    "points": state.points[c],
-                }
-                for c in range(state.samples)
-                if state.games[c]
-            ],
+            "candidates": self._listing().data(),
         }
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         from ringmaster.competitions.tuning.ce_charts import CeCharts
 
-        charts = CeCharts(
-            self._state.codes,
-            self.values["seed"],
-            elite_size(self.values["elite_proportion"], self._state.samples),
-            (self._state.generation, self._distribution),
-            [p.transform is not None for p in self.parameters],
-            self.values_to_show(self._state.means),
-        )
+        charts = CeCharts(self)
         for ticket, result in history:
             charts.record_result(ticket, result)
         return charts.charts()

@@ -38,7 +38,7 @@ Measured = tuple[float, float, float, float]
 
 def measured(x: float, points: float, games: float) -> Measured:
     """Return a share of points in percent with its 95 % interval."""
-    low, high = wilson(points, games)  # type: ignore[arg-type]  # also of effective numbers
+    low, high = wilson(points, games)
     return x, 100 * points / games, 100 * low, 100 * high
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -20,15 +19,13 @@ from ringmaster.competitions.result_lines import expected_repeats, result_line
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tournaments.matchup import GameSeries
 from ringmaster.competitions.tournaments.matchup_report import (
-    LiveMatchup,
+    data_of,
     live_table,
-    matchup_data,
-    matchup_table,
+    table_of,
 )
 from ringmaster.competitions.tuning.closing_match_settings import (
     DEFAULT,
     START,
-    Conditions,
     Match,
     VerifySettings,
     limited,
@@ -91,7 +88,7 @@ class ClosingMatches:
         counted    unit of `Standing.iterations`
         shown      returns values for reports
         """
-        self.settings: VerifySettings | None = values["verify"]
+        self.settings: VerifySettings | None = values.get("verify")
         self.matches: list[Match] = []
         self._values = values
         self._candidate = candidate
@@ -100,8 +97,8 @@ class ClosingMatches:
         self._tunes_book = book
         self._counted = counted
         self._shown = shown
-        #: Numbers of issued games without a result, by match.
-        self._open: defaultdict[int, set[int]] = defaultdict(set)
+        #: The games of each match.
+        self._series: list[GameSeries] = []
         self._book = self._own_book()
         if self.settings is not None:
             self._sides(self._start, self._start)  # checks them
@@ -239,28 +236,34 @@ class ClosingMatches:
         settings = self.settings
         return (settings is None or settings.against == START) and standing.values == self._start
 
-    def current(self, standing: Standing) -> Match | None:
-        """Return the match of the present values and conditions, None without one."""
+    def current(self, standing: Standing) -> GameSeries | None:
+        """Return the games of the present values and conditions; None without any.
+
+        Where a match is due, the present settings are theirs.
+        """
         if not self.matches:
             return None
-        match = self.matches[-1]
-        settings = self.settings
+        match, series, settings = self.matches[-1], self._series[-1], self.settings
         is_current = (
             match.iteration == standing.iterations
-            and (settings is None or match.conditions == Conditions.from_settings(settings))
             and (match.start is None or _same(match.start, self._start))
             and _same(match.tuned, standing.values)
         )
-        return match if is_current else None
+        if is_current and settings is not None:
+            codes = self._codes(settings.against)
+            is_current = (match.conditions, series.codes) == (settings.conditions, codes)
+        if is_current and settings is not None and standing.due:
+            series.limit, series.sprt = settings.games, settings.sprt
+        return series if is_current else None
 
-    def begin(self, standing: Standing) -> Match | None:
+    def begin(self, standing: Standing) -> GameSeries | None:
         """Return the current match, or a new one; None where there is nothing to verify."""
-        match = self.current(standing)
-        if match is not None:
-            return match
+        series = self.current(standing)
+        if series is not None:
+            return series
         return None if self.nothing(standing) else self._add(standing)
 
-    def _add(self, standing: Standing) -> Match:
+    def _add(self, standing: Standing) -> GameSeries:
         settings = self.settings or DEFAULT
         match = Match(
             iteration=standing.iterations,
@@ -269,92 +272,82 @@ class ClosingMatches:
             tally=Tally(self._codes(settings.against)),
             first=0 if settings.openings is not None else standing.openings,
             games=settings.games,
-            conditions=Conditions.from_settings(settings),
+            conditions=settings.conditions,
         )
         self.matches.append(match)
-        match.tally.trial = self._series(match, now=True).new_sprt_progress()
-        return match
+        series = self._append_series(match)
+        if self.settings is not None:
+            series.sprt = settings.sprt
+            match.tally.trial = series.new_sprt_progress()
+        return series
 
-    def _series(self, match: Match, *, now: bool) -> GameSeries:
-        """Return the games of a match.
-
-        now  whether by the present settings, or by the match's own
-        """
+    def _append_series(self, match: Match) -> GameSeries:
         tally = match.tally
-        limit: int | None
-        if now and self.settings is not None:
-            limit, test = self.settings.games, self.settings.sprt
-        else:
-            limit = match.games or None
-            test = None if tally.trial is None else tally.trial.test
-        number = self.matches.index(match) + 1
-        return GameSeries(tally, tally.players, limit, True, test, self._open[number])
-
-    def _series_now(self, match: Match, standing: Standing) -> GameSeries:
-        return self._series(match, now=standing.due and match is self.current(standing))
+        series = GameSeries(
+            id=match_id(len(self._series) + 1),
+            settings=self._game,
+            tally=tally,
+            codes=tally.players,
+            limit=match.games or None,
+            alternating=True,
+            sprt=None if tally.trial is None else tally.trial.test,
+            open=set(),
+        )
+        self._series.append(series)
+        return series
 
     def next_game(self, standing: Standing) -> tuple[str, Ticket] | None:
         """Return id and ticket of the next game, None without one; `count` registers it."""
-        match = self.begin(standing)
-        if match is None:
+        series = self.begin(standing)
+        if series is None:
             return None
-        series = self._series(match, now=True)
-        match.tally.trial = series.present_sprt_progress()
-        match.games = series.limit or match.games
+        series.tally.trial = series.present_sprt_progress()
+        self.matches[-1].games = series.limit or 0
         if not series.wants_more():
             return None
-        number, game = len(self.matches), match.tally.next
-        return f"{match_id(number)}_{game:04d}", {"kind": CLOSING, "v": number, "g": game}
+        number, game = len(self.matches), series.tally.next
+        return f"{series.id}_{game:04d}", {"kind": CLOSING, "v": number, "g": game}
 
-    def count(self, ticket: Ticket, standing: Standing) -> None:
-        """Register an issued ticket; idempotent."""
+    def count(self, ticket: Ticket, standing: Standing) -> GameSeries:
+        """Register an issued ticket, and return its match; idempotent."""
         while len(self.matches) < ticket["v"]:
             self._add(standing)
-        tally = self._match(ticket).tally
-        tally.next = max(tally.next, ticket["g"] + 1)
-        self._open[ticket["v"]].add(ticket["g"])
+        series = self._series[int(ticket["v"]) - 1]
+        series.tally.next = max(series.tally.next, ticket["g"] + 1)
+        series.open.add(ticket["g"])
+        return series
 
     def resume(self, ticket: Ticket, standing: Standing) -> bool:
         """Register an outstanding game, and return whether to play it.
 
         A match ends when the tune continues.
         """
-        self.count(ticket, standing)
-        match = self._match(ticket)
-        if not standing.due or match is not self.current(standing):
+        series = self.count(ticket, standing)
+        if not standing.due or series is not self.current(standing):
             return False
-        return self._series(match, now=True).wants(ticket["g"])
+        return series.wants(ticket["g"])
 
     def record_result(self, ticket: Ticket, result: GameResult, standing: Standing) -> Reaction:
         """Record the result of a game."""
-        self.count(ticket, standing)
-        match = self._match(ticket)
-        tally = match.tally
-        first_mover: int = ticket["g"] % 2
-        tally.record_result(result, first_mover, ticket["g"] // 2)
-        codes = tally.players[::-1] if first_mover else tally.players
-        line = result_line(result, (codes[0], codes[1]))
+        series = self.count(ticket, standing)
+        series.tally.record_result(result, ticket["g"] % 2, ticket["g"] // 2)
+        line = result_line(result, self.describe(ticket).players)
         if result.outcome == "void":
             return Reaction(line, replay=True)
-        self._open[ticket["v"]].discard(ticket["g"])
-        series = self._series_now(match, standing)
-        notes: list[str] = []
-        if series.present_sprt_progress() is tally.trial and tally.judge():
-            report = series.report()
-            assert report is not None
-            notes += report.lines()
+        series.open.discard(ticket["g"])
+        self.current(standing)
+        report = series.decision()
+        notes = [] if report is None else report.lines()
         if series.complete():
-            notes.append(f"complete, {tally.estimate()}")
-        lines = tuple(f"{match_id(ticket['v'])}: {note}" for note in notes)
+            notes.append(f"complete, {series.tally.estimate()}")
+        lines = tuple(f"{series.id}: {note}" for note in notes)
         # a decision is saved: other settings must not repeat it on fewer results
         return Reaction(line, notes=lines, save=bool(lines), milestone="; ".join(lines[-1:]))
 
     def complete(self, standing: Standing) -> bool:
         """Whether every game of the present match has been played."""
-        match = self.current(standing)
-        if match is None:
-            return self.nothing(standing)
-        return self._series(match, now=True).complete()
+        series = self.current(standing)
+        return self.nothing(standing) if series is None else series.complete()
 
     # state
 
@@ -366,7 +359,9 @@ class ClosingMatches:
     def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
         """Load a state."""
         self.matches = msgspec.convert(state, list[Match])
-        self._open.clear()
+        self._series.clear()
+        for match in self.matches:
+            self._append_series(match)
 
     # reports
 
@@ -381,9 +376,9 @@ class ClosingMatches:
         lines = [line] if line else []
         if standing.due and self.nothing(standing):
             lines.append(NOTHING)
-        match = self.current(standing) if standing.due else None
-        if match is not None:
-            changed = self._series(match, now=True).changed_test()
+        series = self.current(standing) if standing.due else None
+        if series is not None:
+            changed = series.changed_test()
             lines += [f"the SPRT of the closing match {changed}"] if changed else []
             return lines
         replaced = bool(self.matches) and self.matches[-1].iteration == standing.iterations
@@ -414,12 +409,11 @@ class ClosingMatches:
 
     def progress(self, standing: Standing) -> tuple[int, int]:
         """Return the numbers of played and wanted games of the current match."""
-        match = self.current(standing)
-        if match is None:
+        series = self.current(standing)
+        if series is None:
             games = 0 if self.settings is None or self.nothing(standing) else self.settings.games
             return 0, games
-        series = self._series(match, now=True)
-        return match.tally.completed, series.total() or match.tally.completed
+        return series.tally.completed, series.total() or series.tally.completed
 
     @property
     def completed(self) -> int:
@@ -428,29 +422,17 @@ class ClosingMatches:
 
     def infos(self, standing: Standing) -> list[MatchupInfo]:
         """Return the matches as matchups."""
-        infos = []
-        for number, match in enumerate(self.matches, 1):
-            series = self._series_now(match, standing)
-            players = match.tally.players
-            name = " v ".join(players)
-            limit, report = series.limit, series.report()
-            infos.append(
-                MatchupInfo(match_id(number), players, name, self._game, True, limit, report)
-            )
-        return infos
+        return [series.info() for _, series in self._present(standing)]
+
+    def _present(self, standing: Standing) -> list[tuple[Match, GameSeries]]:
+        """Return all matches, the last one with the present settings if it is due."""
+        self.current(standing)
+        return list(zip(self.matches, self._series, strict=True))
 
     def result(self, standing: Standing) -> MatchResult | None:
         """Return the result of the current match, None without one."""
-        match = self.current(standing)
-        if match is None:
-            return None
-        series = self._series(match, now=True)
-        return match.tally.match_result(
-            even=self._game.handicap is None,
-            limit=series.total(),
-            finished=series.complete(),
-            sprt=series.report(),
-        )
+        series = self.current(standing)
+        return None if series is None else series.match_result()
 
     @property
     def against_start(self) -> bool:
@@ -461,64 +443,47 @@ class ClosingMatches:
 
     def blocks(self, standing: Standing) -> list[Table | Text]:
         """Return the blocks of a report."""
-        blocks: list[Table | Text] = [self._table(match, standing) for match in self.matches]
+        blocks: list[Table | Text] = [
+            self._table(match, series, standing) for match, series in self._present(standing)
+        ]
         if standing.due and self.nothing(standing):
             blocks.append(Text((f"closing match: {NOTHING}",)))
         return blocks
 
     def live_blocks(self, standing: Standing) -> list[Table | Text]:
         """Return the blocks of the live display."""
-        rows = []
-        for match in self.matches:
-            series = self._series_now(match, standing)
-            name = " v ".join(match.tally.players)
-            if len(self.matches) > 1:
-                name += f" after {match.iteration} {self._counted}"
-            even = self._game.handicap is None
-            rows.append(LiveMatchup(name, match.tally, series.limit, even, series.report()))
-        if rows:
-            table = live_table(rows, self._game.game)
-            return [msgspec.structs.replace(table, title="closing match")]
-        return []
+        several = len(self.matches) > 1
+        rows = {
+            f"{series.name} after {match.iteration} {self._counted}"
+            if several
+            else series.name: series
+            for match, series in self._present(standing)
+        }
+        return [live_table(rows, "closing match")] if rows else []
 
-    def _table(self, match: Match, standing: Standing) -> Table:
-        series = self._series_now(match, standing)
+    def _table(self, match: Match, series: GameSeries, standing: Standing) -> Table:
         tuned = self._shown(match.tuned)
         values = ", ".join(f"{code}={value_text(value)}" for code, value in tuned.items())
         details = textwrap.wrap(
             f"tuned: {values}", 100, subsequent_indent="    ", break_on_hyphens=False
         )
-        details.append(match.conditions.describe())
+        details.append(match.conditions)
         if match.iteration != standing.iterations:
             details.append("the tune has continued since")
-        players = " v ".join(match.tally.players)
-        return matchup_table(
-            match.tally,
-            self._game.game,
-            name=f"closing match after {match.iteration} {self._counted}: {players}",
-            limit=series.limit,
-            details="\n".join(filter(None, details)),
-            even=self._game.handicap is None,
-            sprt=series.report(),
-        )
+        heading = f"closing match after {match.iteration} {self._counted}: {series.name}"
+        return table_of(series, heading, "\n".join(filter(None, details)))
 
     def summaries(self, standing: Standing) -> list[dict[str, Any]]:
         """Return the matchups of `show --json`."""
-        summaries = []
-        for number, match in enumerate(self.matches, 1):
-            series = self._series_now(match, standing)
-            data = matchup_data(
-                match.tally,
-                id=match_id(number),
-                name=" v ".join(match.tally.players),
-                even=self._game.handicap is None,
-                sprt=series.report(),
-            )
-            data["number_of_games"] = series.limit
-            data[self._counted] = match.iteration
-            data["parameters"] = [self._shown(match.values(player)) for player in (0, 1)]
-            summaries.append(data)
-        return summaries
+        return [
+            {
+                **data_of(series),
+                "number_of_games": series.limit,
+                self._counted: match.iteration,
+                "parameters": [self._shown(match.values(player)) for player in (0, 1)],
+            }
+            for match, series in self._present(standing)
+        ]
 
 
 def _same(values: ValuesByCode, others: ValuesByCode) -> bool:

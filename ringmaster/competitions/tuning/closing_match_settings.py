@@ -57,6 +57,23 @@ class VerifySettings(msgspec.Struct, frozen=True):
         limits = {name: getattr(self, name) for name in names}
         return limits if any(value is not None for value in limits.values()) else {}
 
+    @property
+    def conditions(self) -> str:
+        """The conditions of the games as text, "" for those of the tune."""
+        words = {
+            "time_control": "{}",
+            "move_time": "{:g} s a move",
+            "nodes": "{} nodes",
+            "depth": "depth {}",
+        }
+        limits = [words[n].format(value) for n, value in self.limits.items() if value is not None]
+        openings = [
+            str(value) if name == "file" else f"{name} {value}"
+            for name, value in describe_openings(self.openings).items()
+        ]
+        parts = {"limits": limits, "openings": openings}
+        return "   ".join(f"{name}: {', '.join(words)}" for name, words in parts.items() if words)
+
 
 #: Settings of the action `verify` for a control file without Verify(…).
 DEFAULT = VerifySettings(1000, Sprt(0.0, 10.0))
@@ -105,13 +122,6 @@ VERIFY = CallOf(
 )
 
 
-class Side(msgspec.Struct, frozen=True):
-    """One side of a game: the player and its parameter values."""
-
-    player: Player
-    values: ValuesByCode
-
-
 def limited(player: Player, settings: VerifySettings) -> Player:
     """Return a player with the limits of the closing match.
 
@@ -128,46 +138,6 @@ def limited(player: Player, settings: VerifySettings) -> Player:
     return player
 
 
-class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The conditions of a match's games, as text; other conditions make another match.
-
-    openings  file name and arguments
-    """
-
-    against: str = START
-    limits: str = ""
-    openings: str = ""
-
-    @classmethod
-    def from_settings(cls, settings: VerifySettings) -> Conditions:
-        """Return the conditions of some settings."""
-        words = {
-            "time_control": "{}",
-            "move_time": "{:g} s a move",
-            "nodes": "{} nodes",
-            "depth": "depth {}",
-        }
-        limits = [
-            words[name].format(value)
-            for name, value in settings.limits.items()
-            if value is not None
-        ]
-        text = ", ".join(
-            str(value) if name == "file" else f"{name} {value}"
-            for name, value in describe_openings(settings.openings).items()
-        )
-        return cls(settings.against, ", ".join(limits), text)
-
-    def describe(self) -> str:
-        """Return a line for a report, "" for the conditions of the tune."""
-        parts = []
-        if self.limits:
-            parts.append(f"limits: {self.limits}")
-        if self.openings:
-            parts.append(f"openings: {self.openings}")
-        return "   ".join(parts)
-
-
 class Match(msgspec.Struct):
     """A closing match.
 
@@ -177,6 +147,7 @@ class Match(msgspec.Struct):
     tally      results; its first player has the tuned values
     first      number of the first pair's opening in the book
     games      most games, by the latest settings
+    conditions  of its games; other conditions make another match
     """
 
     iteration: int
@@ -185,7 +156,7 @@ class Match(msgspec.Struct):
     tally: Tally
     first: int = 0
     games: int = 0
-    conditions: Conditions = Conditions()
+    conditions: str = ""
 
     def values(self, player: int) -> ValuesByCode:
         """Return the values of a player (0: tuned), {} for one of the control file."""

@@ -96,6 +96,10 @@ def contradictions(
     return reasons
 
 
+class FailedValue(str):
+    """Stands in reports for an engine value whose function fails; a reason in brackets."""
+
+
 def spread(size: int, most: int) -> list[int]:
     """Return at most `most` evenly spread indices of `size`, including the first and last."""
     if size <= most:

@@ -3,9 +3,7 @@ value, and the tree."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +19,7 @@ from ringmaster.competitions.tuning.chart_parts import (
     name_of,
     rate_text,
 )
+from ringmaster.competitions.tuning.mc_tuner import McTuner
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.report import (
     AnyChart,
@@ -37,6 +36,8 @@ from ringmaster.model.report import (
     Whiskers,
 )
 from ringmaster.model.results import GameResult
+from ringmaster.stats.elo import share_ends, share_interval
+from ringmaster.stats.shrinkage import chosen_share
 from ringmaster.tuners.ucb import Family, Path, Ucb
 
 #: Most parameters whose pairs have heat maps.
@@ -46,30 +47,15 @@ BREADTHS = (10, 5, 3)
 
 
 class McCharts:
-    """Sums the games of a tune for charts.
+    """Sums the games of a tune for charts."""
 
-    tree      the tuner's
-    codes     of the parameters
-    samples   by parameter: its values in the first generation
-    values    returns the engine parameters of a node
-    text      returns them as one text
-    opponent  its code
-    """
-
-    def __init__(
-        self,
-        tree: Ucb,
-        codes: Sequence[str],
-        samples: Sequence[Sequence[Any]],
-        values: Callable[[Path], Sequence[Any]],
-        text: Callable[[Path], str],
-        opponent: str,
-    ) -> None:
-        self._tree, self._codes, self._values, self._text = tree, codes, values, text
-        self._opponent = opponent
-        self._cells = [cells_of(row) for row in samples]
-        self._numeric = [all(map(is_number, row)) for row in samples]
-        self._names = [list(dict.fromkeys(map(name_of, row))) for row in samples]
+    def __init__(self, tune: McTuner) -> None:
+        self._tune = tune
+        tree = self._tree = tune.tree
+        self._codes = [p.code for p in tune.parameters]
+        self._cells = [cells_of(row) for row in tune.samples]
+        self._numeric = [all(map(is_number, row)) for row in tune.samples]
+        self._names = [list(dict.fromkeys(map(name_of, row))) for row in tune.samples]
         #: The tree after the windows so far.
         self._replay = Ucb(
             tree.splits,
@@ -83,8 +69,8 @@ class McCharts:
         self._open: dict[Path, list[float]] = {}
         #: By window: number of its games, and of these by cell, for each parameter.
         self._played: list[tuple[int, list[npt.NDArray[np.float64]]]] = []
-        #: Number of games, the best path then, its games and points.
-        self._course: list[tuple[int, Path, int, float]] = []
+        #: Number of games, the best path then, and points and games with its estimated rate.
+        self._course: list[tuple[int, Path, tuple[float, float]]] = []
 
     def record_result(self, ticket: Ticket, result: GameResult) -> None:
         """Add a game; a void one only expands the tree."""
@@ -153,7 +139,7 @@ class McCharts:
                 "tree",
             ),
         ]
-        results = self._windows.chart(self._opponent)
+        results = self._windows.chart(self._tune.opponent.code)
         if results is not None:
             text = "Points of all candidates by groups of games, with 95 % intervals."
             groups.append(ChartGroup("Results", (results,), text, "results"))
@@ -162,11 +148,15 @@ class McCharts:
     # the best candidate
 
     def _over_time(self) -> ChartGroup:
-        points = [measured(played, won, games) for played, _, games, won in self._course if games]
+        points = []
+        for played, _, share in self._course:
+            if share[1]:
+                low, high = share_ends(*share)
+                points.append((played, 100 * share[0] / share[1], 100 * low, 100 * high))
         charts: list[AnyChart] = []
-        _, best, games, won = self._course[-1]
+        _, best, share = self._course[-1]
         if len(points) > 1:
-            note = f"{rate_text(won, games)}; {self._text(best)}" if games else ""
+            note = f"{share_interval(*share)}; {self._tune.text(best)}" if share[1] else ""
             pieces = (
                 Band("95 % interval", tuple((x, low, high) for x, _, low, high in points)),
                 Level("even", 50.0),
@@ -178,7 +168,8 @@ class McCharts:
         return ChartGroup(
             "Best candidate so far",
             tuple(charts),
-            "The candidate with most wins after each number of games, with its games until then.",
+            "The candidate with most wins after each number of games.  Its games chose it, so its "
+            "rate is estimated by the results of all candidates until then.",
             "best",
         )
 
@@ -186,8 +177,8 @@ class McCharts:
         code, names = self._codes[i], self._names[i]
         points: list[tuple[float, float]] = []
         before: float | None = None
-        for played, path, _, _ in self._course:
-            value = self._values(path)[i]
+        for played, path, _ in self._course:
+            value = self._tune.engine(path)[code]
             if not self._numeric[i]:
                 if name_of(value) not in names:
                     names.append(name_of(value))
@@ -200,7 +191,7 @@ class McCharts:
             points.append((float(played), float(value)))
             before = float(value)
         shown = () if self._numeric[i] else tuple(names)
-        now = name_of(self._values(self._course[-1][1])[i])
+        now = name_of(self._tune.engine(self._course[-1][1])[code])
         series = Series("best so far", tuple(points), "estimate")
         return Chart(code, (series,), "games", "value", f"now {now}", y_names=shown)
 
@@ -305,7 +296,7 @@ class McCharts:
             children = () if below is None else self._nodes(below, path, visits)
             text = rate_text(family.wins[child], visits)
             # with an edited max_depth a node may have more games than the one above has below it
-            nodes.append(TreeNode(self._text(path), text, min(1.0, visits / games), children))
+            nodes.append(TreeNode(self._tune.text(path), text, min(1.0, visits / games), children))
         return tuple(nodes)
 
     def _tree_note(self) -> str:
@@ -314,7 +305,10 @@ class McCharts:
         return note if tried <= BREADTHS[0] else f"{note}, the first {BREADTHS[0]} are shown"
 
 
-def _best(tree: Ucb) -> tuple[int, Path, int, float]:
-    """Return the number of games, the best path, its games and points."""
+def _best(tree: Ucb) -> tuple[int, Path, tuple[float, float]]:
+    """Return an item of the course."""
     node = tree.node(tree.best())
-    return tree.games, node.path, node.games, node.points
+    share = (0.0, 0.0)
+    if node.games:
+        share = chosen_share(node.points, node.games, tree.results(len(node.path)))
+    return tree.games, node.path, share

@@ -6,38 +6,38 @@ most games to the winning candidates.
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.competition import Played, Reaction, TunedOptions
+from ringmaster.competitions.competition import Reaction
 from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
 from ringmaster.competitions.setting_types import optional
-from ringmaster.competitions.tally import void_of
 from ringmaster.competitions.tuning.candidates import (
+    CANDIDATE,
+    CANDIDATE_COLUMNS,
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
     CandidateParameter,
-    CandidateState,
-    CandidateTuner,
-    Values,
+    CandidateTune,
+    as_data,
     candidate_seat,
 )
 from ringmaster.competitions.tuning.function_probes import spread
-from ringmaster.competitions.tuning.parameter_settings import SCALE, check_unchanged
+from ringmaster.competitions.tuning.parameter_settings import SCALE, ValuesByCode, check_unchanged
+from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.competitions.verdicts import games_of
 from ringmaster.errors import SettingError, StoreError, counted
 from ringmaster.model.canonical import canonical
-from ringmaster.model.jobs import CheckJob, GameJob, Ticket
+from ringmaster.model.jobs import Task, Ticket
 from ringmaster.model.parameters import Explicit
-from ringmaster.model.players import Player
-from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
+from ringmaster.model.report import ChartGroup, Column, Listing, Progress, Table, Text
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import Boolean, CallOf, Float, Integer, ListOf, Setting
-from ringmaster.stats.elo import share_interval, wilson
+from ringmaster.model.settings import Boolean, CallOf, Context, Float, Integer, ListOf, Setting
+from ringmaster.stats.elo import share_ends, share_interval, wilson
+from ringmaster.stats.shrinkage import chosen_share
 from ringmaster.tuners.ucb import Node, Path, Ucb
 
 #: Most candidates of one generation, to fit in memory and a tree log.
@@ -45,8 +45,6 @@ MOST_CANDIDATES = 100_000
 #: Most generations: candidates of later ones would differ by rounding errors only, and the
 #: state is nested JSON.
 DEEPEST = 100
-#: Number of cached players; make_candidate may be slow.
-CACHED_PLAYERS = 5000
 #: Probed optimiser parameters of each scale, over all generations.
 PROBES = 1000
 #: Most parts of a range in a probed generation.
@@ -54,14 +52,26 @@ FINEST = 2**60
 
 
 class McParameter(CandidateParameter, frozen=True, kw_only=True):
-    """A Parameter(…) of an mc_tuner control file."""
+    """A Parameter(…) of an mc_tuner control file; its scale is the transform."""
 
     function_name: ClassVar[str] = "scale"
 
-    scale: Callable[[float], Any]
     split: int
 
+    def canonical(self) -> dict[str, Any]:
+        """Return the arguments of Parameter(…), for the comparison of two runs."""
+        names = ("code", "format", "option", "split")
+        return {**{name: getattr(self, name) for name in names}, "scale": self.transform}
 
+
+def _build_parameter(values: dict[str, Any], context: Context) -> McParameter:
+    # the centres of the first and the last part of the range
+    first = 0.5 / values["split"]
+    scale = values.pop("scale")
+    return McParameter(start=first, minimum=first, maximum=1 - first, transform=scale, **values)
+
+
+GAMES = Integer(minimum=1, maximum=10**9)
 PARAMETER = CallOf(
     "Parameter",
     (
@@ -74,32 +84,42 @@ PARAMETER = CallOf(
         ),
         Setting("split", Integer(minimum=1), "Number of samples of its range."),
     ),
-    lambda values, context: McParameter(**values),
+    _build_parameter,
     positional=("code",),
 )
 
 
-class State(CandidateState, kw_only=True):
+class State(GameTuneState, kw_only=True):
     """The state of the tuner.
 
+    codes     of the parameters
     splits    of the parameters
     next      number of the next game; void games use up their numbers
-    results   the candidates' wins, draws, losses, unknown results
     """
 
+    codes: list[str]
     splits: list[int]
     tree: dict[str, Any] = msgspec.field(default_factory=dict)
     next: int = 0
-    results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0, 0])
 
 
-class McTuner(CandidateTuner):
+_COLUMNS = (
+    *CANDIDATE_COLUMNS,
+    Column("value", "win rate", "{:.3f}".format),
+    Column("games", "games", int),
+    Column("points"),
+    Column("win_rate"),
+    Column("interval"),
+)
+
+
+class McTuner(CandidateTune):
     """The `mc_tuner` competition type."""
 
     type_name: ClassVar[str] = "mc_tuner"
+    most_games = "number_of_games"
     _state: State
     parameters: tuple[McParameter, ...]
-    no_draws: ClassVar[bool] = True
     table: ClassVar[tuple[Setting, ...]] = (
         *CANDIDATE_SETTINGS,
         Setting("parameters", ListOf(PARAMETER, minimum=1), "The parameters.", change="refused"),
@@ -108,20 +128,14 @@ class McTuner(CandidateTuner):
             Float(minimum=0, maximum=1e6),
             "Weight of the exploration term, such as 0.45.",
         ),
-        Setting(
-            "initial_visits",
-            Integer(minimum=1, maximum=10**9),
-            "Assumed earlier games of every candidate.",
-        ),
-        Setting(
-            "initial_wins", Integer(minimum=1, maximum=10**9), "Assumed wins among these games."
-        ),
+        Setting("initial_visits", GAMES, "Assumed earlier games of a candidate.", change="new"),
+        Setting("initial_wins", GAMES, "Assumed wins among these games.", change="new"),
         Setting("max_depth", Integer(minimum=1), "Generations of candidates.", 1),
         Setting(
             "virtual_visits",
             Boolean(),
-            "Count a game in progress as a visit without a win until its result arrives; without "
-            "effect with one game at a time.",
+            "Count a game in progress as a visit without a win in both terms until its result "
+            "arrives; without effect with one game at a time.",
             True,
         ),
         ending_setting("number_of_games", Integer(minimum=0), "Games to play"),
@@ -150,14 +164,8 @@ class McTuner(CandidateTuner):
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
         self._is_endless = is_endless(values, "number_of_games")
-        self.values = {**values, "number_of_games": limit_of(values, "number_of_games")}
+        self.values = {**self.values, "number_of_games": limit_of(values, "number_of_games")}
         splits = [p.split for p in self.parameters]
-        if math.prod(splits) > MOST_CANDIDATES:
-            raise SettingError(
-                ("parameters",),
-                f"the splits make {math.prod(splits):,} candidates",
-                f"at most {MOST_CANDIDATES:,}",
-            )
         self.tree = Ucb(
             splits,
             exploration_coefficient=values["exploration_coefficient"],
@@ -167,16 +175,34 @@ class McTuner(CandidateTuner):
             virtual=values["virtual_visits"],
             seed=values["seed"],
         )
-        # probes every scale before the first game
-        self._samples = [self._first_samples(i) for i in range(len(splits))]
+        self._set_player(self._definition, counted="games")
+        #: By parameter: its values in the first generation.
+        self.samples = [self._first_samples(i) for i in range(len(splits))]
         self._state = State(codes=[p.code for p in self.parameters], splits=splits)
-        self._player = functools.lru_cache(CACHED_PLAYERS)(self._new_player)
         #: Nodes of the games in progress, by number.
         self._flying: dict[int, Path] = {}
-        self._specimen = self.candidate("candidate", self._values((0,)))
 
-    def _sample(self, index: int) -> float:
-        return 0.5 / self.parameters[index].split
+    def _wrong_settings(self) -> list[SettingError]:
+        errors = super()._wrong_settings()
+        komi = self.values["komi"]
+        if self._game == "go" and komi is not None and komi % 1 == 0:
+            errors.append(
+                SettingError(
+                    ("komi",),
+                    f"{komi:g} is a whole number, so games may end in jigo",
+                    "a fractional number such as 7.5",
+                )
+            )
+        candidates = math.prod(p.split for p in self.parameters)
+        if candidates > MOST_CANDIDATES:
+            errors.append(
+                SettingError(
+                    ("parameters",),
+                    f"the splits make {candidates:,} candidates",
+                    f"at most {MOST_CANDIDATES:,}",
+                )
+            )
+        return errors
 
     def _first_samples(self, index: int) -> list[Any]:
         """Return a parameter's values in the first generation.
@@ -185,9 +211,9 @@ class McTuner(CandidateTuner):
         """
         split = self.parameters[index].split
         inputs = [(2 * place + 1) / (2 * split) for place in range(split)]
-        values = [self._engine_value(index, f) for f in inputs]
+        values = [self._binding.transformed(index, f) for f in inputs]
         for f, value in zip(inputs, values, strict=True):
-            if canonical(self._engine_value(index, f)) != canonical(value):
+            if canonical(self._binding.transformed(index, f)) != canonical(value):
                 raise SettingError(
                     ("parameters", index, "scale"),
                     f"called twice with ({f!r}), it returned different values",
@@ -207,29 +233,37 @@ class McTuner(CandidateTuner):
             probes |= {(2 * place + 1) / (2 * size) for place in places}
         return sorted(probes)
 
-    def _point(self, ticket: Ticket) -> Sequence[float]:
-        return self.tree.centre(tuple(ticket["p"]))
+    def estimated(self) -> ValuesByCode:
+        return self._by_code(self.tree.centre(self.tree.best()))
 
-    def _values(self, path: Path) -> Values:
-        """Return a node's engine parameters, with `Failed` for failing scales."""
+    def _sampled(self, ticket: Ticket) -> ValuesByCode:
+        return self._by_code(self.tree.centre(tuple(ticket["p"])))
+
+    def engine(self, path: Path) -> dict[str, Any]:
+        """Return a node's engine parameters, with `FailedValue` for failing scales."""
         if len(path) > 1:
-            return self.values_to_show(self.tree.centre(path))
+            return self.engine_values(self._by_code(self.tree.centre(path)))
         places = self.tree.coordinates(path[0])
-        return tuple(row[p] for row, p in zip(self._samples, places, strict=True))
+        row = zip(self._state.codes, self.samples, places, strict=True)
+        return {code: samples[place] for code, samples, place in row}
 
-    def _text(self, path: Path) -> str:
-        return self.formatted(self._values(path))
+    def text(self, path: Path) -> str:
+        """Return a node's engine parameters for reports."""
+        return self.formatted(self.engine(path))
 
     def _steps(self, path: Path) -> str:
         """Return a node's path from the root: "(0,1) (3,2)"."""
         places = [",".join(map(str, self.tree.coordinates(child))) for child in path]
         return " ".join(f"({place})" for place in places)
 
-    def _new_player(self, path: Path) -> Player:
-        return self.candidate(self._code(path), self.engine_values(self.tree.centre(path)))
-
     def _code(self, path: Path) -> str:
-        return "candidate" + self._steps(path).replace(" ", "")
+        return CANDIDATE + self._steps(path).replace(" ", "")
+
+    def _suffix(self, ticket: Ticket) -> str:
+        return self._code(tuple(ticket["p"])).removeprefix(CANDIDATE)
+
+    def _game_number(self, ticket: Ticket) -> int:
+        return int(ticket["n"])
 
     def _warnings(self) -> list[str]:
         values = self.values
@@ -245,8 +279,8 @@ class McTuner(CandidateTuner):
             )
         if len(values["summary_spec"]) > values["max_depth"]:
             lines.append("summary_spec has more entries than there are generations (max_depth)")
-        for parameter, row in zip(self.parameters, self._samples, strict=True):
-            scale = parameter.scale
+        for parameter, row in zip(self.parameters, self.samples, strict=True):
+            scale = parameter.transform
             if isinstance(scale, Explicit) and parameter.split % len(scale.values):
                 lines.append(
                     f"parameter {parameter.code!r}: split {parameter.split} does not give each of "
@@ -256,25 +290,13 @@ class McTuner(CandidateTuner):
                 lines.append(f"parameter {parameter.code!r}: some of its samples are the same")
         return lines
 
-    @property
-    def _most_games_of_candidate(self) -> int | None:
-        limit: int | None = self.values["number_of_games"]
-        return limit
-
-    def _corners(self) -> tuple[Values, Values]:
-        """Return the candidates with the lowest and the highest values at the first level."""
-        first, last = (self._values((child,)) for child in (0, self.tree.size - 1))
-        return first, last
-
-    def _check_jobs(self) -> list[CheckJob]:
-        return self.candidate_checks(self._corners())
-
-    def _tuned_options(self) -> TunedOptions | None:
-        return self.options_between(*self._corners())
+    def _samples_to_check(self) -> Mapping[str, ValuesByCode]:
+        last = self.tree.centre((self.tree.size - 1,))
+        return {"start": self.start_values, "last": self._by_code(last)}
 
     # issuing
 
-    def next_job(self) -> GameJob | None:
+    def next_job(self) -> Task | None:
         limit = self.values["number_of_games"]
         number = self._state.next
         if limit is not None and number >= limit:
@@ -283,17 +305,16 @@ class McTuner(CandidateTuner):
         ticket: Ticket = {"n": number, "p": list(path), "s": candidate_seat(self.values, number)}
         if expanded:
             ticket["e"] = [self.tree.initial_visits, self.tree.initial_wins]
+        self._flying[number] = path
         try:
-            job = self.make_job(str(number), 0, ticket)
+            return self._issue(str(number), ticket)
         except SettingError:
             # a function of the control file failed
+            del self._flying[number]
             self.tree.withdraw(path)
             raise
-        self._flying[number] = path
-        self._state.next = number + 1
-        return job
 
-    def resume(self, ticket: Ticket) -> bool:
+    def _register_of_tune(self, ticket: Ticket) -> bool:
         number, path = ticket["n"], tuple(ticket["p"])
         self._state.next = max(self._state.next, number + 1)
         limit = self.values["number_of_games"]
@@ -304,50 +325,39 @@ class McTuner(CandidateTuner):
             self._flying[number] = path
         return True
 
-    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        path = tuple(ticket["p"])
-        candidate = self._player(path), self._values(path)
-        return self.candidate_job(game_id, attempt, ticket, ticket["n"], candidate)
-
-    def describe(self, ticket: Ticket) -> Played:
-        path = tuple(ticket["p"])
-        return self.played(ticket, self._code(path), self._values(path))
-
     # learning
 
-    def record_result(self, ticket: Ticket, result: GameResult) -> Reaction:
-        state = self._state
-        number, path, seat = ticket["n"], tuple(ticket["p"]), ticket["s"]
-        state.next = max(state.next, number + 1)
-        flying = self._flying.pop(number, None) is not None
-        void_line, halt = self.count_game(result, seat, self._code(path))
+    def _record_of_tune(self, ticket: Ticket, result: GameResult) -> Reaction:
+        reaction = super()._record_of_tune(ticket, result)
         if result.outcome == "void":
-            # its expansion of the tree stays
+            # its expansion of the tree stays, and its number is not played again (Gomill)
+            path = tuple(ticket["p"])
             self.tree.grow(path, _initial(ticket))
-            if flying:
+            if self._flying.pop(ticket["n"], None) is not None:
                 self.tree.withdraw(path)
-            # its number is not played again (Gomill)
-            return Reaction(void_line, halt=halt)
+        return msgspec.structs.replace(reaction, replay=False)
+
+    def _name(self, ticket: Ticket) -> str:
+        return self._full(tuple(ticket["p"]))
+
+    def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
+        path = tuple(ticket["p"])
+        flying = self._flying.pop(ticket["n"], None) is not None
         # a game of unknown result counts as a loss (Gomill)
-        points = result.points(seat) if result.outcome != "unknown" else 0.0
+        points = result.points(ticket["s"]) if result.outcome != "unknown" else 0.0
         self.tree.tell(path, points, flying=flying, initial=_initial(ticket))
-        column = {1.0: 0, 0.5: 1, 0.0: 2}[points] if result.outcome != "unknown" else 3
-        state.results[column] += 1
         best = self.tree.best()
-        line = (
-            f"{self.outcome_line(result, seat, self._full(path))}; "
-            f"best {self._full(best)} {self.tree.node(best).value:.3f}"
-        )
+        line += f"; best {self._full(best)} {self.tree.node(best).value:.3f}"
         period = self.values["log_tree_to_history_period"]
         if period is None or self.tree.games % period:
-            return Reaction(line, halt=halt)
-        notes = tuple(self._tree_lines())
-        return Reaction(line, halt=halt, notes=notes, snapshot=self._snapshot())
+            return Reaction(line)
+        return Reaction(line, notes=tuple(self._tree_lines()), snapshot=self._snapshot())
 
     def _full(self, path: Path) -> str:
-        return f"{self._text(path)} [{self._steps(path)}]"
+        return f"{self.text(path)} [{self._steps(path)}]"
 
-    def finished(self) -> bool:
+    @property
+    def is_tuned(self) -> bool:
         limit = self.values["number_of_games"]
         return limit is not None and self._state.next >= limit and not self._flying
 
@@ -374,39 +384,33 @@ class McTuner(CandidateTuner):
 
     # reports
 
-    @property
-    def _games(self) -> int:
-        return self.tree.games
-
     def _progress(self) -> Progress:
-        void, _ = void_of(self._state.tallies.values())
-        return Progress(self.tree.games + void, self.values["number_of_games"])
+        return Progress(self._games + self.tally.void, self.values["number_of_games"])
+
+    def _work_done(self) -> str:
+        return games_of(self.tree.games, None if self.is_tuned else self.values["number_of_games"])
 
     def _verdict(self) -> str:
         best = self.tree.node(self.tree.best())
         if not best.points:
-            limit = None if self.finished() else self.values["number_of_games"]
-            yet = "" if self.finished() else " yet"
-            games = games_of(self.tree.games, limit)
-            return f"no win{yet} of {counted(self.tree.size, 'candidate')}, after {games}"
-        shown = self.brief(self._values(best.path))
-        share = share_interval(best.points, best.games)
-        is_best = "came out best" if self.finished() else "is best so far"
-        return f"{shown} {is_best}: {share} of {counted(best.games, 'game')}"
+            yet = "" if self.is_tuned else " yet"
+            candidates = counted(self.tree.size, "candidate")
+            return f"no win{yet} of {candidates}, after {self._work_done()}"
+        shown = self.brief(self.engine(best.path))
+        share = share_interval(*self._share(best))
+        is_best = "came out best" if self.is_tuned else "is best so far"
+        return f"{shown} {is_best}: {share}; {_own_rate(best)}"
 
-    def _full_report(self) -> Report:
-        return Report((*self._main_blocks(), self.conditions()))
-
-    def _live_report(self) -> Report:
-        blocks = self._main_blocks()
+    def _live_blocks(self) -> list[Table | Text]:
+        blocks = self._blocks()
         shown = sorted(self._flying.items())[: self.values["number_of_running_simulations_to_show"]]
         if shown:
             lines = [f"game {number}: {self._full(path)}" for number, path in shown]
             blocks.append(Text(("in progress:", *lines)))
-        return Report(tuple(blocks))
+        return blocks
 
-    def _main_blocks(self) -> list[Table | Text]:
-        wins, draws, losses, unknown = self._state.results
+    def _blocks(self) -> list[Table | Text]:
+        wins, losses, draws, unknown = map(self.tally.total, range(4))
         limit = self.values["number_of_games"]
         total = "" if limit is None else f"{self.tree.games}/"
         games = counted(self.tree.games if limit is None else limit, "game")
@@ -419,32 +423,40 @@ class McTuner(CandidateTuner):
         if unknown:
             tally += f", {counted(unknown, 'unknown result')} (counted as losses)"
         best = self.tree.node(self.tree.best())
-        lines = [f"{total}{games} played: {tally} of the candidates"]
+        against = self.opponent.code
+        lines = [f"{total}{games} played: {tally} of the candidates against {against}"]
         if best.games:
-            low, high = wilson(best.points, best.games)
+            share = share_interval(*self._share(best))
             lines.append(
-                f"best: {self._full(best.path)}: {best.points / best.games:.1%} of "
-                f"{counted(best.games, 'game')} (95 %: {low:.1%} to {high:.1%})"
+                f"best: {self._full(best.path)}: {share} by the results of all candidates; "
+                f"{_own_rate(best)}"
             )
         blocks: list[Table | Text] = [Text(tuple(lines))]
         for depth, count in enumerate(self.values["summary_spec"], 1):
             nodes = [n for n in self.tree.nodes(depth) if len(n.path) == depth]
             if nodes and count:
                 nodes.sort(key=lambda node: (-node.games, node.path))
-                blocks.append(self._table(depth, nodes[:count]))
+                title = f"most visited at depth {depth}"
+                note = "win rates with the initial visits, games without"
+                blocks.append(self._listing(nodes[:count]).table(title, [note]))
         return blocks
 
-    def _table(self, depth: int, nodes: list[Node]) -> Table:
-        rows: list[tuple[Cell, ...]] = [
-            (self._steps(n.path), self._text(n.path), f"{n.value:.3f}", n.games) for n in nodes
-        ]
-        return Table(
-            headers=("candidate", "parameters", "win rate", "games"),
-            rows=tuple(rows),
-            title=f"most visited at depth {depth}",
-            notes=("win rates with the initial visits, games without",),
-            align=("left", "left", RIGHT, RIGHT),
-        )
+    def _share(self, best: Node) -> tuple[float, float]:
+        """Return points and games with the estimated rate of the best candidate."""
+        return chosen_share(best.points, best.games, self.tree.results(len(best.path)))
+
+    def _listing(self, nodes: Iterable[Node]) -> Listing:
+        return Listing(_COLUMNS, tuple(map(self._row, nodes)))
+
+    def _row(self, node: Node) -> dict[str, Any]:
+        return {
+            **self.row(self._code(node.path), self.engine(node.path)),
+            "games": node.games,
+            "points": node.points,
+            "win_rate": node.points / node.games if node.games else None,
+            "interval": list(wilson(node.points, node.games)),
+            "value": node.value,
+        }
 
     def _tree_lines(self) -> list[str]:
         """Return the first two generations of the tree for the history, in Gomill's form."""
@@ -454,7 +466,7 @@ class McTuner(CandidateTuner):
         for node in self.tree.nodes(2):
             indent = "  " * len(node.path)
             lines.append(
-                f"{indent}{self._steps(node.path[-1:])} {self._text(node.path)} "
+                f"{indent}{self._steps(node.path[-1:])} {self.text(node.path)} "
                 f"{node.value:.3f} {node.games:3d}"
             )
         return lines
@@ -464,7 +476,7 @@ class McTuner(CandidateTuner):
         nodes = [
             {
                 "path": [list(self.tree.coordinates(child)) for child in node.path],
-                "parameters": self.named(self._values(node.path)),
+                "parameters": as_data(self.engine(node.path)),
                 "games": node.games,
                 "points": node.points,
                 "visits": node.visits,
@@ -483,41 +495,31 @@ class McTuner(CandidateTuner):
         }
         return msgspec.json.encode(snapshot).decode()
 
-    def _json_data(self) -> dict[str, Any]:
-        best = self.tree.best()
+    def _summary_of_tune(self) -> dict[str, Any]:
+        node = self.tree.node(self.tree.best())
+        (best,) = self._listing([node]).data()
+        if node.games:
+            points, games = self._share(node)
+            best |= {"estimated_rate": points / games, "interval": list(share_ends(points, games))}
         return {
-            "repeats": sum(t.repeats for t in self._state.tallies.values()),
-            "best": self._summary_of(self.tree.node(best)),
-            "candidates": [self._summary_of(node) for node in self.tree.nodes()],
+            "repeats": self.tally.repeats,
+            "best": best,
+            "candidates": self._listing(self.tree.nodes()).data(),
         }
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         # imports numpy, which takes 0.1 s
         from ringmaster.competitions.tuning.mc_charts import McCharts
 
-        charts = McCharts(
-            self.tree,
-            self._state.codes,
-            self._samples,
-            self._values,
-            self._text,
-            self.opponent.code,
-        )
+        charts = McCharts(self)
         for ticket, result in history:
             charts.record_result(ticket, result)
         return charts.charts()
 
-    def _summary_of(self, node: Node) -> dict[str, Any]:
-        low, high = wilson(node.points, node.games)
-        return {
-            "candidate": self._code(node.path),
-            "parameters": self.named(self._values(node.path)),
-            "games": node.games,
-            "points": node.points,
-            "win_rate": node.points / node.games if node.games else None,
-            "interval": [low, high],
-            "value": node.value,
-        }
+
+def _own_rate(best: Node) -> str:
+    share = 100 * best.points / best.games
+    return f"{share:.0f} % in the {counted(best.games, 'game')} that chose it"
 
 
 def _initial(ticket: Ticket) -> tuple[int, float] | None:

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -20,6 +20,7 @@ from ringmaster.competitions.competition import PlayedValue, TunedOptions
 from ringmaster.competitions.tuning.function_probes import (
     call,
     combinations,
+    fill,
     player_made_by,
     spread,
 )
@@ -35,11 +36,9 @@ from ringmaster.model.settings import Context, Scalar
 _CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
 #: Number of probed values of all parameters together, and of each at least.
 _PROBES, _LEAST_PROBES = 10_000, 8
+CACHED_PLAYERS = 1000
 _SCALAR = Scalar()
 _NOWHERE = Path()
-
-#: Values of all parameters.
-V = TypeVar("V")
 
 
 class ParameterBinding:
@@ -48,7 +47,7 @@ class ParameterBinding:
     values      settings of the competition
     definition  the tuned player, unless there is a `make_candidate`
     Raises SettingErrors for wrong or conflicting bindings, and for functions and formats
-    that fail at the start or the bounds.
+    that fail at the start values.
     """
 
     def __init__(
@@ -63,8 +62,8 @@ class ParameterBinding:
         self._code: str = values["player"]
         self._values = values
         self._make: Callable[..., PlayerDefinition] | None = values["make_candidate"]
-        #: The last player by suffix, shared by the games of an iteration.
-        self._players: dict[str, tuple[ValuesByCode, Player]] = {}
+        #: `make_candidate` may be slow, and games share players.
+        self._made = functools.lru_cache(CACHED_PLAYERS)(self._make_player)
         self._base: Player | None = None
         if self._make is None:
             try:
@@ -79,22 +78,17 @@ class ParameterBinding:
         """Return the player with these values of all parameters.
 
         suffix  end of its code
-        values  must not be changed afterwards; a parameter without a value is not set
+        values  a parameter without a value is not set
         Raises SettingError when the values do not make a player.
         """
-        last = self._players.get(suffix)
-        if last is None or last[0] != values:
-            last = self._players[suffix] = values, self._new(f"{self._code}{suffix}", values)
-        return last[1]
+        return self._made(f"{self._code}{suffix}", tuple(values.items()))
 
-    def _new(self, code: str, values: ValuesByCode) -> Player:
+    def _make_player(self, code: str, items: tuple[tuple[str, int | float], ...]) -> Player:
+        values = dict(items)
         if self._base is None:
             make = self._make
             assert make is not None
-            named = {
-                p.code: self._transformed(i, values[p.code]) if p.code in values else None
-                for i, p in self._used
-            }
+            named = {p.code: None for _, p in self._used} | self.engine_values(values)
             return player_made_by(lambda: make(**named), code, self._values)
         options: dict[str, OptionValue] = {}
         commands: list[tuple[str, ...]] = []
@@ -105,9 +99,9 @@ class ParameterBinding:
                 continue
             value = self.value(i, values[parameter.code])
             if parameter.gtp is not None:
-                commands.append(tuple(_filled(parameter.gtp, value).split()))
+                commands.append(tuple(_command(parameter.gtp, value).split()))
             elif parameter.argument is not None:
-                words += _filled(parameter.argument, value).split()
+                words += _command(parameter.argument, value).split()
             elif parameter.environ is not None:
                 environ[parameter.environ] = str(value)
             else:
@@ -122,40 +116,80 @@ class ParameterBinding:
             environ={**base.environ, **environ},
         )
 
-    def value(self, index: int, value: int | float) -> OptionValue:
+    def engine_values(self, values: ValuesByCode) -> dict[str, Any]:
+        """Return values after their functions, by code.  Raises SettingError."""
+        return {
+            p.code: self.transformed(i, values[p.code]) for i, p in self._used if p.code in values
+        }
+
+    def value(self, index: int, value: int | float) -> Any:
         """Return a parameter's value after transform and format.  Raises SettingError."""
-        transformed = self._transformed(index, value)
-        template = self._parameters[index].format
-        if template is None:
+        transformed = self.transformed(index, value)
+        parameter = self._parameters[index]
+        if parameter.format is None or parameter.formats_reports:
             return transformed
+        return self._formatted(index, transformed)
+
+    def _formatted(self, index: int, value: Any) -> str:
+        template = self._parameters[index].format or "%s"
         try:
-            return template % (transformed,)
+            return fill(template, value)
         except Exception as error:  # from any type of value
             raise SettingError(
                 ("parameters", index, "format"),
-                f"{template!r} cannot show {shown(transformed)}: {error}",
-                "a text with one conversion such as %d or %.3f",
+                f"{template!r} cannot show {shown(value)}: {error}",
+                "a text with one conversion such as %s or %.3f, or with one for each item of a "
+                "tuple",
             ) from None
 
-    def _transformed(self, index: int, value: int | float) -> OptionValue:
-        transform = self._parameters[index].transform
-        if transform is None:
+    def transformed(self, index: int, value: int | float) -> Any:
+        """Return a parameter's value after its function: any value for a `make_candidate`, else
+        a text, number or truth value.  Raises SettingError.
+        """
+        parameter = self._parameters[index]
+        if parameter.transform is None:
             return value
-        path = ("parameters", index, "transform")
-        code = self._parameters[index].code
+        path = ("parameters", index, parameter.function_name)
+        delivered = call(parameter.transform, value, path, parameter.code)
+        if self._make is not None:
+            return delivered
         context = Context(_NOWHERE)
-        interpreted: OptionValue = _SCALAR.interpret(
-            call(transform, value, path, code), (), context
-        )
+        delivered = _SCALAR.interpret(delivered, (), context)
         if context.problems:
             problem = context.problems[0]
             raise SettingError(
                 path,
-                f"parameter {code!r}: called with ({value!r}), it returned a wrong value: "
-                f"{problem.message}",
+                f"parameter {parameter.code!r}: called with ({value!r}), it returned a wrong "
+                f"value: {problem.message}",
                 problem.expected,
             )
-        return interpreted
+        return delivered
+
+    def tuned_options(
+        self, check: str, base: ValuesByCode, ends: Mapping[str, Sequence[ValuesByCode]]
+    ) -> TunedOptions:
+        """Return the parameters as options, without parameters with failing functions.
+
+        base  values of the player of the startup check
+        ends  by parameter code: the values with other ones of this parameter
+        """
+        player = self.player(":end", base)
+        changes: list[OptionChange] = []
+        idle: list[str] = []
+        for code, values in ends.items():
+            try:
+                others = [o for v in values if (o := self.player(":end", v)) != player]
+            except SettingError:
+                continue
+            if not others:
+                idle.append(code)
+            elif all(
+                other.options.keys() >= player.options.keys()
+                and msgspec.structs.replace(other, options=player.options) == player
+                for other in others
+            ):
+                changes.append(OptionChange(code, tuple(_changed(player, o) for o in others)))
+        return TunedOptions(check, tuple(changes), tuple(idle))
 
     def with_transformed(self, ticket: Ticket, values: ValuesByCode) -> Ticket:
         """Return a ticket with the results of the transforms, for `played_values`.
@@ -163,7 +197,7 @@ class ParameterBinding:
         Raises SettingError.
         """
         results = {
-            p.code: (values[p.code], canonical(self._transformed(i, values[p.code])))
+            p.code: (values[p.code], canonical(self.transformed(i, values[p.code])))
             for i, p in self._used
             if self._has_function(p) and p.code in values
         }
@@ -179,8 +213,9 @@ class ParameterBinding:
         for i, p in self._used:
             if p.code in results or (self._has_function(p) and p.code in values):
                 value, result = results.get(p.code) or (values[p.code], values[p.code])
-                call = functools.partial(self._transformed, i, value)
-                played.append(PlayedValue(("parameters", i, "transform"), value, result, call))
+                call = functools.partial(self.transformed, i, value)
+                path = ("parameters", i, p.function_name)
+                played.append(PlayedValue(path, value, result, call))
         return played
 
     @staticmethod
@@ -223,32 +258,34 @@ class ParameterBinding:
         return errors
 
     def _failures(self) -> list[SettingError]:
-        """Return errors at the start and the bounds, one a parameter."""
+        """Return errors at the start values, one a parameter."""
         errors: list[SettingError] = []
         for i, parameter in self._used:
             with noting(errors):
                 self._check_fractions(i)
-                for value in (parameter.start, parameter.minimum, parameter.maximum):
-                    self._check_template(i, self.value(i, parameter.played_value(value)))
+                self._check_value(i, parameter.played_value(parameter.start))
         return errors
 
     def failures_between(
-        self, playable: Callable[[ValuesByCode], ValuesByCode | None] = lambda values: values
+        self,
+        playable: Callable[[ValuesByCode], ValuesByCode | None] = lambda values: values,
+        columns: Sequence[Sequence[int | float]] | None = None,
     ) -> list[SettingError]:
-        """Return errors of transforms, formats and make_candidate between the bounds, one a
-        function.
+        """Return errors of functions, formats and make_candidate, one a function.
 
         playable  returns the values that are played instead of others, None for none
+        columns   values of each parameter to try, ascending; by default those between the bounds
         """
         errors: list[SettingError] = []
-        most = max(_LEAST_PROBES, _PROBES // len(self._used))
-        columns = [_probes(p, most) for _, p in self._used]
+        if columns is None:
+            most = max(_LEAST_PROBES, _PROBES // len(self._used))
+            columns = [_probes(p, most) for _, p in self._used]
         for (i, parameter), column in zip(self._used, columns, strict=True):
             if parameter.transform is None and parameter.format is None:
                 continue
             with noting(errors):
                 for value in column:
-                    self._check_template(i, self.value(i, value))
+                    self._check_value(i, value)
         if errors or self._make is None:
             return errors
         middle = [p.played_value(p.start) for _, p in self._used]
@@ -257,14 +294,14 @@ class ParameterBinding:
             for point in combinations(middle, columns):
                 values = playable(dict(zip(codes, point, strict=True)))
                 if values is not None:
-                    self._new(self._code, values)
+                    self._make_player(self._code, tuple(values.items()))
         return errors
 
     def _check_fractions(self, index: int) -> None:
         """Raise SettingError for conversions that truncate fractions, which would bias one
         side of a gradient."""
         parameter = self._parameters[index]
-        if parameter.integer or parameter.transform is not None:
+        if parameter.integer or parameter.transform is not None or parameter.formats_reports:
             return
         for name in ("format", "gtp", "argument"):
             template = getattr(parameter, name)
@@ -276,14 +313,18 @@ class ParameterBinding:
                         "integer=True in its Parameter, or another conversion such as %.3f",
                     )
 
-    def _check_template(self, index: int, value: OptionValue) -> None:
+    def _check_value(self, index: int, played: int | float) -> None:
+        """Raise SettingError when a value cannot be delivered or shown."""
         parameter = self._parameters[index]
+        value = self.value(index, played)
+        if parameter.formats_reports:
+            self._formatted(index, value)
         for name in ("gtp", "argument"):
             template = getattr(parameter, name)
             if template is None:
                 continue
             try:
-                _filled(template, value)
+                _command(template, value)
             except (TypeError, ValueError) as error:
                 raise SettingError(
                     ("parameters", index, name),
@@ -320,7 +361,7 @@ def _problem(way: str | None, name: str, protocol: str) -> tuple[str, str] | Non
     return None
 
 
-def _filled(template: str, value: OptionValue) -> str:
+def _command(template: str, value: OptionValue) -> str:
     """Return a command with its value.
 
     Raises TypeError, ValueError for a template of more than one value.
@@ -328,34 +369,6 @@ def _filled(template: str, value: OptionValue) -> str:
     if all(match[1] == "%" for match in _CONVERSION.finditer(template)):
         template += " %s"
     return template % (value,)
-
-
-def tuned_options(
-    check: str, make: Callable[[V], Player], base: V, ends: Mapping[str, Sequence[V]]
-) -> TunedOptions:
-    """Return the parameters as options, without parameters with failing functions.
-
-    make  returns the player with some values
-    base  values of the player of the startup check
-    ends  by parameter code: the values with other ones of this parameter
-    """
-    player = make(base)
-    changes: list[OptionChange] = []
-    idle: list[str] = []
-    for code, values in ends.items():
-        try:
-            others = [other for other in map(make, values) if other != player]
-        except SettingError:
-            continue
-        if not others:
-            idle.append(code)
-        elif all(
-            other.options.keys() >= player.options.keys()
-            and msgspec.structs.replace(other, options=player.options) == player
-            for other in others
-        ):
-            changes.append(OptionChange(code, tuple(_changed(player, o) for o in others)))
-    return TunedOptions(check, tuple(changes), tuple(idle))
 
 
 def _changed(base: Player, player: Player) -> dict[str, bool | int | float | str]:

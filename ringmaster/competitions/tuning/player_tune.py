@@ -1,12 +1,11 @@
-"""The common bases of tunes of one player: `PlayerTune` with the player and the closing match,
+"""The common bases of tunes of one player: `Tune` with the player and the closing match,
 and `GameTune` for spsa, clop_tuner and optuna_tuner, which learn from games."""
 
 from __future__ import annotations
 
-import functools
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -33,12 +32,13 @@ from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import describe_settings, fault_notes
 from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standing, match_id
+from ringmaster.competitions.tuning.function_probes import FailedValue
 from ringmaster.competitions.tuning.opponents import (
     make_opponents,
     opponent_cycle,
     opponent_weights,
 )
-from ringmaster.competitions.tuning.parameter_binding import ParameterBinding, tuned_options
+from ringmaster.competitions.tuning.parameter_binding import ParameterBinding
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.competitions.verdicts import MatchResult, next_command
 from ringmaster.errors import SettingError, SettingErrors
@@ -60,8 +60,10 @@ MAKE_CANDIDATE = optional(
 )
 
 
-class PlayerTune(Competition):
+class Tune(Competition):
     """Base of the types that tune the parameters of one player.
+
+    A type without `has_closing_match` never has any of the closing matches below.
 
     declared    parameters of the control file
     parameters  the declared ones that are used
@@ -69,6 +71,8 @@ class PlayerTune(Competition):
     book        openings of the tune
     closing     closing matches
     """
+
+    has_closing_match: ClassVar[bool] = True
 
     settings: GameSettings
     book: OpeningBook
@@ -78,7 +82,9 @@ class PlayerTune(Competition):
         super().__init__(code, values)
         self._game: GameName = values["game"]
         self.declared: tuple[TunedParameter, ...] = values["parameters"]
-        self.parameters = tuple(p for p in self.declared if not p.not_used)
+        #: Places of `parameters` in `declared`.
+        self._places = [i for i, p in enumerate(self.declared) if not p.not_used]
+        self.parameters = tuple(self.declared[place] for place in self._places)
         #: Whether only the closing match is played (the action `verify`).
         self._verifying = False
 
@@ -137,26 +143,24 @@ class PlayerTune(Competition):
     def _warnings(self) -> list[str]:
         """Return warnings about doubtful settings."""
 
-    @abstractmethod
     def _notices(self) -> list[str]:
         """Return notices for the start of a run."""
+        return self.closing.notices(self._standing())
 
     def _function_failures(self) -> list[SettingError]:
         return self._binding.failures_between()
 
     def _delivered_value(self, index: int, value: float) -> Any:
-        """Return the engine value of a parameter, or a text that it fails.
+        """Return the engine value of a parameter, or a `FailedValue`.
 
         index  in `parameters`
         value  on the tuner's scale
         """
-        parameter = self.parameters[index]
+        played = self.parameters[index].played_value(value)
         try:
-            return self._binding.value(
-                self.declared.index(parameter), parameter.played_value(value)
-            )
+            return self._binding.value(self._places[index], played)
         except SettingError as error:
-            return f"[{error.path[-1]} fails at {value:g}]"
+            return FailedValue(f"[{error.path[-1]} fails at {value:g}]")
 
     def _candidate_checks(self, samples: Mapping[str, ValuesByCode]) -> list[CheckJob]:
         """Return startup checks of the player with the given values.
@@ -187,9 +191,9 @@ class PlayerTune(Competition):
     def is_tuned(self) -> bool:
         """Whether the tune is complete, without its closing match."""
 
-    @abstractmethod
     def _standing(self) -> Standing:
         """Return the progress of the tune for the closing match."""
+        return Standing(0, {}, 0, due=False)
 
     @property
     def _due(self) -> bool:
@@ -426,7 +430,7 @@ class GameTuneState(msgspec.Struct, kw_only=True):
     matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
 
 
-class GameTune(PlayerTune):
+class GameTune(Tune):
     """Base of the types that learn from games, in self-play or against opponents.
 
     opponents  by player code; empty in self-play
@@ -435,7 +439,7 @@ class GameTune(PlayerTune):
     charts_read_usage = False
     # Values depend on the results that exist when they are chosen, so games that are
     # played one at a time are also issued one at a time.
-    runs_ahead_from = 2
+    runs_ahead_from: int | None = 2
 
     _state: GameTuneState
 
@@ -481,9 +485,6 @@ class GameTune(PlayerTune):
             lines.append(SAME_GAMES_OF_TUNE)
         return lines
 
-    def _notices(self) -> list[str]:
-        return self.closing.notices(self._standing())
-
     def _reported_players(self) -> list[Player]:
         players = {p.code: p for p in (*super()._reported_players(), *self.opponents.values())}
         return list(players.values())
@@ -520,8 +521,7 @@ class GameTune(PlayerTune):
             ]
             for p in self._optional()
         }
-        make = functools.partial(self._binding.player, ":end")
-        return tuned_options(self._check_id("start"), make, start, ends)
+        return self._binding.tuned_options(self._check_id("start"), start, ends)
 
     # issuing games
 
@@ -581,7 +581,7 @@ class GameTune(PlayerTune):
         for ticket in outstanding:
             if not is_of_closing_match(ticket):
                 self._register_of_tune(ticket)
-        return []
+        return super().apply_edits(outstanding)
 
     # reports
 

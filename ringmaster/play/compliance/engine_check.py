@@ -14,6 +14,7 @@ from ringmaster.engines.uci_messages import read_info
 from ringmaster.errors import EngineNotStarted, EngineTimeout
 from ringmaster.games.clean_text import one_line
 from ringmaster.model.jobs import CheckJob
+from ringmaster.model.players import Player
 from ringmaster.model.results import Finding, Problem
 from ringmaster.play.compliance.positions import CheckPosition, positions_for
 from ringmaster.play.transcript import FaultTranscript
@@ -64,8 +65,10 @@ class EngineCheck:
     """The check of one player's engine, with its findings.
 
     make        returns an engine; called again when one has failed
+    make_other  returns an engine for a player of a game
     running     the engine; None before the start
     start       the dialogue of the start
+    dialogue    the later traffic
     """
 
     running: Engine | None = None
@@ -75,6 +78,7 @@ class EngineCheck:
         self,
         job: CheckJob,
         make: Callable[[], Engine],
+        make_other: Callable[[Player], Engine],
         patience: Patience | None = None,
     ) -> None:
         self.job = job
@@ -82,7 +86,8 @@ class EngineCheck:
         self.settings = job.settings
         self.patience = patience or (Patience() if job.thorough else FIRST_GAME)
         self._make = make
-        self._dialogue = FaultTranscript("")
+        self.make_other = make_other
+        self.dialogue = FaultTranscript("")
         #: Problems of the last start with the player's settings.
         self.complaints: list[Problem] = []
         #: The name of the present test.
@@ -115,7 +120,7 @@ class EngineCheck:
             if self.complaints:
                 raise EngineNotStarted(str(self.complaints[0]), self.player.code)
             channel = self.running.channel
-            self.start, channel.transcript = channel.transcript, self._dialogue
+            self.start, channel.transcript = channel.transcript, self.dialogue
         return self.running
 
     def drop(self, patience: float = 0.2) -> None:
@@ -144,27 +149,32 @@ class EngineCheck:
         name: str = "",
         *,
         spoils: bool = False,
+        is_timed: bool = False,
         exchange: Lines | None = None,
     ) -> None:
         """Record a fault, or a passed test with `detail` if there is no fault.
 
         spoils    whether the fault would spoil games ("fail", else "warn")
+        is_timed  whether a busy machine excuses it
         exchange  protocol lines that show it; None: the last ones
         """
         if not fault:
             return self.note("pass", detail, name)
+        if is_timed and self.load > self.processors:
+            load = f"a load of {self.load:.1f} on {self.processors}"
+            return self.note("skip", f"{fault} (the machine is busy: {load})", name)
         if exchange is None:
-            exchange = self._evidence()
+            exchange = self.evidence()
             if self.running is not None and not self.running.is_usable():
                 stderr = self.running.last_words().splitlines()[-3:]
                 exchange += tuple(f"! {one_line(line, WIDTH)}" for line in stderr)
         self.note("fail" if spoils else "warn", fault, name, exchange)
 
-    def _evidence(self) -> Lines:
+    def evidence(self) -> Lines:
         """Return the last two requests and the ends of the answers, with "> " or "< " before
         each line."""
         lines, requests, room = list[str](), 0, RECEIVED
-        for _, _, direction, data in reversed(self._dialogue.entries):
+        for _, _, direction, data in reversed(self.dialogue.entries):
             most = SENT if direction == ">" else room
             # a flood is cut before it is split
             last = data[-most * LINE_BYTES :].split(b"\n")[-most:] if most else []

@@ -112,7 +112,7 @@ def _obeys(check: EngineCheck, limit: Limit, end: float) -> bool:
     A breach must occur twice, unless the engine had to be stopped.  After too few nodes, the
     second limit is ten times higher: an engine may report its nodes seldom.
     """
-    name, amount, limits, is_timed = limit.name, limit.amount, limit.limits, limit.name not in MOST
+    name, amount, limits = limit.name, limit.amount, limit.limits
     breaches = list[str]()
     spoils = False
     while len(breaches) < TRIES and end - time.monotonic() > check.patience.search / 5:
@@ -137,11 +137,7 @@ def _obeys(check: EngineCheck, limit: Limit, end: float) -> bool:
     if not breaches:
         return True
     fault = "; ".join(dict.fromkeys(breaches))
-    if is_timed and check.load > check.processors:
-        load = f"a load of {check.load:.1f} on {check.processors}"
-        check.note("skip", f"{fault} (the machine is busy: {load})", name)
-    else:
-        check.judge(fault, name=name, spoils=spoils)
+    check.judge(fault, name=name, spoils=spoils, is_timed=name not in MOST)
     return False
 
 

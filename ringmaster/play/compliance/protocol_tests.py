@@ -7,20 +7,24 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ringmaster.engines.engine import QUIT_PATIENCE, Limits, start_timeout
+from msgspec.structs import replace
+
+from ringmaster.engines.engine import QUIT_PATIENCE, Limits, Thought, start_timeout
 from ringmaster.engines.uci_messages import Go, OptionDeclaration, Ready
-from ringmaster.errors import EngineError, EngineTimeout, IllegalMove, OptionRefused
+from ringmaster.errors import EngineError, EngineTimeout, IllegalMove, OptionRefused, counted
 from ringmaster.games.clean_text import one_line
-from ringmaster.model.jobs import CheckJob
-from ringmaster.model.players import HASH, THREADS
-from ringmaster.model.results import TUNED_OPTIONS, CheckResult, Problem, problems_of
+from ringmaster.model.jobs import CheckJob, GameJob
+from ringmaster.model.players import HASH, SECOND_SELF, THREADS, describe_limits
+from ringmaster.model.results import STANDSTILL, TUNED_OPTIONS, CheckResult, Problem, problems_of
 from ringmaster.play.compliance.effects import try_effects
 from ringmaster.play.compliance.engine_check import EngineCheck
 from ringmaster.play.compliance.limits import try_limits
 from ringmaster.play.compliance.positions import START
-from ringmaster.play.transcript import FaultTranscript
+from ringmaster.play.game_runner import GameRunner
+from ringmaster.play.referee import Settlement
+from ringmaster.play.transcript import FaultTranscript, GameTranscript
 
-GO_PLIES, GO_SECONDS = 16, 4.0  # of the Go engine's game against itself
+GAME_PLIES, GAME_SECONDS = 20, 5.0  # of a game; each side has a move in any case
 SLOW_STOP = 500  # a slower answer to `stop` in ms is a fault
 MOST_FAULTS = 5  # faulty declarations that are reported
 MOST_SECONDS_TO_TEST = 1.0  # of the start, before a first game
@@ -39,6 +43,7 @@ def try_handshake(check: EngineCheck) -> None:
 
 def _handshake(check: EngineCheck) -> list[str]:
     """Return the engine's lines at its start."""
+    check.engine()
     assert isinstance(check.start, FaultTranscript)
     text = b"\n".join(data for *_, direction, data in check.start.entries if direction == "<")
     return [line.strip() for line in text.decode("utf-8", "replace").split("\n")]
@@ -68,27 +73,19 @@ def try_options(check: EngineCheck) -> None:
 
 
 def try_moves(check: EngineCheck) -> None:
-    """Judge the moves of short searches: one in each position, in Go some of a game."""
-    end, plies = time.monotonic() + GO_SECONDS, GO_PLIES if check.settings.game == "go" else 1
-    judged = faults = 0
+    """Judge the moves of short searches, one in each position."""
     for position in check.positions:
         game = position.game(check.settings)
         check.begin(position)
         try:
-            for _ in range(plies):
-                thought = check.think(check.quick, game.to_move).thought
-                if thought.kind == "move":
-                    game.play(thought.move)
-                judged += 1
-                is_over = thought.kind != "move" or game.ending() is not None
-                if is_over or time.monotonic() > end:
-                    break
+            thought = check.think(check.quick, game.to_move).thought
+            if thought.kind == "move":
+                game.play(thought.move)
         except IllegalMove as error:
             where = f"{position.name}, move {len(game.moves) + 1}"
             check.judge(f"{where}: {error.move!r} is illegal: {error.reason}", spoils=True)
-            faults += 1
-    if not faults:
-        check.note("pass", f"{judged} legal moves")
+    if check.name not in [finding.name for finding in check.findings]:
+        check.note("pass", counted(len(check.positions), "legal move"))
 
 
 def try_silence(check: EngineCheck) -> None:
@@ -138,6 +135,58 @@ def try_quit(check: EngineCheck) -> None:
     check.drop()
 
 
+class _ShortGame(GameRunner):
+    """A game that ends after some seconds, too; its traffic is part of a check's dialogue."""
+
+    check: EngineCheck
+
+    def _launch(self, transcript: GameTranscript | None) -> None:
+        super()._launch(self.check.dialogue)
+        self._end = time.monotonic() + GAME_SECONDS
+
+    def _request_move(self, mover: int, limits: Limits) -> Thought | Settlement:
+        if self._game is not None and len(self._game.moves) >= 2 and time.monotonic() > self._end:
+            return self._referee.at_move_limit(self._game)
+        return super()._request_move(mover, limits)
+
+    def _end_game(self, settlement: Settlement) -> None:
+        self.exchange = self.check.evidence()
+        super()._end_game(settlement)
+
+
+def try_game(check: EngineCheck) -> None:
+    """Judge a game with the player's clock: its moves, and its time."""
+    player, limits = check.player, describe_limits(check.player)
+    if any(finding.status == "fail" for finding in check.findings):
+        return check.note("skip", "it fails another test")
+    if not limits and player.protocol != "gtp":
+        return check.note("skip", "the player has no limits")
+    # the process of the check may behave otherwise, and three may need too much memory
+    check.drop()
+    second_self = replace(player, code=player.code + SECOND_SELF)
+    settings = replace(check.settings, move_limit=GAME_PLIES)
+    job = GameJob(check.job.id, (player, second_self), settings, record=False)
+    engines = check.make_other(player), check.make_other(second_self)
+    game = _ShortGame(job, engines)
+    game.check = check
+    try:
+        result = game.play()
+    finally:
+        for engine in engines:
+            engine.end(QUIT_PATIENCE)
+    check.stderr += [line for code, line in result.stderr if code in job.who]
+    words = f"{result.plies} plies" + (f" with {limits}" if limits else "")
+    detail = result.detail.replace(second_self.code, player.code).replace("\n", "; ")
+    fault = f"after {words}: {detail}"
+    if result.outcome != "void" and not result.forfeit:
+        check.note("pass", words)
+    elif (result.reason, result.faulty) in (("start", 1), (STANDSTILL, None)):
+        # there may be no room for a second process
+        check.note("skip", fault)
+    else:
+        check.judge(fault, spoils=True, is_timed=result.reason == "time", exchange=game.exchange)
+
+
 class ProtocolTest(NamedTuple):
     """A test of an engine.
 
@@ -161,6 +210,7 @@ TESTS = (
     ProtocolTest("stop", try_stop, is_uci=True, spoils=False),
     ProtocolTest(TUNED_OPTIONS, try_effects, is_uci=True, spoils=False),
     ProtocolTest("quit", try_quit, spoils=False),
+    ProtocolTest("game", try_game),
 )
 
 
@@ -168,6 +218,8 @@ def _is_wanted(test: ProtocolTest, job: CheckJob) -> bool:
     """Return whether a job requests a test."""
     if test.is_uci and job.player.protocol == "gtp":
         return False
+    if job.tested_as:
+        return test.run is try_game
     if test.run is try_effects:
         return bool(job.changes)
     return job.thorough or (job.limits and test.run is try_limits)
@@ -203,6 +255,7 @@ def run_check(check: EngineCheck) -> CheckResult:
         hash=hash,
         threads=threads,
         nps=nps,
+        tested_as=job.tested_as,
     )
 
 
@@ -238,7 +291,6 @@ def run_test(check: EngineCheck, test: ProtocolTest) -> None:
     """Run one test; a crash or hang is its finding."""
     check.name = test.name
     try:
-        check.engine()
         test.run(check)
     except EngineError as error:
         if isinstance(error, EngineTimeout) and not check.job.thorough:

@@ -25,6 +25,7 @@ from ringmaster.competitions.optuna_tuner.settings import (
 )
 from ringmaster.competitions.optuna_tuner.state import Estimates, OptunaState, Trial
 from ringmaster.competitions.result_lines import result_line
+from ringmaster.competitions.tuning.candidates import in_order
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_unchanged
 from ringmaster.competitions.tuning.player_tune import GameTune
@@ -247,7 +248,7 @@ class OptunaTuner(GameTune):
             self,
             game_id,
             attempt,
-            (opponent, trial) if ticket["g"] % 2 else (trial, opponent),
+            in_order((trial, opponent), ticket["g"] % 2),
             self.settings,
             self._binding.with_transformed(ticket, values),
             self.book.pick(ticket["n"]),
@@ -259,14 +260,13 @@ class OptunaTuner(GameTune):
         """Return the values of both sides for people, first mover first."""
         values = self.shown_values(self._by_code(ticket["p"]))
         own = {} if self.opponents else self.shown_values(self.start_values)
-        return (own, values) if ticket["g"] % 2 else (values, own)
+        return in_order((values, own), ticket["g"] % 2)
 
     def _opponent(self, ticket: Ticket) -> str:
         return super()._opponent(ticket) if self.opponents else f"{self.values['player']}:start"
 
     def _codes(self, ticket: Ticket, own: str) -> tuple[str, str]:
-        other = self._opponent(ticket)
-        return (other, own) if ticket["g"] % 2 else (own, other)
+        return in_order((own, self._opponent(ticket)), ticket["g"] % 2)
 
     def played_values(self, ticket: Ticket) -> Sequence[PlayedValue]:
         if is_of_closing_match(ticket):

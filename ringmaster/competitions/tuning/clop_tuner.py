@@ -19,10 +19,13 @@ from ringmaster.competitions.ending import ending_setting, endless_warning, is_e
 from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.setting_types import changed, optional
 from ringmaster.competitions.tuning.candidates import (
+    CANDIDATE,
     CANDIDATE_SETTINGS,
     TUNE_GAME_SETTINGS,
+    by_name,
     candidate_seat,
     check_maker,
+    in_order,
 )
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
@@ -181,9 +184,6 @@ CLOP_SETTINGS: tuple[Setting, ...] = (
 )
 
 
-#: Code of a player that make_candidate returns.
-CANDIDATE = "candidate"
-
 _PARAMETERS = (
     Column("code", "parameter", align=LEFT, live=True),
     Column("range", "range", live=True, in_data=False),
@@ -225,12 +225,9 @@ class ClopTuner(GameTune):
     parameters: tuple[ClopParameter, ...]
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
-        make, player = values["make_candidate"], values["player"]
-        self._player_setting: str | None = player
-        # like Gomill's, `make_candidate` takes values by position
-        by_name = None if make is None else lambda **named: make(*named.values())
-        own = player if make is None else CANDIDATE
-        super().__init__(code, {**values, "make_candidate": by_name, "player": own})
+        make, self._player_setting = values["make_candidate"], values["player"]
+        own = self._player_setting if make is None else CANDIDATE
+        super().__init__(code, {**values, "make_candidate": by_name(make), "player": own})
         self._is_endless = is_endless(values, "number_of_games")
         self.values = {**self.values, "number_of_games": limit_of(values, "number_of_games")}
         #: Games of each sample against each opponent.
@@ -385,17 +382,16 @@ class ClopTuner(GameTune):
             self,
             game_id,
             attempt,
-            (candidate, opponent) if seat == 0 else (opponent, candidate),
+            in_order((candidate, opponent), seat),
             self.settings,
             self._binding.with_transformed(ticket, values),
             self.book.pick(opening),
-            (values, {}) if seat == 0 else ({}, values),
+            in_order((values, {}), seat),
             round=opening + 1,
         )
 
     def _codes(self, ticket: Ticket, own: str) -> tuple[str, str]:
-        opponent: str = ticket["r"]
-        return (own, opponent) if ticket["s"] == 0 else (opponent, own)
+        return in_order((own, ticket["r"]), ticket["s"])
 
     def _own_code(self, ticket: Ticket) -> str:
         return self._candidate_code
@@ -406,10 +402,9 @@ class ClopTuner(GameTune):
         return self._binding.played_values(ticket, self._sampled(ticket))
 
     def _describe_of_tune(self, ticket: Ticket) -> Played:
-        values = self._sampled(ticket)
         return Played(
             players=self._codes(ticket, self._candidate_code),
-            parameters=(values, {}) if ticket["s"] == 0 else ({}, values),
+            parameters=in_order((self._sampled(ticket), {}), ticket["s"]),
             opening=ticket.get("o", ""),
         )
 

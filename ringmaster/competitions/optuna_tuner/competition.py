@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.competition import Played, PlayedValue, Reaction, game_job
+from ringmaster.competitions.competition import Played, Reaction
 from ringmaster.competitions.optuna_tuner.report import TrialReport
 from ringmaster.competitions.optuna_tuner.settings import (
     OPTUNA_SETTINGS,
@@ -28,9 +28,9 @@ from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.tuning.candidates import in_order
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_unchanged
-from ringmaster.competitions.tuning.player_tune import GameTune
+from ringmaster.competitions.tuning.player_tune import OPPONENT, GameTune
 from ringmaster.errors import SettingError, counted
-from ringmaster.model.jobs import GameJob, Task, Ticket, is_of_closing_match
+from ringmaster.model.jobs import Task, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import ChartGroup, Progress, Table, Text
 from ringmaster.model.results import GameResult
@@ -237,49 +237,18 @@ class OptunaTuner(GameTune):
         ]
         return self._issue(f"{number:0{digits[0]}d}_{game:0{digits[1]}d}", ticket)
 
-    def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        values = self._by_code(ticket["p"])
-        trial = self._binding.player(":trial", values)
-        if self.opponents:
-            opponent = self.opponents[self._opponent(ticket)]
-        else:
-            opponent = self._binding.player(":start", self.start_values)
-        return game_job(
-            self,
-            game_id,
-            attempt,
-            in_order((trial, opponent), ticket["g"] % 2),
-            self.settings,
-            self._binding.with_transformed(ticket, values),
-            self.book.pick(ticket["n"]),
-            self._shown_sides(ticket),
-            round=ticket["n"] + 1,
-        )
+    def _sides(self, ticket: Ticket) -> tuple[str, str]:
+        other = OPPONENT if self.opponents else ":start"
+        return in_order((":trial", other), ticket["g"] % 2)
 
-    def _shown_sides(self, ticket: Ticket) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the values of both sides for people, first mover first."""
-        values = self.shown_values(self._by_code(ticket["p"]))
-        own = {} if self.opponents else self.shown_values(self.start_values)
-        return in_order((values, own), ticket["g"] % 2)
+    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
+        return self.start_values if side == ":start" else self._by_code(ticket["p"])
 
-    def _opponent(self, ticket: Ticket) -> str:
-        return super()._opponent(ticket) if self.opponents else f"{self.values['player']}:start"
-
-    def _codes(self, ticket: Ticket, own: str) -> tuple[str, str]:
-        return in_order((own, self._opponent(ticket)), ticket["g"] % 2)
-
-    def played_values(self, ticket: Ticket) -> Sequence[PlayedValue]:
-        if is_of_closing_match(ticket):
-            return ()
-        return self._binding.played_values(ticket, self._by_code(ticket["p"]))
+    def _opening(self, ticket: Ticket) -> int:
+        return int(ticket["n"])
 
     def _describe_of_tune(self, ticket: Ticket) -> Played:
-        return Played(
-            players=self._codes(ticket, f"{self.values['player']}:trial"),
-            parameters=self._shown_sides(ticket),
-            opening=ticket.get("o", ""),
-            pair=ticket["n"],
-        )
+        return msgspec.structs.replace(super()._describe_of_tune(ticket), pair=ticket["n"])
 
     def _register_of_tune(self, ticket: Ticket) -> bool:
         state = self._state

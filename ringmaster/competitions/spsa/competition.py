@@ -15,15 +15,13 @@ import msgspec
 from ringmaster.competitions.competition import (
     History,
     LongHistory,
-    Played,
     Reaction,
     Trajectory,
-    game_job,
 )
 from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.spsa.charts import MOST_DRAWN, MOST_VALUES, TuneCharts
 from ringmaster.competitions.spsa.edits import Tune, apply_edit, make_tune, trajectory
-from ringmaster.competitions.spsa.games import IterationGames, Side, Tickets, ValueGrid
+from ringmaster.competitions.spsa.games import IterationGames, Tickets, ValueGrid
 from ringmaster.competitions.spsa.report import TuneReport
 from ringmaster.competitions.spsa.settings import (
     SPSA_SETTINGS,
@@ -44,9 +42,8 @@ from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.competitions.tuning.player_tune import GameTune
 from ringmaster.errors import SettingError, counted
-from ringmaster.model.jobs import GameJob, Task, Ticket, is_of_closing_match
+from ringmaster.model.jobs import Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.players import Player
 from ringmaster.model.report import ChartGroup, Progress, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Setting
@@ -71,6 +68,7 @@ class SpsaCompetition(GameTune):
     """
 
     type_name: ClassVar[str] = "spsa"
+    functions_stay = False
     _state: SpsaState
     table: ClassVar[tuple[Setting, ...]] = SPSA_SETTINGS
 
@@ -199,56 +197,18 @@ class SpsaCompetition(GameTune):
             layout=len(self._state.history.layouts) - 1,
         )
 
-    def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        sides = self._tickets.sides(ticket)
-        values = self._side_values(ticket, sides[0]), self._side_values(ticket, sides[1])
-        opening = self._opening(ticket)
-        return game_job(
-            self,
-            game_id,
-            attempt,
-            (self._player(ticket, sides[0], values[0]), self._player(ticket, sides[1], values[1])),
-            self.settings,
-            ticket,
-            self.book.pick(opening),
-            values,
-            round=opening + 1,
-        )
-
     def _opening(self, ticket: Ticket) -> int:
         before = self.tuner.counting.games_before(ticket["k"])
         return self._schedule.opening(before + int(ticket["g"]))
 
-    def _side_values(self, ticket: Ticket, side: Side) -> ValuesByCode:
-        """Return the values of all parameters for a side, {} for the opponent."""
-        return {} if side == "=" else self._add_missing(self._tickets.values_by_code(ticket, side))
+    def _sides(self, ticket: Ticket) -> tuple[str, str]:
+        return self._tickets.sides(ticket)
 
-    def _player(self, ticket: Ticket, side: Side, values: ValuesByCode) -> Player:
-        if side == "=":
-            return self.opponents[self._opponent(ticket)]
-        return self._binding.player(side, values)
+    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
+        return self._add_missing(self._described_values(ticket, side))
 
-    def _codes(self, ticket: Ticket, own: str = "") -> tuple[str, str]:
-        first, second = (
-            self._opponent(ticket) if side == "=" else f"{self.values['player']}{side}"
-            for side in self._tickets.sides(ticket)
-        )
-        return first, second
-
-    def _own_code(self, ticket: Ticket) -> str:
-        side = "+" if "+" in self._tickets.sides(ticket) else "-"
-        return f"{self.values['player']}{side}"
-
-    def _describe_of_tune(self, ticket: Ticket) -> Played:
-        first, second = self._tickets.sides(ticket)
-        return Played(
-            players=self._codes(ticket),
-            parameters=(
-                self._tickets.values_by_code(ticket, first),
-                self._tickets.values_by_code(ticket, second),
-            ),
-            opening=ticket.get("o", ""),
-        )
+    def _described_values(self, ticket: Ticket, side: str) -> ValuesByCode:
+        return self._tickets.values_by_code(ticket, side)
 
     def _register_of_tune(self, ticket: Ticket) -> bool:
         state = self._state

@@ -168,14 +168,12 @@ class Tickets(msgspec.Struct, frozen=True):
         games = self.games if size == self.games.size else IterationGames(self.games.pairing, size)
         return games.sides(ticket["k"], ticket["g"])
 
-    def values_by_code(self, ticket: Ticket, side: Side) -> ValuesByCode:
-        """Return the values of a side by code, {} for the opponent.
+    def values_by_code(self, ticket: Ticket, side: str) -> ValuesByCode:
+        """Return the values of θ⁺ or θ⁻ by code.
 
         They cover the parameters that the tune had when the game was issued, in their
         order of arrival.
         """
-        if side == "=":
-            return {}
         values = ticket["p" if side == "+" else "m"]
         by_code = self.history.layouts[ticket.get("l", 0)].by_code(values)
         return {code: by_code[code] for code in self.history.slots if code in by_code}

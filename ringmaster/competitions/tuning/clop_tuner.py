@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS, PlayerDefinition
-from ringmaster.competitions.competition import Played, PlayedValue, Reaction, game_job
+from ringmaster.competitions.competition import Reaction
 from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
 from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.setting_types import changed, optional
@@ -45,10 +45,10 @@ from ringmaster.competitions.tuning.parameter_settings import (
     value_text,
     wrong_argument,
 )
-from ringmaster.competitions.tuning.player_tune import GameTune, GameTuneState
+from ringmaster.competitions.tuning.player_tune import OPPONENT, GameTune, GameTuneState
 from ringmaster.competitions.verdicts import games_of
 from ringmaster.errors import SettingError, StoreError, counted
-from ringmaster.model.jobs import GameJob, Task, Ticket, is_of_closing_match
+from ringmaster.model.jobs import Task, Ticket
 from ringmaster.model.parameters import CLOP_TYPES, ClopParameter, middle
 from ringmaster.model.report import LEFT, ChartGroup, Column, Listing, Progress, Table, Text
 from ringmaster.model.results import GameResult
@@ -253,17 +253,14 @@ class ClopTuner(GameTune):
         return PlayerDefinition({}) if player is None else super()._tuned_player()
 
     def _wrong_settings(self) -> Iterable[SettingError]:
-        if self._candidate_code in self.opponents:
+        candidate = self._code_of(self._suffix)
+        if candidate in self.opponents:
             yield SettingError(
                 ("opponent",),
-                f"{self._candidate_code!r} is the code of the candidates",
+                f"{candidate!r} is the code of the candidates",
                 "another code for this player",
             )
         yield from check_codes(self.declared)
-
-    @property
-    def _candidate_code(self) -> str:
-        return f"{self.values['player']}{self._suffix}"
 
     @property
     def _suffix(self) -> str:
@@ -289,9 +286,6 @@ class ClopTuner(GameTune):
         axes = self.tuner.axes
         return self._by_code(axis.round(v) for axis, v in zip(axes, estimate, strict=True))
 
-    def _sampled(self, ticket: Ticket) -> ValuesByCode:
-        return self._by_code(self.tuner.played(ticket["p"]))
-
     # the closing match
 
     @property
@@ -308,7 +302,7 @@ class ClopTuner(GameTune):
         openings = 0
         if self.values["verify"] is not None or self._verifying:
             games = max(self._state.next, self.values["number_of_games"] or 0)
-            openings = self._opening((games // len(self._plan) + 1) * max(self._each.values()))
+            openings = self._opening_of((games // len(self._plan) + 1) * max(self._each.values()))
         return Standing(self._samples, self.estimated() if self._due else {}, openings, self._due)
 
     def verify(self, games: int | None = None) -> None:
@@ -360,9 +354,18 @@ class ClopTuner(GameTune):
         opponent, against = self._plan[place]
         return opponent, sample * self._each[opponent] + against
 
-    def _opening(self, against: int) -> int:
+    def _opening(self, ticket: Ticket) -> int:
+        return self._opening_of(self._place(ticket["n"])[1])
+
+    def _opening_of(self, against: int) -> int:
         """Return the opening of a game by its number against its opponent."""
         return against // 2 if self.values["candidate_colour"] == "alternating" else against
+
+    def _sides(self, ticket: Ticket) -> tuple[str, str]:
+        return in_order((self._suffix, OPPONENT), ticket["s"])
+
+    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
+        return self._by_code(self.tuner.played(ticket["p"]))
 
     def _register_of_tune(self, ticket: Ticket) -> bool:
         state, number = self._state, ticket["n"]
@@ -373,48 +376,13 @@ class ClopTuner(GameTune):
         limit = self.values["number_of_games"]
         return limit is None or number < limit
 
-    def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        values, seat = self._sampled(ticket), ticket["s"]
-        candidate = self._binding.player(self._suffix, values)
-        opponent = self.opponents[ticket["r"]]
-        opening = self._opening(self._place(ticket["n"])[1])
-        return game_job(
-            self,
-            game_id,
-            attempt,
-            in_order((candidate, opponent), seat),
-            self.settings,
-            self._binding.with_transformed(ticket, values),
-            self.book.pick(opening),
-            in_order((values, {}), seat),
-            round=opening + 1,
-        )
-
-    def _codes(self, ticket: Ticket, own: str) -> tuple[str, str]:
-        return in_order((own, ticket["r"]), ticket["s"])
-
-    def _own_code(self, ticket: Ticket) -> str:
-        return self._candidate_code
-
-    def played_values(self, ticket: Ticket) -> Sequence[PlayedValue]:
-        if is_of_closing_match(ticket):
-            return ()
-        return self._binding.played_values(ticket, self._sampled(ticket))
-
-    def _describe_of_tune(self, ticket: Ticket) -> Played:
-        return Played(
-            players=self._codes(ticket, self._candidate_code),
-            parameters=in_order((self._sampled(ticket), {}), ticket["s"]),
-            opening=ticket.get("o", ""),
-        )
-
     # learning
 
     def _line(self, ticket: Ticket, result: GameResult) -> str:
         values = ", ".join(
             f"{p.code}={v}" for p, v in zip(self.tuned, self.tuner.played(ticket["p"]), strict=True)
         )
-        return f"{result_line(result, self._codes(ticket, self._candidate_code))}; {values}"
+        return f"{result_line(result, self._codes(ticket))}; {values}"
 
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         self.tuner.tell(ticket["p"], result.points(ticket["s"]))

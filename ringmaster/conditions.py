@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -46,14 +46,16 @@ class ReportedConditions:
     def __init__(self, competition: Competition) -> None:
         self.competition = competition
         self._facts: dict[str, EngineFacts] = {}
-        #: Codes of contestants by the codes of players.
-        self._codes: dict[str, str] = {}
         self._hosts: dict[str, HostTally] = {}
 
     def restore(self, store: Store) -> None:
         """Read the facts from a store."""
         self._hosts = {tally.name: tally for tally in store.hosts()}
         self._facts = store.read_value(NOTE, dict[str, EngineFacts]) or {}
+
+    def facts(self, code: str) -> EngineFacts:
+        """Return the known facts about the engine of a player of games."""
+        return self._facts.get(code) or self._facts.get(self._contestant(code), EngineFacts())
 
     def as_note(self) -> Any:
         """Return the store's note for `restore`."""
@@ -90,17 +92,10 @@ class ReportedConditions:
                 is_new = True
         return is_new
 
-    def _contestant(self, code: str) -> str:
-        """Return the code in reports of a player of a job: candidates and sides of a tune
-        have longer codes."""
-        if code not in self._codes:
-            codes = self._contestants
-            self._codes[code] = max(filter(code.startswith, codes), key=len, default=code)
-        return self._codes[code]
-
     @cached_property
-    def _contestants(self) -> list[str]:
-        return [each.player.code for each in self.competition.summary(live=True).contestants]
+    def _contestant(self) -> Callable[[str], str]:
+        """Return the code in reports of a player of a job."""
+        return self.competition.summary(live=True).contestant_of
 
     def _rows(
         self, contestants: Iterable[Contestant]

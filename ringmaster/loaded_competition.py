@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -393,6 +393,19 @@ class LoadedCompetition:
             issues = store.issues()
             self.effects = self.competition.apply_edits([issue.ticket for issue in issues])
             return [issue for issue in issues if self.competition.resume(issue.ticket)]
+
+    @contextmanager
+    def restored(self) -> Iterator[Store | None]:
+        """Restore the competition; yield its store for reading, None before the first run.
+
+        Raises ControlFileError for refused changes, StoreError.
+        """
+        if not self.paths.has_results:
+            yield None
+            return
+        with closing(Store.open_readonly(self.paths.status)) as store:
+            self.restore(store, self.check_changes(store))
+            yield store
 
     @contextmanager
     def reading_tickets(self, place: str = "") -> Iterator[None]:

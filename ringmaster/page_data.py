@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from ringmaster.errors import RingmasterError, UsageError, counted
+from ringmaster.competitions.competition import Summary
+from ringmaster.errors import RingmasterError, StoreError, UsageError, counted
 from ringmaster.export.output import open_output
 from ringmaster.export.parameters import FORMATS, render
-from ringmaster.export.records import CollectedRecords
 from ringmaster.export.result_block import FORMATS as BLOCKS
 from ringmaster.export.result_block import result_blocks
 from ringmaster.export.tuned import tuned_values
@@ -22,9 +22,9 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.report import ChartGroup, Progress, Report
 from ringmaster.reporting.page import CopyText, GameRow, Page, render_page
 from ringmaster.reporting.progress import format_duration
-from ringmaster.results import Results
 from ringmaster.results.boards import board_game
-from ringmaster.results.games import RECORD_SUFFIXES, Game, make_game
+from ringmaster.results.games import RECORD_SUFFIXES, Game, GameReader
+from ringmaster.results.records import Records
 from ringmaster.storage.entries import StoredGame
 from ringmaster.storage.lock import is_locked
 from ringmaster.storage.store import Store
@@ -34,11 +34,11 @@ MOST_GAMES, MOST_FAULTS, MOST_BYTES = 2000, 200, 900_000
 #: The share of the bytes for games with faults.
 _FAULTS_SHARE = 0.2
 #: Bytes at the end of a collected file of records that are searched.
-_TAIL = 8_000_000
+TAIL = 8_000_000
+#: Most matchups whose result blocks are copied.
+_MOST_BLOCKS = 50
 #: The time before the last game that tells the rate of games.
 _RECENT = timedelta(minutes=20)
-#: Most games whose result blocks are made: they read every game.
-_MOST_COUNTED = 20_000
 
 
 def make_page(
@@ -62,7 +62,7 @@ def make_page(
     summary = competition.summary()
     counts = (0, 0) if store is None else store.counts()
     games = [] if store is None else _games(loaded, store, most_games)
-    rows = _with_boards(loaded, games) if boards else [_row(game) for game in games]
+    rows = _with_boards(loaded, store, games) if boards else [_row(game) for game in games]
     total = sum(counts) if competition.unit == "games" else len(rows)
     return Page(
         title=f"{competition.type_name}: {loaded.code}",
@@ -76,7 +76,7 @@ def make_page(
         games=rows,
         games_total=total,
         games_note=_games_note(loaded, min(len(rows), most_games), len(rows), total),
-        copies=tuple(_copies(loaded, store, sum(counts))) if charts else (),
+        copies=tuple(_copies(loaded, summary)) if charts else (),
         generated=time.strftime("%Y-%m-%d %H:%M"),
     )
 
@@ -162,35 +162,27 @@ def _games(loaded: LoadedCompetition, store: Store, most: int) -> list[Game]:
     recorded: list[StoredGame] = newest
     if newest:
         recorded = [*store.faults(newest[0].seq, MOST_FAULTS), *newest]
-    competition = loaded.competition
-    kind = loaded.control_file.values["game"]
-    folders = str(loaded.paths.games), str(loaded.paths.void)
-    with loaded.reading_tickets():
-        return [
-            make_game(each, competition.describe(each.ticket), kind, *folders)
-            for each in reversed(recorded)
-        ]
+    reader = GameReader(loaded)
+    return [reader.game(each) for each in reversed(recorded)]
 
 
-def _with_boards(loaded: LoadedCompetition, games: Sequence[Game]) -> list[GameRow]:
+def _with_boards(
+    loaded: LoadedCompetition, store: Store | None, games: Sequence[Game]
+) -> list[GameRow]:
     """Return rows, with boards for the newest games and those with faults within the budget."""
-    collected = None
-    if loaded.control_file.values["record_files"] == "collected":
-        suffixes = RECORD_SUFFIXES[loaded.control_file.values["game"]]
-        paths = {suffix: loaded.paths.collected(suffix) for suffix in suffixes}
-        collected = CollectedRecords(paths, tail=_TAIL)
+    records = Records(loaded.paths, loaded.control_file.values["game"], store, TAIL)
     budgets = {True: MOST_BYTES * _FAULTS_SHARE, False: MOST_BYTES * (1 - _FAULTS_SHARE)}
     rows = []
     for game in games:
         fault = game.is_forfeit or game.is_void
-        board = None
-        if budgets[fault] > 0:
-            record = None if collected is None else collected.get(game.id)
-            board = board_game(game, record)
-            if board is not None:
-                budgets[fault] -= len(msgspec.json.encode(board))
         row = _row(game)
-        rows.append(row if board is None else msgspec.structs.replace(row, board=board))
+        if budgets[fault] > 0:
+            with suppress(StoreError):  # something is in the place of the file
+                record = records.get(game)
+                if record is not None:
+                    row = msgspec.structs.replace(row, board=board_game(game, record))
+                    budgets[fault] -= len(msgspec.json.encode(row.board))
+        rows.append(row)
     return rows
 
 
@@ -229,14 +221,12 @@ def _games_note(loaded: LoadedCompetition, newest: int, count: int, total: int) 
 # the clipboard
 
 
-def _copies(loaded: LoadedCompetition, store: Store | None, games: int) -> Iterator[CopyText]:
+def _copies(loaded: LoadedCompetition, summary: Summary) -> Iterator[CopyText]:
     """Yield the result in every format that applies."""
-    if store is not None and games <= _MOST_COUNTED:
-        with suppress(RingmasterError):  # no match yet
-            results = Results(loaded, store)
-            for format in BLOCKS:
-                text = result_blocks(results, format)
-                yield CopyText(format, text, f"show --format {format}")
+    if 0 < len(summary.matchups) <= _MOST_BLOCKS:
+        for format in BLOCKS:
+            text = result_blocks(loaded, summary, format)
+            yield CopyText(format, text, f"show --format {format}")
     try:
         tuned = tuned_values(loaded)
     except RingmasterError:  # a function of the control file fails

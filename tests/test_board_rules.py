@@ -71,9 +71,7 @@ def expected(game: Game, moves: Iterable[str]) -> list[str]:
 
 
 def board_of(record: GameRecord, write: Callable[[GameRecord], str]) -> BoardGame:
-    board = board_game(game_of(record.settings.game), write(record).encode())
-    assert board is not None
-    return board
+    return board_game(game_of(record.settings.game), write(record).encode())
 
 
 def chess_record(moves: list[str], fen: str | None, variant: str = "standard") -> GameRecord:

@@ -66,7 +66,7 @@ def test_show_prints_the_newest_state(
     assert capsys.readouterr() == printed
 
 
-@pytest.mark.parametrize("words", ["show --json", "report", "diff"])
+@pytest.mark.parametrize("words", ["show --json", "show --format fastchess", "report", "diff"])
 def test_other_actions_succeed(
     control: Path,
     disturbed: Callable[[], int],

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 import ringmaster
 from ringmaster.cli import run
 from ringmaster.errors import OBEYED, visible
-from ringmaster.export import export_results
+from ringmaster.export.result_files import export_results
 from ringmaster.games.openings import load_openings
 from ringmaster.results import Game, Results
 from ringmaster.storage.entries import PendingRecord
@@ -112,17 +112,17 @@ def test_void_games_are_exported_on_request(control: Path) -> None:
     ]
 
 
-def test_json_lines_have_the_parameters_of_each_player_as_an_object(tmp_path: Path) -> None:
+def test_json_lines_have_the_columns_of_csv(tmp_path: Path) -> None:
     moves = {"k": 1, "p": [1.5, 2], "m": [0.5, 1]}
     history = [({**moves, "g": 0}, won("1a")), ({**moves, "g": 1}, won("1b", detail=HOSTILE))]
     control = recorded(write(tmp_path, TUNE), history)
     lines = export(control, "--format", "jsonl").read_bytes().split(b"\n")
     first, second = (json.loads(line) for line in lines[:2])
     assert lines[2:] == [b""]
-    assert first["parameters_1"] == second["parameters_2"] == {"x": 1.5, "n": 2}
-    assert first["parameters_2"] == second["parameters_1"] == {"x": 0.5, "n": 1}
+    assert (first["param_1.x"], first["param_2.n"], second["param_1.x"]) == (1.5, 1, 0.5)
     assert (second["detail"], second["cpu_time_2"], second["forfeit"]) == (HOSTILE, None, False)
     (row, _) = rows_of(export(control).read_bytes().decode())
+    assert list(row) == list(first)
     assert (row["param_1.x"], row["param_1.n"], row["param_2.n"]) == ("1.5", "2", "1")
 
 
@@ -169,11 +169,10 @@ def test_text_is_nothing_that_is_obeyed_unless_raw(tmp_path: Path) -> None:
 def test_every_recorded_result_can_be_read_back(history: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         control = recorded(write(Path(folder)), history)
-        rows = ringmaster.load(control).rows(void=True)
+        rows = list(ringmaster.load(control).iter_rows(void=True))
         lines = export(control, "--format", "jsonl", "--void").read_text().split("\n")[:-1]
         table = rows_of(export(control, "--void", "--raw").read_bytes().decode())
-    parameters: dict[str, Any] = {"parameters_1": {}, "parameters_2": {}}
-    assert [json.loads(line) for line in lines] == [{**row, **parameters} for row in rows]
+    assert [json.loads(line) for line in lines] == rows
     assert len(table) == len(rows) == len(history)
     for cells, row in zip(table, rows, strict=True):
         for name, value in row.items():
@@ -193,7 +192,7 @@ def test_parquet_has_typed_columns(tmp_path: Path) -> None:
     table = parquet.read_table(export(control, "--format", "parquet"))
     (row,) = table.to_pylist()
     assert row.pop("finished").isoformat() == "2023-11-14T22:13:20+00:00"
-    (expected,) = ringmaster.load(control).rows()
+    (expected,) = ringmaster.load(control).iter_rows()
     assert expected.pop("finished") == "2023-11-14T22:13:20Z"
     assert row == expected
     types = dict(zip(table.schema.names, map(str, table.schema.types), strict=True))
@@ -288,11 +287,11 @@ def test_failed_export_leaves_the_old_file(control: Path, monkeypatch: pytest.Mo
     before = sorted(os.listdir(control.parent))
     target.write_text("precious")
 
-    def fail(self: Results, **options: Any) -> Iterator[Game]:
+    def fail(self: Results, void: bool) -> Iterator[Game]:
         raise RuntimeError("told to fail")
         yield
 
-    monkeypatch.setattr(Results, "iter_games", fail)
+    monkeypatch.setattr(Results, "_recorded", fail)
     with pytest.raises(RuntimeError, match="told to fail"):
         export_results(ringmaster.load(control), "csv", target)
     assert target.read_text() == "precious"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from ringmaster.cli import REPORTED, USAGE, run
 from ringmaster.errors import ControlFileError, UsageError
-from ringmaster.export.parameters import FORMATS, c_constants, c_macros, render, rust_constants
+from ringmaster.export.parameters import FORMATS, c_macro, constants, render, rust_constant
 from ringmaster.export.tuned import Tuned, parameter_list, tuned_parameters
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.parameter_files import FORMATS as FILE_FORMATS
@@ -31,7 +32,7 @@ from ringmaster.scaffold.control_file import Places
 from ringmaster.scaffold.importers import import_material, material_of
 from tests.parameter_files.samples import entries
 from tests.program import SPSA, write_control_file
-from tests.recorded import CHESS
+from tests.recorded import CHESS, TUNE, recorded, won, write
 from tests.scaffold.loading import event_of
 
 CONTROL = """\
@@ -94,7 +95,6 @@ def test_values_are_the_start_values_before_the_first_game(control: Path, capsys
     assert exported(control, capsys, "setoption") == (
         "setoption name LmrBase value 12\nsetoption name Null_Pruning value -0.25\n"
     )
-    assert exported(control, capsys, "usi-setoption") == exported(control, capsys, "setoption")
 
 
 def test_table_is_written_where_no_format_is_named(control: Path, capsys: Captured) -> None:
@@ -166,8 +166,8 @@ def test_parameters_of_a_file_are_written_out(tmp_path: Path) -> None:
     event_of(HEAD + 'parameters = read_parameters("p.csv")\n', tmp_path)
     loaded, tuned = tuned_parameters(tmp_path / "made.ctl")
     assert parameter_list(tuned, loaded)[0] == (
-        'parameters = [\n    Parameter("Speed", start=12, min=0, max=100, c_end=5, r_end=0.002, '
-        "integer=True),\n]\n"
+        'parameters = [Parameter("Speed", start=12, min=0, max=100, c_end=5, r_end=0.002, '
+        "integer=True)]\n"
     )
 
 
@@ -191,49 +191,39 @@ def _tuned_names() -> list[Tuned]:
 
 
 def test_constants_of_c_have_names_that_c_allows() -> None:
-    assert c_constants(_tuned_names()).splitlines() == [
-        "constexpr int LmrBase = 1;",
-        "constexpr int Null_Pruning = -2;",
-        "constexpr int int_ = 3;  /* int */",
-        "constexpr double p_2fast = -0.5;  /* 2fast */",
-        "constexpr double a_b = 2.0;  /* a b */",
-        "constexpr long long a_b_2 = 100000000000;  /* a-b */",
-        "constexpr int parameter = 4;  /* ?? */",
-        "constexpr int x_y = 5;  /* x* / y */",
-        "constexpr int X = 6;  /* _X */",
-        "constexpr int a_b_3 = 7;  /* a__b */",
-    ]
-    assert c_macros(_tuned_names()).splitlines()[:2] == [
-        "#define LmrBase 1",
-        "#define Null_Pruning (-2)",
+    assert constants(_tuned_names(), c_macro).splitlines() == [
+        "#define LMR_BASE 1  /* LmrBase */",
+        "#define NULL_PRUNING (-2)  /* Null_Pruning */",
+        "#define INT 3  /* int */",
+        "#define P_2FAST (-0.5)  /* 2fast */",
+        "#define A_B 2.0  /* a b */",
+        "#define A_B_2 100000000000  /* a-b */",
+        "#define PARAMETER 4  /* ?? */",
+        "#define X_Y 5  /* x?/ y */",
+        "#define X 6  /* _X */",
+        "#define A_B_3 7  /* a__b */",
     ]
 
 
-def test_constants_of_rust_are_written_as_rust_does() -> None:
-    assert rust_constants(_tuned_names()).splitlines()[:7] == [
-        "pub const LMR_BASE: i32 = 1;  // LmrBase",
-        "pub const NULL_PRUNING: i32 = -2;  // Null_Pruning",
-        "pub const INT: i32 = 3;  // int",
-        "pub const P_2FAST: f64 = -0.5;  // 2fast",
-        "pub const A_B: f64 = 2.0;  // a b",
-        "pub const A_B_2: i64 = 100000000000;  // a-b",
-        "pub const PARAMETER: i32 = 4;  // ??",
+def test_constants_of_rust_have_their_types() -> None:
+    assert constants(_tuned_names(), rust_constant).splitlines()[3:6] == [
+        "pub const P_2FAST: f64 = -0.5;  /* 2fast */",
+        "pub const A_B: f64 = 2.0;  /* a b */",
+        "pub const A_B_2: i64 = 100000000000;  /* a-b */",
     ]
 
 
 @given(
     names=st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=8, unique=True),
-    write=st.sampled_from([c_macros, c_constants, rust_constants]),
+    line=st.sampled_from([c_macro, rust_constant]),
 )
 def test_any_names_give_a_constant_each_on_a_line_of_its_own(
-    names: list[str], write: object
+    names: list[str], line: Callable[[str, int | float], str]
 ) -> None:
-    lines = write([one(name) for name in names]).split("\n")  # type: ignore[operator]
+    lines = constants([one(name) for name in names], line).split("\n")
     assert lines.pop() == ""
     assert len(lines) == len(names)
-    words = [
-        line.removeprefix("pub ").split()[1 + ("constexpr" in line)].rstrip(":") for line in lines
-    ]
+    words = [line.removeprefix("pub ").split()[1].rstrip(":") for line in lines]
     assert all(word.isascii() and word.isidentifier() for word in words)
     assert len(set(words)) == len(words)
     assert all(line.isprintable() and line.isascii() and not line.endswith("\\") for line in lines)
@@ -242,11 +232,9 @@ def test_any_names_give_a_constant_each_on_a_line_of_its_own(
 @pytest.mark.process
 @pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")
 def test_compiler_takes_the_constants(tmp_path: Path) -> None:
-    (tmp_path / "a.cpp").write_text(
-        f"{c_constants(_tuned_names())}\nnamespace macros {{\n}}\n"
-        "static_assert(LmrBase + int_ == 4 && p_2fast < 0);\n"
-    )
-    (tmp_path / "b.c").write_text(c_macros(_tuned_names()) + "int x = LmrBase - Null_Pruning;\n")
+    macros = constants(_tuned_names(), c_macro)
+    (tmp_path / "a.cpp").write_text(f"{macros}static_assert(LMR_BASE + INT == 4 && P_2FAST < 0);\n")
+    (tmp_path / "b.c").write_text(f"{macros}int x = LMR_BASE - NULL_PRUNING;\n")
     for name in ("a.cpp", "b.c"):
         command = ["g++" if name.endswith("p") else "gcc", "-Werror", "-fsyntax-only", name]
         subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
@@ -376,6 +364,15 @@ def test_impossible_export_is_refused(control: Path, tmp_path: Path, capsys: Cap
     (tmp_path / "t.ctl").write_text(CHESS)
     assert run([str(tmp_path / "t.ctl"), "export-parameters"]) == REPORTED
     assert "has no tuned parameters: its competition_type is 'playoff'" in capsys.readouterr().err
+
+
+def test_values_of_a_refused_edit_are_not_written(tmp_path: Path, capsys: Captured) -> None:
+    tickets = [({"k": 1, "g": game, "p": [6, 6], "m": [4, 4]}, won(f"1_{game}")) for game in (0, 1)]
+    control = recorded(write(tmp_path, TUNE), tickets)
+    write(tmp_path, f"{TUNE}seed = 7\n")
+    assert run([str(control), "export-parameters"]) == REPORTED
+    out, err = capsys.readouterr()
+    assert (out, "seed" in err) == ("", True)
 
 
 @pytest.mark.parametrize("name", ["t.status", "t.log", "new.ctl"])

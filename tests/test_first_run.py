@@ -1,7 +1,8 @@
-"""Before the first run of a competition each player is tested once; its process then plays."""
+"""Before the first run of a competition each player is tested once; a UCI process then plays."""
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -37,6 +38,41 @@ players = {{
     "sound": Player([{sys.executable!r}, {str(CAREFUL)!r}], nodes=5000),
 }}
 matchups = [Matchup("liar", "sound", number_of_games=4)]
+"""
+
+#: A light engine serves the startup check, which has no slot; it loses every game.
+LIGHT_CHECK = f"""#!/bin/sh
+if [ "$GOMILL_GAME_ID" = startup-check ]
+then
+    set -- "$@" --resign-at 1
+    echo "slot <$GOMILL_SLOT>" >> "${{0%/*}}/slots.txt"
+fi
+exec {sys.executable} -I -S {ENGINES / "fault_gtp.py"} "$@"
+"""
+GO = """
+game = "go"
+board_size = 5
+komi = 0.5
+scorer = "internal"
+players = {"light": Player("./light.sh", restart="RESTART"), "other": Player("./light.sh")}
+"""
+GO_MATCH = f"""
+competition_type = "playoff"
+{GO}
+matchups = [Matchup("light", "other", number_of_games=4)]
+"""
+GO_TUNER = f"""
+competition_type = "mc_tuner"
+{GO}
+def make_candidate(x):
+    return Player("./light.sh", restart="RESTART")
+opponent = "other"
+candidate_colour = "b"
+parameters = [Parameter("x", scale=LINEAR(0, 1), split=2)]
+exploration_coefficient = 0.2
+initial_visits = 10
+initial_wins = 5
+number_of_games = 4
 """
 FOUND = "player 'liar': nodes: with nodes 5,000 it searched 7 nodes; "
 
@@ -114,6 +150,21 @@ def test_run_starts_each_engine_once(tmp_path: Path) -> None:
     assert ringmaster(control, "run", "-q").returncode == 0
     assert len(engine_pids(control)) == 2
     assert living_engines(control) == []
+
+
+@pytest.mark.parametrize("restart", ["auto", "on", "off"])
+@pytest.mark.parametrize("source", [GO_MATCH, GO_TUNER], ids=["match", "mc_tuner"])
+def test_go_engine_that_is_told_of_a_check_plays_no_game(
+    tmp_path: Path, source: str, restart: str
+) -> None:
+    (tmp_path / "light.sh").write_text(LIGHT_CHECK)
+    (tmp_path / "light.sh").chmod(0o755)
+    control = write(tmp_path, source.replace("RESTART", restart))
+    done = ringmaster(control, "run", "-q", "-j", "2")
+    assert done.returncode == 0, done.stderr
+    games = ringmaster(control, "export", "--format", "jsonl", "-o", "-").stdout.splitlines()
+    assert [json.loads(game)["score"] for game in games] == 4 * ["B+4.5"]
+    assert set((tmp_path / "slots.txt").read_text().splitlines()) == {"slot <>"}
 
 
 def test_engine_that_ignores_its_limit_is_warned_of_before_the_first_game(tmp_path: Path) -> None:

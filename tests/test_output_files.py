@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from ringmaster.results import load
+from ringmaster.storage.store import Store
 from tests.program import PLAYOFF, environment, ringmaster, write_control_file
 from tests.test_cli import _wait_for_games as wait_for_games
 
@@ -52,7 +53,8 @@ def test_run_goes_on_without_a_record_and_the_next_run_writes_it(tmp_path: Path)
     done = ringmaster(control, "run", "-q")
     assert (done.returncode, done.stderr) == (0, "")
     assert blocked.read_text().startswith("[Event ")
-    assert load(control).waiting_records() == {}
+    with closing(Store.open_readonly(control.with_suffix(".status"))) as store:
+        assert list(store.pending()) == []
 
 
 def test_deleted_folder_of_a_competition_ends_the_run_with_its_results_rescued(

@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 import ringmaster
+from ringmaster.cli import run
+from ringmaster.conditions import NOTE, EngineFacts
 from ringmaster.errors import ControlFileError, RingmasterError, StoreCorrupt, StoreError
-from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.results import Game, Results
-from ringmaster.results.games import FIXED, flat, survey
+from ringmaster.results.tables import GAME_COLUMNS, flat, parameter_columns
 from ringmaster.storage.store import Store
 from tests.program import SPSA, write_control_file
 from tests.program import ringmaster as run_ringmaster
@@ -90,14 +92,18 @@ def histories(draw: st.DrawFn) -> list[tuple[dict[str, Any], GameResult]]:
     return history
 
 
+def rows(results: Results) -> list[dict[str, Any]]:
+    return list(results.iter_rows())
+
+
 def test_competition_without_a_run_has_no_results_and_gets_no_files(tmp_path: Path) -> None:
     results = ringmaster.load(write(tmp_path))
     assert (results.completed, results.void, results.total) == (0, 0, None)
-    assert (results.games, results.void_games, results.runs, results.rows()) == ([], [], [], [])
+    assert (results.games, results.void_games, results.runs, rows(results)) == ([], [], [], [])
     assert (results.parameters, results.candidates) == ([], [])
     assert [m.total for m in results.matchups.values()] == [0, 0]
     assert results.matchups["0"].elo is None
-    assert results.matchups["0"].average_cpu_time == {"a": None, "b": None}
+    assert results.matchups["0"]["a"].average_cpu_time is None
     assert [path.name for path in tmp_path.iterdir()] == ["event.ctl"]
 
 
@@ -105,7 +111,7 @@ def test_loading_writes_nothing(tmp_path: Path) -> None:
     control = recorded(write(tmp_path), [(ticket(), won("0_0"))])
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     results = ringmaster.load(str(control))
-    assert len(results.games) == len(results.rows()) == results.matchups["0"].total == 1
+    assert len(results.games) == len(rows(results)) == results.matchups["0"].total == 1
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -137,10 +143,6 @@ def test_recorded_results_are_read_unchanged(
         check_matchups(results)
         with closing(Store.open_readonly(results.path.with_suffix(".status"))) as store:
             stored = [each.result for each in store.games()]
-        # what a report says of the same games
-        loaded = LoadedCompetition(results.path)
-        for id, tally in loaded.competition.tallies.items():  # type: ignore[attr-defined]
-            assert results.matchups[id].players == tally.players
     assert len(everything) == len(history)
     for number, (game, (which, _), result) in enumerate(
         zip(everything, history, stored, strict=True), 1
@@ -148,7 +150,7 @@ def test_recorded_results_are_read_unchanged(
         assert (game.number, game.matchup) == (number, which["m"])
         pair = ("a", "b") if which["m"] == "0" else ("c", "a")
         assert game.players == (pair[::-1] if which["b"] else pair)
-        assert (game.white, game.black) == game.players
+        assert (game.side("white").code, game.side("black").code) == game.players
         assert game.opening == which["o"]
         assert game.finished == datetime.fromtimestamp(NOW, UTC)
         assert_same(game, result)
@@ -186,12 +188,13 @@ def check_matchups(results: Results) -> None:
             code = player.code
             assert player.wins == sum(game.winner == code for game in games)
             assert player.losses == sum(game.loser == code for game in games)
-            forfeits = [g.reason for g in games if g.is_forfeit and g.loser == code]
+            forfeits = [g.reason or "other" for g in games if g.is_forfeit and g.loser == code]
             assert player.forfeits == Counter(forfeits)
             assert matchup.forfeits[code] == len(forfeits)
-            void = [g.reason for g in results.void_games if (g.matchup, g.faulty) == (id, code)]
-            assert player.void == Counter(void)
-            cpu = [t for g in games if (t := g.cpu_times[code]) is not None]
+            void = [game for game in results.void_games if game.matchup == id]
+            void_kinds = [game.reason or "other" for game in void if game.faulty == code]
+            assert player.void == Counter(void_kinds)
+            cpu = [t for g in games if (t := g.side(code).cpu_time) is not None]
             if cpu:
                 assert player.average_cpu_time == pytest.approx(sum(cpu) / len(cpu))
             else:
@@ -203,14 +206,13 @@ def check_matchups(results: Results) -> None:
                 assert counted.wins == sum(g.winner == code for g in of_colour)
                 assert counted.losses == sum(g.loser == code for g in of_colour)
                 assert counted.draws + counted.unknown == sum(g.winner is None for g in of_colour)
-        for colour in ("black", "white"):
-            assert matchup.wins_by_colour[colour] == sum(g.winning_colour == colour for g in games)
         assert sum(matchup.points.values()) == matchup.total - matchup.unknown == matchup.known
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("unknown", [0, 4])
-def test_points_and_elo_are_those_of_the_report(tmp_path: Path, unknown: int) -> None:
+def test_points_and_elo_are_those_of_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], unknown: int
+) -> None:
     # seven pairs, three of them won twice by one side; all alike in colour for the other matchup
     winners = [0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1]
     history = [
@@ -227,7 +229,8 @@ def test_points_and_elo_are_those_of_the_report(tmp_path: Path, unknown: int) ->
     matchup = matchups["0"]
     assert (matchup.total, matchup.unknown, matchup.known) == (14, unknown, 14 - unknown)
     assert sum(matchup.points.values()) == 14 - unknown
-    shown = json.loads(run_ringmaster(control, "show", "--json").stdout)["matchups"][0]
+    assert run([str(control), "show", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["matchups"][0]
     assert matchup.elo is not None
     assert matchup.nelo is not None
     assert (shown["elo"], shown["nelo"]) == (matchup.elo.elo, matchup.nelo.nelo)
@@ -242,18 +245,18 @@ def test_matchup_of_the_control_file_has_its_settings(tmp_path: Path) -> None:
     assert list(chess) == ["0", "ca"]
     assert (chess["0"].name, chess["0"].number_of_games) == ("a v b", 10)
     assert (chess["ca"].name, chess["ca"].players) == ("the old and the new", ("c", "a"))
-    assert (chess["0"].settings["move_limit"], chess["0"].describe_details()) == (1000, "")
+    assert (chess["0"].settings["move_limit"], "komi" in chess["0"].settings) == (1000, False)
     (go,) = ringmaster.load(write(tmp_path, GO)).matchups.values()
-    assert go.describe_details() == "board size: 9, komi: 6.5, handicap: 2 (fixed)"
+    assert [go.settings[name] for name in ("board_size", "komi", "handicap")] == [9, 6.5, 2]
 
 
 @pytest.mark.parametrize(
     ("source", "changes", "line"),
     [
-        (CHESS, {"reason": "time", "forfeit": True}, "a beat b (1-0, time)"),
-        (CHESS, {"outcome": "void", "winner": None, "reason": "crash"}, "a v b void (crash)"),
-        (GO, {"score": "B+R", "reason": "resignation"}, "a beat b (B+R)"),
-        (GO, {"outcome": "draw", "winner": None, "score": "0"}, "a v b jigo (0, mate)"),
+        (CHESS, {"reason": "time", "forfeit": True}, "game 0_0: a beat b 1-0 (time)"),
+        (CHESS, {"outcome": "void", "winner": None, "reason": "crash"}, "game 0_0: void (crash): "),
+        (GO, {"score": "B+R", "reason": "resignation"}, "game 0_0: a beat b B+R (resignation)"),
+        (GO, {"outcome": "draw", "winner": None, "score": "0"}, "game 0_0: a v b draw 0 (mate)"),
     ],
 )
 def test_game_describes_itself(
@@ -281,9 +284,9 @@ def test_go_players_have_the_colours_of_go(tmp_path: Path) -> None:
     result = won("0_0", 1, score="W+2.5", reason="score")
     control = recorded(write(tmp_path, GO), [(ticket(), result)])
     (game,) = ringmaster.load(control).games
-    assert (game.black, game.white) == game.players == ("a", "b")
-    assert (game.winner, game.winning_colour, game.losing_colour) == ("b", "white", "black")
-    assert game.describe() == "b beat a (W+2.5)"
+    assert game.players == (game.side("black").code, game.side("white").code) == ("a", "b")
+    assert (game.winner, game.loser, game.winning_colour) == ("b", "a", "white")
+    assert game.describe() == "game 0_0: b beat a W+2.5"
 
 
 def test_record_is_found_where_there_is_one(tmp_path: Path) -> None:
@@ -297,8 +300,8 @@ def test_record_is_found_where_there_is_one(tmp_path: Path) -> None:
     assert first.record_path == tmp_path / "event.games" / "0_0.pgn"
     assert failed.record_path == tmp_path / "event.void" / "0_1_2.pgn"
     assert last.record_path is None
-    rows = ringmaster.load(control).rows(void=True)
-    assert [row["record"] for row in rows] == ["event.games/0_0.pgn", "event.void/0_1_2.pgn", None]
+    table = ringmaster.load(control).iter_rows(void=True)
+    assert [row["record"] for row in table] == ["event.games/0_0.pgn", "event.void/0_1_2.pgn", None]
 
 
 def test_results_do_not_change_during_a_run(tmp_path: Path) -> None:
@@ -308,7 +311,7 @@ def test_results_do_not_change_during_a_run(tmp_path: Path) -> None:
     results = ringmaster.load(control)
     add(store, [(ticket("0", 1), won("0_1")), (ticket("new", 0), won("new_0"))])
     assert [game.id for game in results.games] == ["0_0"]
-    assert results.matchups["0"].total == len(results.rows()) == 1
+    assert results.matchups["0"].total == len(rows(results)) == 1
     assert [run.ended for run in results.runs] == [None]
     store.close()
     assert [game.id for game in results.iter_games()] == ["0_0"]
@@ -344,7 +347,11 @@ def test_unreadable_files_are_ringmaster_errors(tmp_path: Path) -> None:
 
 
 def test_players_have_their_definitions_and_the_names_of_their_engines(tmp_path: Path) -> None:
-    results = ringmaster.load(recorded(write(tmp_path), [(ticket(), won("0_0"))]))
+    control = recorded(write(tmp_path), [(ticket(), won("0_0"))])
+    facts = {"a": EngineFacts("Alpha 1", "tuned\nby hand"), "b": EngineFacts("Beta")}
+    with closing(open_store(control)) as store, store.transaction() as transaction:
+        transaction.set_value(NOTE, msgspec.to_builtins(facts))
+    results = ringmaster.load(control)
     assert list(results.players) == ["a", "b", "c"]
     a = results.players["a"]
     assert a.command == (str(tmp_path / "engine"), "-a")
@@ -361,38 +368,38 @@ def test_tune_has_parameters_in_games_and_rows(tmp_path: Path) -> None:
     results = ringmaster.load(recorded(write(tmp_path, TUNE), history))
     first, second = results.games
     assert first.players == ("e+", "e-")
-    assert second.parameters == {"e-": {"x": 0.5, "n": 1}, "e+": {"x": 1.5, "n": 2}}
+    assert second.side("e-").parameters == {"x": 0.5, "n": 1}
+    assert second.side("e+").parameters == {"x": 1.5, "n": 2}
     assert (first.matchup, results.matchups) == ("", {})
     assert [p["code"] for p in results.parameters] == ["x", "n"]
-    names = [name for name, _ in FIXED]
+    names = [name for name, _, _ in GAME_COLUMNS]
     parameters = ["param_1.x", "param_1.n", "param_2.x", "param_2.n"]
     for row in results.iter_rows():
         assert list(row) == names + parameters
-    assert [results.rows()[1][name] for name in parameters] == [0.5, 1, 1.5, 2]
+    assert [rows(results)[1][name] for name in parameters] == [0.5, 1, 1.5, 2]
 
 
 def test_columns_have_the_kinds_of_their_parameters() -> None:
     import numpy
 
-    columns = survey(
+    columns = parameter_columns(
         [
             ({"a": 1, "b": True, "c": [1, (2.5, None)], "d": 2**60}, {}),
             ({"a": 2.5, "b": False, "c": "x", "d": 0.5, "f": 2**60}, {"z": 2**80}),
         ]
     )
-    assert columns.parameters == (("a", "b", "c", "d", "f"), ("z",))
-    assert columns.kinds == {
-        "param_1.a": "number",
-        "param_1.b": "boolean",
-        "param_1.c": "text",
+    assert columns == [
+        (0, "a", "number"),
+        (0, "b", "boolean"),
+        (0, "c", "text"),
         # a float would change it
-        "param_1.d": "text",
-        "param_1.f": "integer",
-        "param_2.z": "text",
-    }
+        (0, "d", "text"),
+        (0, "f", "integer"),
+        (1, "z", "text"),
+    ]
     assert flat([1, (2.5, None)]) == "[1, [2.5, null]]"
     assert [flat(value) for value in (numpy.float64(0.5), numpy.int32(3))] == [0.5, 3]
-    assert flat({"k": Path("x")}) == '{"k": "x"}'
+    assert flat({("k", 1): (Path("x"),)}).startswith("{\"('k', 1)\": [")
 
 
 @pytest.mark.optional
@@ -401,7 +408,7 @@ def test_data_frame_of_games_has_the_columns_of_the_rows_with_types(tmp_path: Pa
     played = [(ticket(), won("0_0")), (ticket(number=1), won("0_1", usage=(USAGE[1], USAGE[0])))]
     results = ringmaster.load(recorded(write(tmp_path), played))
     frame = results.to_dataframe()
-    assert list(frame.columns) == list(results.rows()[0])
+    assert list(frame.columns) == list(rows(results)[0])
     assert frame["finished"][0] == datetime.fromtimestamp(NOW, UTC)
     assert frame["cpu_time_1"][0] == USAGE[0].cpu_time
     types = {name: str(dtype) for name, dtype in frame.dtypes.items()}
@@ -424,15 +431,16 @@ def test_data_frames_of_matchups_and_players_have_their_counts(tmp_path: Path) -
     package("pandas")
     played = [(ticket(number=i, pair=i // 2), won(f"0_{i}", i % 2)) for i in range(8)]
     results = ringmaster.load(recorded(write(tmp_path), played))
-    matchups = results.to_dataframe("matchups").set_index("matchup")
+    matchups = results.to_dataframe("matchups").set_index("id")
     match = results.matchups["0"]
     row = matchups.loc["0"]
-    assert (row["wins_1"], row["draws"], row["pairs_2"]) == (8, 0, 4)
+    assert (row["wins_1"], row["draws"], row["pentanomial_5"]) == (8, 0, 4)
+    assert (row["players_2"], row["endings.mate"]) == ("b", 8)
     assert match.elo is not None
-    assert row["elo"] == match.elo.elo
-    players = results.to_dataframe("players").set_index("player")
-    assert players["points"].to_dict() == {"a": 8, "b": 0, "c": 0}
-    assert players.loc["a", "average_thinking"] == match["a"].average_thinking
+    assert row["elo_low"] == match.elo.low
+    players = results.to_dataframe("players").set_index(["matchup", "code"])
+    assert players.loc["0", "points"].to_dict() == {"a": 8, "b": 0}
+    assert players.loc[("0", "a"), "average_cpu_time"] == match["a"].average_cpu_time
     assert "object" not in set(map(str, [*matchups.dtypes, *players.dtypes]))
 
 
@@ -478,7 +486,7 @@ def test_results_of_a_played_tune(tmp_path: Path) -> None:
     assert [p["code"] for p in results.parameters] == ["Strength", "Width"]
     (match,) = results.matchups.values()
     assert (match.id, match.players) == ("verify1", ("duel:tuned", "duel:start"))
-    assert (match.total, match.number_of_games, match.alternated) == (20, 20, True)
+    assert (match.total, match.number_of_games, match.alternating) == (20, 20, True)
     assert str(match.elo) in run_ringmaster(control, "show").stdout
     for game in results.games:
         assert game.record_path is not None

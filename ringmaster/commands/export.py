@@ -11,7 +11,7 @@ from ringmaster.errors import UsageError
 
 def export(arguments: argparse.Namespace) -> int:
     """Write games, records, positions or a trajectory."""
-    from ringmaster.export import FORMATS, export_results, format_of
+    from ringmaster.export.result_files import FORMATS, export_results, format_of
     from ringmaster.results import load
 
     output = _output(arguments)

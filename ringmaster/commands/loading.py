@@ -52,16 +52,9 @@ def compared(
 
 @contextmanager
 def restored(arguments: argparse.Namespace) -> Iterator[tuple[LoadedCompetition, Store | None]]:
-    """Load a competition with its recorded results; the store is as in `compared`.
-
-    Raises ControlFileError for refused changes.
-    """
-    with compared(arguments) as (loaded, store, comparison):
-        failure = loaded.changes_failure(comparison)
-        if failure is not None:
-            raise failure
-        if store is not None:
-            loaded.restore(store, comparison)
+    """Load a competition with its recorded results; as `LoadedCompetition.restored`."""
+    loaded = load(arguments)
+    with loaded.restored() as store:
         yield loaded, store
 
 

@@ -43,11 +43,11 @@ def show(arguments: argparse.Namespace) -> int:
 def _show_as(arguments: argparse.Namespace) -> int:
     """Print the results in the format of another program."""
     from ringmaster.export.result_block import result_blocks
-    from ringmaster.results import load
 
     if arguments.json:
         raise UsageError("show prints either --json or a --format")
-    say(result_blocks(load(arguments.control_file, safe=arguments.safe), arguments.format))
+    with restored(arguments) as (loaded, _):
+        say(result_blocks(loaded, loaded.competition.summary(), arguments.format))
     return DONE
 
 

@@ -131,22 +131,39 @@ class LongHistory(Protocol):
 
 
 class MatchupInfo(msgspec.Struct, frozen=True):
-    """A matchup without its games.
+    """A matchup with its counts.
 
-    players          codes, in the order of the control file
-    settings         None for a matchup no longer in the control file
+    tally            its results; the players in the order of the control file
+    sides            both players with their limits; None for a matchup no longer in the
+                     control file
+    settings         None likewise
+    book             name of the file of its openings, "" for none
     alternating      whether the players swap colours; None likewise
     number_of_games  None for no limit, or an unknown one
     sprt             its sequential test, None without one
     """
 
     id: str
-    players: tuple[str, str]
+    tally: Tally
     name: str
+    sides: tuple[Player, Player] | None = None
     settings: GameSettings | None = None
+    book: str = ""
     alternating: bool | None = None
     number_of_games: int | None = None
     sprt: SprtReport | None = None
+
+    @property
+    def players(self) -> tuple[str, str]:
+        """Codes, in the order of the control file."""
+        return self.tally.players
+
+    @property
+    def even(self) -> bool:
+        """Whether the score measures strength: both colours, no handicap."""
+        if self.settings is None:
+            return sum(self.tally.pairs.counts) > 0
+        return self.alternating is not False and self.settings.handicap is None
 
 
 class TunedOptions(msgspec.Struct, frozen=True):

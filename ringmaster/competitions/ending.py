@@ -43,7 +43,7 @@ def ending_setting(name: str, type_: SettingType, help: str) -> Setting:
 
 def is_endless(values: Mapping[str, Any], name: str) -> bool:
     """Return whether the games have no end, and nobody wrote it down."""
-    return values[name] is NOT_GIVEN and values.get("sprt") is None
+    return values.get(name) is NOT_GIVEN and values.get("sprt") is None
 
 
 def limit_of(values: Mapping[str, Any], name: str) -> int | None:
@@ -58,7 +58,7 @@ def limit_of(values: Mapping[str, Any], name: str) -> int | None:
             f"{name!r} is missing: nothing ends the games",
             f"{name} = 1000, {sprt}or {name} = None for games without end",
         )
-    limit: int | None = None if values[name] is NOT_GIVEN else values[name]
+    limit: int | None = None if values.get(name) is NOT_GIVEN else values.get(name)
     return limit
 
 

@@ -79,6 +79,7 @@ class Tally(msgspec.Struct):
                    wins of the first player, wins of the second, draws, unknown results
     forfeits       games lost by a fault, by player
     forfeit_kinds  the same by player and fault
+    extra_moves    games in which a player sent moves without a search, by player
     unknown_kinds  games with an unknown result by reason
     cpu, timed     CPU seconds by player, and the number of games with a measurement
     pairs          the first player's results by pairs, where colours alternate
@@ -93,6 +94,7 @@ class Tally(msgspec.Struct):
     by_colour: list[list[int]] = msgspec.field(default_factory=lambda: [[0, 0, 0, 0], [0, 0, 0, 0]])
     forfeits: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     forfeit_kinds: list[dict[str, int]] = msgspec.field(default_factory=lambda: [{}, {}])
+    extra_moves: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     unknown_kinds: dict[str, int] = msgspec.field(default_factory=dict)
     void: int = 0
     cpu: list[float] = msgspec.field(default_factory=lambda: [0.0, 0.0])
@@ -149,6 +151,7 @@ class Tally(msgspec.Struct):
         self.repeats += result.repeats
         _count(self.endings, ending)
         for index, used in enumerate(result.usage):
+            self.extra_moves[seat[index]] += used.extra_moves > 0
             if used.cpu_time is not None:
                 self.cpu[seat[index]] += used.cpu_time
                 self.timed[seat[index]] += 1
@@ -214,6 +217,11 @@ class Tally(msgspec.Struct):
         """Update the test, if any.  Return whether the latest results decide it."""
         return self.trial is not None and self.trial.judge(self.counts_for(self.trial))
 
+    def copy(self) -> Tally:
+        """Return a copy of the results that an estimate needs."""
+        pairs = Pairs(list(self.pairs.counts), dict(self.pairs.half))
+        return Tally(self.players, by_colour=list(map(list, self.by_colour)), pairs=pairs)
+
     def turned(self) -> Tally:
         """Return the results from the second player's view."""
         return msgspec.structs.replace(
@@ -222,6 +230,7 @@ class Tally(msgspec.Struct):
             by_colour=[[c[1], c[0], c[2], c[3]] for c in reversed(self.by_colour)],
             forfeits=self.forfeits[::-1],
             forfeit_kinds=self.forfeit_kinds[::-1],
+            extra_moves=self.extra_moves[::-1],
             cpu=self.cpu[::-1],
             timed=self.timed[::-1],
             pairs=self.pairs.turned(),
@@ -253,7 +262,7 @@ SHARE, FEW, MANY = 0.02, 3, 20
 class Doubt(msgspec.Struct, frozen=True):
     """A reason why results may not be what they seem.
 
-    kind      "faults", "void games", "repeats"
+    kind      "faults", "void games", "extra moves", "repeats"
     player    code of the player at fault, "" for none
     count     games
     sentence  for users, without a full stop
@@ -302,6 +311,13 @@ def doubts_of(
         text = f"{counted(count, 'game')} replayed{code and f' by the fault of {code}'}"
         total = games.get(code, 0) + count
         add("void games", code, count, total, f"{text} ({reasons_text(reasons)})")
+    extra: dict[str, int] = {}
+    for tally in tallies:
+        for code, count in zip(map(contestant_of, tally.players), tally.extra_moves, strict=True):
+            extra[code] = extra.get(code, 0) + count
+    for code, count in extra.items():
+        text = f"{code} sent moves without a search in {count} of {counted(games[code], 'game')}"
+        add("extra moves", code, count, games[code], text)
     repeats = sum(tally.repeats for tally in tallies)
     text = f"{repeats} of {counted(games[''], 'game')} repeat an earlier one, move for move"
     add("repeats", "", repeats, games[""], text)

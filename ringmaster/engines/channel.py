@@ -11,7 +11,7 @@ import os
 import select
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, Protocol
 
@@ -243,7 +243,7 @@ class Channel:
         Raises as `converse` does.
         """
         try:
-            self.discard_input()
+            self.unasked()
             self._carry_out(stream, int(seconds * 1e9))
         except EngineError as error:
             self.has_failed = True
@@ -292,11 +292,7 @@ class Channel:
     def _take_last(self, stream: Stream) -> None:
         """Read the last output of a process that has exited; raise EngineCrashed unless it
         completes the stream."""
-        for _ in range(_LAST_READS):
-            chunk = read_available(self._stdout)
-            if not chunk:
-                break
-            lines = self._complete(chunk)
+        for lines in self._last_lines():
             if lines and stream.take(lines) is None:
                 return
         raise self._crashed()
@@ -355,11 +351,8 @@ class Channel:
     def _read_pondering(self, fd: int, exchange: Exchange) -> bool:
         """Read a piece of this pondering engine's output; return whether to read on."""
         if fd == self._errors.fd:
-            if not self._errors.read():
-                self._unregister(fd)
-                self._errors.fd = None
-                return False
-            return True
+            self._errors.read()
+            return self._errors.fd is not None
         try:
             chunk = read_available(fd, _PONDER_CHUNK)
         except OSError:
@@ -391,17 +384,24 @@ class Channel:
     def _read_last_answer(self, exchange: Exchange) -> int:
         """Read the last output of a process that has exited; return when the answer came.
 
-        A child may hold the pipe open, so that its end never comes.  Raises EngineCrashed
-        without an answer.
+        Raises EngineCrashed without an answer.
+        """
+        for lines in self._last_lines():
+            if self._is_answered(exchange, lines):
+                return self._seen
+        raise self._crashed()
+
+    def _last_lines(self) -> Iterator[bytes]:
+        """Yield the last lines of a process that has exited.
+
+        A child may hold the pipe open, so that its end never comes.
         """
         for _ in range(_LAST_READS):
             chunk = read_available(self._stdout)
             if not chunk:
-                break
+                return
             self._seen = self._clock()
-            if self._is_answered(exchange, self._complete(chunk)):
-                return self._seen
-        raise self._crashed()
+            yield self._complete(chunk)
 
     def _is_answered(self, exchange: Exchange, lines: bytes) -> bool:
         """Feed lines to an exchange; return whether its answer is complete."""
@@ -455,17 +455,17 @@ class Channel:
 
     def unasked(self) -> bytes:
         """Drop and return the output since the last answer, without white space around it."""
-        text = (self._rest + self._partial + self._read_pending()).strip()
+        text = self._rest + self._partial
+        if self._partial and self.transcript is not None:
+            self.transcript.note(self.code, "<", self._partial)
         self._partial = self._rest = b""
-        return text
-
-    def discard_input(self) -> None:
-        """Drop the output since the last answer."""
-        self._partial = b""
         # Bounded: an engine may print for ever.
         for _ in range(16):
-            if len(self._read_pending()) < _CHUNK:
+            chunk = self._read_pending()
+            if not chunk:
                 break
+            text += chunk
+        return text.strip()
 
     def _read_pending(self) -> bytes:
         """Return the output that can be read without waiting."""
@@ -545,9 +545,9 @@ class Channel:
             if not other._read_pondering(fd, self._pondering_exchange):
                 self._unregister(fd)
             return
-        if not self._errors.read():
-            self._poll.unregister(fd)
-            self._errors.fd = None
+        self._errors.read()
+        if self._errors.fd is None:
+            self._unregister(fd)
 
     def _note_error(self, lines: bytes) -> None:
         if self.transcript is not None:
@@ -571,7 +571,7 @@ class Channel:
 
     def _crashed(self) -> EngineError:
         """Return the error for an engine that closed a pipe, with its exit status."""
-        if self.process.wait(0.5, keep_stderr=True):
+        if self.process.wait(0.5, keep_output=True):
             self._errors.drain()
             if self.process.excess:
                 return EngineOverLimit(self.process.excess, self.code)

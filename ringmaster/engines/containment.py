@@ -80,7 +80,7 @@ class Contained:
             self.excess = self._compare(family)
             if self.excess:
                 for pid in family:
-                    _kill(pid)
+                    reaper.kill(pid)
 
     def _compare(self, family: list[int]) -> str:
         bounds = self.bounds
@@ -174,7 +174,7 @@ def sweep() -> int:
             break
         # Their children, and those of reaped ones, are in the next round's list.
         for pid in orphans:
-            _kill(pid)
+            reaper.kill(pid)
         killed |= {pid for pid, group in orphans.items() if group not in _worker.ended}
         if not has_reaped:
             time.sleep(_PAUSE)
@@ -203,8 +203,3 @@ def _orphans() -> tuple[dict[int, int], bool]:
         elif status.group not in engines and not status.may_be_shared():
             orphans[pid] = status.group
     return orphans, has_reaped
-
-
-def _kill(pid: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, signal.SIGKILL)

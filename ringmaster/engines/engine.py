@@ -9,7 +9,7 @@ from typing import ClassVar, Final, Literal
 
 from ringmaster.engines.channel import Channel, Exchange, Transcript, now_ns
 from ringmaster.engines.containment import Bounds
-from ringmaster.engines.process import EngineProcess, Surroundings
+from ringmaster.engines.process import STDERR_LINES, EngineProcess, Surroundings
 from ringmaster.engines.uci_messages import read_info, read_pv, read_score, score_line
 from ringmaster.engines.usage import Usage
 from ringmaster.errors import EngineError, EngineNotStarted, EngineTimeout
@@ -26,8 +26,8 @@ USI_START_TIMEOUT: Final = 120.0
 SILENCE = 10.0
 #: Seconds for an engine to quit before it is killed.
 QUIT_PATIENCE: Final = 1.0
-#: The same for an engine that broke its protocol.
-_RESTART_PATIENCE: Final = 0.1
+#: The same for an engine that broke its protocol or is replaced at once; GNU Chess is slow.
+RESTART_PATIENCE: Final = 0.1
 
 
 #: Characters kept of an engine's name, and of longer texts of its own.
@@ -152,6 +152,20 @@ class Thought:
         return read_pv(self.info)
 
 
+class _StartTranscript:
+    """Passes on traffic, and keeps the first lines of standard output for messages."""
+
+    def __init__(self, transcript: Transcript | None) -> None:
+        self._transcript = transcript
+        self.lines: list[bytes] = []
+
+    def note(self, code: str, direction: str, data: bytes) -> None:
+        if direction == "<" and len(self.lines) < STDERR_LINES:
+            self.lines += data.split(b"\n")
+        if self._transcript is not None:
+            self._transcript.note(code, direction, data)
+
+
 class Engine(ABC):
     """A player's engine process and the state of the conversation with it.
 
@@ -176,11 +190,13 @@ class Engine(ABC):
         self._interrupt_fd = interrupt_fd
         self._clock = clock
         self._channel: Channel | None = None
-        self._is_started_early = False
         self._timeout = START_TIMEOUT
-        #: Whether it loses a command that is written before its last answer; `launch`
-        #: sets it.
-        self.takes_one_command = False
+        #: Whether each request must wait until everything is answered: over GTP the engine
+        #: loses a command that is written before its last answer; over UCI and USI it sends
+        #: moves without a search.
+        self.needs_sync = False
+        #: Moves that it sent without a search; the game loop resets it.
+        self.extra_moves = 0
         #: Findings of `launch` for the user.
         self.remarks: list[str] = []
         #: The settings of a successful `check`, None once the engine has been used since.
@@ -204,7 +220,6 @@ class Engine(ABC):
         reports errors."""
         try:
             self._start(transcript)
-            self._is_started_early = True
         except EngineNotStarted:
             pass
 
@@ -220,25 +235,37 @@ class Engine(ABC):
         player = self.player
         self._timeout = timeout
         self.remarks = []
+        start = _StartTranscript(transcript)
         try:
-            if not self._is_started_early:
+            if not self.is_launched:
                 self._start(transcript)
-            self._is_started_early = False
+            self.channel.transcript = start
             self._shake_hands()
-        except EngineError as error:
+            self.channel.transcript = transcript
+        except EngineNotStarted as error:
             error.code = player.code
-            words = self.last_words()
-            self.end(patience=_RESTART_PATIENCE)
-            message = str(error) if not words else f"{error}\nits last words:\n{words}"
+            raise
+        except EngineError as error:
+            message = str(error)
+            # Programs print their usage on standard output, and exit.
+            if self.channel.process.wait(RESTART_PATIENCE, keep_output=True):
+                self.channel.unasked()
+                if output := b"\n".join(start.lines[:STDERR_LINES]).rstrip():
+                    message += f"\nits output:\n{cut(output.decode('utf-8', 'replace'))}"
+            if words := self.last_words():
+                message += f"\nits last words:\n{words}"
+            self.end(patience=RESTART_PATIENCE)
             raise EngineNotStarted(message, player.code) from error
         except BaseException:
-            self.end(patience=_RESTART_PATIENCE)
+            self.end(patience=RESTART_PATIENCE)
             raise
 
-    def change_player(self, player: Player) -> None:
-        """Play for `player`, whose process is the same (`engine_pool.launch_key`)."""
-        if player.startup_gtp_commands != self.player.startup_gtp_commands:
-            self.checked_for = None
+    def change_player(self, player: Player, surroundings: Surroundings | None = None) -> None:
+        """Play for `player`, whose process is the same (`engine_pool.launch_key`).
+
+        surroundings  for a process that may replace the present one; None leaves them
+        """
+        self._surroundings = surroundings or self._surroundings
         self.player = player
         self.channel.code = player.code
 
@@ -263,9 +290,9 @@ class Engine(ABC):
     def _restart(self) -> None:
         """End the process and start another one."""
         transcript = self.channel.transcript
-        self.end(patience=_RESTART_PATIENCE)
+        self.end(patience=RESTART_PATIENCE)
         self._channel = None
-        self._start(transcript)
+        self.launch(transcript, timeout=self._timeout)
 
     def _converse_at_start(self, exchange: Exchange) -> None:
         """Carry out an exchange before the first move; tell the user of a silent engine.
@@ -328,6 +355,13 @@ class Engine(ABC):
     @abstractmethod
     def think(self, colour: int, limits: Limits) -> Thought:
         """Request a move for `colour`."""
+
+    def synchronise(self, seconds: float) -> None:
+        """Wait until everything is answered, where the protocol can, and count extra moves.
+
+        Raises EngineTimeout after `seconds`.
+        """
+        return None
 
     def stop_thinking(self, seconds: float) -> Thought | None:
         """Stop a search after a timeout, where the protocol can; return the answer, None

@@ -11,12 +11,7 @@ from typing import Final
 
 from ringmaster.engines.channel import Exchange, quoted
 from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, cut, start_timeout
-from ringmaster.engines.gtp_clock import (
-    ClockCommand,
-    ClockNotExpressible,
-    clock_command,
-    read_kinds,
-)
+from ringmaster.engines.gtp_clock import KATA, ClockNotExpressible, clock_command, read_kinds
 from ringmaster.errors import EngineError, EngineProtocolError, EngineRefused, EngineTimeout
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.results import Problem, problems_of
@@ -114,7 +109,7 @@ class GtpEngine(Engine):
     protocol = "gtp"
 
     #: The command that set the clock for this game.
-    _clock_command: ClockCommand | None = None
+    _clock_command: tuple[str, ...] = ()
     _claims = False
     #: The last request that `stop_thinking` may wait for.
     _last_request: Command | None = None
@@ -125,7 +120,6 @@ class GtpEngine(Engine):
     _ahead: int = 0
     #: Whether it gets time_left before each move.
     _sends_time_left: bool = False
-    _has_list: bool = False
     #: Whether it has known_command, as far as is known.
     _has_known_command: bool = True
 
@@ -198,7 +192,7 @@ class GtpEngine(Engine):
     def _shake_hands(self) -> None:
         self._known: dict[str, bool | None] = {}
         self._has_known_command = True
-        self._has_list = False
+        self._has_list: bool = False
         first = self._make(("protocol_version",))
         self._require_silence(first)
         self._converse_at_start(first)
@@ -213,13 +207,12 @@ class GtpEngine(Engine):
             pass
         introduction = self._introduce()
         if introduction is None:
-            self.takes_one_command = True
+            self.needs_sync = True
+            self._restart()
             self.remarks.append(
                 f"{self.player.code} takes one command at a time: of two that were written"
                 " together it answered the first"
             )
-            self._restart()
-            self._shake_hands()
             return
         name, release = introduction
         # Some versions repeat the name or greet the opponent.
@@ -233,7 +226,7 @@ class GtpEngine(Engine):
     def _introduce(self) -> tuple[str, str] | None:
         """Return the engine's name and version, "" for a refusal; None for an engine that
         loses the second of two commands that are written together."""
-        if self.takes_one_command:
+        if self.needs_sync:
             return self.optional("name") or "", self.optional("version") or ""
         name, release = self._make(("name",)), self._make(("version",))
         self._require_silence(name)
@@ -247,7 +240,6 @@ class GtpEngine(Engine):
 
     def check(self, settings: GameSettings) -> list[Problem]:
         problems: list[Problem] = []
-        self.checked_for = None
         needed = ["boardsize", "clear_board", "komi", "play", "genmove"]
         if settings.handicap is not None and settings.handicap_style == "fixed":
             needed.append("fixed_handicap")
@@ -266,8 +258,6 @@ class GtpEngine(Engine):
             self._set_up(settings)
         except EngineError as error:
             problems += problems_of(error)
-        if not problems:
-            self.checked_for = settings
         return problems
 
     def _set_up(self, settings: GameSettings) -> None:
@@ -301,9 +291,9 @@ class GtpEngine(Engine):
             self._clock_command = clock_command(self.player, self.knows, self._clock_kinds)
         except ClockNotExpressible as error:
             raise EngineRefused(str(error), self.player.code) from None
-        if self._clock_command is not None:
-            self.require(*self._clock_command.words)
-        self._sends_time_left = self._clock_command is not None and self.knows("time_left")
+        if self._clock_command:
+            self.require(*self._clock_command)
+        self._sends_time_left = bool(self._clock_command) and self.knows("time_left")
 
     def _clock_kinds(self) -> frozenset[str]:
         """Return the clocks that kata-time_settings takes: all, without a list of them."""
@@ -313,10 +303,7 @@ class GtpEngine(Engine):
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
         if settings.cleanup and not self.knows(_CLEANUP):
             raise EngineRefused(f"it has no command {_CLEANUP}", self.player.code)
-        is_set_up = self.checked_for == settings
-        self.checked_for = None
-        if not is_set_up:
-            self._set_up(settings)
+        self._set_up(settings)
         if self.player.startup_gtp_commands:
             # They may have changed the description.
             self.description = cut(self.optional("gomill-describe_engine") or "")
@@ -337,11 +324,12 @@ class GtpEngine(Engine):
             return True
 
     def send_time(self, limits: Limits) -> None:
-        if self._clock_command is None or not self._sends_time_left:
+        if not self._sends_time_left:
             return
+        has_fractions = self._clock_command[0] == KATA
         for colour, left in zip(_COLOURS, limits.time_left, strict=True):
             if left is not None:
-                seconds = number(left[0]) if self._clock_command.fractions else str(int(left[0]))
+                seconds = number(left[0]) if has_fractions else str(int(left[0]))
                 words = ("time_left", colour, seconds, str(left[1]))
                 self._delayed += (self._make(words, optional=True),)
 
@@ -350,7 +338,7 @@ class GtpEngine(Engine):
             self._send_delayed_and(())
 
     def begin(self, colour: int, limits: Limits) -> None:
-        if self._delayed and self.takes_one_command:
+        if self._delayed and self.needs_sync:
             self._send_delayed_and(())
         elif self._delayed:
             self._begun = self._last_request = self._make(self._request(colour, limits))
@@ -365,7 +353,7 @@ class GtpEngine(Engine):
         EngineRefused.
         """
         delayed, self._delayed = self._delayed, ()
-        if self.takes_one_command:
+        if self.needs_sync:
             for command in delayed:
                 self._require_silence(command)
                 self.channel.converse(command, self._timeout)

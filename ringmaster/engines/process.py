@@ -124,17 +124,17 @@ class EngineProcess:
             return True
         return state is not None
 
-    def wait(self, seconds: float, *, keep_stderr: bool = False) -> bool:
+    def wait(self, seconds: float, *, keep_output: bool = False) -> bool:
         """Wait for the process to end by itself; return whether it has.
 
-        Drains standard output and (unless `keep_stderr`) standard error meanwhile: an
-        engine with a full pipe cannot exit.
+        Drains its output meanwhile, unless `keep_output`: an engine with a full pipe cannot
+        exit.
         """
         deadline = time.monotonic() + seconds
         poller = select.poll()
         if self.exit_fd is not None:
             poller.register(self.exit_fd, select.POLLIN)
-        for fd in (self.stdout_fd, None if keep_stderr else self.stderr_fd):
+        for fd in () if keep_output else (self.stdout_fd, self.stderr_fd):
             if fd is not None:
                 poller.register(fd, select.POLLIN)
         while not self.has_exited():
@@ -151,18 +151,14 @@ class EngineProcess:
     def exit_status(self) -> str:
         """Return how the process ended, e.g. "status 1" or "signal SIGSEGV", and a limit of
         memory, which may be the reason."""
-        return self._exit_status() + self._contained.remark()
-
-    def _exit_status(self) -> str:
         state = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if state is None:
             return "still running"
-        if state.si_code == os.CLD_EXITED:
-            return f"status {state.si_status}"
-        try:
-            return f"signal {signal.Signals(state.si_status).name}"
-        except ValueError:
-            return f"signal {state.si_status}"
+        status = f"status {state.si_status}"
+        if state.si_code != os.CLD_EXITED:
+            names = {number.value: number.name for number in signal.Signals}
+            status = f"signal {names.get(state.si_status, state.si_status)}"
+        return status + self._contained.remark()
 
     def measure(self) -> usage.Usage:
         """Return CPU seconds since the start and peak memory, descendants included."""
@@ -300,14 +296,10 @@ class ErrorOutput:
         self._log: list[str] = []
 
     def read(self) -> bool:
-        """Read once; return False at the end of the stream."""
-        return self._read() != b""
-
-    def _read(self) -> bytes | None:
-        assert self.fd is not None
-        chunk = read_available(self.fd)
+        """Read once; return whether there was anything."""
+        chunk = None if self.fd is None else read_available(self.fd)
         if chunk is None:
-            return None
+            return False
         lines = (self._partial + chunk).split(b"\n")
         self._partial = lines.pop()[-STDERR_LINE:]
         if not chunk and self._partial:
@@ -321,13 +313,15 @@ class ErrorOutput:
             self._tail.append(text)
             if len(self._log) < STDERR_LOG_LINES:
                 self._log.append(text)
-        return chunk
+        if not chunk:
+            self.fd = None
+        return bool(chunk)
 
     def drain(self) -> None:
         """Read everything available, up to a limit."""
         for _ in range(_MAX_READS):
             try:
-                if self.fd is None or not self._read():
+                if not self.read():
                     return
             except OSError:
                 return

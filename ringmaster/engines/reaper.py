@@ -222,7 +222,8 @@ def _belonging(engines: dict[int, int], living: dict[int, Status]) -> set[int]:
 # Killing
 
 
-def _signal(pid: int) -> None:
+def kill(pid: int) -> None:
+    """Kill a process that may be gone."""
     if pid > 1 and pid != os.getpid():
         try:
             os.kill(pid, signal.SIGKILL)
@@ -251,13 +252,8 @@ def kill_engines(engines: dict[int, int]) -> None:
         if not left:
             return
         for pid in left:
-            _signal(pid)
+            kill(pid)
         time.sleep(_PAUSE)
-
-
-def kill_marked(markers: set[bytes]) -> None:
-    """Kill every process with a marker in its environment."""
-    _kill_all(lambda: _marked(markers))
 
 
 def kill_leftovers(*, shared: bool = True) -> int:
@@ -277,7 +273,7 @@ def _kill_all(find: Callable[[], list[int]]) -> int:
             break
         killed.update(left)
         for pid in left:
-            _signal(pid)
+            kill(pid)
         time.sleep(_PAUSE)
     return len(killed)
 
@@ -332,7 +328,7 @@ def main() -> None:
             if line.startswith(b"!"):
                 kill_leftovers(shared=False)
     kill_engines(registry.everything())
-    kill_marked(registry.markers)
+    _kill_all(lambda: _marked(registry.markers))
     kill_leftovers()
 
 

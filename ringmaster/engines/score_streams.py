@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -62,10 +61,6 @@ class Requests(Stream):
     def _check_count(self) -> None:
         if self.done > self._sent:
             raise EngineProtocolError(f"it gave {self.done} answers to {self._sent} requests")
-
-    @abstractmethod
-    def take(self, lines: bytes) -> bytes | None:
-        """See Stream."""
 
 
 class EvaluationStream(Requests):
@@ -248,7 +243,7 @@ def recognise(answer: bytes) -> EvaluationForm:
     text = b"\n" + answer
     for form in FORMS:
         scores = form.pattern.findall(text)
-        if len(scores) == 1 and _is_score(scores[0]):
+        if len(scores) == 1 and (scores[0] == b"none" or _is_number(scores[0])):
             return form
     raise EngineProtocolError(
         f"its answer to 'eval' {_shown_end(answer)}.  Name the command and the place of the"
@@ -263,9 +258,7 @@ def needs_search(answer: bytes) -> bool:
     return any(form.needs_search and form.pattern.search(text) is not None for form in FORMS)
 
 
-def _is_score(text: bytes) -> bool:
-    if text == b"none":
-        return True
+def _is_number(text: bytes | str) -> bool:
     try:
         return math.isfinite(float(text))
     except ValueError:
@@ -312,18 +305,15 @@ class CustomForm:
                 break
         else:
             return math.nan
-        if (match[1] or "").casefold() == "none":
+        score = match[1] or ""
+        if score.casefold() == "none":
             return math.nan
-        try:
-            value = float(match[1] or "")
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
+        if not _is_number(score):
             raise EngineProtocolError(
-                f"the pattern {self._pattern.pattern!r} finds {shown(match[1] or '')} in"
+                f"the pattern {self._pattern.pattern!r} finds {shown(score)} in"
                 f" {shown(line.strip())}, which is no score"
             )
-        return value
+        return float(score)
 
     def explain(self, answer: bytes) -> str:
         """Return the pattern and the answer for a message."""

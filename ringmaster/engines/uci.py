@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
-from ringmaster.engines.channel import Exchange, now_ns
+from ringmaster.engines.channel import Exchange
 from ringmaster.engines.engine import (
     MAX_NAME,
     Engine,
@@ -26,7 +26,6 @@ from ringmaster.engines.engine import (
     ThoughtKind,
     start_timeout,
 )
-from ringmaster.engines.process import Surroundings
 from ringmaster.engines.uci_messages import (
     FirstLine,
     Go,
@@ -38,7 +37,7 @@ from ringmaster.engines.uci_messages import (
 )
 from ringmaster.errors import EngineError, EngineTimeout, OptionRefused
 from ringmaster.model.jobs import GameSettings, Opening
-from ringmaster.model.players import OptionValue, Player
+from ringmaster.model.players import OptionValue
 from ringmaster.model.results import Problem, problems_of
 
 _NS: Final = 1_000_000_000
@@ -58,29 +57,18 @@ class UciOrUsiEngine(Engine):
 
     #: The word for a start position of its own ("fen", "sfen").
     _setup_word: ClassVar[str]
+    #: Answers that are no moves.
+    _kinds: ClassVar[dict[str, ThoughtKind]] = {}
+    #: Lines between the options and isready.
+    _game_lines: ClassVar[tuple[str, ...]]
     #: Options that say whether the engine may ponder, the usual name first.
     _ponder_options: ClassVar[tuple[str, ...]]
-
-    def __init__(
-        self,
-        player: Player,
-        surroundings: Surroundings,
-        *,
-        interrupt_fd: int | None = None,
-        clock: Callable[[], int] = now_ns,
-    ) -> None:
-        super().__init__(player, surroundings, interrupt_fd=interrupt_fd, clock=clock)
-        self._reset({})
 
     def _shake_hands(self) -> None:
         handshake = Handshake(self.protocol)
         self._converse_at_start(handshake)
         self.name = handshake.name[:MAX_NAME]
-        self._reset(handshake.options)
-
-    def _reset(self, options: dict[str, OptionDeclaration]) -> None:
-        """Begin the conversation with a process that has these options."""
-        self.options = options
+        self.options = handshake.options
         #: Texts of the options that are set, by declared name.
         self._current_options: dict[str, str] = {}
         #: The position of the last request, and the words to append: moves since, and
@@ -101,8 +89,9 @@ class UciOrUsiEngine(Engine):
         #: Whether its scores are the opponent's, as each colour.
         self._turned: tuple[bool, ...] = (False, False)
 
+    @staticmethod
     @abstractmethod
-    def _go_command(self, limits: Limits, *, ponder: bool = False) -> bytes:
+    def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
         """Return the `go` line for the limits, its newline included."""
 
     def _declared(self, name: str) -> OptionDeclaration | None:
@@ -128,8 +117,9 @@ class UciOrUsiEngine(Engine):
     def option_lines(self, settings: GameSettings, opening: Opening) -> list[str]:
         """Return the setoption lines that bring the engine to its player's options.
 
-        An option that only the previous player set gets its declared default.  Raises
-        OptionRefused naming every wrong option.
+        An option that only the previous player set gets its declared default.  Without a
+        known default a new process replaces the engine's.  Raises OptionRefused naming every
+        wrong option, and EngineNotStarted.
         """
         wanted: dict[str, str] = {}
         refusals: list[OptionRefused] = []
@@ -140,33 +130,35 @@ class UciOrUsiEngine(Engine):
             refusals.append(refusal)
         for name, value in (*own.items(), *self.player.options.items()):
             declared = self._declared(name)
-            if declared is None:
-                text = describe_unknown(name, self.options.values())
-                refusals.append(OptionRefused(text, option=name))
-                continue
             try:
-                wanted[declared.name] = declared.render(value)
+                if declared is None:
+                    text = describe_unknown(name, self.options.values())
+                    raise OptionRefused(text, option=name)
+                text = declared.render(value)
             except OptionRefused as refusal:
                 refusals.append(refusal)
+                continue
+            # A default needs no line.
+            is_default = name in own and declared.default == text
+            if not is_default or declared.name in self._current_options:
+                wanted[declared.name] = text
         if refusals:
             text = "\n".join(map(str, refusals))
             raise OptionRefused(text, self.player.code, refusals=refusals)
-        for name in own:
-            declared = self._declared(name)
-            # A default needs no line.
-            is_default = declared is not None and declared.default == wanted[name]
-            if is_default and name not in self._current_options:
-                del wanted[name]
         for name in self._current_options.keys() - wanted.keys():
             declared = self._declared(name)
-            if declared is not None and declared.type != "button":
-                wanted[name] = declared.default
+            default = None if declared is None else declared.reset_text
+            if default is None:
+                self._restart()
+                return self.option_lines(settings, opening)
+            wanted[name] = default
         lines = []
         for name, text in wanted.items():
-            declared = self._declared(name)
-            is_button = declared is not None and declared.type == "button"
-            if self._current_options.get(name) != text or is_button:
-                lines.append(f"setoption name {name}" + (f" value {text}" if text else ""))
+            if not text:
+                # A button.
+                lines.append(f"setoption name {name}")
+            elif self._current_options.get(name) != text:
+                lines.append(f"setoption name {name} value {text}")
         self._current_options = wanted
         return lines
 
@@ -179,14 +171,11 @@ class UciOrUsiEngine(Engine):
         self.checked_for = None
         if is_ready:
             return []
-        lines = self._ready_lines(options)
-        exchange = Ready("".join(f"{line}\n" for line in lines).encode())
+        exchange = Ready(*options, *self._game_lines)
+        self._count_extra(self.channel.unasked())
         self._converse_at_start(exchange)
+        self._count_extra(exchange.moves)
         return exchange.complaints
-
-    @abstractmethod
-    def _ready_lines(self, options: list[str]) -> list[str]:
-        """Return the lines to write before isready."""
 
     def check(self, settings: GameSettings) -> list[Problem]:
         try:
@@ -233,14 +222,13 @@ class UciOrUsiEngine(Engine):
         if not new_game:
             self.checked_for = None
             self._timeout = start_timeout(settings, self.player)
-            lines = self.option_lines(settings, Opening())
-            self.channel.converse(Ready("".join(f"{o}\n" for o in lines).encode()), self._timeout)
+            ready = Ready(*self.option_lines(settings, Opening()))
+            self.channel.converse(ready, self._timeout)
             return
         self.start_game(settings, Opening(), 0)
         button = self.options.get("clear hash")
         if button is not None and button.type == "button":
-            line = f"setoption name {button.name}\n".encode()
-            self.channel.converse(Ready(line), self._timeout)
+            self.channel.converse(Ready(f"setoption name {button.name}"), self._timeout)
 
     def requests(self, texts: Sequence[bytes], command: bytes) -> list[bytes]:
         """Return the lines that set up each position and send `command`.
@@ -267,10 +255,10 @@ class UciOrUsiEngine(Engine):
     def _request(self, limits: Limits) -> bytes:
         """Return the lines that request a move."""
         if limits.clock_ms is not None:
-            return self._present() + b"\n" + self._go_command(limits)
+            return self._present() + b"\n" + self.go_command(limits)
         # Without a clock the limits are the same for every move.
         if limits is not self._limits:
-            self._limits, self._go = limits, b"\n" + self._go_command(limits)
+            self._limits, self._go = limits, b"\n" + self.go_command(limits)
         return self._present() + self._go
 
     def think(self, colour: int, limits: Limits) -> Thought:
@@ -285,12 +273,30 @@ class UciOrUsiEngine(Engine):
                 spent = self._converse(pondering.go, b"stop\n", seconds)
                 seconds = max(0.001, seconds - spent / _NS)
                 limits = _without(limits, colour, spent)
-        channel = self.channel
-        # A late line of the last search must not answer this one.
-        channel.discard_input()
+        self._clear(seconds)
         go = Go(self._request(limits))
         self._search = go
-        return self._thought(colour, go, spent + channel.converse(go, seconds))
+        return self._thought(colour, go, spent + self.channel.converse(go, seconds))
+
+    def _clear(self, seconds: float) -> None:
+        """Drop output since the last answer, which must not answer the next search."""
+        pending = self.channel.unasked()
+        if pending:
+            self._count_extra(pending)
+        if self.needs_sync:
+            self.synchronise(seconds)
+
+    def synchronise(self, seconds: float) -> None:
+        self._count_extra(self.channel.unasked())
+        ready = Ready()
+        self.channel.converse(ready, seconds)
+        self._count_extra(ready.moves)
+
+    def _count_extra(self, lines: bytes) -> None:
+        """Count the moves in output without a search."""
+        moves = sum(line.lstrip().startswith(b"bestmove") for line in lines.split(b"\n"))
+        self.extra_moves += moves
+        self.needs_sync = self.needs_sync or moves > 0
 
     def _converse(self, go: Go, request: bytes, seconds: float) -> int:
         self._search = go
@@ -329,18 +335,15 @@ class UciOrUsiEngine(Engine):
         self._expected = ponder = go.ponder
         if self._prints is None and go.info_lines:
             self._prints = True
-        return Thought(self._kind(move), move, elapsed, ponder, go.info_lines, self._turned[colour])
-
-    def _kind(self, answer: str) -> ThoughtKind:
-        """Return the kind of an answer."""
-        return "move"
+        kind = self._kinds.get(move, "move")
+        return Thought(kind, move, elapsed, ponder, go.info_lines, self._turned[colour])
 
     def ponder(self, colour: int, limits: Limits) -> Exchange | None:
         if not _MOVE.fullmatch(self._expected):
             return None
         request = self._present() + f" {self._expected}\n".encode()
-        request += self._go_command(limits, ponder=True)
-        self.channel.discard_input()
+        request += self.go_command(limits, ponder=True)
+        self._clear(limits.seconds)
         self.channel.send(request, _SEND_TIMEOUT)
         self._pondering = PonderedGo(request, self._clock())
         return self._pondering
@@ -361,7 +364,8 @@ class UciOrUsiEngine(Engine):
         except EngineError:
             return None
         self.channel.has_failed = False
-        return Thought(self._kind(go.bestmove), go.bestmove, elapsed, go.ponder, go.info_lines)
+        kind = self._kinds.get(go.bestmove, "move")
+        return Thought(kind, go.bestmove, elapsed, go.ponder, go.info_lines)
 
     def _say_goodbye(self) -> None:
         # Some engines read only `stop` during a search.
@@ -398,6 +402,7 @@ class UciEngine(UciOrUsiEngine):
 
     protocol = "uci"
     _setup_word = "fen"
+    _game_lines = ("ucinewgame",)
     _ponder_options = ("Ponder",)
 
     def _own_options(self, settings: GameSettings, opening: Opening) -> dict[str, OptionValue]:
@@ -422,25 +427,18 @@ class UciEngine(UciOrUsiEngine):
             raise OptionRefused(text, option=name)
         return {option.name: variant}
 
-    def _ready_lines(self, options: list[str]) -> list[str]:
-        return [*options, "ucinewgame"]
-
-    def _go_command(self, limits: Limits, *, ponder: bool = False) -> bytes:
-        return uci_go_command(limits, ponder=ponder)
-
-
-def uci_go_command(limits: Limits, *, ponder: bool = False) -> bytes:
-    """Return the `go` line for the limits, its newline included."""
-    words = b"go ponder" if ponder else b"go"
-    if limits.clock_ms is not None:
-        if limits.increment_ms == (0, 0):
-            words = b"%b wtime %d btime %d" % (words, *limits.clock_ms)
-        else:
-            numbers = (words, *limits.clock_ms, *limits.increment_ms)
-            words = b"%b wtime %d btime %d winc %d binc %d" % numbers
-        if limits.moves_to_go:
-            words += b" movestogo %d" % limits.moves_to_go
-    return words + move_limits(limits) + b"\n"
+    @staticmethod
+    def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
+        words = b"go ponder" if ponder else b"go"
+        if limits.clock_ms is not None:
+            if limits.increment_ms == (0, 0):
+                words = b"%b wtime %d btime %d" % (words, *limits.clock_ms)
+            else:
+                numbers = (words, *limits.clock_ms, *limits.increment_ms)
+                words = b"%b wtime %d btime %d winc %d binc %d" % numbers
+            if limits.moves_to_go:
+                words += b" movestogo %d" % limits.moves_to_go
+        return words + move_limits(limits) + b"\n"
 
 
 #: Options of every engine by the protocol's text, declared or not.
@@ -455,9 +453,6 @@ _ALWAYS: Final = {
 #: Options for the ply at which a game is drawn (YaneuraOu, dlshogi).
 _MOVE_LIMITS: Final = ("maxmovestodraw", "draw_ply")
 
-#: Answers that are no moves.
-_KINDS: Final[dict[str, ThoughtKind]] = {"resign": "resign", "win": "claim"}
-
 
 class UsiEngine(UciOrUsiEngine):
     """A shogi engine over USI.
@@ -468,6 +463,8 @@ class UsiEngine(UciOrUsiEngine):
 
     protocol = "usi"
     _setup_word = "sfen"
+    _kinds: ClassVar[dict[str, ThoughtKind]] = {"resign": "resign", "win": "claim"}
+    _game_lines = ()
     # Fairy-Stockfish declares UCI's name over USI, too.
     _ponder_options = ("USI_Ponder", "Ponder")
 
@@ -499,38 +496,29 @@ class UsiEngine(UciOrUsiEngine):
             return {option.name: plies} if fits and not self._player_sets(name) else {}
         return {}
 
-    def _ready_lines(self, options: list[str]) -> list[str]:
-        return options
-
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
         super().start_game(settings, opening, colour)
         self.channel.send(b"usinewgame\n", self._timeout)
 
-    def _go_command(self, limits: Limits, *, ponder: bool = False) -> bytes:
-        return usi_go_command(limits, ponder=ponder)
+    @staticmethod
+    def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
+        """Return the `go` line for the limits.
 
-    def _kind(self, answer: str) -> ThoughtKind:
-        return _KINDS.get(answer, "move")
+        Byo-yomi is 0 without byo-yomi and increment: some engines search for ever on a `go`
+        without it.  USI allows increments or byo-yomi; YaneuraOu reads both together.
+        """
+        words = b"go ponder" if ponder else b"go"
+        if limits.clock_ms is not None:
+            words = b"%b btime %d wtime %d" % (words, *limits.clock_ms)
+            has_increment = limits.increment_ms != (0, 0)
+            if limits.byoyomi_ms or not has_increment:
+                words = b"%b byoyomi %d" % (words, limits.byoyomi_ms)
+            if has_increment:
+                words = b"%b binc %d winc %d" % (words, *limits.increment_ms)
+        return words + move_limits(limits) + b"\n"
 
     def end_game(self, outcome: GameOutcome) -> None:
         self.channel.send(f"gameover {outcome}\n".encode(), 0.1)
-
-
-def usi_go_command(limits: Limits, *, ponder: bool = False) -> bytes:
-    """Return the `go` line for the limits, its newline included.
-
-    Byo-yomi is 0 without byo-yomi and increment: some engines search for ever on a `go`
-    without it.  USI allows increments or byo-yomi; YaneuraOu reads both together.
-    """
-    words = b"go ponder" if ponder else b"go"
-    if limits.clock_ms is not None:
-        words = b"%b btime %d wtime %d" % (words, *limits.clock_ms)
-        has_increment = limits.increment_ms != (0, 0)
-        if limits.byoyomi_ms or not has_increment:
-            words = b"%b byoyomi %d" % (words, limits.byoyomi_ms)
-        if has_increment:
-            words = b"%b binc %d winc %d" % (words, *limits.increment_ms)
-    return words + move_limits(limits) + b"\n"
 
 
 def _first_number(opening: Opening) -> int:

@@ -37,7 +37,13 @@ _OPTION: Final = re.compile(
     r"option\s+name\s+(?P<name>.*?)\s+type\s+(?P<type>check|spin|combo|button|string|filename)"
     r"(?:\s+(?P<rest>.*))?$"
 )
-_KEYWORD: Final = re.compile(r"(?:^|\s)(default|min|max|var)(?=\s|$)")
+#: Keywords and values of a declaration by type.  Every value but a number may consist of several
+#: words, and keywords may be among them.
+_VALUES: Final = {
+    "spin": re.compile(r"(?<!\S)(default|min|max)\s+(\S+)"),
+    "combo": re.compile(r"(?<!\S)(default|var)\s+(\S.*?)(?=\s+var\s|$)"),
+}
+_ONE_VALUE: Final = re.compile(r"^(default)\s+(\S.*)")
 
 
 def find_line(lines: bytes, word: bytes, begin: int = 0) -> int:
@@ -134,7 +140,8 @@ def read_pv(line: bytes) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class OptionDeclaration:
-    """An option as the engine declared it."""
+    """An option as the engine declared it; `default` is "" for a button and where the
+    declaration has none."""
 
     name: str
     type: str
@@ -149,18 +156,32 @@ class OptionDeclaration:
         match = _OPTION.match(line)
         if match is None:
             return None
-        words = _KEYWORD.split(match["rest"] or "")
-        values: dict[str, list[str]] = {"default": [], "min": [], "max": [], "var": []}
-        for keyword, value in zip(words[1::2], words[2::2], strict=True):
-            values[keyword].append(value.strip())
+        rest = match["rest"] or ""
+        if match["type"] == "combo" and rest.startswith("var") and " default " in rest:
+            choices, _, default = rest.rpartition(" default ")
+            rest = f"default {default} {choices}"
+        values = _VALUES.get(match["type"], _ONE_VALUE).findall(rest)
+        first = dict(reversed(values))
         return cls(
             name=match["name"],
             type=match["type"],
-            default=values["default"][0] if values["default"] else "",
-            minimum=_integer(values["min"]),
-            maximum=_integer(values["max"]),
-            choices=tuple(values["var"]),
+            default=first.get("default", ""),
+            minimum=_integer(first.get("min", "")),
+            maximum=_integer(first.get("max", "")),
+            choices=tuple(value for keyword, value in values if keyword == "var"),
         )
+
+    @property
+    def reset_text(self) -> str | None:
+        """The default as `setoption` wants it, None where it is unknown.
+
+        An empty text is unknown: Stockfish 15 takes "<empty>" for a file's name unless it
+        declares this word.
+        """
+        try:
+            return self.render(self.default) if self.default else None
+        except OptionRefused:
+            return None
 
     def render(self, value: OptionValue) -> str:
         """Return `value` as `setoption` wants it.
@@ -203,10 +224,10 @@ class OptionDeclaration:
         return OptionRefused(text, option=self.name, expected=wanted)
 
 
-def _integer(words: list[str]) -> int | None:
+def _integer(text: str) -> int | None:
     try:
-        return int(words[0])
-    except (ValueError, IndexError):
+        return int(text)
+    except ValueError:
         return None
 
 
@@ -268,15 +289,21 @@ class Handshake(Exchange):
 
 
 class Ready(Exchange):
-    """isready … readyok, with lines to write before it."""
+    """isready … readyok, with lines to write before it.
 
-    def __init__(self, before: bytes = b"") -> None:
-        self.request = before + b"isready\n"
+    moves  lines before readyok that answer `go`
+    """
+
+    def __init__(self, *before: str) -> None:
+        self.request = "".join(f"{line}\n" for line in (*before, "isready")).encode()
         self.complaints: list[str] = []
+        self.moves = b""
 
     def feed(self, line: bytes) -> bool:
         if line.strip() == b"readyok":
             return True
+        if line.lstrip().startswith(b"bestmove"):
+            self.moves += line + b"\n"
         # Stockfish: "No such option: X"; others say it in an info string.
         if b"No such option" in line and len(self.complaints) < 20:
             self.complaints.append(line.decode("utf-8", "replace").strip())
@@ -296,11 +323,6 @@ class Go(Exchange):
 
     def __init__(self, request: bytes) -> None:
         self.request = request
-
-    @property
-    def info(self) -> bytes:
-        """The info line that has the score, b"" without one."""
-        return score_line(self.info_lines)
 
     def feed(self, line: bytes) -> bool:
         return self.take(line + b"\n") is not None

@@ -92,11 +92,7 @@ def descendants(pid: int) -> list[psutil.Process]:
     import psutil
 
     family = []
-    try:
-        pids = child_pids(pid) if _has_proc() else [p.pid for p in _psutil_family(pid)[1:]]
-    except psutil.Error:
-        return []
-    for child in pids:
+    for child in members(pid)[1:]:
         try:
             process = psutil.Process(child)
             process.create_time()  # read now, compared before a signal

@@ -6,19 +6,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from ringmaster.datasets.chess_games import pgn_games
 from ringmaster.datasets.picking import UNSCORED, Labelled, Picker, Rules
-from ringmaster.datasets.recorded_game import RESULTS, RecordedGame, replay
+from ringmaster.datasets.recorded_game import RESULTS, replay
 from ringmaster.datasets.source import PACKED
 from ringmaster.datasets.survey import Overview
 from ringmaster.datasets.writers import FORMS
 from ringmaster.errors import DatasetError, IllegalMove, RingmasterError, UsageError, counted
-from ringmaster.export.records import Records, shogi_format
+from ringmaster.export.records import Records, read_record, variant_of
 from ringmaster.games.game import beginning
 from ringmaster.model.report import Report, Table, Text
 from ringmaster.results import Game, Results
@@ -89,9 +89,9 @@ def check_wanted(results: Results, wanted: Wanted) -> Wanted:
             f"{wanted.format} is not for {results.game}, the game of {results.path}; "
             f"choose from {fitting}"
         )
-    if wanted.rules.noise == "resolved" and _variant(results) not in ("standard", "chess960"):
+    if wanted.rules.noise == "resolved" and variant_of(results) not in ("standard", "chess960"):
         raise UsageError(
-            f"--resolve is for standard chess and shogi only, not for {_variant(results)}"
+            f"--resolve is for standard chess and shogi only, not for {variant_of(results)}"
         )
     return replace(wanted, rules=replace(wanted.rules, scored=form.scored))
 
@@ -108,26 +108,18 @@ def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
     if most is not None:
         limit = _limit(_positions(results, wanted, Made(Overview(results.game))), most)
     counts = Made(Overview(results.game))
-    write = FORMS[wanted.format].write
-    held: list[Labelled] = []
-    written = 0
-    for position in _positions(results, wanted, counts):
-        if limit is not None and (position.draw > limit or written == most):
-            continue
-        written += 1
-        stream.write(write(position))
-        held.append(position)
-        if len(held) == _COUNTED:
-            _count(counts.overview, held)
-            held = []
-    _count(counts.overview, held)
+    positions = _positions(results, wanted, counts)
+    drawn = (each for each in positions if limit is None or each.draw <= limit)
+    while batch := list(islice(drawn, _COUNTED)):
+        stream.writelines(map(FORMS[wanted.format].write, batch))
+        _count(counts.overview, batch)
     unknown = sorted(wanted.players - counts.players)
     if unknown and counts.players:
         raise UsageError(
             f"the player {unknown[0]!r} has no games; players with games: "
             + ", ".join(sorted(counts.players))
         )
-    if not written:
+    if not counts.overview.positions:
         raise RingmasterError(_nothing(results, counts))
     return counts
 
@@ -163,16 +155,12 @@ def _nothing(results: Results, counts: Made) -> str:
     return f"{results.path}: there is no position to write: {reasons_text}"
 
 
-def _variant(results: Results) -> str:
-    return str(results.settings.get("variant", "standard"))
-
-
 def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[Labelled]:
     """Yield positions in the order of the games' ends; count the games.
 
     Raises StoreError.
     """
-    name, variant = results.game, _variant(results)
+    name, variant = results.game, variant_of(results)
     begin = beginning(name, variant=variant)
     picker = Picker(wanted.rules, name, chess960=variant == "chess960")
     records = Records(results)
@@ -188,8 +176,7 @@ def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[Label
             counts.unused["of other players"] += 1
             continue
         try:
-            read = _read(record, name, variant, game.id)
-            played = replay(read, name, begin)
+            played = replay(read_record(results, record, game.id), name, begin)
         except (DatasetError, IllegalMove, ValueError):
             counts.unused["with an unreadable record"] += 1
             continue
@@ -203,22 +190,6 @@ def _why_unused(game: Game) -> str:
     if game.is_forfeit or game.reason in _FAULTS:
         return "lost by a fault or on time"
     return "" if game.score in RESULTS else "without a result"
-
-
-def _read(record: bytes, name: str, variant: str, id: str) -> RecordedGame:
-    """Return the only game of a record.  Raises DatasetError, ValueError."""
-    lines = record.decode(errors="replace").split("\n")
-    if name == "chess":
-        games = pgn_games(lines, id, variant)
-    else:
-        # rsshogi's tables take a while to import
-        from ringmaster.datasets.shogi_games import csa_games, kif_games
-
-        games = (csa_games if shogi_format(record) == "csa" else kif_games)(lines, id)
-    game = next(games, None)
-    if game is None:
-        raise ValueError("there is no game")
-    return game
 
 
 def default_output(control: Path, format: str) -> Path:

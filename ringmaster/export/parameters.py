@@ -1,10 +1,11 @@
 """The formats of `export-parameters`: a table, the control file's own list, commands for engines,
-constants of C, C++ and Rust, and the files of other tuners."""
+constants of C and Rust, and the files of other tuners."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import chain, count
 from pathlib import Path
 
 from ringmaster.errors import UsageError, nearest, shown
@@ -16,100 +17,50 @@ from ringmaster.parameter_files import FORMATS as FILE_FORMATS
 from ringmaster.parameter_files import write_file
 from ringmaster.reporting.tables import render_table
 
-_C = (
-    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t "
-    "char32_t class co_await co_return co_yield compl concept const consteval constexpr constinit "
-    "const_cast continue decltype default delete do double dynamic_cast else enum explicit export "
-    "extern false float for friend goto if inline int long mutable namespace new noexcept not "
-    "not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires "
-    "restrict return short signed sizeof static static_assert static_cast struct switch template "
-    "this thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned "
-    "using virtual void volatile wchar_t while xor xor_eq main"
-)
-#: Reserved words of C and C++.
-_RESERVED = frozenset(_C.split())
-_WORD = 2**31
 
+def constants(tuned: Sequence[Tuned], line: Callable[[str, int | float], str]) -> str:
+    """Return a line for each parameter, with the engine's name in a comment if it differs.
 
-def c_macros(tuned: Sequence[Tuned]) -> str:
-    """Return `#define NAME VALUE` lines."""
+    line  returns the definition of a constant of a programming language
+
+    Raises UsageError for a value that is not a number.
+    """
+    names: set[str] = set()
     lines = []
-    for name, one in _named(tuned, _c_name):
-        value = _number(one)
-        text = f"({value})" if value.startswith("-") else value
-        lines.append(f"#define {name} {text}{_comment(name, one, '/* ', ' */')}\n")
-    return "".join(lines)
-
-
-def c_constants(tuned: Sequence[Tuned]) -> str:
-    """Return `constexpr int NAME = VALUE;` lines, of C++ and C23."""
-    lines = []
-    for name, one in _named(tuned, _c_name):
-        value = _number(one)
-        kind = "double"
-        if isinstance(one.engine_value, int):
-            kind = "int" if -_WORD <= one.engine_value < _WORD else "long long"
-        lines.append(f"constexpr {kind} {name} = {value};{_comment(name, one, '/* ', ' */')}\n")
-    return "".join(lines)
-
-
-def rust_constants(tuned: Sequence[Tuned]) -> str:
-    """Return `pub const NAME: i32 = VALUE;` lines."""
-    lines = []
-    for name, one in _named(tuned, _rust_name):
-        kind = "f64"
-        if isinstance(one.engine_value, int):
-            kind = "i32" if -_WORD <= one.engine_value < _WORD else "i64"
-        lines.append(f"pub const {name}: {kind} = {_number(one)};{_comment(name, one, '// ')}\n")
-    return "".join(lines)
-
-
-def _number(one: Tuned) -> str:
-    if not is_number(one.engine_value):
-        raise UsageError(f"parameter {one.code!r}: {shown(one.engine_value)} is not a number")
-    return repr(one.engine_value)
-
-
-def _named(tuned: Sequence[Tuned], name_of: Callable[[str], str]) -> Iterator[tuple[str, Tuned]]:
-    """Yield the parameters with unique names."""
-    used: set[str] = set()
     for one in tuned:
-        name = name_of(one.name)
-        unique, number = name, 1
-        while unique in used:
-            number += 1
-            unique = f"{name}_{number}"
-        used.add(unique)
-        yield unique, one
+        value = one.engine_value
+        if not is_number(value):
+            raise UsageError(f"parameter {one.code!r}: {shown(value)} is not a number")
+        name = _constant_name(one.name, names)
+        names.add(name)
+        # "*" could begin or end a comment
+        comment = "" if name == one.name else f"  /* {re.sub('[^ -)+-~]', '?', one.name)} */"
+        lines.append(f"{line(name, value)}{comment}\n")
+    return "".join(lines)
 
 
-def _word(name: str) -> str:
-    """Return a name as an identifier, with "_" for other characters."""
+def _constant_name(name: str, used: Collection[str]) -> str:
+    """Return a new name in upper case, which is no reserved word of any language."""
     # C++ reserves "__" and a "_" at the beginning
     word = re.sub("[^A-Za-z0-9]+", "_", name).strip("_") or "parameter"
-    return f"p_{word}" if word[0].isdigit() else word
-
-
-def _c_name(name: str) -> str:
-    is_identifier = re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name) and "__" not in name
-    word = name if is_identifier else _word(name)
-    return f"{word}_" if word in _RESERVED else word
-
-
-def _rust_name(name: str) -> str:
+    word = f"p_{word}" if word[0].isdigit() else word
     # LmrBase and LMRBase both become LMR_BASE
-    parted = re.sub("([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3_\2\4", _word(name))
-    return parted.upper()
+    word = re.sub("([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3_\2\4", word).upper()
+    numbered = (f"{word}_{number}" for number in count(2))
+    return next(each for each in chain([word], numbered) if each not in used)
 
 
-def _comment(name: str, one: Tuned, opening: str, closing: str = "") -> str:
-    """Return a comment with the engine's name of the parameter, if it differs."""
-    if name == one.name:
-        return ""
-    text = "".join(c if c.isascii() and c.isprintable() else "?" for c in one.name)
-    # a name must not end or continue the comment
-    text = text.replace("*/", "* /").rstrip("\\")
-    return f"  {opening}{text}{closing}"
+def c_macro(name: str, value: int | float) -> str:
+    """Return `#define NAME VALUE`."""
+    return f"#define {name} {value!r}" if value >= 0 else f"#define {name} ({value!r})"
+
+
+def rust_constant(name: str, value: int | float) -> str:
+    """Return `pub const NAME: i32 = VALUE;`."""
+    kind = "f64"
+    if isinstance(value, int):
+        kind = "i32" if -(2**31) <= value < 2**31 else "i64"
+    return f"pub const {name}: {kind} = {value!r};"
 
 
 Rendered = tuple[str, list[str]]
@@ -174,18 +125,12 @@ def render(format: str, tuned: Sequence[Tuned], loaded: LoadedCompetition) -> Re
 
 
 def _table(tuned: Sequence[Tuned], loaded: LoadedCompetition) -> Rendered:
-    rows = tuple(
-        (
-            one.code,
-            text_of(one, one.start_value),
-            text_of(one, one.engine_value),
-            text_of(one, one.low),
-            text_of(one, one.high),
-        )
-        for one in tuned
-    )
+    rows = []
+    for one in tuned:
+        values = (one.start_value, one.engine_value, one.low, one.high)
+        rows.append((one.code, *(text_of(one, value) for value in values)))
     headers = ("parameter", "start", "tuned", "min", "max")
-    return render_table(Table(headers, rows, align=("left", *([RIGHT] * 4)))) + "\n", []
+    return render_table(Table(headers, tuple(rows), align=("left", *([RIGHT] * 4)))) + "\n", []
 
 
 def _setoption(tuned: Sequence[Tuned], loaded: LoadedCompetition) -> Rendered:
@@ -214,10 +159,8 @@ _OWN: dict[str, Callable[[Sequence[Tuned], LoadedCompetition], Rendered]] = {
     "table": _table,
     "control-file": lambda tuned, loaded: parameter_list(tuned, loaded),
     "setoption": _setoption,
-    "usi-setoption": _setoption,
-    "c": lambda tuned, loaded: (c_macros(tuned), []),
-    "cpp": lambda tuned, loaded: (c_constants(tuned), []),
-    "rust": lambda tuned, loaded: (rust_constants(tuned), []),
+    "c": lambda tuned, loaded: (constants(tuned, c_macro), []),
+    "rust": lambda tuned, loaded: (constants(tuned, rust_constant), []),
 }
 #: All formats.
 FORMATS = (*_OWN, *FILE_FORMATS)

@@ -3,124 +3,29 @@ result (c9) and the game id for chess, SFEN for shogi."""
 
 from __future__ import annotations
 
-import io
-import os
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import BinaryIO
 
-from ringmaster.errors import StoreError
+from ringmaster.datasets.chess_games import pgn_games
+from ringmaster.datasets.recorded_game import RecordedGame
+from ringmaster.errors import DatasetError, IllegalMove
+from ringmaster.games.game import beginning
 from ringmaster.results import Game, Results
-from ringmaster.results.games import RECORD_SUFFIXES
-from ringmaster.storage.paths import OutputPaths
-
-#: By suffix: the beginning of a record's first line, and the line with the game's id.  Engine text
-#: in a record never begins a line like this.
-_COLLECTED_FORMS: dict[str, tuple[bytes, re.Pattern[bytes]]] = {
-    "pgn": (b"[Event ", re.compile(rb'\[GameId "(.*)"\]')),
-    # the competition's code precedes the id
-    "sgf": (b"(;FF[4]", re.compile(rb"GN\[(?:.* )?([^\] ]*)\]")),
-    # a separator between records
-    "csa": (b"/", re.compile(rb"'game (\S+)")),
-    "kif": (b"#KIF ", re.compile(rb"\*game (\S+)")),
-    "kifu": (b"#KIF ", re.compile(rb"\*game (\S+)")),
-}
-
-
-class CollectedRecords:
-    """The game records of collected files by game id.
-
-    The first access reads the files once and stores the places of the records.  The last record
-    with an id counts.
-    """
-
-    def __init__(self, paths: dict[str, Path], tail: int | None = None) -> None:
-        """Set the files.
-
-        paths  the files by suffix, which may not exist
-        tail   bytes at the end of each file that are read, None for all
-        """
-        self._paths = paths
-        self._tail = tail
-        self._places: dict[bytes, tuple[Path, int, int]] | None = None
-
-    def existing(self) -> list[Path]:
-        """Return the existing files."""
-        return [path for path in self._paths.values() if path.exists()]
-
-    def get(self, game_id: str) -> bytes | None:
-        """Return a record, None for an unknown id.  Raises StoreError."""
-        if self._places is None:
-            self._places = {}
-            for suffix, path in self._paths.items():
-                self._places.update(_places(path, suffix, self._tail))
-        place = self._places.get(game_id.encode())
-        if place is None:
-            return None
-        path, start, size = place
-        try:
-            with path.open("rb") as file:
-                return os.pread(file.fileno(), size, start)
-        except OSError as error:
-            raise StoreError(f"cannot read {path}: {error.strerror}") from error
-
-
-def _places(path: Path, suffix: str, tail: int | None) -> dict[bytes, tuple[Path, int, int]]:
-    try:
-        with path.open("rb") as file:
-            start = 0 if tail is None else max(0, os.fstat(file.fileno()).st_size - tail)
-            places = _collected_places(file, suffix, start)
-            return {id: (path, start, end - start) for id, start, end in places}
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror}") from error
-
-
-def _collected_places(
-    file: BinaryIO, suffix: str, start: int = 0
-) -> Iterator[tuple[bytes, int, int]]:
-    """Yield the id, the beginning and the end of each record.
-
-    start  where to begin; the first record may lack its beginning
-    """
-    first, names = _COLLECTED_FORMS[suffix]
-    separated = suffix == "csa"
-    id: bytes | None = None
-    file.seek(start)
-    at = start
-    for line in file:
-        after = at + len(line)
-        if line.rstrip(b"\r\n") == first if separated else line.startswith(first):
-            if id is not None:
-                yield id, start, at
-            id, start = None, after if separated else at
-        elif id is None and (match := names.match(line)):
-            id = match[1]
-        at = after
-    if id is not None:
-        yield id, start, at
 
 
 class Records:
-    """The game records of results: in files, waiting in the store, or in collected files."""
+    """The recorded games of results, with a count of missing records."""
 
     def __init__(self, results: Results) -> None:
-        paths = OutputPaths(results.path)
         self._results = results
-        self._folder = results.path.with_suffix(".games")
-        self._waiting = results.waiting_records()
-        self._collected = CollectedRecords(
-            {suffix: paths.collected(suffix) for suffix in RECORD_SUFFIXES[results.game]}
-        )
+        self._records = results.records()
         self.games = 0
         self._missing = 0
 
     def each(self, void: bool) -> Iterator[tuple[Game, bytes]]:
         """Yield the games with their records, in the order of their ends.  Raises StoreError."""
         for game in self._results.iter_games(void=void):
-            record = self._of(game)
+            record = self._records.get(game)
             # a void game without moves has no record
             self.games += not game.is_void or record is not None
             if record is None:
@@ -128,27 +33,12 @@ class Records:
             elif text := record.removeprefix(b"\xef\xbb\xbf").rstrip():
                 yield game, text
 
-    def _of(self, game: Game) -> bytes | None:
-        """Return the record of a game from the store, from its file, or from the collected file."""
-        text = self._waiting.get((game.id, game.attempt))
-        if text is not None:
-            # not written yet; a kill, or something in the file's place, has prevented it
-            return text.encode("utf-8", "backslashreplace")
-        path = self._results.path.absolute().parent / game.record_name
-        try:
-            return path.read_bytes()
-        except FileNotFoundError:
-            # collected files have no void games
-            return None if game.is_void else self._collected.get(game.id)
-        except OSError as error:
-            raise StoreError(f"cannot read {path}: {error.strerror}") from error
-
     def missing(self) -> list[str]:
         """Return a note on missing records."""
         if not self._missing:
             return []
-        files = " or ".join([f"in {self._folder}", *map(str, self._collected.existing())])
-        return [f"{self._missing} of {self.games} game records are not {files} and were left out"]
+        places = self._records.folders
+        return [f"{self._missing} of {self.games} game records are not {places} and were left out"]
 
 
 def write_records(results: Results, format: str, stream: BinaryIO, void: bool) -> list[str]:
@@ -190,41 +80,45 @@ def write_positions(results: Results, format: str, stream: BinaryIO, void: bool)
     Raises StoreError, OSError.
     """
     records = Records(results)
-    read = _epd if format == "epd" else _sfen
+    begin = beginning(results.game, variant=variant_of(results))
     unread = 0
     for game, record in records.each(void):
         try:
-            line = read(game, record.decode(errors="replace"))
-        except (LookupError, ValueError):
+            recorded = read_record(results, record, game.id)
+            position = begin(recorded.start)
+            for move in recorded.moves:
+                position.play(move)
+        except (DatasetError, IllegalMove, ValueError):
             unread += 1
-        else:
-            stream.write(f"{line}\n".encode())
+            continue
+        line = f"sfen {position.position()}"
+        if format == "epd":
+            *fields, halfmoves, number = position.position().split()
+            counters = f"hmvc {halfmoves}; fmvn {number};"
+            line = f'{" ".join(fields)} {counters} c9 "{game.score}"; id "{game.id}";'
+        stream.write(f"{line}\n".encode())
     notes = records.missing()
     if unread:
         notes.append(f"{unread} of {records.games} game records cannot be read and were left out")
     return notes
 
 
-def _epd(game: Game, record: str) -> str:
-    import chess.pgn
-
-    played = chess.pgn.read_game(io.StringIO(record))
-    if played is None or played.errors:
-        raise ValueError("it is no PGN")
-    board = played.end().board()
-    counters = f"hmvc {board.halfmove_clock}; fmvn {board.fullmove_number};"
-    return f'{board.epd()} {counters} c9 "{game.score}"; id "{game.id}";'
+def variant_of(results: Results) -> str:
+    """Return the variant of chess of all games, "standard" for other games."""
+    return str(results.settings.get("variant", "standard"))
 
 
-def _sfen(game: Game, record: str) -> str:
-    from rsshogi.record import Record
+def read_record(results: Results, record: bytes, id: str) -> RecordedGame:
+    """Return the only game of a record.  Raises DatasetError, ValueError."""
+    lines = record.decode(errors="replace").split("\n")
+    if results.game == "chess":
+        games = pgn_games(lines, id, variant_of(results))
+    else:
+        # rsshogi's tables take a while to import
+        from ringmaster.datasets.shogi_games import csa_games, kif_games
 
-    from ringmaster.games.shogi import new_shogi_game
-
-    is_csa = shogi_format(record[:1].encode()) == "csa"
-    read = Record.from_csa_str(record) if is_csa else Record.from_kif_str(record)
-    start, _, moves = read.to_usi_position().removeprefix("position ").partition(" moves ")
-    position = new_shogi_game(None if start == "startpos" else start.removeprefix("sfen "))
-    for move in moves.split():
-        position.play(move)
-    return f"sfen {position.sfen()}"
+        games = (csa_games if shogi_format(record) == "csa" else kif_games)(lines, id)
+    game = next(games, None)
+    if game is None:
+        raise ValueError("there is no game")
+    return game

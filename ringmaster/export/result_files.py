@@ -3,83 +3,26 @@ positions.  The memory does not depend on the number of games."""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import msgspec
 
-from ringmaster.competitions.competition import Trajectory
 from ringmaster.errors import OBEYED, RingmasterError, UsageError, visible
 from ringmaster.export.output import check_output, open_output
 from ringmaster.export.records import write_positions, write_records
 from ringmaster.model.players import GameName
-from ringmaster.results import Game, Results
-from ringmaster.results.games import FIXED, Kind, RowColumns, Value, fixed_row, plain
+from ringmaster.results import Results
+from ringmaster.results.tables import Kind, Table, Value
 
 #: Rows of a Parquet row group.
 GROUP = 20_000
-
-
-class Table(Protocol):
-    """A table with columns of names and kinds."""
-
-    @property
-    def columns(self) -> Sequence[tuple[str, Kind]]: ...
-
-    def rows(self) -> Iterator[Sequence[Value]]:
-        """Yield the values of each row, in the order of the columns."""
-
-    def objects(self) -> Iterator[dict[str, Any]]:
-        """Yield each row as JSON data."""
-
-
-class GameTable:
-    """A row for each game.  As JSON, each player's parameters are an object."""
-
-    def __init__(self, results: Results, void: bool) -> None:
-        self._results, self._void = results, void
-
-    @cached_property
-    def _columns(self) -> RowColumns:
-        return self._results.columns(void=self._void)
-
-    @property
-    def columns(self) -> Sequence[tuple[str, Kind]]:
-        return self._columns.typed
-
-    def rows(self) -> Iterator[Sequence[Value]]:
-        return map(self._columns.row, self._results.iter_games(void=self._void))
-
-    def objects(self) -> Iterator[dict[str, Any]]:
-        names = [name for name, _ in FIXED]
-        return (_object(names, game) for game in self._results.iter_games(void=self._void))
-
-
-class TrajectoryTable:
-    """A row for each iteration of a tune."""
-
-    def __init__(self, course: Trajectory) -> None:
-        self._course = course
-
-    @property
-    def columns(self) -> Sequence[tuple[str, Kind]]:
-        first, *codes = self._course.names
-        # a texel tune may use a part of a pass
-        kind: Kind = "integer" if first == "iteration" else "number"
-        return [(first, kind), *((code, "number") for code in codes)]
-
-    def rows(self) -> Iterator[Sequence[Value]]:
-        return self._course.rows()
-
-    def objects(self) -> Iterator[dict[str, Any]]:
-        names = self._course.names
-        return (dict(zip(names, row, strict=True)) for row in self._course.rows())
 
 
 def write_csv(table: Table, stream: BinaryIO, raw: bool) -> None:
@@ -90,19 +33,15 @@ def write_csv(table: Table, stream: BinaryIO, raw: bool) -> None:
     raw  write text as recorded; else with escapes for what a terminal obeys, and an apostrophe
          before what a spreadsheet takes for a formula
     """
-    writer = csv.writer(_Encoding(stream))
+    writer = csv.writer(codecs.getwriter("utf-8")(stream, "backslashreplace"))
     cell = _raw_cell if raw else _cell
     writer.writerow([cell(name) for name, _ in table.columns])
-    # a column of text may have truth values
-    if all(kind in ("integer", "number") for _, kind in table.columns):
-        writer.writerows(table.rows())
-        return
-    for row in table.rows():
+    for row in table.rows:
         writer.writerow(map(cell, row))
 
 
 def _raw_cell(value: Value) -> Value:
-    return _BOOLEANS[value] if isinstance(value, bool) else value
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _cell(value: Value) -> Value:
@@ -116,19 +55,6 @@ def _cell(value: Value) -> Value:
 #: Beginnings of formulas: https://owasp.org/www-community/attacks/CSV_Injection
 _FORMULAS = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-
-
-class _Encoding:
-    """Encode text for a stream of bytes."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> None:
-        self._stream.write(text.encode("utf-8", "backslashreplace"))
-
-
-_BOOLEANS = {True: "true", False: "false"}
 
 
 def write_jsonl(table: Table, stream: BinaryIO, raw: bool) -> None:
@@ -147,13 +73,6 @@ def write_jsonl(table: Table, stream: BinaryIO, raw: bool) -> None:
 
 _NOT_PLAIN = re.compile(rb"[\x7f-\xff]")
 _OBEYED = re.compile(f"[{OBEYED}]")
-
-
-def _object(names: list[str], game: Game) -> dict[str, Any]:
-    row: dict[str, Any] = dict(zip(names, fixed_row(game), strict=True))
-    for number, side in enumerate(game.sides, 1):
-        row[f"parameters_{number}"] = plain(side.parameters)
-    return row
 
 
 def write_parquet(table: Table, stream: BinaryIO, raw: bool) -> None:
@@ -176,7 +95,7 @@ def write_parquet(table: Table, stream: BinaryIO, raw: bool) -> None:
         "time": pyarrow.timestamp("ms", tz="UTC"),
     }
     schema = pyarrow.schema([(name, types[kind]) for name, kind in table.columns])
-    rows = table.rows()
+    rows = iter(table.rows)
     with pyarrow.parquet.ParquetWriter(stream, schema) as writer:
         while group := list(islice(rows, GROUP)):
             arrays = [
@@ -234,8 +153,15 @@ def export_results(
     Raises UsageError for an impossible format or file, StoreError, BrokenPipeError.
     """
     game = _RECORDS.get(format) or _POSITIONS.get(format)
-    if trajectory:
-        _check_trajectory(results, format)
+    if trajectory and format not in _TABLES:
+        raise UsageError(
+            f"--trajectory is a table, and {format} is not; choose from {', '.join(_TABLES)}"
+        )
+    if trajectory and results.course is None:
+        raise UsageError(
+            f"--trajectory: {results.path} has no iterations: its competition_type is "
+            f"{results.competition_type!r}"
+        )
     if game is not None and game != results.game:
         fitting = next((name for name, g in _RECORDS.items() if g == results.game), "csv")
         raise UsageError(
@@ -250,20 +176,8 @@ def export_results(
             return write_positions(results, format, stream, void)
         if game is not None:
             return write_records(results, format, stream, void)
+        _TABLES[format](
+            results.table("trajectory" if trajectory else "games", void=void), stream, raw
+        )
         course = results.course if trajectory else None
-        table = GameTable(results, void) if course is None else TrajectoryTable(course)
-        _TABLES[format](table, stream, raw)
         return [course.note] if course is not None and course.note else []
-
-
-def _check_trajectory(results: Results, format: str) -> None:
-    """Raise UsageError for a competition without trajectory, or a format other than a table."""
-    if format not in _TABLES:
-        raise UsageError(
-            f"--trajectory is a table, and {format} is not; choose from {', '.join(_TABLES)}"
-        )
-    if results.course is None:
-        raise UsageError(
-            f"--trajectory: {results.path} has no iterations: its competition_type is "
-            f"{results.competition_type!r}"
-        )

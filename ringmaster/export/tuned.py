@@ -11,13 +11,14 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.tuning.parameter_binding import transformed
+from ringmaster.control import python_text
 from ringmaster.control.source import printable
-from ringmaster.errors import RingmasterError, shown
+from ringmaster.errors import RingmasterError, SettingError
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.settings import Call
 from ringmaster.parameter_files import Entry, PowerOfTwo, number_text, plain
-from ringmaster.storage.store import Store
 
 #: Significant digits of a tuned value; no tune is more precise.
 DIGITS = 6
@@ -100,16 +101,11 @@ def is_number(value: Any) -> bool:
 def tuned_parameters(path: Path, *, safe: bool = False) -> tuple[LoadedCompetition, list[Tuned]]:
     """Return the restored competition of a control file, with all parameters of its tune.
 
-    Raises RingmasterError for a competition without parameters.
+    Raises RingmasterError for a competition without parameters, and for refused changes.
     """
     loaded = LoadedCompetition(path, safe=safe)
-    if loaded.paths.has_results:
-        store = Store.open_readonly(loaded.paths.status)
-        try:
-            loaded.restore(store, loaded.compare(store))
-        finally:
-            store.close()
-    parameters = tuned_values(loaded)
+    with loaded.restored():
+        parameters = tuned_values(loaded)
     if not parameters:
         raise RingmasterError(
             f"{path} has no tuned parameters: its competition_type is "
@@ -119,54 +115,47 @@ def tuned_parameters(path: Path, *, safe: bool = False) -> tuple[LoadedCompetiti
 
 
 def tuned_values(loaded: LoadedCompetition) -> list[Tuned]:
-    """Return all parameters of a restored competition's tune, [] without a tune."""
-    rows = {row["code"]: row for row in loaded.competition.summary().data().get("parameters", ())}
-    parameters = []
+    """Return all parameters of a restored competition's tune, [] without a tune.
+
+    Raises ControlFileError when a transform fails.
+    """
     if not getattr(loaded.competition, "has_closing_match", False):
         return []
-    for p in getattr(loaded.competition, "declared", ()):
+    rows = {row["code"]: row for row in loaded.competition.summary().data().get("parameters", ())}
+    parameters = []
+    for index, p in enumerate(getattr(loaded.competition, "declared", ())):
         row = rows.get(p.code, {"value": p.start})
         if not row.get("exists", True):
             # no engine gets a value of it
             p = msgspec.structs.replace(p, not_used=True)
             row = {"value": p.start}
         # `estimate` where the result of the tune is not its current value
-        parameters.append(_tuned(p, row.get("estimate", row.get("value"))))
+        exact = row.get("estimate", row.get("value"))
+        theta = p.clip(exact if exact == p.start else _short(exact))
+        value = p.clip(float(p.played_value(exact))) if p.integer else theta
+        try:
+            parameters.append(
+                Tuned(
+                    parameter=p,
+                    value=value,
+                    engine_value=_engine_value(p, index, value),
+                    start_value=_engine_value(p, index, p.start),
+                    low=_engine_value(p, index, p.minimum),
+                    high=_engine_value(p, index, p.maximum),
+                    theta=theta,
+                )
+            )
+        except SettingError as error:
+            raise loaded.control_file.error([error]) from error
     return parameters
 
 
-def _tuned(p: TunedParameter, exact: float) -> Tuned:
-    theta = p.clip(exact if exact == p.start else _short(exact))
-    value = p.clip(float(p.played_value(exact))) if p.integer else theta
-    return Tuned(
-        parameter=p,
-        value=value,
-        engine_value=_engine_value(p, value),
-        start_value=_engine_value(p, p.start),
-        low=_engine_value(p, p.minimum),
-        high=_engine_value(p, p.maximum),
-        theta=theta,
-    )
-
-
-def _engine_value(p: TunedParameter, value: float) -> Any:
-    """Return the engines' value for a value of the parameter."""
-    played = p.played_value(value)
-    if p.transform is None:
-        return played
-    try:
-        transformed = p.transform(played)
-    except Exception as error:  # a function of the control file
-        raise RingmasterError(
-            f"parameter {p.code!r}: transform({played:g}) raised {type(error).__name__}: {error}"
-        ) from error
-    if isinstance(transformed, float) and math.isfinite(transformed):
-        return _short(transformed)
-    if not isinstance(transformed, str | bool | int):
-        raise RingmasterError(
-            f"parameter {p.code!r}: transform({played:g}) gave {shown(transformed)}"
-        )
-    return transformed
+def _engine_value(p: TunedParameter, index: int, value: float) -> Any:
+    """Return the engines' value for a value of the parameter.  Raises SettingError."""
+    engine_value = transformed(p, index, p.played_value(value))
+    if p.transform is not None and isinstance(engine_value, float):
+        return _short(engine_value)
+    return engine_value
 
 
 def _short(value: float) -> float:
@@ -183,39 +172,27 @@ def text_of(tuned: Tuned, value: Any) -> str:
     return number_text(value) if isinstance(value, float) else str(value)
 
 
-#: Columns of a line; a longer call is broken into a line an argument.
-WIDTH = 96
-
-
 def parameter_list(tuned: Sequence[Tuned], loaded: LoadedCompetition) -> tuple[str, list[str]]:
     """Return the assignment as Python, and a note for each argument to restore by hand."""
     raw = loaded.control_file.namespace.get("parameters")
     calls = [c for c in raw if isinstance(c, Call)] if isinstance(raw, list | tuple) else []
     # a parameter file has no calls
     has_calls = len(calls) == len(tuned)
-    lines, notes = ["parameters = ["], []
+    parameters, notes = [], []
     for number, one in enumerate(tuned):
         arguments = _call_arguments(calls[number]) if has_calls else _parameter_arguments(one)
         # the value of a choice is its index
-        is_choice = "choices" in arguments
-        arguments["start"] = one.engine_value if is_choice else plain(one.value)
-        parts, missing = [], []
+        arguments["start"] = one.engine_value if "choices" in arguments else one.value
+        known = {}
         for name, value in arguments.items():
-            text = _argument_source(value, loaded, ("parameters", number, name))
-            if text is None:
-                missing.append(name)
-            else:
-                parts.append(f"{name}={text}")
-        head = f"    Parameter({_string_literal(one.code)}, "
-        flat = head + ", ".join(parts) + "),"
-        if len(flat) > WIDTH:
-            inner = "".join(f"        {part},\n" for part in [_string_literal(one.code), *parts])
-            flat = f"    Parameter(\n{inner}    ),"
-        lines.append(flat)
-        for name in missing:
-            lines.append(f"    # {printable(one.code)}: restore {name} by hand")
-            notes.append(f"control-file: parameter {one.code!r}: restore {name} by hand")
-    return "\n".join([*lines, "]\n"]), notes
+            try:
+                known[name] = _as_source(value, loaded, ("parameters", number, name))
+            except ValueError:
+                notes.append(f"parameter {one.code!r}: restore {name} by hand")
+        parameters.append(python_text.Call("Parameter", (one.code,), known))
+    comments = "".join(f"# {printable(note)}\n" for note in notes)
+    text = f"{comments}{python_text.assignment('parameters', parameters)}\n"
+    return text, [f"control-file: {note}" for note in notes]
 
 
 def _call_arguments(call: Call) -> dict[str, Any]:
@@ -234,41 +211,23 @@ def _parameter_arguments(one: Tuned) -> dict[str, Any]:
     }
 
 
-def _argument_source(
-    value: Any, loaded: LoadedCompetition, path: tuple[str | int, ...]
-) -> str | None:
-    """Return Python with the meaning of an argument, None if there is none."""
-    if value is None or isinstance(value, bool | int):
-        return repr(value)
-    if isinstance(value, float):
-        return repr(plain(value)) if math.isfinite(value) else None
-    if isinstance(value, str):
-        return _string_literal(value)
+def _as_source(value: Any, loaded: LoadedCompetition, path: tuple[str | int, ...]) -> Any:
+    """Return an argument as a value or as Code.  Raises ValueError for one without a source."""
+    if isinstance(value, float) and math.isfinite(value):
+        return plain(value)
+    if value is None or isinstance(value, bool | int | str):
+        return value
     if isinstance(value, list | tuple):
-        items = [_argument_source(item, loaded, path) for item in value]
-        return None if None in items else f"[{', '.join(map(str, items))}]"
+        return [_as_source(item, loaded, path) for item in value]
     if isinstance(value, dict):
-        items = [_argument_source(item, loaded, path) for item in value.values()]
-        pairs = zip(map(_string_literal, value), items, strict=True)
-        return None if None in items else f"{{{', '.join(f'{k}: {v}' for k, v in pairs)}}}"
+        return {key: _as_source(item, loaded, path) for key, item in value.items()}
     if isinstance(value, PowerOfTwo):
-        if value.whole:
-            return "lambda x: round(2**x)"
-        low, high = number_text(value.low), number_text(value.high)
-        return f"lambda x: min(max(2**x, {low}), {high})"
-    names = [n for n, v in loaded.control_file.namespace.items() if v is value and n.isidentifier()]
-    return names[0] if names else _as_written(loaded, path)
-
-
-def _as_written(loaded: LoadedCompetition, path: tuple[str | int, ...]) -> str | None:
-    """Return the source of a lambda on one line of the control file, else None."""
+        return python_text.Code(value.source)
+    for name, each in loaded.control_file.namespace.items():
+        if each is value and name.isidentifier():
+            return python_text.Code(name)
     span = loaded.control_file.setting_places.find(path).value
-    if span.line != span.end_line:
-        return None
     text = loaded.control_file.origin.lines[span.line - 1][span.column - 1 : span.end_column - 1]
-    return text if text.startswith("lambda") else None
-
-
-def _string_literal(value: str) -> str:
-    quoted = repr(value)
-    return quoted if "'" in value or '"' in value else f'"{quoted[1:-1]}"'
+    if span.line == span.end_line and text.startswith("lambda"):
+        return python_text.Code(text)
+    raise ValueError("there is no source")

@@ -218,7 +218,7 @@ class CheckJob(msgspec.Struct, frozen=True, tag="check"):
     thorough  whether to test the engine's protocol, too, and to play a short game
     tested_as the player whose thorough check covers the same engine, or "": only the game
               is played
-    keep      whether the process serves the worker's first game
+    keep      whether a UCI or USI process may serve the worker's games, too
     limits    whether to test that the engine obeys the player's limits
     changes   tuned options whose effect is tested
     speed     seconds for which to measure the engine's nodes a second, 0 for not at all

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -102,10 +102,6 @@ class TunedParameter(msgspec.Struct, frozen=True):
     group: str | None = None
     comment: str | None = None
     not_used: bool = False
-
-    #: Name of `transform` in control files, and whether `format` is for reports alone.
-    function_name: ClassVar[str] = "transform"
-    formats_reports: ClassVar[bool] = False
 
     @property
     def scale(self) -> Literal["linear", "log"]:

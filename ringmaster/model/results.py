@@ -34,6 +34,7 @@ class EngineUsage(msgspec.Struct, frozen=True):
     thinking     seconds of wall time charged to it
     slowest      seconds of its slowest move
     ponder_cpu_time  seconds of CPU while pondering (part of cpu_time)
+    extra_moves  moves that it sent without a search, which were dropped
     """
 
     name: str = ""
@@ -43,6 +44,7 @@ class EngineUsage(msgspec.Struct, frozen=True):
     slowest: float = 0.0
     description: str = ""
     ponder_cpu_time: float | None = None
+    extra_moves: int = 0
 
 
 class GameResult(msgspec.Struct, frozen=True, tag="game"):

@@ -96,6 +96,13 @@ class PowerOfTwo:
         value = min(max(math.exp2(exponent), self.low), self.high)
         return math.floor(value + 0.5) if self.whole else value
 
+    @property
+    def source(self) -> str:
+        """Return the same function as Python."""
+        if self.whole:
+            return "lambda x: round(2**x)"
+        return f"lambda x: min(max({plain(self.low)}, 2**x), {plain(self.high)})"
+
 
 def arguments(entry: Entry) -> dict[str, Any]:
     """Return the arguments of Parameter(…) after its code.

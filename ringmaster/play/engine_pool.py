@@ -6,9 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-import msgspec
-
-from ringmaster.engines.engine import QUIT_PATIENCE, Engine
+from ringmaster.engines.engine import QUIT_PATIENCE, RESTART_PATIENCE, Engine
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.uci import UciEngine, UsiEngine
@@ -20,9 +18,6 @@ ENGINE_OF_PROTOCOL: Final[dict[str, type[Engine]]] = {
     "uci": UciEngine,
     "usi": UsiEngine,
 }
-
-#: Seconds for an engine to quit before a new process replaces it; GNU Chess is slow.
-RESTART_PATIENCE: Final = 0.1
 
 MakeEngine = Callable[[Player, Surroundings], Engine]
 
@@ -53,9 +48,6 @@ def launch_key(player: Player) -> Any:
         player.max_processes,
         player.sandbox,
     )
-    if player.protocol == "usi":
-        # It may be undeclared, so there is no default to restore.
-        return (*key, "USI_Hash" in player.options)
     if player.protocol != "gtp":
         return key
     # GTP cannot restore the initial state.  Two players share a process only if they have the
@@ -79,8 +71,8 @@ class EnginePool:
     def __init__(self, make: MakeEngine) -> None:
         self._make = make
         self._idle: list[Engine] = []
-        #: Keys of engines that take one command at a time.
-        self._one_at_a_time: list[Any] = []
+        #: Keys of engines that need synchronisation.
+        self._need_sync: list[Any] = []
 
     def take(
         self, players: tuple[Player, Player], surroundings: Surroundings
@@ -94,10 +86,7 @@ class EnginePool:
         for same_code in (True, False):
             for i, player in enumerate(players):
                 if chosen[i] is None:
-                    if player.keeps_process:
-                        chosen[i] = self._pick(player, same_code)
-                    else:
-                        chosen[i] = self._pick_checked(player)
+                    chosen[i] = self._pick(player, surroundings, same_code)
         self.close()
         first, second = (
             engine or self._make_known(player, surroundings)
@@ -116,19 +105,14 @@ class EnginePool:
             others = [e for e in self._idle if e.player.options != player.options]
             self._idle = [e for e in self._idle if e.player.options == player.options]
             _end_all(others, RESTART_PATIENCE)
-        chosen = self._pick(player, True) or self._pick(player, False)
-        if chosen is not None and not player.keeps_process:
-            chosen.end(RESTART_PATIENCE)
-            chosen = None
+        chosen = self._pick(player, surroundings, True) or self._pick(player, surroundings, False)
         self.close()
         return chosen or self._make_known(player, surroundings)
 
     def take_for_check(self, player: Player, surroundings: Surroundings) -> Engine:
         """Return an engine for a check; `keep` returns it.  At most two are alive at a time,
         as in a game."""
-        chosen = None
-        if player.keeps_process:
-            chosen = self._pick(player, True) or self._pick(player, False)
+        chosen = self._pick(player, surroundings, True) or self._pick(player, surroundings, False)
         if chosen is None:
             _end_all(self._idle[:-1], QUIT_PATIENCE)
             del self._idle[:-1]
@@ -142,17 +126,18 @@ class EnginePool:
     def _make_known(self, player: Player, surroundings: Surroundings) -> Engine:
         """Return a new engine that knows the habits of its kind."""
         engine = self._make(player, surroundings)
-        if self._one_at_a_time and launch_key(player) in self._one_at_a_time:
-            engine.takes_one_command = True
+        engine.needs_sync = bool(self._need_sync) and launch_key(player) in self._need_sync
         return engine
 
     def _note_habits(self, engine: Engine) -> None:
-        if engine.takes_one_command:
+        if engine.needs_sync:
             key = launch_key(engine.player)
-            if key not in self._one_at_a_time:
-                self._one_at_a_time.append(key)
+            if key not in self._need_sync:
+                self._need_sync.append(key)
 
-    def _pick(self, player: Player, same_code: bool) -> Engine | None:
+    def _pick(self, player: Player, surroundings: Surroundings, same_code: bool) -> Engine | None:
+        if not player.keeps_process:
+            return None
         key = launch_key(player)
         for i, engine in enumerate(self._idle):
             if launch_key(engine.player) != key:
@@ -161,21 +146,10 @@ class EnginePool:
                 continue
             del self._idle[i]
             if engine.is_reusable():
-                engine.change_player(player)
+                engine.change_player(player, surroundings)
                 return engine
-            engine.end(patience=0.1)
+            engine.end(patience=RESTART_PATIENCE)
             return None
-        return None
-
-    def _pick_checked(self, player: Player) -> Engine | None:
-        """Return a player's checked process that has not been used since, for a player that
-        wants a new process for each game."""
-        for i, engine in enumerate(self._idle):
-            same = msgspec.structs.replace(engine.player, code=player.code) == player
-            if same and engine.checked_for is not None and engine.is_reusable():
-                del self._idle[i]
-                engine.change_player(player)
-                return engine
         return None
 
     def give_back(self, engines: tuple[Engine, ...], healthy: bool) -> None:

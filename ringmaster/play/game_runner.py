@@ -25,6 +25,7 @@ from ringmaster.errors import (
     EngineRefused,
     EngineTimeout,
     IllegalMove,
+    counted,
 )
 from ringmaster.games.game import Game
 from ringmaster.model.jobs import GameJob
@@ -147,6 +148,13 @@ class GameRunner:
                 self._live.end()
         notes = [transcript.failure] if transcript is not None and transcript.failure else []
         notes += self._remarks
+        for player, used in zip(self.job.players, usage, strict=True):
+            if used.extra_moves:
+                moves = counted(used.extra_moves, "move")
+                notes.append(
+                    f"{player.code} sent {moves} without a search (a second bestmove?); it gets "
+                    "isready before each search now"
+                )
         notes += settlement.notes
         return self._result(settlement, usage, started, time.monotonic() - begun, notes)
 
@@ -208,6 +216,9 @@ class GameRunner:
             try:
                 game.play(outcome.move)
             except IllegalMove as error:
+                # it may be a second answer to the search before
+                with suppress(EngineError):
+                    self.engines[mover].synchronise(STOP_GRACE)
                 # the move on the first line, the reason and position on the second
                 detail = f"illegal move {error.move!r}\n{error.reason} in {error.position}"
                 settlement = self._referee.loss(mover, "illegal move", detail)
@@ -462,6 +473,7 @@ class GameRunner:
         used = self._meters[index].read(ask=ask)
         # A description of each candidate would fill the store.
         tuned = self.job.parameters[index] and self.job.players[index].startup_gtp_commands
+        extra_moves, engine.extra_moves = engine.extra_moves, 0
         return EngineUsage(
             name=engine.name,
             cpu_time=used.cpu_time,
@@ -470,6 +482,7 @@ class GameRunner:
             slowest=self._clocks[index].slowest / 1e9,
             description="" if tuned else engine.description,
             ponder_cpu_time=self._pondering.cpu_time(index),
+            extra_moves=extra_moves,
         )
 
     def _result(

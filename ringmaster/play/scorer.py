@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.engines.channel import Stream
-from ringmaster.engines.engine import Engine, cut, start_timeout
+from ringmaster.engines.engine import RESTART_PATIENCE, Engine, cut, start_timeout
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.score_streams import (
     AnswerStream,
@@ -27,7 +27,7 @@ from ringmaster.engines.uci_messages import Go, Ready, last_score_lines
 from ringmaster.errors import EngineError, EngineProtocolError, EngineTimeout
 from ringmaster.model.jobs import Apply, EvaluationJob
 from ringmaster.model.players import Player
-from ringmaster.play.engine_pool import RESTART_PATIENCE, MakeEngine, launch_key
+from ringmaster.play.engine_pool import MakeEngine, launch_key
 from ringmaster.play.transcript import GameTranscript
 
 Scores = npt.NDArray[np.float32]
@@ -122,8 +122,7 @@ class Scorer:
     def prepare(self, player: Player, *, new_game: bool) -> None:
         """Set a player's options in the present process."""
         engine = self._universal
-        engine.player = player
-        engine.channel.code = player.code
+        engine.change_player(player)
         engine.prepare(self._job.settings, new_game=new_game)
         self._uses_options = False
 
@@ -245,19 +244,7 @@ class Scorer:
 
     def _check_quiet(self) -> None:
         """Raise EngineProtocolError for more answers than requests."""
-        exchange = _Quiet()
-        self.engine.channel.converse(exchange, self._job.settings.hang_timeout)
-        if exchange.answers:
+        ready = Ready()
+        self.engine.channel.converse(ready, self._job.settings.hang_timeout)
+        if ready.moves:
             raise EngineProtocolError("it gave more answers than there were requests")
-
-
-class _Quiet(Ready):
-    """isready, counting answers to `go` before readyok."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.answers = 0
-
-    def feed(self, line: bytes) -> bool:
-        self.answers += line.lstrip().startswith(b"bestmove")
-        return super().feed(line)

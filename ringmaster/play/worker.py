@@ -105,13 +105,13 @@ class Worker:
     def _make(self, player: Player, surroundings: Surroundings) -> Engine:
         return make_engine(player, surroundings, interrupt_fd=self._control_fd)
 
-    def _surroundings_of(self, game_id: str, *, has_slot: bool = True) -> Surroundings:
+    def _surroundings_of(self, game_id: str) -> Surroundings:
         variables = {
             **self._surroundings.environ,
             "RINGMASTER_GAME_ID": game_id,
             "GOMILL_GAME_ID": game_id,
         }
-        if not has_slot:
+        if game_id == CHECK:
             # As in Gomill, unset during checks.
             variables.pop("GOMILL_SLOT", None)
             variables.pop("RINGMASTER_SLOT", None)
@@ -161,8 +161,12 @@ class Worker:
         return self._evaluator.run(job, self._surroundings_of(job.id))
 
     def _check(self, job: CheckJob) -> CheckResult:
-        """Check an engine; with `job.keep` the pool keeps the process of a fit one for the
-        player's first game, whose transcript and standard error include the check's."""
+        """Check an engine.
+
+        With `job.keep` the pool keeps the process of a fit UCI or USI engine for its player's
+        games; transcript and standard error of the first include the check's.  Over GTP a
+        process learns by its environment that it serves a check only.
+        """
         # Imported here: needed before a competition's first run only.
         from ringmaster.play.compliance.engine_check import EngineCheck
         from ringmaster.play.compliance.protocol_tests import run_check
@@ -171,8 +175,9 @@ class Worker:
             # As in Gomill, a check shows standard error in any case.
             player = msgspec.structs.replace(job.player, discard_stderr=False)
             job = msgspec.structs.replace(job, player=player)
-        surroundings = self._surroundings_of(CHECK, has_slot=job.keep)
-        make = self._pool.take_for_check if job.keep else self._make
+        plays = job.keep and job.player.keeps_process and job.player.protocol != "gtp"
+        surroundings = self._surroundings if plays else self._surroundings_of(CHECK)
+        make = self._pool.take_for_check if plays else self._make
         for_game = self._surroundings_of(job.id)
         check = EngineCheck(
             job,
@@ -182,7 +187,7 @@ class Worker:
         try:
             result = run_check(check)
             engine = check.running
-            if job.keep and engine is not None and not result.problems and engine.is_usable():
+            if plays and engine is not None and not result.problems and engine.is_usable():
                 # the tests are no part of the game's transcript
                 engine.channel.transcript = check.start
                 self._pool.keep(engine)

@@ -6,6 +6,7 @@
 from ringmaster.results.games import Game, Side
 from ringmaster.results.matchups import ColourResults, MatchupResults, PlayerResults
 from ringmaster.results.results import PlayerInfo, Results, RunInfo, load
+from ringmaster.results.tables import Table
 
 __all__ = [
     "ColourResults",
@@ -16,5 +17,6 @@ __all__ = [
     "Results",
     "RunInfo",
     "Side",
+    "Table",
     "load",
 ]

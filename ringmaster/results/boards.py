@@ -60,22 +60,11 @@ _SHOGI_DATE: Final = re.compile(r"^(?:\$START_TIME:|開始日時：)(\d{4})/(\d\
 _SHOGI_OPENING: Final = re.compile(r"^(?:\$OPENING:|戦型：)(.*)", re.MULTILINE)
 
 
-def board_game(game: Game, record: bytes | None = None) -> BoardGame | None:
-    """Return a game for a board, None without a record.
-
-    record  the record's text; None reads it from the game's own file
+def board_game(game: Game, record: bytes) -> BoardGame:
+    """Return a game for a board.
 
     A damaged record gives a game with fewer moves, or without moves.
     """
-    if record is None:
-        try:
-            path = game.record_path
-            if path is None:
-                return None
-            with path.open("rb") as file:
-                record = file.read(_LONGEST)
-        except OSError:
-            return None
     facts = _read(game.game, record[:_LONGEST].decode(errors="replace"))
     colour = game.winning_colour
     first, second = game.sides

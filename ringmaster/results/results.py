@@ -8,40 +8,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass, replace
+from contextlib import closing, nullcontext
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringmaster.competitions.common_settings import find_player
-from ringmaster.competitions.competition import MatchupInfo, Played, Trajectory
+from ringmaster.competitions.competition import Trajectory
 from ringmaster.control.changes import canonical_settings
 from ringmaster.errors import RingmasterError, StoreError, counted, shown
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.canonical import canonical
 from ringmaster.model.players import GameName
 from ringmaster.model.report import ChartGroup, Report
-from ringmaster.results.frames import (
-    MATCHUP_COLUMNS,
-    PLAYER_COLUMNS,
-    frame_of,
-    make_frame,
-    matchup_row,
-    player_row,
-)
-from ringmaster.results.games import Game, RowColumns, Value, make_game, moment, survey
-from ringmaster.results.matchups import MatchupResults, matchup_of
+from ringmaster.results.games import Game, GameReader, moment
+from ringmaster.results.matchups import MatchupResults, matchups_of
+from ringmaster.results.records import Records
+from ringmaster.results.tables import Kind, Table, Value, game_table, make_frame, table_of
 from ringmaster.storage.connect import retry_read
-from ringmaster.storage.entries import RunEntry, StoredGame
+from ringmaster.storage.entries import StoredGame
 from ringmaster.storage.store import Store
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-#: Tables of `Results.to_dataframe`.
+#: Tables of `Results.table`.
 TABLES = ("games", "matchups", "players", "parameters", "candidates", "trajectory")
 
 
@@ -65,11 +59,11 @@ class RunInfo:
 
 @dataclass(frozen=True)
 class PlayerInfo:
-    """A player of the control file or of a recorded matchup.
+    """A player of the control file or of a matchup.
 
     settings     arguments of its Player(…), with limits and options of all players; {} if
                  it is not in the control file
-    engine       the engine's own name with its version in its last game; "" if unknown
+    engine       the engine's own name with its version; "" if unknown
     description  the engine's description of its configuration
     """
 
@@ -102,51 +96,44 @@ class Results:
     candidates        of a tuner with candidates, a dict each: parameters, games, …; else []
     """
 
-    def __init__(self, loaded: LoadedCompetition, store: Store | None = None) -> None:
-        """Read the status file, or an open store that `loaded` was restored from.
+    def __init__(self, loaded: LoadedCompetition) -> None:
+        """Read the status file.
 
         Raises ControlFileError, StoreError, and StoreChanged if a second attempt may succeed.
         """
         self._loaded = loaded
         self._competition = loaded.competition
-        self._folders = str(loaded.paths.games), str(loaded.paths.void)
+        self._reader = GameReader(loaded)
         self._last = 0
-        self._first_run: RunEntry | None = None
+        self._started: float | None = None
         self.path: Path = loaded.paths.control
         self.code: str = loaded.code
         self.competition_type: str = loaded.competition.type_name
         self.game: GameName = loaded.control_file.values["game"]
         self.description: str | None = loaded.control_file.values["description"]
         self.runs: list[RunInfo] = []
-        if store is not None:
-            self._read(store)
-        elif loaded.paths.has_results:
-            with closing(Store.open_readonly(loaded.paths.status)) as opened:
-                loaded.restore(opened, loaded.check_changes(opened))
-                self._read(opened)
+        with loaded.restored() as store:
+            if store is not None:
+                self._read(store)
         self._summary = self._competition.summary()
         self.completed, self.void = self._summary.games, self._summary.void
         self.total: int | None = self._summary.progress.total
-        data = self._summary.data()
-        self.parameters: list[dict[str, Any]] = data.get("parameters", [])
-        self.candidates: list[dict[str, Any]] = data.get("candidates", [])
+        self._data = self._summary.data()
+        self.parameters: list[dict[str, Any]] = self._data.get("parameters", [])
+        self.candidates: list[dict[str, Any]] = self._data.get("candidates", [])
 
     def _read(self, store: Store) -> None:
         counts = store.counts()
         # every result is counted or void, and no result is ever deleted
         self._last = sum(counts)
-        for run in store.runs():
-            self._first_run = self._first_run or run
-            self.runs.append(
-                RunInfo(
-                    run.number,
-                    moment(run.started),
-                    moment(run.ended),
-                    run.end_reason,
-                    run.version,
-                    run.parallel,
-                )
+        runs = store.runs()
+        self._started = runs[0].started if runs else None
+        self.runs = [
+            RunInfo(
+                r.number, moment(r.started), moment(r.ended), r.end_reason, r.version, r.parallel
             )
+            for r in runs
+        ]
 
     def __repr__(self) -> str:
         return (
@@ -166,9 +153,10 @@ class Results:
         void     whether to yield void games, too
         matchup  the id of a matchup; None: all games
         """
-        for recorded, played in self._played(void):
-            if matchup is None or played.matchup == matchup:
-                yield self._game(recorded, played)
+        for recorded in self._recorded(void):
+            game = self._reader.game(recorded)
+            if matchup in (None, game.matchup):
+                yield game
 
     @cached_property
     def games(self) -> list[Game]:
@@ -180,81 +168,54 @@ class Results:
         """The void games, in order of recording."""
         return [game for game in self.iter_games(void=True) if game.is_void]
 
-    def _game(self, recorded: StoredGame, played: Played) -> Game:
-        return make_game(recorded, played, self.game, *self._folders)
-
-    def _played(self, void: bool) -> Iterator[tuple[StoredGame, Played]]:
-        for recorded in self._recorded():
-            if void or recorded.result.outcome != "void":
-                with self._loaded.reading_tickets():
-                    played = self._competition.describe(recorded.ticket)
-                yield recorded, played
-
-    def _recorded(self) -> Iterator[StoredGame]:
-        if not self._last:
-            return
-        store = self._open()
-        try:
-            for recorded in store.games():
-                if recorded.seq > self._last:
-                    return
-                yield recorded
-        finally:
-            store.close()
+    def _recorded(self, void: bool = True) -> Iterator[StoredGame]:
+        if self._last:
+            with closing(self._open()) as store:
+                for recorded in store.games():
+                    if recorded.seq > self._last:
+                        return
+                    if void or recorded.result.outcome != "void":
+                        yield recorded
 
     def _open(self) -> Store:
         path = self._loaded.paths.status
         store = Store.open_readonly(path, lasting=True)
         runs = store.runs()
-        if not runs or self._first_run is None or runs[0].started != self._first_run.started:
+        if not runs or runs[0].started != self._started:
             store.close()
             raise StoreError(f"{path} was reset since it was loaded; load it again")
         return store
 
-    def waiting_records(self) -> dict[tuple[str, int], str]:
-        """Return game records that may not be on disk yet, by id and attempt."""
-        if not self._last:
-            return {}
-        store = self._open()
-        try:
-            return {(p.game_id, p.attempt): p.text for p in store.pending()}
-        finally:
-            store.close()
+    def records(self) -> Records:
+        """Return the game records.  Raises StoreError."""
+        with closing(self._open()) if self._last else nullcontext() as store:
+            return Records(self._loaded.paths, self.game, store)
 
     # statistics
 
     @cached_property
     def matchups(self) -> dict[str, MatchupResults]:
         """Matchups by id: of the control file, removed ones with games, and closing matches."""
-        infos = self._summary.matchups
-        matchups = {info.id: matchup_of(info, self.game) for info in infos}
-        for recorded, played in self._played(void=True):
-            id = played.matchup
-            if not id:
-                continue
-            if id not in matchups:
-                info = MatchupInfo(id, played.players, " v ".join(played.players))
-                matchups[id] = matchup_of(info, self.game)
-            matchups[id].take(self._game(recorded, played), played.pair)
-        return matchups
+        return matchups_of(self._summary, self.game)
 
     @cached_property
     def players(self) -> dict[str, PlayerInfo]:
-        """Players by code: of the control file, then others with games in matchups."""
+        """Players by code: of the control file, then others of matchups."""
         values = self._loaded.control_file.values
+        codes = [*values["players"], *(code for m in self.matchups.values() for code in m.players)]
         players = {}
-        for code in values["players"]:
-            settings = canonical(find_player(values, code, ("players", code)))
-            players[code] = PlayerInfo(code, {k: v for k, v in settings.items() if v is not None})
-        for matchup in self.matchups.values():
-            for side in matchup:
-                info = players.get(side.code, PlayerInfo(side.code, {}))
-                if side.engine or side.code not in players:
-                    info = replace(info, engine=side.engine, description=side.description)
-                players[side.code] = info
+        for code in dict.fromkeys(codes):
+            settings: dict[str, Any] = {}
+            if code in values["players"]:
+                settings = canonical(find_player(values, code, ("players", code)))
+            facts = self._loaded.conditions.facts(code)
+            players[code] = PlayerInfo(
+                code,
+                {name: value for name, value in settings.items() if value is not None},
+                facts.name,
+                facts.description,
+            )
         return players
-
-    # the course of a tune
 
     @cached_property
     def course(self) -> Trajectory | None:
@@ -264,57 +225,59 @@ class Results:
         with self._loaded.reading_tickets():
             return self._summary.trajectory((r.ticket, r.result) for r in self._recorded())
 
-    @property
-    def trajectory(self) -> list[dict[str, float | None]]:
-        """The tuned values after each iteration, in order of completion.
+    # tables
 
-        One flat dict an iteration, as in docs/results.rst; [] for a type without tuned players.
+    def table(self, name: str = "games", *, void: bool = False) -> Table:
+        """Return a table with typed columns.
+
+        name  "games": a row a game, with the columns of `export` (see docs/results.rst);
+              "matchups" as in `show --json`; "players": a row for each player of each matchup;
+              "parameters" and "candidates" of a tune; "trajectory": the tuned values after each
+              iteration, in order of completion
+        void  whether to include void games
+
+        Raises RingmasterError for another table.
         """
-        if self.course is None:
-            return []
-        names = self.course.names
-        return [dict(zip(names, row, strict=True)) for row in self.course.rows()]
-
-    # rows
-
-    def columns(self, *, void: bool = False) -> RowColumns:
-        """Return the columns of rows."""
-        return survey(played.parameters for _, played in self._played(void))
+        match name:
+            case "games":
+                return game_table(self._reader, lambda: self._recorded(void))
+            case "matchups":
+                return table_of(self._data.get("matchups", []))
+            case "players":
+                sides = [(m.id, side) for m in self.matchups.values() for side in m]
+                return table_of(
+                    [
+                        {"matchup": id, **asdict(side), "games": side.games, "points": side.points}
+                        for id, side in sides
+                    ]
+                )
+            case "parameters" | "candidates":
+                return table_of(getattr(self, name))
+            case "trajectory":
+                course = self.course
+                if course is None:
+                    return Table([], [])
+                first, *codes = course.names
+                # a texel tune may use a part of a pass
+                kind: Kind = "integer" if first == "iteration" else "number"
+                return Table([(first, kind), *((code, "number") for code in codes)], course.rows())
+        raise RingmasterError(f"no table {shown(name)}; choose from {', '.join(TABLES)}")
 
     def iter_rows(self, *, void: bool = False) -> Iterator[dict[str, Value]]:
-        """Yield one flat dict a game with the columns of `export` (see docs/results.rst)."""
-        columns = self.columns(void=void)
-        names = columns.names
-        for game in self.iter_games(void=void):
-            yield dict(zip(names, columns.row(game), strict=True))
+        """Yield one flat dict a game with the columns of `export`, in constant memory."""
+        return self.table(void=void).objects()
 
-    def rows(self, *, void: bool = False) -> list[dict[str, Value]]:
-        """Return `iter_rows` as a list, e.g. for `pandas.DataFrame`."""
-        return list(self.iter_rows(void=void))
+    @property
+    def trajectory(self) -> list[dict[str, Value]]:
+        """The table "trajectory" as a list of dicts; [] for a type without tuned players."""
+        return list(self.table("trajectory").objects())
 
     def to_dataframe(self, table: str = "games", *, void: bool = False) -> pandas.DataFrame:
-        """Return a table as a pandas DataFrame with typed columns.
+        """Return a table as a pandas DataFrame with typed columns; arguments as for `table`.
 
-        table  "games": the rows, with `finished` as a time; "matchups" and "players" with their
-               counts; "parameters", "candidates" and "trajectory" of a tune
-        void   whether to include void games
-
-        Raises RingmasterError when pandas is not installed, and for another table.
+        Raises RingmasterError also when pandas is not installed.
         """
-        match table:
-            case "games":
-                columns = self.columns(void=void)
-                games = self.iter_games(void=void)
-                return make_frame(columns.typed, (columns.row(game) for game in games))
-            case "matchups":
-                return make_frame(MATCHUP_COLUMNS, map(matchup_row, self.matchups.values()))
-            case "players":
-                matchups = self.matchups.values()
-                rows = (player_row(p.code, p.engine, matchups) for p in self.players.values())
-                return make_frame(PLAYER_COLUMNS, rows)
-            case "parameters" | "candidates" | "trajectory":
-                return frame_of(getattr(self, table))
-        raise RingmasterError(f"no table {shown(table)}; choose from {', '.join(TABLES)}")
+        return make_frame(self.table(table, void=void))
 
     # pictures and notebooks
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ringmaster.control.python_text import Call, Code, literal
 from ringmaster.errors import shown
 from ringmaster.parameter_files import CLOP_KINDS, Entry, Text, number, plain
-from ringmaster.scaffold.control_file import Call, Code, Match, literal
+from ringmaster.scaffold.control_file import Match
 
 
 def add_clop(match: Match, entries: Sequence[Entry], text: Text, opponent: str) -> None:

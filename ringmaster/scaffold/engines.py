@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ringmaster.control.python_text import Code
 from ringmaster.control.source import printable
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.uci import UciOrUsiEngine
@@ -17,7 +18,7 @@ from ringmaster.errors import EngineError, UsageError, shown
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player
 from ringmaster.parameter_files.reading import name_problem
 from ringmaster.play.engine_pool import make_engine
-from ringmaster.scaffold.control_file import Code, Places, identifier
+from ringmaster.scaffold.control_file import Places, identifier
 from ringmaster.scaffold.foreign_values import command_words
 
 #: Debian's folders of games, which are not always on PATH.

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ringmaster.control.python_text import Call
 from ringmaster.control.source import printable
 from ringmaster.errors import UsageError, is_text, nearest, shown
 from ringmaster.model.players import OptionValue
-from ringmaster.scaffold.control_file import Call, Match, Places
+from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.foreign_values import (
     choice,
     command_words,

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.control.python_text import Call, Code, literal
 from ringmaster.errors import ParameterFileError, UsageError, is_text, shown
 from ringmaster.parameter_files import (
     ROUNDING,
@@ -31,7 +32,7 @@ from ringmaster.parameter_files import (
     rounded_otherwise,
 )
 from ringmaster.scaffold.clop_import import add_clop
-from ringmaster.scaffold.control_file import Call, Code, Entrant, Match, Places, literal
+from ringmaster.scaffold.control_file import Entrant, Match, Places
 
 #: Games for the gains of weather-factory, which the tune does not use.
 _GAMES = 100_000
@@ -170,9 +171,7 @@ def _simulation(entries: Sequence[Entry], match: Match) -> str:
 def _parameter_arguments(entry: Entry, step: bool) -> dict[str, Any]:
     row = arguments(entry)
     if entry.scale == "log":
-        bounds = f"{number_text(entry.minimum)}, 2**x), {number_text(entry.maximum)}"
-        value = "round(2**x)" if entry.integer else f"min(max({bounds})"
-        row["transform"] = Code(f"lambda x: {value}")
+        row["transform"] = Code(row["transform"].source)
     elif step:
         del row["c_end"], row["r_end"]
     else:

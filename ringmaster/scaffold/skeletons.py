@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ringmaster.control.python_text import Call, Code, literal
 from ringmaster.errors import UsageError
 from ringmaster.model.players import GameName
-from ringmaster.scaffold.control_file import Call, Code, identifier, literal
+from ringmaster.scaffold.control_file import identifier
 from ringmaster.scaffold.engines import Engine, Level, Weight, evaluating
 
 #: The file that a texel tune needs besides its control file.

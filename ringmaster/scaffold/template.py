@@ -9,10 +9,11 @@ from typing import Any
 
 from ringmaster.competitions import competition_class, type_names
 from ringmaster.competitions.common_settings import PLAYER
+from ringmaster.control.python_text import Call, assignment, literal
 from ringmaster.errors import UsageError, nearest
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName
 from ringmaster.model.settings import REQUIRED, Setting
-from ringmaster.scaffold.control_file import Call, assignment, comment, literal, shared_settings
+from ringmaster.scaffold.control_file import comment, shared_settings
 from ringmaster.scaffold.engines import Declared, Which, installed, tunable, which
 from ringmaster.scaffold.skeletons import SKELETONS, Skeleton
 

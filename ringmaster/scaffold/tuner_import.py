@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ringmaster.control.python_text import Call
 from ringmaster.errors import UsageError, nearest, shown
 from ringmaster.model.time_control import TimeControl, number
 from ringmaster.parameter_files import ParameterFile, ReadOptions, Text, plain, read_file
-from ringmaster.scaffold.control_file import Call, Entrant, Match, Places
+from ringmaster.scaffold.control_file import Entrant, Match, Places
 from ringmaster.scaffold.foreign_values import (
     command_words,
     file_bytes,

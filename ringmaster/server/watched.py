@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,15 @@ import msgspec
 from ringmaster.errors import RingmasterError
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.board import BoardGame
-from ringmaster.page_data import make_page
+from ringmaster.page_data import TAIL, make_page
 from ringmaster.reporting.page import Page, render_parts
 from ringmaster.reporting.page.index import IndexRow
 from ringmaster.results.boards import board_game, board_in_progress
-from ringmaster.results.games import make_game
+from ringmaster.results.games import GameReader
+from ringmaster.results.records import Records
 from ringmaster.storage.connect import retry_read
 from ringmaster.storage.lock import is_locked
 from ringmaster.storage.paths import OutputPaths
-from ringmaster.storage.store import Store
 
 #: A page is made again after this many times the processor time that it took: a server beside a
 #: run leaves the processors to the engines.
@@ -101,18 +100,9 @@ class Watched:
         self._due = 0.0
 
     def _make(self, *, charts: bool) -> Page:
-        if not self.paths.has_results:
-            return make_page(self._load(), None, charts=charts, most_games=ROWS, boards=False)
-        with self._restored() as (loaded, store):
-            return make_page(loaded, store, charts=charts, most_games=ROWS, boards=False)
-
-    @contextlib.contextmanager
-    def _restored(self) -> Iterator[tuple[LoadedCompetition, Store]]:
-        """Open the store and restore the competition from it.  Raises RingmasterError."""
         loaded = self._load()
-        with contextlib.closing(Store.open_readonly(self.paths.status)) as store:
-            loaded.restore(store, loaded.check_changes(store))
-            yield loaded, store
+        with loaded.restored() as store:
+            return make_page(loaded, store, charts=charts, most_games=ROWS, boards=False)
 
     def index_row(self) -> IndexRow:
         """Return the competition's row in an index."""
@@ -176,15 +166,15 @@ class Watched:
         """Return a recorded game by its number, None without a record.  Raises StoreError."""
 
         def read() -> BoardGame | None:
+            loaded = self._load()
             # results tell the pairings of a swiss, and matchups that were removed
-            with self._restored() as (loaded, store):
-                recorded = next(store.games(number - 1), None)
-            if recorded is None or recorded.seq != number:
-                return None
-            played = loaded.competition.describe(recorded.ticket)
-            kind = loaded.control_file.values["game"]
-            folders = str(self.paths.games), str(self.paths.void)
-            return board_game(make_game(recorded, played, kind, *folders))
+            with loaded.restored() as store:
+                recorded = None if store is None else next(store.games(number - 1), None)
+                if recorded is None or recorded.seq != number:
+                    return None
+                game = GameReader(loaded).game(recorded)
+                record = Records(self.paths, game.game, store, TAIL).get(game)
+            return None if record is None else board_game(game, record)
 
         return retry_read(read)
 

@@ -58,6 +58,7 @@ class UsageRow(msgspec.Struct, array_like=True):
     slowest: float
     description: int
     ponder_cpu_time: float | None = None
+    extra_moves: int = 0
 
 
 #: Columns of each table in their order, with the types of their values.

@@ -327,7 +327,8 @@ class Store:
     def _usage(self, row: rows.UsageRow) -> EngineUsage:
         names = self._names.names
         measured = (row.cpu_time, row.peak_memory, row.thinking, row.slowest)
-        return EngineUsage(names[row.name], *measured, names[row.description], row.ponder_cpu_time)
+        optional = (row.ponder_cpu_time, row.extra_moves)
+        return EngineUsage(names[row.name], *measured, names[row.description], *optional)
 
     def hosts(self) -> Iterator[HostTally]:
         """Yield what was recorded on each host of a cluster."""

@@ -175,10 +175,11 @@ class Transaction:
             slowest=round(used.slowest, 6),
             description=self._name_id(clean(used.description)),
             ponder_cpu_time=microseconds(used.ponder_cpu_time),
+            extra_moves=used.extra_moves,
         )
-        values = msgspec.structs.astuple(row)
-        # few engines ponder, and a null would cost five bytes
-        return values[:-1] if row.ponder_cpu_time is None else values
+        # few engines ponder or send extra moves, and a null would cost five bytes
+        length = 8 if row.extra_moves else 6 if row.ponder_cpu_time is None else 7
+        return msgspec.structs.astuple(row)[:length]
 
     def has_game(self, fingerprint: int) -> bool:
         """Whether a game with this fingerprint is recorded, also in this transaction."""

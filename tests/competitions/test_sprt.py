@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringmaster.model.results import GameResult
+from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.stats.sprt import Sprt
 from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
 
@@ -150,6 +150,19 @@ def test_verdict_on_a_test_decided_by_forfeits_names_them() -> None:
     assert doubts(playoff) == [doubt]
     assert playoff.summary().verdict.endswith(f"; doubtful: {doubt}")
     assert any(doubt in note for note in reaction.notes)
+
+
+def test_player_that_sends_moves_without_a_search_is_a_doubt() -> None:
+    playoff = chess(sprt(0, 5), number_of_games=10)
+    for number in range(10):
+        job = playoff.next_job()
+        usage = [EngineUsage(), EngineUsage()]
+        usage[[player.code for player in job.players].index("a")] = EngineUsage(extra_moves=2)
+        result = drawn(job)
+        if number % 3 == 1:
+            result = msgspec.structs.replace(result, usage=(usage[0], usage[1]))
+        playoff.record_result(job.ticket, result)
+    assert doubts(playoff) == ["a sent moves without a search in 3 of 10 games"]
 
 
 def test_one_fault_in_a_few_games_is_no_reason_to_doubt_them() -> None:

@@ -29,6 +29,8 @@ FLAGS: Table = {
     "turns": ("FIFO", str, None, "who answers early writes a byte there, others wait for it"),
     "ponder-chatter": ("BYTES", int, 0, "so much of info lines as it begins to ponder"),
     "ignore-stop": ("", str, False, "think on after `stop`"),
+    "second-move": ("MOVE", str, None, "answer each `go` a second time, with this move"),
+    "late": ("", str, False, "the second answer comes with the next command"),
     "echo-unknown": ("", str, False, "complain about unknown commands, as Stockfish does"),
 }
 COMMANDS = {
@@ -52,6 +54,7 @@ class FaultyEngine:
         self._reader = faults.Reader()
         # open for both, so that nobody waits for the other end
         self._turns = flags["turns"] and os.open(flags["turns"], os.O_RDWR)
+        self._late = b""
 
     def run(self) -> None:
         """Answer commands until quit."""
@@ -61,6 +64,8 @@ class FaultyEngine:
             if line is None:
                 self._faults.end_of_input()
                 self._faults.hang()
+            self._faults.write(self._late)
+            self._late = b""
             self._obey(line)
 
     def _obey(self, line: bytes) -> None:
@@ -119,7 +124,12 @@ class FaultyEngine:
         if self._flags["hostile"]:
             info += b"info string " + faults.HOSTILE + b"\n"
         self._faults.write(info)
-        self._faults.write_move(b"bestmove " + os.fsencode(answer) + b"\n")
+        line, second = b"bestmove " + os.fsencode(answer) + b"\n", b""
+        if self._flags["second-move"]:
+            second = b"bestmove " + os.fsencode(self._flags["second-move"]) + b"\n"
+        if self._flags["late"]:
+            self._late, second = second, b""
+        self._faults.write_move(line + second)
         if self._turns and self._ponders and self._flags["answer-early"]:
             os.write(self._turns, b".")
 

@@ -59,6 +59,7 @@ FLAGS: Table = {
         "that --openings prints",
     ),
     "info": ("N", int, 0, "info lines before each bestmove"),
+    "option": ("NAME type …", str, [], "declare this option, too"),
     "expect": (
         "right|wrong|illegal",
         lambda text: EXPECTED[("right", "wrong", "illegal").index(text)],
@@ -124,6 +125,9 @@ class UciPlayer:
     last = b"bestmove (none)\n"
 
     def __init__(self, flags: dict[str, object]) -> None:
+        for text in flags["option"]:  # type: ignore[attr-defined]
+            name, _, rest = text.partition(" type ")
+            self.declared = [*self.declared, (name, rest, "")]
         self.options = {name: default for name, _, default in self.declared}
         self.line = b"position startpos"
         self._outcome = flags["outcome"]

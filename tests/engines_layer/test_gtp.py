@@ -94,10 +94,7 @@ def clock_line(
     control = None if text is None else TimeControl.parse(text)
     player = Player("p", ("x",), time_control=control, move_time=move_time)
     command = clock_command(player, commands.__contains__, lambda: read_kinds(kinds))
-    if command is None:
-        return None
-    assert command.fractions == (command.words[0] == "kata-time_settings")
-    return " ".join(command.words)
+    return " ".join(command) or None
 
 
 GTP, KGS, KATA = "time_settings", "kgs-time_settings", "kata-time_settings"
@@ -115,6 +112,8 @@ GTP, KGS, KATA = "time_settings", "kgs-time_settings", "kata-time_settings"
         # Fractions are cut off for engines that do not understand them.
         ("10.75", [GTP], "time_settings 10 0 0"),
         ("10.75", [GTP, KATA], "kata-time_settings absolute 10.75"),
+        ("0.5+1.9byo", [GTP], "time_settings 0 1 1"),
+        ("10+0.5byo", [GTP, KATA], "kata-time_settings byoyomi 10 0.5 1"),
         ("0+25/0.5", [GTP, KATA], "kata-time_settings canadian 0 0.5 25"),
     ],
 )
@@ -132,7 +131,10 @@ def test_clock_is_sent_by_the_command_that_can_express_it(
         ("600+30byo", [], ALL_KINDS, "needs the command time_settings or kgs-time_settings"),
         ("10+0.1", [GTP, KGS], ALL_KINDS, "has an increment, which needs"),
         ("10+0.1", [GTP, KGS, KATA], "absolute byoyomi", "has an increment, which needs"),
-        ("0.5", [GTP], ALL_KINDS, "is less than a second"),
+        ("0.5", [GTP], ALL_KINDS, "has a time of less than a second, which needs"),
+        ("10+0.5byo", [GTP, KGS], ALL_KINDS, "has a period of less than a second, which needs"),
+        ("0+25/0.5", [GTP, KGS], ALL_KINDS, "the command kata-time_settings; write at least 1"),
+        ("10+0.5byo", [GTP, KATA], "absolute", "has a period of less than a second, which needs"),
     ],
 )
 def test_clock_without_a_command_is_refused_with_the_command_it_needs(

@@ -1,4 +1,5 @@
-"""An engine that does not answer at its start is reported while it is waited for."""
+"""An engine that does not answer at its start is reported while it is waited for; one that exits
+is reported with its output."""
 
 from __future__ import annotations
 
@@ -61,3 +62,38 @@ def test_engine_that_answers_after_the_report_is_ready_to_play(tmp_path: Path) -
     finally:
         engine.end(0)
     assert ["'uci'" in said[0], "'isready'" in said[1], len(said)] == [True, True, 2]
+
+
+USAGE = "echo 'usage: engine [FLAG]...'; echo '  --no-answer  {0}'; printf '  --help'; exit 2"
+
+
+@pytest.mark.parametrize("kind", [UciEngine, UsiEngine, GtpEngine])
+@pytest.mark.parametrize("script", [USAGE, f"read word; {USAGE}"], ids=["at once", "when asked"])
+@pytest.mark.parametrize("is_early", [True, False])
+def test_usage_on_standard_output_is_shown_when_the_engine_exits_at_once(
+    kind: type[Engine], script: str, is_early: bool
+) -> None:
+    engine = shell(kind, script, None)
+    if is_early:
+        engine.start_early()
+    with pytest.raises(EngineNotStarted) as error:
+        engine.launch(timeout=60)
+    assert str(error.value).endswith(
+        "\nits output:\nusage: engine [FLAG]...\n  --no-answer  {0}\n  --help"
+    )
+
+
+def test_long_output_of_an_engine_that_exits_at_once_is_cut() -> None:
+    engine = shell(UciEngine, "seq 100000; echo failure >&2; exit 1", None)
+    with pytest.raises(EngineNotStarted) as error:
+        engine.launch(timeout=60)
+    first, numbers = str(error.value).split("\nits output:\n")
+    assert first.startswith("it exited with status 1")
+    assert numbers == "\n".join(map(str, range(1, 21))) + "\nits last words:\nfailure"
+
+
+def test_output_of_an_engine_that_lives_on_is_not_shown() -> None:
+    engine = shell(GtpEngine, "echo ready; cat > /dev/null", None)
+    with pytest.raises(EngineNotStarted, match="'ready'") as error:
+        engine.launch(timeout=60)
+    assert "its output" not in str(error.value)

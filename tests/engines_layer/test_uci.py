@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from ringmaster.engines.engine import Limits
-from ringmaster.engines.uci import uci_go_command
+from ringmaster.engines.uci import UciEngine
 from ringmaster.engines.uci_messages import (
     Go,
     Handshake,
     OptionDeclaration,
     Ready,
     read_info,
+    score_line,
 )
 from ringmaster.errors import EngineProtocolError, OptionRefused
 from tests.engines_layer.gtp_dialogue import converse
@@ -77,16 +78,59 @@ def test_handshake_collects_name_and_options() -> None:
                 "NullMove Pruning", "combo", "Always", None, None, ("Always", "Fail High")
             ),
         ),
+        (
+            "option name Depth type spin min -1 max 99 default 7",
+            OptionDeclaration("Depth", "spin", "7", -1, 99),
+        ),
+        (
+            "option name Style type combo default max var min var var var max var default",
+            OptionDeclaration("Style", "combo", "max", choices=("min", "var", "max", "default")),
+        ),
+        (
+            "option name Book type combo default own default book var none var own default book",
+            OptionDeclaration(
+                "Book", "combo", "own default book", choices=("none", "own default book")
+            ),
+        ),
+        (
+            "option name Style type combo var a var the default default a",
+            OptionDeclaration("Style", "combo", "a", choices=("a", "the default")),
+        ),
     ],
 )
-def test_names_and_choices_of_options_may_have_several_words(
+def test_names_and_values_of_options_may_have_several_words_and_keywords(
     line: str, option: OptionDeclaration
 ) -> None:
     assert OptionDeclaration.parse(line) == option
 
 
+@pytest.mark.parametrize(
+    ("declaration", "text"),
+    [
+        ("string default max 3 var x min default", "max 3 var x min default"),
+        ("filename default  default", "default"),
+        ("string default <empty>", "<empty>"),
+        # Stockfish 15 would open a file with the name <empty>.
+        ("string default ", None),
+        ("string", None),
+        ("check default TRUE", "true"),
+        ("check", None),
+        ("spin default 07 min 1 max 9", "7"),
+        ("spin default 0 min 1 max 9", None),
+        ("spin min 1 max 9", None),
+        ("combo default solid var Solid var Risky", "Solid"),
+        ("combo default Wild var Solid var Risky", None),
+        ("button", None),
+    ],
+)
+def test_default_that_setoption_can_restore(declaration: str, text: str | None) -> None:
+    option = OptionDeclaration.parse(f"option name X type {declaration}")
+    assert option is not None
+    assert option.reset_text == text
+
+
 def test_ready_passes_over_chatter_and_keeps_complaints() -> None:
-    ready = Ready(b"setoption name Hassh value 3\n")
+    ready = Ready("setoption name Hassh value 3")
     assert ready.request == b"setoption name Hassh value 3\nisready\n"
     converse(ready, "No such option: Hassh", "info string loading", "readyok")
     assert ready.complaints == ["No such option: Hassh"]
@@ -105,14 +149,23 @@ def test_go_keeps_the_last_info_line_with_an_exact_score_of_the_best_move() -> N
         "bestmove d2d4 ponder d7d5",
     )
     assert go.bestmove == "d2d4"
-    assert read_info(go.info) == {"depth": 2, "score": -7, "nodes": 99, "nps": 1000}
+    assert read_info(score_line(go.info_lines)) == {
+        "depth": 2,
+        "score": -7,
+        "nodes": 99,
+        "nps": 1000,
+    }
 
 
 @pytest.mark.parametrize(("blanks", "end"), [(" ", ""), ("\t", ""), (" \t ", ""), ("", "\r")])
 def test_blanks_around_a_message_are_passed_over(blanks: str, end: str) -> None:
     go, handshake = Go(b"go depth 3\n"), Handshake("uci")
     converse(go, f"{blanks}info depth 1 score cp 13", f"{blanks}bestmove e2e4 ponder e7e5{end}")
-    assert (go.bestmove, go.ponder, read_info(go.info)["score"]) == ("e2e4", "e7e5", 13)
+    assert (go.bestmove, go.ponder, read_info(score_line(go.info_lines))["score"]) == (
+        "e2e4",
+        "e7e5",
+        13,
+    )
     option = "option name Hash type spin default 16 min 1 max 64"
     converse(handshake, f"{blanks}id name X{end}", f"{blanks}{option}", f"{blanks}uciok{end}")
     assert (handshake.name, [*handshake.options]) == ("X", ["hash"])
@@ -179,10 +232,12 @@ def test_go_command_has_the_clocks_of_both_sides() -> None:
     limits = Limits(
         seconds=1.0, clock_ms=(60000, 59000), increment_ms=(100, 200), moves_to_go=40, nodes=7
     )
-    assert uci_go_command(limits) == (
+    assert UciEngine.go_command(limits) == (
         b"go wtime 60000 btime 59000 winc 100 binc 200 movestogo 40 nodes 7\n"
     )
 
 
 def test_go_command_combines_limits_of_a_move() -> None:
-    assert uci_go_command(Limits(1.0, depth=4, move_time_ms=250)) == b"go depth 4 movetime 250\n"
+    assert (
+        UciEngine.go_command(Limits(1.0, depth=4, move_time_ms=250)) == b"go depth 4 movetime 250\n"
+    )

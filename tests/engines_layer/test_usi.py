@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ringmaster.engines.channel import Channel, Exchange
 from ringmaster.engines.engine import Engine, Limits, Thought, start_timeout
 from ringmaster.engines.process import Surroundings
-from ringmaster.engines.uci import UciEngine, UciOrUsiEngine, UsiEngine, usi_go_command
+from ringmaster.engines.uci import UciEngine, UciOrUsiEngine, UsiEngine
 from ringmaster.engines.uci_messages import (
     LONG_MATE,
     Go,
@@ -25,8 +26,9 @@ from ringmaster.engines.uci_messages import (
     read_info,
     read_pv,
     read_score,
+    score_line,
 )
-from ringmaster.errors import EngineTimeout, OptionRefused
+from ringmaster.errors import EngineNotStarted, EngineTimeout, OptionRefused
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import Player
 from tests.engines_layer.gtp_dialogue import converse
@@ -149,7 +151,7 @@ WORDS = (
 
 
 def summary(go: Go) -> tuple[object, ...]:
-    return go.info, go.bestmove, go.ponder, go.is_complete
+    return score_line(go.info_lines), go.bestmove, go.ponder, go.is_complete
 
 
 @given(st.lists(st.sampled_from(WORDS) | st.binary(max_size=9), max_size=12), st.data())
@@ -194,9 +196,10 @@ def test_lines_of_a_read_are_worth_as_much_as_one_by_one(
     ],
 )
 def test_go_has_clocks_and_combined_limits(limits: Limits, line: str) -> None:
-    assert usi_go_command(limits) == f"{line}\n".encode()
+    assert UsiEngine.go_command(limits) == f"{line}\n".encode()
     assert (
-        usi_go_command(limits, ponder=True) == line.replace("go ", "go ponder ", 1).encode() + b"\n"
+        UsiEngine.go_command(limits, ponder=True)
+        == line.replace("go ", "go ponder ", 1).encode() + b"\n"
     )
 
 
@@ -295,6 +298,71 @@ def test_reused_engine_gets_the_new_move_limit() -> None:
         assert sent_values == ["320", "256", "0"]
 
 
+@pytest.mark.parametrize("kind", [UciEngine, UsiEngine])
+@pytest.mark.parametrize(
+    ("declaration", "value", "default"),
+    [
+        ("string default max 3 var x min default", "big.bin", "max 3 var x min default"),
+        ("string default <empty>", "big.bin", "<empty>"),
+        ("combo default var var max var var", "max", "var"),
+        ("spin max 9 default 7", 8, "7"),
+        ("string default ", "big.bin", None),
+        ("string", "big.bin", None),
+        ("check", True, None),
+        ("button", True, None),
+    ],
+)
+def test_option_that_only_the_player_before_set_is_set_back_or_the_process_is_new(
+    kind: type[UciOrUsiEngine],
+    declaration: str,
+    value: Any,
+    default: str | None,
+    tmp_path: Path,
+) -> None:
+    pids = tmp_path / "pids"
+    flags = "--pid-file", str(pids), "--option", f"Book type {declaration}"
+    settings = GameSettings("chess" if kind is UciEngine else "shogi")
+    with launched(*flags, kind=kind, options={"Book": value, "Strength": 7}) as (engine, lines):
+        engine.start_game(settings, Opening(), 0)
+        first = engine.player
+        engine.change_player(replace(first, options={"Strength": 7}))
+        del lines.sent[:]
+        engine.start_game(settings, Opening(), 0)
+        starts = 1 if default is not None else 2
+        assert len(pids.read_text().split()) == starts
+        reset = [] if default is None else [f"setoption name Book value {default}"]
+        assert [line for line in lines.sent if "Book" in line] == reset
+        # It has the other options.
+        assert "setoption name Strength value 7" in lines.sent or starts == 1
+        del lines.sent[:]
+        engine.start_game(settings, Opening(), 0)
+        engine.change_player(first)
+        engine.start_game(settings, Opening(), 0)
+        assert len(pids.read_text().split()) == starts
+        assert sum("Book" in line for line in lines.sent) == 1
+
+
+def test_undeclared_hash_table_of_the_player_before_is_not_kept(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    with launched("--pid-file", str(pids), options={"USI_Hash": 64}) as (engine, _):
+        engine.start_game(SHOGI, Opening(), 0)
+        engine.change_player(replace(engine.player, options={}))
+        engine.start_game(SHOGI, Opening(), 0)
+        assert len(pids.read_text().split()) == 2
+
+
+def test_process_that_replaces_one_with_unknown_options_learns_of_its_own_game() -> None:
+    with launched(options={"USI_Hash": 64}) as (engine, _):
+        engine.start_game(SHOGI, Opening(), 0)
+        engine.change_player(
+            Player("q", ("/bin/sh", "-c", "echo $RINGMASTER_GAME_ID >&2"), protocol="usi"),
+            Surroundings({"RINGMASTER_GAME_ID": "0_7"}),
+        )
+        with pytest.raises(EngineNotStarted, match="0_7") as error:
+            engine.start_game(SHOGI, Opening(), 0)
+        assert error.value.code == "q"
+
+
 def test_wrong_options_are_all_named() -> None:
     with launched(options={"Evaldir": "x", "USI_Hash": 0, "Speed": 3}) as (engine, _):
         with pytest.raises(OptionRefused) as refused:
@@ -319,6 +387,29 @@ def test_ponderhit_and_gameover() -> None:
             "ponderhit",
             "gameover draw",
         ]
+
+
+@pytest.mark.parametrize("kind", [UciEngine, UsiEngine])
+def test_only_an_engine_that_sent_an_extra_move_is_synchronised_before_its_searches(
+    kind: type[UciOrUsiEngine],
+) -> None:
+    settings = GameSettings("chess" if kind is UciEngine else "shogi")
+    for flags, extra_moves in ((), 0), (("--second-move", "a2a3"), 3):
+        with launched("--expect", "right", *flags, kind=kind, ponder=True) as (engine, lines):
+            engine.start_game(settings, Opening(), 0)
+            for _ in range(2):
+                thought = engine.think(0, NODES)
+                engine.observe(0, thought.move, own=True)
+                assert engine.ponder(0, NODES) is not None
+                engine.observe(1, thought.ponder, own=False)
+            searches = [i for i, line in enumerate(lines.sent) if line.startswith("go ")]
+            # The second search is one by `ponderhit`.
+            assert [lines.sent[i].split()[1] for i in searches] == ["nodes", "ponder", "ponder"]
+            is_synchronised = [lines.sent[i - 2] == "isready" for i in searches[1:]]
+            assert is_synchronised == 2 * [extra_moves > 0]
+            engine.stop_pondering(5)
+            engine.start_game(settings, Opening(), 0)
+            assert engine.extra_moves == extra_moves
 
 
 @pytest.mark.parametrize(("info", "least", "most"), [("0", 0.0, 0.05), ("1", 0.05, 1.0)])

@@ -1,4 +1,4 @@
-"""Before its first game a player is tested in a process that goes on to play the game."""
+"""Before its first game a player is tested; over UCI its process goes on to play the game."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ringmaster.model.jobs import CheckJob, GameSettings, OptionChange
 from ringmaster.model.players import Player
@@ -86,32 +87,26 @@ def test_engine_that_was_checked_before_a_run_is_not_started_again_for_its_first
     assert lines[len(setup)].startswith("position ")
 
 
-def test_go_engine_that_is_new_for_each_game_plays_its_first_one_in_the_checked_process(
-    worker: Worker, tmp_path: Path
-) -> None:
-    pids, log = tmp_path / "pids", tmp_path / "log"
-    flags = ("--pid-file", str(pids), "--also", "load")
-    player = gtp("new", *flags, startup_gtp_commands=(("load", "net"),))
-    assert check(worker, player) == ()
-    play(worker, player, gtp("other"), log=log)
-    assert starts(pids) == 1
-    # a network is not loaded twice
-    assert sent_lines(log, "new").count("load net") == 1
-    play(worker, player, gtp("other"), id="0_1")
-    assert starts(pids) == 2
+SURROUNDINGS = 'echo "<$GOMILL_GAME_ID> <$RINGMASTER_GAME_ID> <$GOMILL_SLOT>" >&2; exec '
 
 
-def test_process_that_was_checked_with_other_options_is_not_a_new_one(
-    worker: Worker, tmp_path: Path
+@pytest.mark.parametrize("restart", ["auto", "on", "off"])
+@pytest.mark.parametrize("program", ["fault_gtp", "fault_uci"])
+def test_process_that_plays_was_not_told_that_it_serves_a_check(
+    program: str, restart: Any, tmp_path: Path
 ) -> None:
     pids = tmp_path / "pids"
-    strong, weak = (
-        uci("e", "--pid-file", str(pids), nodes=1, restart="on", options={"Strength": strength})
-        for strength in (900, 100)
-    )
-    assert check(worker, strong) == ()
-    play(worker, weak, uci("other"))
-    assert starts(pids) == 2
+    script = SURROUNDINGS + shlex.join(command(program, "--pid-file", str(pids)))
+    protocol: Any = program[-3:]
+    player = Player("a", ("/bin/sh", "-c", script), protocol=protocol, restart=restart)
+    is_kept = protocol == "uci" and restart != "on"
+    with one_worker(slot=3, workers=4) as worker:
+        assert check(worker, player) == ()
+        assert starts(pids) == 1
+        result = play(worker, player, replace(player, code="b"))
+    told = "<> <> <3>" if is_kept else "<0_0> <0_0> <3>"
+    assert result.stderr == (("a", told), ("b", "<0_0> <0_0> <3>"))
+    assert starts(pids) == (2 if is_kept else 3)
 
 
 def test_candidates_of_a_tune_are_checked_in_one_process_that_then_plays(
@@ -157,12 +152,14 @@ def test_process_that_has_failed_its_check_is_not_reused(worker: Worker, tmp_pat
 def test_standard_error_and_remarks_of_the_start_come_with_the_first_game(
     worker: Worker,
 ) -> None:
-    script = "echo loading >&2; exec " + shlex.join(command("fault_gtp", "--one-at-a-time"))
+    script = "echo loading >&2; exec " + shlex.join(command("fault_uci"))
+    player = Player("one", ("/bin/sh", "-c", script), protocol="uci")
+    assert check(worker, player) == ()
+    assert ("one", "loading") in play(worker, player, uci("other")).stderr
+    script = shlex.join(command("fault_gtp", "--one-at-a-time"))
     player = Player("one", ("/bin/sh", "-c", script))
     assert check(worker, player) == ()
-    result = play(worker, player, gtp("other"))
-    assert ("one", "loading") in result.stderr
-    assert "one takes one command at a time" in str(result)
+    assert "one takes one command at a time" in str(play(worker, player, gtp("other")))
 
 
 # tests of limits and options

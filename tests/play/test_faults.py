@@ -159,6 +159,44 @@ def test_long_refusal_is_cut(worker: Worker) -> None:
     assert len(result.detail) < 5000
 
 
+def usi(code: str, *flags: str, **settings: Any) -> Player:
+    return Player(code, command("fault_usi", *flags), protocol="usi", nodes=1, **settings)
+
+
+@pytest.mark.parametrize("restart", ["auto", "on"])
+@pytest.mark.parametrize(
+    ("player", "game", "other_move"), [(uci, "chess", "h2h4"), (usi, "shogi", "1g1f")]
+)
+@pytest.mark.parametrize("flags", [("--late",), ()], ids=["late", "at once"])
+@pytest.mark.parametrize("is_legal", [True, False])
+def test_second_answer_to_a_search_does_not_answer_another_one(
+    worker: Worker,
+    player: Any,
+    game: str,
+    other_move: str,
+    is_legal: bool,
+    flags: Any,
+    restart: str,
+) -> None:
+    move = other_move if is_legal else "a1b4"
+    twice = player("twice", "--second-move", move, *flags, restart=restart)
+    opponent = player("b")
+    honest = play(worker, player("twice"), opponent, game=game, move_limit=12)
+    games = [play(worker, twice, opponent, game=game, move_limit=12) for _ in range(3)]
+    # Only the first late answer may go unnoticed.
+    expected = games[1:] if flags else games
+    assert [(each.reason, each.fingerprint) for each in expected] == [
+        (honest.reason, honest.fingerprint)
+    ] * len(expected)
+    assert is_legal or not flags or games[0].reason == "illegal move"
+    for result in games:
+        assert result.usage[0].extra_moves > 0
+        assert result.usage[1].extra_moves == 0
+        ((code, note),) = [line for line in result.stderr if "without a search" in line[1]]
+        assert code == "ringmaster"
+        assert note.startswith("twice sent ")
+
+
 def test_engine_that_is_slow_within_its_clock_does_not_lose(worker: Worker) -> None:
     clock = TimeControl.parse("10+0.1")
     result = play(worker, uci("slow", "--slow", "0.001", time_control=clock), uci("good"))

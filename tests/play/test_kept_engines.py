@@ -12,6 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
+from msgspec.structs import replace
 
 from ringmaster.model.jobs import CheckJob, GameSettings
 from ringmaster.model.players import Player
@@ -102,6 +103,21 @@ def test_game_id_and_slot_are_in_the_environment(parallel_worker: Worker) -> Non
     assert isinstance(check, CheckResult)
     assert [(f.status, f.name) for f in check.findings] == [("pass", "game")]
     assert check.stderr == ("startup-check  startup-check", "c 3 c", "c 3 c")
+
+
+def test_process_that_replaces_one_with_unknown_options_has_the_id_of_its_own_game(
+    worker: Worker,
+) -> None:
+    script = 'echo "$RINGMASTER_GAME_ID" >&2; exec ' + shlex.join(command("fault_usi"))
+    plain = Player("plain", ("/bin/sh", "-c", script), protocol="usi", nodes=1)
+    large = replace(plain, code="large", options={"USI_Hash": 64})
+    other = Player("other", command("fault_usi"), protocol="usi", nodes=1)
+    results = [
+        play_game(worker, first, other, game="shogi", id=id)
+        for first, id in ((large, "0_1"), (large, "0_2"), (plain, "0_3"), (plain, "0_4"))
+    ]
+    assert [each.stderr for each in results] == [(("large", "0_1"),), (), (("plain", "0_3"),), ()]
+    assert {each.outcome for each in results} == {"win"}
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def judge_chess(game: Game, record: str) -> None:
     assert pgn.errors == []
     assert chess.pgn.read_game(stream) is None
     assert pgn.headers["Result"] == game.score
-    assert (pgn.headers["White"], pgn.headers["Black"]) == (game.white, game.black)
+    assert (pgn.headers["White"], pgn.headers["Black"]) == game.players
     board = pgn.board()
     moves = list(pgn.mainline_moves())
     first = len(moves) - game.plies

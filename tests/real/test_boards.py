@@ -57,12 +57,9 @@ def played(folder: Path, source: str, **values: str) -> list[tuple[Game, BoardGa
     control.write_text(source.format(**values))
     done = ringmaster(control, "-j", "2", timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
-    boards = []
-    for game in load(control).games:
-        board = board_game(game)
-        assert board is not None
-        boards.append((game, board))
-    return boards
+    results = load(control)
+    records = results.records()
+    return [(game, board_game(game, records.get(game) or b"")) for game in results.games]
 
 
 def test_every_position_of_chess_games_is_right(tmp_path: Path) -> None:

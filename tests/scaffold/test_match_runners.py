@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player
+from ringmaster.control.python_text import Call
 from ringmaster.errors import UsageError, is_text
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.scaffold.control_file import Call, Match, Places
+from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.match_runners import import_command_line, recognises
 from tests.scaffold.loading import event_of
 

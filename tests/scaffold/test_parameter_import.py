@@ -9,9 +9,10 @@ import pytest
 
 from ringmaster.cli import REPORTED, run
 from ringmaster.competitions.spsa.competition import SpsaCompetition
+from ringmaster.control.python_text import Code
 from ringmaster.errors import UsageError
 from ringmaster.parameter_files import FORMATS
-from ringmaster.scaffold.control_file import Code, Match, Places
+from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.parameter_import import PLACEHOLDER, import_files
 from ringmaster.tuners.spsa.method import GainMethod
 from tests.scaffold.loading import event_of

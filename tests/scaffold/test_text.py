@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.scaffold.control_file import Call, Code, assignment, comment, identifier, literal
+from ringmaster.control.python_text import Call, Code, assignment, literal
+from ringmaster.scaffold.control_file import comment, identifier
 
 VALUES = st.recursive(
     st.none()

@@ -148,6 +148,15 @@ def test_game_of_a_swiss_has_a_board_though_results_made_its_pairing(tmp_path: P
         assert board.moves == "e4 e5"
 
 
+def test_game_has_a_board_from_a_collected_file(tmp_path: Path) -> None:
+    control = recorded(write(tmp_path), [(ticket(number=0), won("0_0"))])
+    collected = tmp_path / "event.games.pgn"
+    collected.write_text('[Event "event"]\n[GameId "0_0"]\n\n1. e4 e5 *\n')
+    board = Watched(control).game(1)
+    assert board is not None
+    assert board.moves == "e4 e5"
+
+
 def test_game_of_a_matchup_that_was_removed_has_a_board(tmp_path: Path) -> None:
     control = recorded(write(tmp_path), [(ticket(number=0), won("0_0"))])
     (tmp_path / "event.games").mkdir()

@@ -17,6 +17,9 @@ def void(game_id: str) -> GameResult:
     return won(game_id, None, outcome="void", reason="crash")
 
 
+USED = ("cpu_time", "peak_memory", "thinking", "slowest", "ponder_cpu_time", "extra_moves")
+
+
 def test_history_has_the_fields_that_charts_read(tmp_path: Path) -> None:
     control = write(tmp_path, CHESS)
     results = [won("0_0", detail='é, a "b"'), won("0_1", 1, forfeit=True, faulty=0), void("0_2")]
@@ -29,7 +32,7 @@ def test_history_has_the_fields_that_charts_read(tmp_path: Path) -> None:
         for name in ("id", "outcome", "winner", "reason", "detail", "forfeit", "faulty", "plies"):
             assert getattr(result, name) == getattr(game.result, name)
         for used, expected in zip(result.usage, game.result.usage, strict=True):
-            for name in ("cpu_time", "peak_memory", "thinking", "slowest", "ponder_cpu_time"):
+            for name in USED:
                 assert getattr(used, name) == getattr(expected, name)
     assert all(
         msgspec.structs.asdict(result)["usage"][0].thinking == 0

@@ -393,7 +393,8 @@ def tournament_charts(
     for ticket, result in history:
         if result.outcome != "void":
             course, first_mover, counts = seats[ticket["m"]][ticket["b"]]
-            course.record_result(result, first_mover, ticket.get("p"))
+            if course is not None:
+                course.record_result(result, first_mover, ticket.get("p"))
             counts.record_result(ticket.get("o", ""), result)
     summary = standing_charts(standings)
     # ratings summarise many matchups

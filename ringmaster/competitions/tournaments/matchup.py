@@ -15,9 +15,10 @@ from ringmaster.model.players import Player
 from ringmaster.stats.sprt import Sprt
 
 
-class GameSeries(msgspec.Struct, kw_only=True, eq=False):
-    """The games that the present settings want of a tally.
+class Matchup(msgspec.Struct, kw_only=True, eq=False):
+    """Two players with the settings and results of their games, and the games still to play.
 
+    players      the first moves first in games with even numbers
     given_name   name in the control file, None without one
     codes        the players in the order of the settings; the first is tested
     limit        games to play, None for no limit
@@ -29,7 +30,9 @@ class GameSeries(msgspec.Struct, kw_only=True, eq=False):
 
     id: str
     given_name: str | None = None
+    players: tuple[Player, Player]
     settings: GameSettings
+    book: OpeningBook
     tally: Tally
     codes: tuple[str, str]
     limit: int | None
@@ -78,9 +81,11 @@ class GameSeries(msgspec.Struct, kw_only=True, eq=False):
         """Return the matchup without its games."""
         return MatchupInfo(
             self.id,
-            self.codes,
+            self.results,
             self.name,
+            self.players,
             self.settings,
+            self.book.describe().get("file", ""),
             self.alternating,
             self.limit,
             self.report(),
@@ -164,16 +169,6 @@ class GameSeries(msgspec.Struct, kw_only=True, eq=False):
             for t in (before, progress)
         )
         return f"has been changed: it was {was}, by the results so far it is {now}"
-
-
-class Matchup(GameSeries, kw_only=True, eq=False):
-    """Two players of the control file with the settings and results of their games.
-
-    players  the first moves first in games with even numbers
-    """
-
-    players: tuple[Player, Player]
-    book: OpeningBook
 
     def game_id(self, number: int) -> str:
         """Return the id of a new game, padded to the matchup's largest number.

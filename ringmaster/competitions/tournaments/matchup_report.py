@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.competitions.result_lines import finite, repeats_line, void_line
 from ringmaster.competitions.tally import Tally, doubts_of
-from ringmaster.competitions.tournaments.matchup import GameSeries
+from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.errors import counted
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import GameName
@@ -69,16 +70,16 @@ def matchup_table(
     )
 
 
-def table_of(series: GameSeries, heading: str, details: str = "") -> Table:
+def table_of(matchup: Matchup, heading: str, details: str = "") -> Table:
     """Return the results of a matchup as `matchup_table` does."""
     return matchup_table(
-        series.results,
-        series.settings.game,
+        matchup.results,
+        matchup.settings.game,
         name=heading,
-        limit=series.limit,
+        limit=matchup.limit,
         details=details,
-        even=series.even,
-        sprt=series.report(),
+        even=matchup.even,
+        sprt=matchup.report(),
     )
 
 
@@ -129,6 +130,8 @@ def fault_notes(tally: Tally) -> Iterator[str]:
         if tally.forfeits[player]:
             kinds = _kinds(tally.forfeit_kinds[player])
             yield f"{tally.players[player]} forfeited: {tally.forfeits[player]}{kinds}"
+        if extra := tally.extra_moves[player]:
+            yield f"{tally.players[player]} sent moves without a search: {counted(extra, 'game')}"
     if tally.void:
         yield void_line(tally.void_kinds, tally.void)
     if tally.repeats:
@@ -150,19 +153,18 @@ def _spread(tally: Tally) -> str:
     return ", ".join(parts)
 
 
-def matchup_data(
-    tally: Tally, *, id: str, name: str, even: bool = True, sprt: SprtReport | None = None
-) -> dict[str, Any]:
-    """Return a matchup for `show --json`; arguments as in `matchup_table`.
+def matchup_data(info: MatchupInfo) -> dict[str, Any]:
+    """Return a matchup for `show --json`.
 
     The first player's strength is None where it is infinite or unknown.
     """
+    tally = info.tally
     estimate, normalized = tally.estimate(), tally.normalized()
-    is_known = tally.known > 0 and even
+    is_known = tally.known > 0 and info.even
     has_error = is_known and math.isfinite(normalized.error)
     return {
-        "id": id,
-        "name": name,
+        "id": info.id,
+        "name": info.name,
         "players": list(tally.players),
         "games": tally.completed,
         "wins": [tally.total(0), tally.total(1)],
@@ -184,16 +186,9 @@ def matchup_data(
         "draw_ratio": tally.total(2) / tally.known if tally.known else None,
         "pentanomial": list(tally.pairs.counts) if sum(tally.pairs.counts) else None,
         "pairs_ratio": pairs_ratio(tally.pairs.counts),
-        "sprt": None if sprt is None else sprt.summary(),
+        "sprt": None if info.sprt is None else info.sprt.summary(),
         "doubts": [doubt.sentence for doubt in doubts_of([tally])],
     }
-
-
-def data_of(series: GameSeries) -> dict[str, Any]:
-    """Return a matchup for `show --json`."""
-    return matchup_data(
-        series.tally, id=series.id, name=series.name, even=series.even, sprt=series.report()
-    )
 
 
 def _kinds(kinds: Mapping[str, int], *, brackets: bool = True) -> str:
@@ -208,7 +203,7 @@ def _kinds(kinds: Mapping[str, int], *, brackets: bool = True) -> str:
 # the live display: one line a matchup
 
 
-def live_table(matchups: Mapping[str, GameSeries], title: str = "") -> Table:
+def live_table(matchups: Mapping[str, Matchup], title: str = "") -> Table:
     """Return a row for each matchup, the most important columns first; empty columns are
     omitted.
 
@@ -217,12 +212,12 @@ def live_table(matchups: Mapping[str, GameSeries], title: str = "") -> Table:
     game = next(iter(matchups.values())).settings.game
     headers = ["matchup", "Elo (95 %)", "LOS", "LLR", "LL-LD-DD-WD-WW"]
     headers += ["wins" if game == "go" else "points", "games"]
-    rows = [_live_row(heading, series) for heading, series in matchups.items()]
+    rows = [_live_row(heading, matchup) for heading, matchup in matchups.items()]
     used = [i for i in range(len(headers)) if i == 0 or any(row[i] for row in rows)]
     notes = [
         note if len(matchups) == 1 else f"{heading}: {note}"
-        for heading, series in matchups.items()
-        for note in fault_notes(series.results)
+        for heading, matchup in matchups.items()
+        for note in fault_notes(matchup.results)
     ]
     return Table(
         tuple(headers[i] for i in used),
@@ -233,11 +228,11 @@ def live_table(matchups: Mapping[str, GameSeries], title: str = "") -> Table:
     )
 
 
-def _live_row(heading: str, series: GameSeries) -> list[Cell]:
-    tally, sprt = series.results, series.report()
+def _live_row(heading: str, matchup: Matchup) -> list[Cell]:
+    tally, sprt = matchup.results, matchup.report()
     elo = los = pairs = None
     estimate = tally.estimate()
-    if series.even and estimate.is_telling:
+    if matchup.even and estimate.is_telling:
         elo = _elo(estimate)
         los = probability(estimate.los).replace("above ", ">").replace("below ", "<")
     if sum(tally.pairs.counts):
@@ -250,7 +245,7 @@ def _live_row(heading: str, series: GameSeries) -> list[Cell]:
         None if sprt is None else _llr(sprt),
         pairs,
         f"{tally.points(0):g}-{tally.points(1):g}",
-        count if series.limit is None else f"{count}/{series.limit}",
+        count if matchup.limit is None else f"{count}/{matchup.limit}",
     ]
 
 

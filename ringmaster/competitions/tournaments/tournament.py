@@ -35,7 +35,6 @@ from ringmaster.competitions.tally import FaultWatch, Tally, base_code, doubts_o
 from ringmaster.competitions.tournaments.game_charts import tournament_charts
 from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.matchup_report import (
-    data_of,
     describe_settings,
     live_table,
     matchup_data,
@@ -326,7 +325,7 @@ class Tournament(Competition):
 
     def _matchup_infos(self) -> list[MatchupInfo]:
         return [
-            MatchupInfo(id, tally.players, " v ".join(tally.players))
+            MatchupInfo(id, tally, " v ".join(tally.players))
             if (matchup := self.matchups.get(id)) is None
             else matchup.info()
             for id, tally in self.tallies.items()
@@ -575,13 +574,6 @@ class Tournament(Competition):
         return {
             "withdrawn": self._withdrawn,
             "stopped": self._stopped(),
-            "matchups": [self._matchup_data(id, tally) for id, tally in self.tallies.items()],
+            "matchups": [matchup_data(info) for info in self._matchup_infos()],
             **({} if standings is None else standings.summary()),
         }
-
-    def _matchup_data(self, id: str, tally: Tally) -> dict[str, Any]:
-        matchup = self.matchups.get(id)
-        if matchup is None:
-            name, even = " v ".join(tally.players), bool(sum(tally.pairs.counts))
-            return matchup_data(tally, id=id, name=name, even=even)
-        return data_of(matchup)

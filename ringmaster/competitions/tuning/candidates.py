@@ -19,13 +19,16 @@ from ringmaster.competitions.game_settings import GAME_SETTINGS
 from ringmaster.competitions.result_lines import expected_repeats, result_line
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tally import Tally
-from ringmaster.competitions.tuning.function_probes import FailedValue, fill
+from ringmaster.competitions.tuning.function_probes import FailedValue
 from ringmaster.competitions.tuning.opponents import make_player
-from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, duplicates
+from ringmaster.competitions.tuning.parameter_settings import (
+    CandidateParameter,
+    ValuesByCode,
+    duplicates,
+)
 from ringmaster.competitions.tuning.player_tune import OPPONENT, GameTune
 from ringmaster.errors import SettingError, counted, shown
 from ringmaster.model.jobs import CheckJob, Ticket
-from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import COLOUR_STREAM, words
 from ringmaster.model.report import LEFT, Column
@@ -120,22 +123,6 @@ CANDIDATE_COLUMNS = (
     Column("parameters"),
     Column("text", "parameters", align=LEFT, live=True, in_data=False),
 )
-
-
-class CandidateParameter(TunedParameter, frozen=True, kw_only=True):
-    """A Parameter(…) of a control file, with the arguments of `PARAMETER_ARGUMENTS`.
-
-    Its played values are optimiser parameters.  Its function returns engine parameters of any
-    type, and `format` is for reports alone.
-    """
-
-    formats_reports: ClassVar[bool] = True
-
-    def text(self, value: Any) -> str:
-        """Return an engine parameter for reports."""
-        if self.format is None or isinstance(value, FailedValue):
-            return f"{self.code}: {value}"
-        return fill(self.format, value)
 
 
 def candidate_seat(values: Mapping[str, Any], number: int) -> int:

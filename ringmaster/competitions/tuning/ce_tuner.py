@@ -18,11 +18,14 @@ from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_COLUMNS,
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
-    CandidateParameter,
     CandidateTune,
     candidate_seat,
 )
-from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_unchanged
+from ringmaster.competitions.tuning.parameter_settings import (
+    CandidateParameter,
+    ValuesByCode,
+    check_unchanged,
+)
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.errors import StateRefused, counted
 from ringmaster.model.jobs import Task, Ticket

@@ -17,10 +17,10 @@ from ringmaster.competitions.competition import MatchupInfo, Played, Reaction
 from ringmaster.competitions.opening_settings import OpeningBook, check_openings
 from ringmaster.competitions.result_lines import expected_repeats, result_line
 from ringmaster.competitions.tally import Tally
-from ringmaster.competitions.tournaments.matchup import GameSeries
+from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.matchup_report import (
-    data_of,
     live_table,
+    matchup_data,
     table_of,
 )
 from ringmaster.competitions.tuning.closing_match_settings import (
@@ -94,17 +94,17 @@ class ClosingMatches:
         self._candidate = candidate
         self._game = game
         self._start = start
-        self._tunes_book = book
         self._counted = counted
         self._shown = shown
         #: The games of each match.
-        self._series: list[GameSeries] = []
-        self._book = self._own_book()
+        self._matchups: list[Matchup] = []
+        #: A separate book, None without one, and the book of the games.
+        self._own_book = self._separate_book()
+        self._book = self._own_book or book
         if self.settings is not None:
-            self._sides(self._start, self._start)  # checks them
+            self._players(self._start, self._start)  # checks them
 
-    def _own_book(self) -> OpeningBook | None:
-        """Return the closing match's separate book, None without one."""
+    def _separate_book(self) -> OpeningBook | None:
         openings = None if self.settings is None else self.settings.openings
         if openings is None:
             return None
@@ -128,8 +128,7 @@ class ClosingMatches:
 
     def prepare(self) -> None:
         """Load openings before the first game.  Raises OpeningsError."""
-        if self._book is not None:
-            self._book.load()
+        self._book.load()
         if self.settings is not None and self.settings.sprt is not None:
             # imports scipy before any clock runs
             self.settings.sprt.llr([1, 1, 1])
@@ -139,7 +138,7 @@ class ClosingMatches:
     @property
     def has_openings(self) -> bool:
         """Whether the games of a match have openings."""
-        return self._book is not None or not self._tunes_book.lacks_openings
+        return not self._book.lacks_openings
 
     def opponents(self) -> list[Player]:
         """Return the opponent from the control file, if any."""
@@ -150,7 +149,7 @@ class ClosingMatches:
 
     def openings(self) -> dict[str, Any] | None:
         """Describe the closing match's separate openings, None without any."""
-        return None if self._book is None else self._book.describe()
+        return None if self._own_book is None else self._own_book.describe()
 
     def check_jobs(self, standing: Standing | None) -> list[CheckJob]:
         """Return the startup checks.
@@ -180,18 +179,16 @@ class ClosingMatches:
         code = self._values["player"]
         return f"{code}:tuned", f"{code}:{START}" if against == START else against
 
-    def _sides(
-        self, tuned: ValuesByCode, start: ValuesByCode | None
-    ) -> tuple[tuple[Player, ValuesByCode], tuple[Player, ValuesByCode]]:
-        """Return players and values of both sides, the tuned one first.  Raises SettingError.
+    def _players(self, tuned: ValuesByCode, start: ValuesByCode | None) -> tuple[Player, Player]:
+        """Return both sides, the tuned one first.  Raises SettingError.
 
         start  values of the other side, if it is the tuned player as well
         """
         settings = self.settings or DEFAULT
-        first = limited(self._candidate(":tuned", tuned), settings), tuned
+        first = limited(self._candidate(":tuned", tuned), settings)
         if start is None or settings.against != START:
-            return first, (self._opponent(settings), {})
-        return first, (limited(self._candidate(f":{START}", start), settings), start)
+            return first, self._opponent(settings)
+        return first, limited(self._candidate(f":{START}", start), settings)
 
     def _opponent(self, settings: VerifySettings) -> Player:
         """Return the opponent from the control file.  Raises SettingError."""
@@ -200,18 +197,15 @@ class ClosingMatches:
             raise SettingError(path, f"{against!r} is the code of the tuned side")
         return limited(make_player(self._values, against, path), settings)
 
-    def sides(
-        self, ticket: Ticket
-    ) -> tuple[tuple[Player, ValuesByCode], tuple[Player, ValuesByCode]]:
-        """Return players and values of both sides of a game, the first mover first."""
+    def players(self, ticket: Ticket) -> tuple[Player, Player]:
+        """Return the players of a game, the first mover first."""
         match = self._match(ticket)
-        first, second = self._sides(match.tuned, match.start)
+        first, second = self._players(match.tuned, match.start)
         return (second, first) if ticket["g"] % 2 else (first, second)
 
     def opening(self, ticket: Ticket) -> Opening:
         """Return the opening of a game."""
-        book = self._book or self._tunes_book
-        return book.pick(self._match(ticket).first + ticket["g"] // 2)
+        return self._book.pick(self._match(ticket).first + ticket["g"] // 2)
 
     def describe(self, ticket: Ticket) -> Played:
         """Describe a game of a match."""
@@ -236,14 +230,14 @@ class ClosingMatches:
         settings = self.settings
         return (settings is None or settings.against == START) and standing.values == self._start
 
-    def current(self, standing: Standing) -> GameSeries | None:
+    def current(self, standing: Standing) -> Matchup | None:
         """Return the games of the present values and conditions; None without any.
 
         Where a match is due, the present settings are theirs.
         """
         if not self.matches:
             return None
-        match, series, settings = self.matches[-1], self._series[-1], self.settings
+        match, series, settings = self.matches[-1], self._matchups[-1], self.settings
         is_current = (
             match.iteration == standing.iterations
             and (match.start is None or _same(match.start, self._start))
@@ -256,14 +250,14 @@ class ClosingMatches:
             series.limit, series.sprt = settings.games, settings.sprt
         return series if is_current else None
 
-    def begin(self, standing: Standing) -> GameSeries | None:
+    def begin(self, standing: Standing) -> Matchup | None:
         """Return the current match, or a new one; None where there is nothing to verify."""
         series = self.current(standing)
         if series is not None:
             return series
         return None if self.nothing(standing) else self._add(standing)
 
-    def _add(self, standing: Standing) -> GameSeries:
+    def _add(self, standing: Standing) -> Matchup:
         settings = self.settings or DEFAULT
         match = Match(
             iteration=standing.iterations,
@@ -281,11 +275,13 @@ class ClosingMatches:
             match.tally.trial = series.new_sprt_progress()
         return series
 
-    def _append_series(self, match: Match) -> GameSeries:
+    def _append_series(self, match: Match) -> Matchup:
         tally = match.tally
-        series = GameSeries(
-            id=match_id(len(self._series) + 1),
+        series = Matchup(
+            id=match_id(len(self._matchups) + 1),
+            players=self._players(self._start, self._start),
             settings=self._game,
+            book=self._book,
             tally=tally,
             codes=tally.players,
             limit=match.games or None,
@@ -293,7 +289,7 @@ class ClosingMatches:
             sprt=None if tally.trial is None else tally.trial.test,
             open=set(),
         )
-        self._series.append(series)
+        self._matchups.append(series)
         return series
 
     def next_game(self, standing: Standing) -> tuple[str, Ticket] | None:
@@ -308,11 +304,11 @@ class ClosingMatches:
         number, game = len(self.matches), series.tally.next
         return f"{series.id}_{game:04d}", {"kind": CLOSING, "v": number, "g": game}
 
-    def count(self, ticket: Ticket, standing: Standing) -> GameSeries:
+    def count(self, ticket: Ticket, standing: Standing) -> Matchup:
         """Register an issued ticket, and return its match; idempotent."""
         while len(self.matches) < ticket["v"]:
             self._add(standing)
-        series = self._series[int(ticket["v"]) - 1]
+        series = self._matchups[int(ticket["v"]) - 1]
         series.tally.next = max(series.tally.next, ticket["g"] + 1)
         series.open.add(ticket["g"])
         return series
@@ -359,7 +355,7 @@ class ClosingMatches:
     def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
         """Load a state."""
         self.matches = msgspec.convert(state, list[Match])
-        self._series.clear()
+        self._matchups.clear()
         for match in self.matches:
             self._append_series(match)
 
@@ -370,9 +366,8 @@ class ClosingMatches:
         settings = self.settings
         if settings is None:
             return []
-        both = [player for player, _ in self._sides(self._start, self._start)]
-        book = self._book or self._tunes_book
-        line = expected_repeats(both, book.size, settings.games, 2, _WHOSE)
+        both = self._players(self._start, self._start)
+        line = expected_repeats(both, self._book.size, settings.games, 2, _WHOSE)
         lines = [line] if line else []
         if standing.due and self.nothing(standing):
             lines.append(NOTHING)
@@ -390,8 +385,8 @@ class ClosingMatches:
 
     def notices(self, standing: Standing) -> list[str]:
         """Return notices for the start of a run."""
-        size = self._tunes_book.size
-        if self.settings is None or self._book is not None or size is None:
+        size = self._book.size
+        if self.settings is None or self._own_book is not None or size is None:
             return []
         left, pairs = max(0, size - standing.openings), self.settings.games // 2
         if left >= pairs:
@@ -424,10 +419,10 @@ class ClosingMatches:
         """Return the matches as matchups."""
         return [series.info() for _, series in self._present(standing)]
 
-    def _present(self, standing: Standing) -> list[tuple[Match, GameSeries]]:
+    def _present(self, standing: Standing) -> list[tuple[Match, Matchup]]:
         """Return all matches, the last one with the present settings if it is due."""
         self.current(standing)
-        return list(zip(self.matches, self._series, strict=True))
+        return list(zip(self.matches, self._matchups, strict=True))
 
     def result(self, standing: Standing) -> MatchResult | None:
         """Return the result of the current match, None without one."""
@@ -461,7 +456,7 @@ class ClosingMatches:
         }
         return [live_table(rows, "closing match")] if rows else []
 
-    def _table(self, match: Match, series: GameSeries, standing: Standing) -> Table:
+    def _table(self, match: Match, series: Matchup, standing: Standing) -> Table:
         tuned = self._shown(match.tuned)
         values = ", ".join(f"{code}={value_text(value)}" for code, value in tuned.items())
         details = textwrap.wrap(
@@ -477,7 +472,7 @@ class ClosingMatches:
         """Return the matchups of `show --json`."""
         return [
             {
-                **data_of(series),
+                **matchup_data(series.info()),
                 "number_of_games": series.limit,
                 self._counted: match.iteration,
                 "parameters": [self._shown(match.values(player)) for player in (0, 1)],

@@ -20,13 +20,17 @@ from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_COLUMNS,
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
-    CandidateParameter,
     CandidateTune,
     as_data,
     candidate_seat,
 )
 from ringmaster.competitions.tuning.function_probes import spread
-from ringmaster.competitions.tuning.parameter_settings import SCALE, ValuesByCode, check_unchanged
+from ringmaster.competitions.tuning.parameter_settings import (
+    SCALE,
+    CandidateParameter,
+    ValuesByCode,
+    check_unchanged,
+)
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.competitions.verdicts import games_of
 from ringmaster.errors import SettingError, StoreError, counted

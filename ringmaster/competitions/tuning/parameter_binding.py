@@ -24,13 +24,18 @@ from ringmaster.competitions.tuning.function_probes import (
     player_made_by,
     spread,
 )
-from ringmaster.competitions.tuning.parameter_settings import BINDINGS, Choices, ValuesByCode
+from ringmaster.competitions.tuning.parameter_settings import (
+    BINDINGS,
+    CandidateParameter,
+    Choices,
+    ValuesByCode,
+)
 from ringmaster.errors import SettingError, SettingErrors, is_text, shown
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import OptionChange, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import OptionValue, Player
-from ringmaster.model.settings import Context, Scalar
+from ringmaster.model.settings import Context, Scalar, SettingPath
 
 #: A conversion of printf's, "%%" included.
 _CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
@@ -39,6 +44,34 @@ _PROBES, _LEAST_PROBES = 10_000, 8
 CACHED_PLAYERS = 1000
 _SCALAR = Scalar()
 _NOWHERE = Path()
+
+
+def transformed(
+    parameter: TunedParameter, index: int, value: int | float, *, is_free: bool = False
+) -> Any:
+    """Return a played value after the parameter's function.  Raises SettingError.
+
+    index    of the parameter in the settings
+    is_free  whether the function may return a value of any type, not only text, numbers and
+             truth values
+    """
+    if parameter.transform is None:
+        return value
+    path = _path_of_function(index, parameter)
+    result = call(parameter.transform, value, path, parameter.code)
+    if is_free:
+        return result
+    context = Context(_NOWHERE)
+    result = _SCALAR.interpret(result, (), context)
+    if context.problems:
+        problem = context.problems[0]
+        raise SettingError(
+            path,
+            f"parameter {parameter.code!r}: called with ({value!r}), it returned a wrong value: "
+            f"{problem.message}",
+            problem.expected,
+        )
+    return result
 
 
 class ParameterBinding:
@@ -126,7 +159,7 @@ class ParameterBinding:
         """Return a parameter's value after transform and format.  Raises SettingError."""
         transformed = self.transformed(index, value)
         parameter = self._parameters[index]
-        if parameter.format is None or parameter.formats_reports:
+        if parameter.format is None or isinstance(parameter, CandidateParameter):
             return transformed
         return self._formatted(index, transformed)
 
@@ -143,27 +176,12 @@ class ParameterBinding:
             ) from None
 
     def transformed(self, index: int, value: int | float) -> Any:
-        """Return a parameter's value after its function: any value for a `make_candidate`, else
-        a text, number or truth value.  Raises SettingError.
+        """Return a parameter's value after its function, of any type for a `make_candidate`.
+
+        Raises SettingError.
         """
-        parameter = self._parameters[index]
-        if parameter.transform is None:
-            return value
-        path = ("parameters", index, parameter.function_name)
-        delivered = call(parameter.transform, value, path, parameter.code)
-        if self._make is not None:
-            return delivered
-        context = Context(_NOWHERE)
-        delivered = _SCALAR.interpret(delivered, (), context)
-        if context.problems:
-            problem = context.problems[0]
-            raise SettingError(
-                path,
-                f"parameter {parameter.code!r}: called with ({value!r}), it returned a wrong "
-                f"value: {problem.message}",
-                problem.expected,
-            )
-        return delivered
+        is_free = self._make is not None
+        return transformed(self._parameters[index], index, value, is_free=is_free)
 
     def tuned_options(
         self, check: str, base: ValuesByCode, ends: Mapping[str, Sequence[ValuesByCode]]
@@ -214,8 +232,7 @@ class ParameterBinding:
             if p.code in results or (self._has_function(p) and p.code in values):
                 value, result = results.get(p.code) or (values[p.code], values[p.code])
                 call = functools.partial(self.transformed, i, value)
-                path = ("parameters", i, p.function_name)
-                played.append(PlayedValue(path, value, result, call))
+                played.append(PlayedValue(_path_of_function(i, p), value, result, call))
         return played
 
     @staticmethod
@@ -301,7 +318,8 @@ class ParameterBinding:
         """Raise SettingError for conversions that truncate fractions, which would bias one
         side of a gradient."""
         parameter = self._parameters[index]
-        if parameter.integer or parameter.transform is not None or parameter.formats_reports:
+        is_free = parameter.transform is not None or isinstance(parameter, CandidateParameter)
+        if parameter.integer or is_free:
             return
         for name in ("format", "gtp", "argument"):
             template = getattr(parameter, name)
@@ -317,7 +335,7 @@ class ParameterBinding:
         """Raise SettingError when a value cannot be delivered or shown."""
         parameter = self._parameters[index]
         value = self.value(index, played)
-        if parameter.formats_reports:
+        if isinstance(parameter, CandidateParameter):
             self._formatted(index, value)
         for name in ("gtp", "argument"):
             template = getattr(parameter, name)
@@ -342,6 +360,12 @@ def _probes(parameter: TunedParameter, most: int) -> list[int | float]:
         places = spread(math.floor((high - low) / spacing + 0.5) + 1, most)
         return [parameter.played_value(low + place * spacing) for place in places]
     return [low + (high - low) * (place / (most - 1)) for place in range(most)]
+
+
+def _path_of_function(index: int, parameter: TunedParameter) -> SettingPath:
+    if isinstance(parameter, CandidateParameter):
+        return "parameters", index, parameter.function_name
+    return "parameters", index, "transform"
 
 
 def _problem(way: str | None, name: str, protocol: str) -> tuple[str, str] | None:

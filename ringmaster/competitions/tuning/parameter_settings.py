@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import msgspec
 
 from ringmaster.competitions.setting_types import changed, optional
+from ringmaster.competitions.tuning.function_probes import FailedValue, fill
 from ringmaster.errors import SettingError, StateRefused, shown
 from ringmaster.model.parameters import Explicit, Linear, Log, TunedParameter
 from ringmaster.model.players import OptionValue
@@ -33,6 +34,23 @@ BINDINGS = ("option", "gtp", "argument", "environ")
 
 
 P = TypeVar("P", bound=TunedParameter)
+
+
+class CandidateParameter(TunedParameter, frozen=True, kw_only=True):
+    """A parameter of an mc_tuner or ce_tuner.
+
+    Its played values are optimiser parameters.  Its `transform` returns engine parameters of any
+    type; `format` is for reports alone.
+    """
+
+    #: Name of `transform` in control files.
+    function_name: ClassVar[str] = "transform"
+
+    def text(self, value: Any) -> str:
+        """Return an engine parameter for reports."""
+        if self.format is None or isinstance(value, FailedValue):
+            return f"{self.code}: {value}"
+        return fill(self.format, value)
 
 
 def build_parameter(values: dict[str, Any], context: Context) -> TunedParameter:

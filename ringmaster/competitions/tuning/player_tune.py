@@ -32,7 +32,7 @@ from ringmaster.competitions.tally import Tally, doubts_of, tally_of, void_of
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import describe_settings, fault_notes
 from ringmaster.competitions.tuning.chart_parts import closing_charts
-from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standing, match_id
+from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standing
 from ringmaster.competitions.tuning.function_probes import FailedValue
 from ringmaster.competitions.tuning.opponents import (
     make_opponents,
@@ -372,18 +372,18 @@ class Tune(Competition):
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
         if not is_of_closing_match(ticket):
             return self._job_of_tune(game_id, attempt, ticket)
-        (first, values), (second, others) = self.closing.sides(ticket)
+        played = self.closing.describe(ticket)
         return game_job(
             self,
             game_id,
             attempt,
-            (first, second),
+            self.closing.players(ticket),
             self.settings,
             ticket,
             self.closing.opening(ticket),
-            (self.shown_values(values), self.shown_values(others)),
+            played.parameters,
             round=ticket["g"] // 2 + 1,
-            series=match_id(ticket["v"]),
+            series=played.matchup,
         )
 
     @abstractmethod

@@ -1,0 +1,115 @@
+"""Find the records of games: waiting in the store, in files of their own, or in collected files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from ringmaster.errors import StoreError
+from ringmaster.model.players import GameName
+from ringmaster.results.games import RECORD_SUFFIXES, Game
+from ringmaster.storage.paths import OutputPaths
+from ringmaster.storage.store import Store
+
+#: By suffix: the beginning of a record's first line, and the line with the game's id.  Engine text
+#: in a record never begins a line like this.
+_COLLECTED_FORMS: dict[str, tuple[bytes, re.Pattern[bytes]]] = {
+    "pgn": (b"[Event ", re.compile(rb'\[GameId "(.*)"\]')),
+    # the competition's code precedes the id
+    "sgf": (b"(;FF[4]", re.compile(rb"GN\[(?:.* )?([^\] ]*)\]")),
+    # a separator between records
+    "csa": (b"/", re.compile(rb"'game (\S+)")),
+    "kifu": (b"#KIF ", re.compile(rb"\*game (\S+)")),
+}
+
+
+class Records:
+    """The game records of a competition.
+
+    Collected files are read once, for the first game without a file of its own; the last record
+    with an id counts.
+    """
+
+    def __init__(
+        self, paths: OutputPaths, game: GameName, store: Store | None, tail: int | None = None
+    ) -> None:
+        """Read the waiting records.  Raises StoreError.
+
+        store  None before the first run
+        tail   bytes at the end of each collected file that are read, None for all
+        """
+        self._games = paths.games
+        self._files = {suffix: paths.collected(suffix) for suffix in RECORD_SUFFIXES[game]}
+        self._tail = tail
+        pending = () if store is None else store.pending()
+        self._waiting = {(each.game_id, each.attempt): each.text for each in pending}
+        self._places: dict[bytes, tuple[Path, int, int]] | None = None
+
+    def get(self, game: Game) -> bytes | None:
+        """Return the record of a game, None without one.  Raises StoreError."""
+        text = self._waiting.get((game.id, game.attempt))
+        if text is not None:
+            # not written yet; a kill, or something in the file's place, has prevented it
+            return text.encode("utf-8", "backslashreplace")
+        path = self._games.parent / game.record_name
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            # collected files have no void games
+            return None if game.is_void else self._from_collected(game.id)
+        except OSError as error:
+            raise StoreError(f"cannot read {path}: {error.strerror}") from error
+
+    @property
+    def folders(self) -> str:
+        """The places of records of counted games, in words."""
+        existing = [path for path in self._files.values() if path.exists()]
+        return " or ".join(map(str, [f"in {self._games}", *existing]))
+
+    def _from_collected(self, game_id: str) -> bytes | None:
+        path = self._games
+        try:
+            if self._places is None:
+                self._places = {}
+                for suffix, path in self._files.items():
+                    if path.exists():
+                        self._places.update(self._places_in(path, suffix))
+            place = self._places.get(game_id.encode())
+            if place is None:
+                return None
+            path, start, size = place
+            with path.open("rb") as file:
+                return os.pread(file.fileno(), size, start)
+        except OSError as error:
+            raise StoreError(f"cannot read {path}: {error.strerror}") from error
+
+    def _places_in(self, path: Path, suffix: str) -> dict[bytes, tuple[Path, int, int]]:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            # the first record may lack its beginning
+            start = 0 if self._tail is None else max(0, size - self._tail)
+            places = _collected_places(file, suffix, start)
+            return {id: (path, start, end - start) for id, start, end in places}
+
+
+def _collected_places(file: BinaryIO, suffix: str, start: int) -> Iterator[tuple[bytes, int, int]]:
+    """Yield the id, the beginning and the end of each record from `start` on."""
+    first, names = _COLLECTED_FORMS[suffix]
+    separated = suffix == "csa"
+    id: bytes | None = None
+    file.seek(start)
+    at = start
+    for line in file:
+        after = at + len(line)
+        if line.rstrip(b"\r\n") == first if separated else line.startswith(first):
+            if id is not None:
+                yield id, start, at
+            id, start = None, after if separated else at
+        elif id is None and (match := names.match(line)):
+            id = match[1]
+        at = after
+    if id is not None:
+        yield id, start, at

@@ -140,13 +140,13 @@ class TuneCharts:
         pieces.append(Level("start", start))
         pieces.append(Series("θ", tuple(line)))
         pieces.append(Level("mean of the last half", finding.mean, "average", last / 2, last))
-        pieces.append(Interval("estimate", finding.estimate, finding.low, finding.high))
+        pieces.append(Interval("estimate", finding.estimate, finding.shown.low, finding.shown.high))
         note = (
             f"{number(start)} → {number(parameter.played_value(finding.estimate))}, "
             f"range {number(parameter.minimum)} to {number(parameter.maximum)}"
         )
         bounds = (parameter.minimum, parameter.maximum)
-        return parameter_chart(parameter.code, pieces, note, bounds, signal=finding.signal)
+        return parameter_chart(parameter.code, pieces, note, bounds, signal=finding.shown.signal)
 
     def _regression(
         self, parameter: TunedParameter, finding: Finding, distance: Array, midpoint: Array
@@ -191,7 +191,7 @@ class TuneCharts:
 def _summary(finding: Finding) -> str:
     """Return the regression in words."""
     fit = finding.fit
-    if not finding.signal:
+    if not finding.shown.signal:
         return "no signal yet"
     if fit.optimum is None:
         text = f"{fit.slope:+.3g} ± {Z95 * fit.slope_error:.2g} Elo a unit (95 %)"
@@ -199,6 +199,6 @@ def _summary(finding: Finding) -> str:
         text = f"fitted optimum {number(fit.optimum)}"
         if fit.low is not None and fit.high is not None:
             text += f" (95 %: {number(fit.low)} to {number(fit.high)})"
-    if finding.elo_at_stake is not None:
-        text += f", {finding.elo_at_stake:+z.1f} Elo over the start"
+    if finding.shown.elo_at_stake is not None:
+        text += f", {finding.shown.elo_at_stake:+z.1f} Elo over the start"
     return text

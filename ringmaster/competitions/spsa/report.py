@@ -17,7 +17,7 @@ from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, valu
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, Column, Listing, Table, Text
 from ringmaster.stats.elo import Z95
-from ringmaster.tuners.spsa import Finding, Spsa
+from ringmaster.tuners.spsa import Finding, Fit, OptimumInterval, Spsa
 
 _NO_SIGNAL = "not yet"
 _NAMES = {"last": "the last value", "mean": "the mean of the last half"}
@@ -182,19 +182,20 @@ class TuneReport(msgspec.Struct, frozen=True):
 
 def _results_of(finding: Finding) -> dict[str, Any]:
     """Return the columns that show the results for a parameter."""
-    fit, interval, optimum = finding.fit, _interval(finding), finding.optimum
+    fit, shown = finding.fit, finding.shown
+    interval, optimum = _interval(shown), shown.optimum
     error = Z95 * fit.slope_error if math.isfinite(fit.slope_error) else None
     return {
         "mean": finding.mean,
         "estimate": finding.estimate,
         "estimate_or_frozen": f"{finding.estimate:.6g}",
         "optimum": optimum,
-        "low": finding.low,
-        "high": finding.high,
+        "low": shown.low,
+        "high": shown.high,
         "interval": interval,
         "optimum_with_interval": None if optimum is None else f"{optimum:.4g} ({interval})",
-        "elo_at_stake": finding.elo_at_stake,
-        "signal": finding.signal,
+        "elo_at_stake": shown.elo_at_stake,
+        "signal": shown.signal,
         "slope": fit.slope,
         "slope_error": error,
         "slope_with_error": None if error is None else _with_error(fit.slope, error),
@@ -232,9 +233,9 @@ def _with_error(value: float, error: float) -> str:
     return f"{value:+.{places}f} ± {round(error, digits):.{places}f}"
 
 
-def _interval(finding: Finding) -> str:
+def _interval(shown: OptimumInterval | Fit) -> str:
     """Return the interval of an optimum in words."""
-    low, high = finding.low, finding.high
+    low, high = shown.low, shown.high
     return "unknown" if low is None or high is None else f"{low:.4g} to {high:.4g}"
 
 

@@ -281,11 +281,11 @@ class Adaptive(Method):
         else:
             ends = [posterior.quantile(p) for p in (0.025, 0.975)]
             stake = x * (2 * slope - x * elo)
-        low, high = (self.space.clip(self.space.start + end * self.half) for end in ends)
+        places = (self.space.clip(self.space.start + end * self.half) for end in (x, *ends))
         # the strongest parameter is a reason to leave the start, even if others are needed too
         counts = exceeds_chance(ratio, 1) | (ratio == ratio.max())
         signal = posterior.leaves_start() & counts
-        columns = (low, high, stake + 0.0, signal)
+        columns = (*places, stake + 0.0, signal)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         return [OptimumInterval(*row) for row in rows]
 

@@ -30,19 +30,14 @@ EstimateRule = Literal["auto", "last", "mean"]
 class Finding(msgspec.Struct, frozen=True):
     """The results for one parameter, in its units.
 
-    estimate, mean            see `Spsa.estimate`; the mean of θ over the last half
-    optimum, low, high        of the method, or of the regression; None where unknown
-    elo_at_stake, signal      likewise; see `OptimumInterval` and `Fit`
-    fit                       of the regression
+    estimate, mean  see `Spsa.estimate`; the mean of θ over the last half
+    shown           optimum, interval and signal, by the method's own knowledge if it has any
+    fit             of the regression
     """
 
     estimate: float
     mean: float
-    optimum: float | None
-    low: float | None
-    high: float | None
-    elo_at_stake: float | None
-    signal: bool
+    shown: OptimumInterval | Fit
     fit: Fit
 
 
@@ -160,19 +155,14 @@ class Spsa:
         return self.regression.fits(self.method.c(next_k, self.memory), self.estimate())
 
     def findings(self) -> list[Finding]:
-        """Return the results for each parameter, by the method's own knowledge if it has any."""
-        fits = self.fits()
-        own = self.method.intervals(self.memory) if self.iterations else None
-        intervals: Sequence[OptimumInterval | Fit] = fits if own is None else own
-        best: Sequence[float | None] = [fit.optimum for fit in fits]
-        if own is not None and (estimate := self.method.estimate(self.memory)) is not None:
-            best = estimate.tolist()
-        mean = self.averages.mean() if self.iterations else self.theta
-        columns = (self.estimate().tolist(), mean.tolist(), best, intervals, fits)
-        return [
-            Finding(value, middle, optimum, i.low, i.high, i.elo_at_stake, i.signal, fit)
-            for value, middle, optimum, i, fit in zip(*columns, strict=True)
-        ]
+        """Return the results for each parameter."""
+        fits, own = self.fits(), None
+        mean = self.theta
+        if self.iterations:
+            own, mean = self.method.intervals(self.memory), self.averages.mean()
+        shown: Sequence[OptimumInterval | Fit] = fits if own is None else own
+        rows = zip(self.estimate().tolist(), mean.tolist(), shown, fits, strict=True)
+        return [Finding(*row) for row in rows]
 
     def estimate(self) -> Array:
         """Return the estimate of the optimum, (n,)."""

@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
-from ringmaster.tuners.simulation.clop_tunes import simulated_regrets
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from tests.tuners.clop_tunes import simulated_regrets
 
 #: Function, number of parameters, and regret of CLOP's own program by number of games.
 PUBLISHED: dict[str, tuple[str, int, dict[int, float]]] = {

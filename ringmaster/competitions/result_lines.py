@@ -53,9 +53,7 @@ def result_line(result: GameResult, codes: tuple[str, str]) -> str:
     """
     head = f"game {result.game_id}:"
     if result.outcome == "void":
-        detail = result.detail.splitlines()[0] if result.detail else ""
-        attempt = f", attempt {result.attempt + 1}" if result.attempt else ""
-        return f"{head} void ({result.reason}{attempt}): {detail}"
+        return f"{head} {void_text(result)}"
     reason = result_reason(result)
     if result.winner is not None:
         winner, loser = codes[result.winner], codes[1 - result.winner]
@@ -63,6 +61,13 @@ def result_line(result: GameResult, codes: tuple[str, str]) -> str:
     if result.outcome == "draw":
         return f"{head} {codes[0]} v {codes[1]} draw {result.score}{reason}"
     return f"{head} {codes[0]} v {codes[1]} no result{reason}"
+
+
+def void_text(result: GameResult | EvaluationResult) -> str:
+    """Return a void result in words, without its job."""
+    detail = result.detail.splitlines()[0] if result.detail else ""
+    attempt = f", attempt {result.attempt + 1}" if result.attempt else ""
+    return f"void ({result.reason}{attempt}): {detail}"
 
 
 # void games

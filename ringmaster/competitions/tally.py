@@ -114,10 +114,6 @@ class Tally(msgspec.Struct):
         """Games that are not void, including unknown results."""
         return sum(map(sum, self.by_colour))
 
-    def has(self, player: str) -> bool:
-        """Return whether a player, or its second self, plays here."""
-        return player in map(base_code, self.players)
-
     @property
     def known(self) -> int:
         """Games with a result."""

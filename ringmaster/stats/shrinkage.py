@@ -29,7 +29,8 @@ def chosen_share(points: float, games: float, all: Iterable[Result]) -> Result:
 
     all  results of every candidate, the chosen one included
     """
-    results = Counter(result for result in all if result[1])
+    # sorted: rounding errors must not depend on the order
+    results = dict(sorted(Counter(result for result in all if result[1]).items()))
     logs, moments = [], []
     for spread in _SPREADS:
         precision = {r: n / (0.25 / r[1] + spread * spread) for r, n in results.items()}

@@ -66,3 +66,8 @@ def test_only_candidate_has_its_own_rate() -> None:
     points, games = chosen_share(30.5, 50, [(30.5, 50), (0.0, 0)])
     assert points / games == pytest.approx(0.61, abs=0.01)
     assert games == pytest.approx(50, rel=0.25)
+
+
+def test_order_of_the_candidates_changes_no_digit() -> None:
+    results, best, _ = tunes(0.1)[0]
+    assert chosen_share(*results[best], results) == chosen_share(*results[best], results[::-1])

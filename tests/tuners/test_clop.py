@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from ringmaster.tuners.clop import PLACES, PRIOR, Axis, Clop, Regression, fit
-from ringmaster.tuners.simulation.clop_tunes import simulated_regrets
+from tests.tuners.clop_tunes import simulated_regrets
 
 LINE = Axis(-1.0, 1.0)
 

@@ -12,11 +12,10 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
+from ringmaster.competitions.common_settings import LIMIT_NAMES, find_player, noting
 from ringmaster.competitions.competition import History, Played, Reaction, Trajectory
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
-from ringmaster.competitions.result_lines import void_line
 from ringmaster.competitions.texel.charts import tune_charts
 from ringmaster.competitions.texel.evaluations import (
     Evaluations,
@@ -25,33 +24,24 @@ from ringmaster.competitions.texel.evaluations import (
     shard_id,
     shard_line,
 )
-from ringmaster.competitions.texel.labels import Shards
+from ringmaster.competitions.texel.labels import Shards, check_labels
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.report import TuneReport, kind_of_error
-from ringmaster.competitions.texel.score_setting import Reference, Scoring
+from ringmaster.competitions.texel.score_setting import Reference, with_limit
 from ringmaster.competitions.texel.settings import (
     TEXEL_SETTINGS,
-    SweepSettings,
-    check_anchor,
-    check_game,
-    check_groups,
-    check_labels,
-    check_limits,
-    check_validation,
-    unused,
+    wrong_settings,
 )
 from ringmaster.competitions.texel.state import (
-    LearningSettings,
     TexelState,
-    digest_of,
+    TuneSettings,
     edit_of,
-    limits_of,
     plain,
     record_played,
     record_positions,
     restarted,
     score_key,
-    scoring_settings,
+    scoring_arguments,
 )
 from ringmaster.competitions.texel.tuning import Tuning, improvement_line
 from ringmaster.competitions.tuning.closing_match import Standing
@@ -63,9 +53,12 @@ from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
-from ringmaster.model.report import ChartGroup, Progress, Report, Text
+from ringmaster.model.report import ChartGroup, Progress, Report
 from ringmaster.model.results import EvaluationResult, Result
 from ringmaster.model.settings import Setting
+
+_NO_LIMIT = "nothing limits the moves of player {!r} in the closing match"
+_LIMITS = f"one of {', '.join(LIMIT_NAMES)}"
 
 
 class TexelCompetition(Tune):
@@ -80,50 +73,42 @@ class TexelCompetition(Tune):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        self._scoring: Scoring = values["score"]
         errors: list[SettingError] = []
-        with noting(errors):
-            check_game(self._game)
         with noting(errors):
             self.settings = make_game_settings(self._game, values)
         with noting(errors):
             definition = find_player(values, values["player"], ("player",))
             dynamic = values["make_candidate"] is not None
-            errors += check_limits(definition, values["player"], values["verify"], dynamic)
+            self._unlimited = not (definition.has_limits or dynamic)
+            if self._unlimited and values["verify"] is not None and not values["verify"].limits:
+                problem, remedy = _NO_LIMIT.format(values["player"]), f"{_LIMITS} in Verify(…)"
+                errors.append(SettingError(("verify",), problem, remedy))
         with noting(errors):
-            self._scoring.for_game(self._game)
+            values["score"].for_game(self._game)
         self._reference: Reference | None = None
         with noting(errors):
             self._reference = Reference.of(values)
         with noting(errors):
             values["positions"].quiet_score.for_game(self._game)
-        errors += [*check_codes(self.parameters), *check_anchor(values), *check_groups(values)]
+        errors += [*check_codes(self.parameters), *wrong_settings(values)]
         if errors:
             raise SettingErrors(errors)
-        self._unlimited = not (definition.has_limits or dynamic)
-        if self._unlimited and definition.values["protocol"] != "gtp":
-            # a Player(…) must limit its moves; scores need no limit
-            definition = PlayerDefinition({**definition.values, "depth": 1})
+        definition = with_limit(definition)
         self._set_player(definition, counted="passes")
-        self._learning = LearningSettings.of(values)
-        self._engine = scoring_settings(None if dynamic else definition, values["options"])
+        # players of make_candidate are compared when they have played
+        common = plain(canonical({"options": values["options"]}))
+        engine = common if dynamic else scoring_arguments(definition)
+        reference = self._reference
+        self._settings = TuneSettings.of(
+            values, engine, None if reference is None else reference.settings
+        )
         #: Lines printed while positions were read.
         self._said: set[str] = set()
-        reference = self._reference
-        state = TexelState(
-            self._learning,
-            self._engine,
-            self.start_values,
-            limits=limits_of(values),
-            in_flight=values["in_flight"],
-            reference=None if reference is None else reference.scoring_settings,
-            sweep=self._swept(),
-        )
-        code_of_reference = None if reference is None else reference.player.code
+        state = TexelState(self._settings, self.start_values)
         self.tuning = Tuning(
             values,
             self.parameters,
-            code_of_reference,
+            None if reference is None else reference.player.code,
             state,
             lambda number, shard: self.scores(number, shard),
             self._report_progress,
@@ -161,10 +146,8 @@ class TexelCompetition(Tune):
 
     def verify(self, games: int | None = None) -> None:
         if not self._can_play:
-            raise UsageError(
-                f"nothing limits the moves of player {self.values['player']!r}: the closing match "
-                "needs nodes, depth, move_time or time_control in its Player(…) or in Verify(…)"
-            )
+            problem = _NO_LIMIT.format(self.values["player"])
+            raise UsageError(f"{problem}: it needs {_LIMITS} in its Player(…) or in Verify(…)")
         super().verify(games)
 
     def prepare(self) -> list[SettingError]:
@@ -210,7 +193,11 @@ class TexelCompetition(Tune):
             lines.append(SAME_GAMES_OF_TUNE)
         if self._verifying:
             return lines
-        lines += unused(self.parameters)
+        parameters = self.parameters
+        unused = [n for n in ("c_end", "r_end") if any(getattr(p, n) for p in parameters)]
+        if unused:
+            names = " and ".join(unused)
+            lines.append(f"{names} of Parameter(…) have no effect in a texel competition")
         labelling = self.tuning.state.labelling
         if labelling is not None:
             lines += labelling.warnings
@@ -221,7 +208,13 @@ class TexelCompetition(Tune):
         lines = [note for note in notes if note not in self._said]
         positions = self.tuning.positions
         if not self._verifying and positions is not None:
-            lines += check_validation(self.values, positions.file)
+            if self.values["validation"] == 0:
+                lines.append(
+                    "validation = 0: nothing is held out; the tune cannot stop early, and the "
+                    "improvement is measured on the tuned positions"
+                )
+            elif positions.file.validation == 0:
+                lines.append("there are too few games for validation; nothing is held out")
             if not self.tuning.state.told:
                 lines += self._report().plan()
         return lines + self.closing.notices(self._standing())
@@ -238,13 +231,10 @@ class TexelCompetition(Tune):
     def _check_jobs(self) -> list[CheckJob]:
         if self._verifying:
             return self.closing.check_jobs(self._standing())
-        low = {p.code: p.played_value(p.minimum) for p in self._tuned()}
-        high = {p.code: p.played_value(p.maximum) for p in self._tuned()}
-        samples = {
-            "start": self.start_values,
-            "minimum": {**self.start_values, **low},
-            "maximum": {**self.start_values, **high},
-        }
+        samples = {"start": self.start_values}
+        for end in ("minimum", "maximum"):
+            values = {p.code: p.played_value(getattr(p, end)) for p in self._tuned()}
+            samples[end] = {**self.start_values, **values}
         jobs = self._candidate_checks(samples)
         if self._reference is not None:
             player = self._reference.player
@@ -296,7 +286,7 @@ class TexelCompetition(Tune):
         if result.outcome == "void":
             return record_void(state, ticket, result, player, halt)
         if "n" in ticket:
-            return record_probe(state, ticket, result, self._scoring.kind)
+            return record_probe(state, ticket, result, self.values["score"])
         state.shards += 1
         state.positions += result.positions
         state.seconds += result.seconds
@@ -318,7 +308,8 @@ class TexelCompetition(Tune):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, TexelState)
-        if restored.shards and plain(restored.engine) != plain(self._engine):
+        was, now = restored.settings, self._settings
+        if restored.shards and was.engine != now.engine:
             raise StateRefused(
                 "the scores so far belong to another engine or to other settings of it; "
                 "restore the player, or use reset",
@@ -328,46 +319,32 @@ class TexelCompetition(Tune):
         self._edited_functions(restored)
         self.tuning.load(restored)
         # later results need the optimiser only if the settings are the same
-        if restored.train and plain(self._learning) == plain(restored.learning):
+        if restored.train and (was.parameters, was.learning) == (now.parameters, now.learning):
             self.tuning.begin()
         self.closing.restore(restored.matches)
 
     def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
-        state = self.tuning.state
+        state, was, now = self.tuning.state, self.tuning.state.settings, self._settings
         if self.tuning.optimiser is not None:
             for ticket in outstanding:
                 if not is_of_closing_match(ticket):
                     self._register_of_tune(ticket)
         edited = self._edited_functions(state)
-        self._adopt_reference("reference" in edited)
+        if was.reference != now.reference or "reference" in edited:
+            self.tuning.forget_reference()
         positions = self.tuning.positions
-        file = None if positions is None else positions.file
-        new_positions = file is not None and state.digest not in ("", digest_of(file, state))
-        if file is not None:
-            record_positions(file, state)
-        reasons, remeasure = edit_of(
-            state.learning, self._learning, edited, new_positions=new_positions
-        )
-        limits = limits_of(self.values)
-        if not reasons and state.done and plain(limits) != plain(state.limits):
-            reasons = [
-                f"{name} changed" for name in limits if limits[name] != state.limits.get(name)
-            ]
-        state.limits = limits
-        swept = self._swept()
-        has_new_sweep = plain(state.sweep) != plain(swept)
-        state.sweep = swept
+        is_new = positions is not None and record_positions(positions.file, state)
+        reasons, remeasure = edit_of(state, now, edited, new_positions=is_new)
         lines: list[str] = []
         if reasons:
             lines = self._restart("; ".join(reasons), edited, remeasure=remeasure)
-        elif plain(state.engine) != plain(self._engine):
-            state.engine, state.facts, state.probe_due = self._engine, None, True
-        elif state.in_flight != self.values["in_flight"] and state.facts is not None:
+        elif was.engine != now.engine:
+            state.facts, state.probe_due = None, True
+        elif was.in_flight != now.in_flight and state.facts is not None:
             state.probe_due = True
             lines = ["in_flight changed: the engine is probed again"]
-        state = self.tuning.state
-        state.in_flight = self.values["in_flight"]
-        if has_new_sweep and not reasons:
+        self.tuning.state.settings = now
+        if was.sweep != now.sweep and not reasons:
             self.tuning.change_sweep()
         self._record_features()
         return lines
@@ -392,28 +369,6 @@ class TexelCompetition(Tune):
         if features is not None and features.version:
             self.tuning.state.features = features.version
 
-    def _swept(self) -> list[dict[str, Any]] | None:
-        """Return the targets of the sweep as JSON data, None without a sweep."""
-        sweep: SweepSettings | None = self.values["sweep"]
-        if sweep is None:
-            return None
-        return [canonical(target) for target in sweep.targets(self.values["target"])]
-
-    def _adopt_reference(self, is_edited: bool) -> None:
-        """Forget the scores of a replaced or changed reference engine.
-
-        is_edited  whether the function of its score gives other results
-        """
-        state, reference = self.tuning.state, self._reference
-        settings = None if reference is None else reference.scoring_settings
-        if plain(state.reference) == plain(settings) and not is_edited:
-            return
-        state.played.pop("reference", None)
-        state.filters.pop(str(state.reference_pass), None)
-        state.stale.append(score_key(state.beginning, state.reference_pass))
-        state.reference, state.comparison = settings, None
-        state.reference_pass -= 1
-
     def _restart(self, why: str, edited: Collection[str], *, remeasure: bool) -> list[str]:
         """Restart the optimiser from the best values; return lines for the history."""
         state = self.tuning.state
@@ -421,13 +376,12 @@ class TexelCompetition(Tune):
         where = f"after {passes}" if state.passes else "before the first pass"
         fresh = restarted(
             state,
-            self._learning,
+            self._settings,
             self.parameters,
             why,
             remeasure=remeasure,
             features=str(state.beginning + 1) if "optimiser" in edited else state.features,
         )
-        fresh.engine = self._engine
         self.tuning.load(fresh)
         if fresh.train:
             self.tuning.begin()
@@ -469,13 +423,7 @@ class TexelCompetition(Tune):
         return done if self.is_tuned else f"{done}, {self._report().phase()}"
 
     def _full_report(self) -> Report:
-        blocks = self._report().blocks(self.closing.blocks(self._standing()))
-        if self.tuning.state.void:
-            void = void_line(
-                self.tuning.state.void_kinds, self.tuning.state.void, unit="evaluations"
-            )
-            blocks.append(Text((void,)))
-        return Report(tuple(blocks))
+        return Report(tuple(self._report().blocks(self.closing.blocks(self._standing()))))
 
     def _live_report(self) -> Report:
         return Report((*self._report().short(), *self.closing.live_blocks(self._standing())))
@@ -491,9 +439,9 @@ class TexelCompetition(Tune):
         return [p for p in self.parameters if p.code in self.tuning.codes]
 
     def _course_of_tune(self) -> Callable[[History], Trajectory]:
-        return lambda history: self._course()
+        return self._course
 
-    def _course(self) -> Trajectory:
+    def _course(self, history: History) -> Trajectory:
         optimiser = self.tuning.optimiser
         steps = () if optimiser is None else optimiser.course
         codes = tuple(p.code for p in self._optimised())

@@ -13,13 +13,12 @@ import msgspec
 import numpy as np
 
 from ringmaster.competitions.competition import PlayedValue, Reaction
-from ringmaster.competitions.result_lines import count_void
+from ringmaster.competitions.result_lines import count_void, void_text
 from ringmaster.competitions.texel.labels import decode_scores
 from ringmaster.competitions.texel.methods import from_answers
 from ringmaster.competitions.texel.score_setting import (
     EVAL,
     Reference,
-    ScoreFunction,
     Scoring,
     result_of,
     scores_of,
@@ -28,11 +27,12 @@ from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
     MOST_PLAYED,
+    REFERENCE,
     STATIC,
     TexelState,
     is_reference,
     score_key,
-    scoring_player,
+    scoring_arguments,
 )
 from ringmaster.competitions.texel.tuning import Tuning
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
@@ -44,39 +44,33 @@ from ringmaster.model.players import GameName, Player
 from ringmaster.model.results import EvaluationResult
 
 
-def repeatability(facts: dict[str, Any], score: ScoreKind) -> str:
-    """Return in words whether scores are repeatable, "" if unknown."""
-    if facts.get("repeatable") is False:
-        return "not repeatable"
-    if "repeatable" not in facts:
-        return ""
-    if score.go is not None and facts.get("apply") != "restart":
-        return "repeatable in the probe; a longer run may show otherwise"
-    return "repeatable"
-
-
-def probe_lines(facts: dict[str, Any], codes: Sequence[str], score: ScoreKind) -> list[str]:
+def probe_lines(facts: dict[str, Any], codes: Sequence[str], scoring: Scoring) -> list[str]:
     """Return the results of a probe, a line each."""
     when = {"live": "at once", "newgame": "after a new game", "restart": "in a new process only"}
     parts = [str(facts["name"])] if facts.get("name") else []
-    parts.append(f"takes values {when.get(str(facts.get('apply')), 'unknown')}")
+    parts += [
+        f"score {scoring.text}",
+        f"takes values {when.get(facts.get('apply', ''), 'unknown')}",
+    ]
     parts.append(f"{facts.get('in_flight', 1)} in flight")
     if facts.get("rate"):
         parts.append(f"{facts['rate']:,.0f} positions/s")
+    is_search = scoring.kind.go is not None
+    if facts.get("repeatable") and not (is_search and facts.get("apply") != "restart"):
+        parts.append("repeatable")
     lines = ["probe: " + ", ".join(parts)]
     if facts.get("repeatable") is False:
-        reason = "; a search needs one thread and a limit other than time" if score.go else ""
+        reason = "; a search needs one thread and a limit other than time" if is_search else ""
         lines.append(f"warning: repeated positions get different scores{reason}")
-    elif score.go is not None and facts.get("apply") != "restart":
+    elif is_search and facts.get("apply") != "restart":
         lines.append(
             "warning: tables that survive a new game may change scores of later shards, so "
             'another run may end differently; apply = "restart" prevents it'
         )
     if facts.get("none"):
         lines.append(f"{100 * facts['none']:.3g} % of the positions get no score (in check)")
-    unmoved = [
-        code for code, moved in zip(codes, facts.get("moved") or (), strict=False) if not moved
-    ]
+    moved = facts.get("moved") or ()
+    unmoved = [code for code, has_moved in zip(codes, moved, strict=False) if not has_moved]
     if unmoved:
         lines.append(f"warning: no score changes with {', '.join(unmoved)}")
     return lines
@@ -106,22 +100,20 @@ def record_void(
     code  of the player that evaluates
     halt  reason to end the run, "" without one
     """
-    state.void += 1
     count_void(state.void_kinds, result, [code])
     job = "the probe" if "n" in ticket else f"shard {shard_id(ticket)}"
-    attempt = f", attempt {result.attempt + 1}" if result.attempt else ""
-    detail = result.detail.splitlines()[0] if result.detail else ""
-    line = f"{job}: void ({result.reason}{attempt}): {detail}"
-    return Reaction(line, replay=True, halt=halt and f"{halt}: {detail or result.reason}")
+    detail = result.detail.partition("\n")[0] or result.reason
+    line = f"{job}: {void_text(result)}"
+    return Reaction(line, replay=True, halt=halt and f"{halt}: {detail}")
 
 
 def record_probe(
-    state: TexelState, ticket: Ticket, result: EvaluationResult, score: ScoreKind
+    state: TexelState, ticket: Ticket, result: EvaluationResult, scoring: Scoring
 ) -> Reaction:
     """Record the results of a probe in the state."""
     if ticket["n"] == state.probe_out:
         state.probe_out = None
-    codes = [p.code for p in state.learning.tuned]
+    codes = state.settings.codes
     moved, problem = result.facts.get("moved"), str(result.facts.get("problem") or "")
     if not problem and moved and not any(moved):
         named = ", ".join(codes[:5]) + ("…" if len(codes) > 5 else "")
@@ -134,7 +126,7 @@ def record_probe(
         return Reaction("probe: these settings cannot be tuned", halt=problem, save=True)
     state.facts = dict(result.facts)
     state.probe_due = False
-    line, *notes = probe_lines(state.facts, codes, score)
+    line, *notes = probe_lines(state.facts, codes, scoring)
     return Reaction(line, notes=tuple(notes), save=True)
 
 
@@ -165,23 +157,38 @@ class Evaluations:
         self._values, self._tuned = values, tuned
         self._reference, self._player, self._tuning = reference, player, tuning
         self._game: GameName = values["game"]
-        self._scoring: Scoring = values["score"]
-        self._kind = self._scoring.for_game(self._game)
         features = values["optimiser"].arguments.get("features")
+        command = values["optimiser"].arguments.get("command", "features")
+        #: How passes score positions; the optimiser's passes as pass 0.
+        self._scorings: dict[int, Scoring] = {
+            0: values["score"],
+            STATIC: EVAL,
+            COMPARED: values["positions"].quiet_score,
+            FEATURES: Scoring(
+                ScoreKind("eval", command=command),
+                function=features if from_answers(features) else None,
+            ),
+        }
+        if reference is not None:
+            self._scorings[REFERENCE] = reference.scoring
         #: The control file's functions of scores, labels and features by setting.
         self._functions: dict[str, Callable[..., Any] | None] = {
-            "score": self._scoring.function,
+            "score": values["score"].function,
             "reference": None if reference is None else reference.scoring.function,
             "target": values["target"].function,
-            "optimiser": features if from_answers(features) else None,
+            "optimiser": self._scorings[FEATURES].function,
         }
+
+    def _scoring(self, number: int) -> Scoring:
+        """Return how a pass scores positions."""
+        # there may be a shard of a reference that is gone
+        return self._scorings.get(min(max(number, REFERENCE), 0), self._scorings[0])
 
     def job(
         self, game_id: str, attempt: int, ticket: Ticket, settings: GameSettings
     ) -> EvaluationJob:
         """Return the shard or the probe of a ticket."""
-        positions = self._tuning.positions
-        assert positions is not None
+        positions = self._tuning.labelled
         part = self._probe() if "n" in ticket else self._shard(ticket, attempt)
         return EvaluationJob(
             game_id,
@@ -203,23 +210,23 @@ class Evaluations:
         player = self._player(tuning.values(number))
         if is_reference(number) and self._reference is not None:
             player = self._reference.player
-        kind = self._kind_of(number)
+        scoring = self._scoring(number)
         # requests of another kind, and those after a void job, are sent one at a time
-        is_probed = kind == self._kind and not attempt and not is_reference(number)
+        is_probed = scoring == self._scoring(0) and not attempt and not is_reference(number)
         return {
             **_range(tuning.shards.positions(shard)),
             "player": player,
-            "score": kind,
-            "answers": number == FEATURES or self._function(number) is not None,
+            "score": scoring.for_game(self._game),
+            "answers": scoring.function is not None,
             "score_key": score_key(tuning.state.beginning, number),
             "shard": shard,
-            "apply": self._apply(kind, number),
+            "apply": self._apply(scoring.kind, number),
             "in_flight": int((tuning.state.facts or {}).get("in_flight", 1)) if is_probed else 1,
         }
 
     def _probe(self) -> dict[str, Any]:
         """Return the arguments of a probe's job, with a large change of each parameter."""
-        values = self._tuning.state.values
+        values, scoring = self._tuning.state.values, self._scoring(0)
         changed = []
         for parameter in self._tuned:
             here = values[parameter.code]
@@ -230,8 +237,8 @@ class Evaluations:
         return {
             **_range(self._tuning.shards.probed),
             "player": self._player(values),
-            "score": self._kind,
-            "answers": self._scoring.function is not None,
+            "score": scoring.for_game(self._game),
+            "answers": scoring.function is not None,
             "probe": Probe(
                 tuple(changed),
                 None if apply == "auto" else apply,
@@ -246,7 +253,7 @@ class Evaluations:
         gets a new process, as searches of a tune do.
         """
         foreign = is_reference(number)
-        is_extra = foreign or self._kind.go is None
+        is_extra = foreign or self._scoring(0).kind.go is None
         if kind.go is not None and is_extra and self._values["apply"] == "auto":
             return "restart"
         if foreign:
@@ -254,28 +261,11 @@ class Evaluations:
         apply: Apply = (self._tuning.state.facts or {}).get("apply", "newgame")
         return apply
 
-    def _function(self, number: int) -> ScoreFunction | None:
-        """Return the control file's function that computes the scores of a pass."""
-        if is_reference(number):
-            return self._functions["reference"]
-        return self._functions["score"] if number >= 0 else None
-
-    def _kind_of(self, number: int) -> ScoreKind:
-        """Return how a pass scores positions."""
-        if number == FEATURES:
-            command = self._values["optimiser"].arguments.get("command", "features")
-            return ScoreKind("eval", command=command)
-        if is_reference(number) and self._reference is not None:
-            return self._reference.scoring.for_game(self._game)
-        own: dict[int, Scoring] = {COMPARED: self._values["positions"].quiet_score, STATIC: EVAL}
-        return own[number].for_game(self._game) if number in own else self._kind
-
     def complete_result(self, task: EvaluationJob, result: EvaluationResult) -> EvaluationResult:
         """Return a result as recorded.  Raises SettingError if the user's function fails."""
         if result.outcome == "void" or "n" in task.ticket:
             return result
-        tuning, positions = self._tuning, self._tuning.positions
-        assert positions is not None
+        tuning, positions = self._tuning, self._tuning.labelled
         number, shard = task.ticket["p"], task.shard
         places = range(task.first, task.stop, task.step)
         own = {"score_key": task.score_key, "shard": shard, "positions": len(places)}
@@ -286,7 +276,7 @@ class Evaluations:
             tuning.features.put(shard, places, result.answers or ())
         else:
             scores = result.scores or b""
-            function = self._function(number)
+            function = self._scoring(number).function
             if function is not None:
                 texts = positions.texts(shard)
                 scores = scores_of(function, result.answers or (), texts, self._game)
@@ -297,7 +287,7 @@ class Evaluations:
                 values = decode_scores(scores)
                 gone = np.isnan(values) & np.isfinite(positions.scores(0, shard))
                 if gone.any():
-                    text = positions.text(shard, int(np.argmax(gone)))
+                    text = positions.texts(shard)[int(np.argmax(gone))]
                     return as_void(
                         result,
                         "no score",
@@ -319,35 +309,31 @@ class Evaluations:
         They are recorded for the first position in passes that score all positions, and for the
         player of make_candidate in passes 0, 1, 2, 4, 8, …
         """
-        tuning, positions = self._tuning, self._tuning.positions
-        assert positions is not None
+        tuning, positions = self._tuning, self._tuning.labelled
         number, shard = task.ticket["p"], task.shard
         played: dict[str, list[Any]] = {}
-        if number <= 0 and shard % (tuning.shards.total // MOST_PLAYED + 1) == 0:
-            names = ["score", "target"] if number == 0 else []
-            if number == FEATURES:
-                names = ["optimiser"]
-            elif is_reference(number):
-                names = ["reference"]
-            answer = (result.answers or ("",))[0]
+        names = {0: ["score", "target"], FEATURES: ["optimiser"]}.get(number, [])
+        if is_reference(number):
+            names = ["reference"]
+        if shard % (tuning.shards.total // MOST_PLAYED + 1) == 0:
             for name in names:
                 function = self._functions[name]
-                arguments: Sequence[Any] = (answer, positions.text(shard, 0))
-                if name == "target":
-                    arguments = positions.blended(shard)
-                if function is not None:
-                    value = canonical(result_of(function, arguments, name))
-                    played[name] = [arguments, value]
+                if function is None:
+                    continue
+                arguments: Sequence[Any] = positions.blended(shard)
+                if name != "target":
+                    arguments = ((result.answers or ("",))[0], positions.texts(shard)[0])
+                played[name] = [arguments, canonical(result_of(function, arguments, name))]
         is_recorded = number >= 0 and number & (number - 1) == 0 and task.ticket["i"] == 0
         if is_recorded and self._values["make_candidate"] is not None:
-            played["make_candidate"] = [tuning.values(number), scoring_player(task.player)]
+            played["make_candidate"] = [tuning.values(number), scoring_arguments(task.player)]
         return played
 
     def played_values(self, played: Mapping[str, list[list[Any]]]) -> list[PlayedValue]:
         """Return recorded results of the functions; a call raises StateRefused if it fails."""
 
         def make(values: ValuesByCode) -> dict[str, Any]:
-            return scoring_player(self._player(values))
+            return scoring_arguments(self._player(values))
 
         def call(function: Callable[..., Any], arguments: Sequence[Any], name: str) -> Any:
             try:

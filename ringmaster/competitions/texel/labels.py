@@ -21,11 +21,11 @@ from ringmaster.competitions.texel.state import (
     COMPARED,
     STATIC,
     Comparison,
-    Quality,
-    TexelState,
+    Labelling,
     score_key,
 )
 from ringmaster.errors import SettingError, StoreCorrupt
+from ringmaster.model.settings import SettingPath
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import (
     Fit,
@@ -37,7 +37,7 @@ from ringmaster.tuners.texel.loss import (
     mean,
     sigmoid,
 )
-from ringmaster.tuners.texel.optimiser import Block, Split
+from ringmaster.tuners.texel.optimiser import Block, Errors, Split
 from ringmaster.tuners.texel.targets import Entropies, Mixture, Target, known_arguments
 
 #: Positions of a shard: normal, least, most.
@@ -91,12 +91,8 @@ class Shards(msgspec.Struct, frozen=True):
         """Return the shards of a pass, in order."""
         if not isinstance(part, str):
             return list(part)
-        parts: dict[str, range] = {
-            "train": range(self.of_train),
-            "validation": range(self.of_train, self.total),
-            "all": range(self.total),
-        }
-        return list(parts[part])
+        first = self.of_train if part == "validation" else 0
+        return list(range(first, self.of_train if part == "train" else self.total))
 
     @property
     def probed(self) -> range:
@@ -105,6 +101,8 @@ class Shards(msgspec.Struct, frozen=True):
         return range(0, min(self.train, PROBED * step), step)
 
 
+#: Settings of win-rate scales.
+SCALES = ("win_rate_scale", "teacher_scale")
 #: Most positions whose labels are cached.
 CACHED = 8_000_000
 #: Reason to leave out positions with a large score of the engine.
@@ -128,7 +126,8 @@ class LabelledPositions:
     They are the data of an optimiser (`tuners.texel.optimiser.Data`).
 
     values         settings
-    state          of the tune; its labelling has the win-rate scale
+    beginning      number of restarts of the optimiser
+    labelling      scales and weights; None before `label`
     source         source of stored scores
     target         target of the positions; by default the setting
     teacher_scale  win-rate scale of the teacher's scores, centipawns; set when it is known
@@ -138,50 +137,50 @@ class LabelledPositions:
         self,
         file: PositionFile,
         values: Mapping[str, Any],
-        state: TexelState,
+        beginning: int,
+        labelling: Labelling | None,
         source: ScoreSource,
         target: Target | None = None,
     ) -> None:
         self.file = file
         self.shards = Shards(file.train, file.validation)
         self.source = source
-        self.teacher_scale = None if state.labelling is None else state.labelling.teacher_scale
+        self.labelling = labelling
+        self.teacher_scale = None if labelling is None else labelling.teacher_scale
         self._values = values
-        self._state = state
+        self._beginning = beginning
         self._target: Target = target or values["target"]
         self._cache: dict[int, ShardLabels] = {}
         self._cached = 0
 
     def under(self, target: Target) -> LabelledPositions:
         """Return the same positions with another target."""
-        return LabelledPositions(self.file, self._values, self._state, self.source, target)
+        return LabelledPositions(
+            self.file, self._values, self._beginning, self.labelling, self.source, target
+        )
 
     @property
     def loss(self) -> Loss:
         """The loss of scores against targets; known after labelling."""
-        assert self._state.labelling is not None
-        return Loss(self._values["loss"], self._state.labelling.scale)
+        assert self.labelling is not None
+        return Loss(self._values["loss"], self.labelling.scale)
 
     def scores(self, number: int, shard: int) -> Floats:
         """Return scores of a kept pass.  Raises StoreCorrupt if they are missing."""
-        data = self.source(score_key(self._state.beginning, number), shard)
+        data = self.source(score_key(self._beginning, number), shard)
         if data is None or len(data) != 4 * len(self.shards.positions(shard)):
             raise StoreCorrupt(
                 f"the scores of pass {number}, shard {shard} are not in the status file"
             )
         return decode_scores(data)
 
-    def column(self, name: str, shard: int) -> npt.NDArray[np.float32]:
+    def column(self, name: str, shard: int) -> npt.NDArray[Any]:
         """Return a column of the position file for a shard."""
         places = self.shards.positions(shard)
-        column: npt.NDArray[np.float32] = getattr(self.file, name)[
+        column: npt.NDArray[Any] = getattr(self.file, name)[
             places.start : places.stop : places.step
         ]
         return column
-
-    def text(self, shard: int, place: int) -> str:
-        """Return a position of a shard."""
-        return self.file.text(self.shards.positions(shard)[place]).decode("ascii", "replace")
 
     def texts(self, shard: int) -> list[str]:
         """Return all positions of a shard."""
@@ -221,17 +220,6 @@ class LabelledPositions:
                 self._cached += len(weight)
         return labels
 
-    @property
-    def score_cap(self) -> float | None:
-        """The largest own score of positions without a teacher's, centipawns.
-
-        It keeps the value of the time of labelling.
-        """
-        if self._state.labelling is not None:
-            return self._state.labelling.score_cap
-        cap: float | None = self._values["positions"].dataset.score_cap
-        return cap
-
     def _left_out(self, shard: int) -> dict[str, npt.NDArray[np.bool_]]:
         """Return masks of the positions left out by their scores, (n,) each, by reason.
 
@@ -241,7 +229,9 @@ class LabelledPositions:
         nothing = ~np.isfinite(start)
         mate = ~nothing & (np.abs(start) >= MATE)
         beyond = loud = np.zeros(len(start), dtype=np.bool_)
-        cap, most = self.score_cap, self._values["positions"].quiet
+        settings = self._values["positions"]
+        # the cap of teacher's scores has been applied by the reader
+        cap, most = settings.dataset.score_cap, settings.quiet
         if cap is not None:
             beyond = np.isnan(self.column("teacher", shard)) & (np.abs(start) > cap) & ~mate
         if most is not None:
@@ -251,7 +241,7 @@ class LabelledPositions:
             loud = ~near & ~nothing & ~mate & ~beyond
         return {"no score": nothing, "mate": mate, CAPPED: beyond, "not quiet": loud}
 
-    def count_left_out(self) -> dict[str, int]:
+    def _count_left_out(self) -> dict[str, int]:
         """Return the number of positions left out by their scores, by reason."""
         counts: Counter[str] = Counter()
         for shard in range(self.shards.total):
@@ -272,31 +262,86 @@ class LabelledPositions:
         labels = self.labels(shard)
         return self.loss.total(scores, labels.target, labels.weight)
 
-    def fit_teacher(self) -> Fit:
-        """Return the fitted scale of the teacher's scores.  Raises ValueError."""
+    def label(self) -> Labelling:
+        """Fix scales and weights by the scores of the start values.
+
+        Labels are checked whether their scales are given or fitted.  Scales outlive restarts of
+        the optimiser.
+        Raises SettingError for labels that do not belong to the scores.
+        """
+        values, target, before = self._values, self._target, self.labelling
+        given = {name: values[name] for name in SCALES if isinstance(values[name], float)}
+        fits: dict[str, Fit] = {}
+        self.teacher_scale = None
+        if target.kind != "texel":
+            checked = target.needs_teacher and target.needs_result
+            if checked or "teacher_scale" not in given:
+                fits["teacher_scale"] = self._fit(self._of_teacher(), "teacher's scores")
+            kept = None if before is None else before.teacher_scale
+            self.teacher_scale = given.get("teacher_scale") or kept or fits["teacher_scale"].scale
+        weights = [
+            float(self.labels(shard).weight.astype(np.float64).sum())
+            for shard in range(self.shards.total)
+        ]
+        if not math.fsum(weights[shard] for shard in self.shards.of("train")) > 0:
+            raise SettingError(("positions",), "the filters leave out all positions")
+        warnings = []
+        scores = self._of_pass(0, by_target=not target.needs_result)
+        if "win_rate_scale" in given and scores.is_flat:
+            warnings.append(
+                "the start values give all positions one score, so the labels are not checked"
+            )
+        else:
+            fits["win_rate_scale"] = self._fit(scores, "scores")
+        kept = None if before is None else before.scale
+        self.labelling = Labelling(
+            given.get("win_rate_scale") or kept or fits["win_rate_scale"].scale,
+            self.teacher_scale,
+            given=list(given),
+            fits={name: fit.scale for name, fit in fits.items()},
+            warnings=[*warnings, *(fit.warning for fit in fits.values() if fit.warning)],
+            weights=weights,
+            left_out=self._count_left_out(),
+        )
+        return self.labelling
+
+    def _of_teacher(self) -> ScoreHistogram:
+        """Return the teacher's scores with the results."""
         histogram = ScoreHistogram()
         for shard in self.shards.of("train"):
-            histogram.add(
-                self.column("teacher", shard),
-                self.column("result", shard),
-                self.column("weight", shard),
-            )
-        return histogram.fit(self._values["loss"], "teacher's scores")
+            names = ("teacher", "result", "weight", "group")
+            histogram.add(*(self.column(name, shard) for name in names))
+        return histogram
 
-    def fit_scale(self, number: int, name: str = "scores") -> Fit:
-        """Return the scale of a pass, fitted to results, or without results to targets.
-
-        name  name of the scores in messages
-        Raises ValueError.
-        """
+    def _of_pass(self, number: int, *, by_target: bool) -> ScoreHistogram:
+        """Return the scores of a pass with the results, or with the targets."""
         histogram = ScoreHistogram()
-        shards = self.shards.of("train")
-        known = any(not np.isnan(self.column("result", shard)).all() for shard in shards)
-        for shard in shards:
+        for shard in self.shards.of("train"):
             labels = self.labels(shard)
-            wanted: Numbers = self.column("result", shard) if known else labels.target
-            histogram.add(self.scores(number, shard), wanted, labels.weight)
-        return histogram.fit(self._values["loss"], name)
+            wanted: Numbers = labels.target if by_target else self.column("result", shard)
+            scores, games = self.scores(number, shard), self.column("group", shard)
+            histogram.add(scores, wanted, labels.weight, games)
+        return histogram
+
+    def _fit(self, scores: ScoreHistogram, name: str, place: SettingPath = ("positions",)) -> Fit:
+        """Return the scale of some scores.
+
+        name   of the scores in messages
+        place  of the error in the settings
+        Raises SettingError.
+        """
+        try:
+            return scores.fit(self._values["loss"], name)
+        except ValueError as error:
+            raise SettingError(place, str(error)) from None
+
+    def unit_factor(self, number: int) -> float:
+        """Return the factor of a pass's scores with the least error of training."""
+        try:
+            fit = self._of_pass(number, by_target=True).fit(self.loss.kind)
+        except ValueError:  # no factor makes such scores better
+            return 1.0
+        return self.loss.scale / fit.scale
 
     def entropies(self, number: int, part: Split) -> Entropies:
         """Return the entropies of a kept pass over a part."""
@@ -318,28 +363,25 @@ class LabelledPositions:
         best    pass of the best values, None if unknown
         Raises SettingError if no scale fits the reference's scores.
         """
-        labelling = self._state.labelling
-        assert labelling is not None
         own = loss = self.loss
-        if "win_rate_scale" in labelling.fitted:
-            try:
-                loss = Loss(own.kind, self.fit_scale(number, "reference's scores").scale)
-            except ValueError as error:
-                raise SettingError(("reference",), str(error)) from None
-        passes = [(number, loss), (0, own), *([] if best is None else [(best, own)])]
+        if not isinstance(self._values["win_rate_scale"], float):
+            fitted = self._of_pass(number, by_target=not self._target.needs_result)
+            loss = Loss(own.kind, self._fit(fitted, "reference's scores", ("reference",)).scale)
+        passes = [number, 0, *([] if best is None else [best])]
+        parts: tuple[Split, ...] = ("train", "validation")
         missing = []
         columns: list[list[float | None]] = []
-        for part in ("train", "validation"):
+        for part in parts:
             sums: list[list[Sum]] = [[], [], []]
-            for shard in self.shards.of(part):
-                labels = self.labels(shard)
-                known = np.isfinite(self.scores(number, shard))
-                weight = np.where(known, labels.weight, np.float32(0))
-                missing.append(float((labels.weight - weight).sum()))
-                for into, (which, measure) in zip(sums, passes, strict=False):
-                    into.append(measure.total(self.scores(which, shard), labels.target, weight))
+            for block in self.blocks(passes, part):
+                weight = np.where(np.isfinite(block.scores[0]), block.weight, np.float32(0))
+                missing.append(float((block.weight - weight).sum()))
+                for into, scores, measure in zip(
+                    sums, block.scores, (loss, own, own), strict=False
+                ):
+                    into.append(measure.total(scores, block.target, weight))
             columns.append([mean(each) for each in sums])
-        reference, start, tuned = (Quality(*each) for each in zip(*columns, strict=True))
+        reference, start, tuned = (Errors(*each) for each in zip(*columns, strict=True))
         return Comparison(
             name, loss.scale, math.fsum(missing), reference, start, None if best is None else tuned
         )
@@ -377,6 +419,33 @@ class LabelledPositions:
             for i, column in enumerate(sums.T)
             if column[3] > 0
         ]
+
+
+def check_labels(file: PositionFile, target: Target, values: Mapping[str, Any]) -> None:
+    """Raise SettingError if the positions lack labels that the target needs."""
+    train = slice(0, file.train)
+    if file.train == 0:
+        raise SettingError(("positions",), "there is no position to tune on")
+    teacher = np.isfinite(file.teacher[train]).any()
+    result = np.isfinite(file.result[train]).any()
+    if target.needs_teacher and not teacher:
+        raise SettingError(
+            ("target",),
+            "this target needs scores of a teacher, and the positions have none",
+            "target = Texel(), or positions with scores",
+        )
+    if target.needs_result and not result:
+        raise SettingError(
+            ("target",),
+            "this target needs results of games, and the positions have none",
+            "target = Elmo(1.0), the teacher's scores alone, or positions with results",
+        )
+    if not result and values["teacher_scale"] == "fit":
+        raise SettingError(
+            ("teacher_scale",),
+            "it cannot be fitted without results of games",
+            "the scale in centipawns, for example 600",
+        )
 
 
 def decode_scores(data: bytes) -> Floats:

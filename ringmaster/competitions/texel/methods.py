@@ -70,9 +70,6 @@ class RidgeSettings(msgspec.Struct, frozen=True):
 
     strength: float | None = None
 
-    def __str__(self) -> str:
-        return "a path of strengths" if self.strength is None else f"strength {self.strength:g}"
-
 
 class FunctionOrFile(SettingType):
     """A function of the control file, or the name of a file."""
@@ -102,17 +99,15 @@ def _call(kind: str, name: str, *settings: Setting) -> CallOf:
 
 
 _SHARE = Float(above=0, maximum=1)
-_EXPONENT = Float(minimum=0, maximum=1)
-
+_UNIT = Float(minimum=0, maximum=1)
+_MILLION = Integer(minimum=1, maximum=10**6)
 
 _CALLS = (
     _call(
         "GaussNewton",
         "gauss_newton",
         optional("central", Boolean(), "Whether differences are two-sided, with twice the passes."),
-        optional(
-            "most_steps", Integer(minimum=1, maximum=10_000), "Limit of steps; by default 20."
-        ),
+        optional("most_steps", Integer(minimum=1, maximum=10_000), "Most steps; by default 20."),
         optional(
             "tolerance",
             Float(minimum=1e-9, maximum=1),
@@ -122,14 +117,8 @@ _CALLS = (
     _call(
         "LocalSearch",
         "local_search",
-        optional(
-            "order",
-            OneOf("given", "random"),
-            "Order of the parameters in a sweep; by default given.",
-        ),
-        optional(
-            "grow", Float(minimum=1, maximum=100), "Factor of a successful step; by default 2."
-        ),
+        optional("order", OneOf("given", "random"), "Order of a sweep; by default given."),
+        optional("grow", Float(minimum=1, maximum=100), "Factor after a success; by default 2."),
         optional(
             "precision",
             Float(above=0, maximum=0.25),
@@ -145,33 +134,17 @@ _CALLS = (
         "Genetic",
         "genetic",
         optional("population", Integer(minimum=4, maximum=100_000), "Individuals of a generation."),
-        optional(
-            "generations",
-            Integer(minimum=1, maximum=10**6),
-            "Limit of generations; by default 100.",
-        ),
-        optional(
-            "precision",
-            Float(above=0, maximum=0.5),
-            "Smallest change of a parameter, as a share of its range.",
-        ),
+        optional("generations", _MILLION, "Limit of generations; by default 100."),
+        optional("precision", Float(above=0, maximum=0.5), "Smallest change, by the range."),
         optional("batch", _SHARE, "Share of the positions that scores a generation."),
-        optional(
-            "crossover",
-            Float(minimum=0, maximum=1),
-            "Share of children with two parents; by default 0.8.",
-        ),
+        optional("crossover", _UNIT, "Share of children with two parents; by default 0.8."),
         optional(
             "tournament",
             Integer(minimum=2, maximum=1000),
-            "Number of random individuals from which the best becomes a parent; by default 3.",
+            "Random individuals, the best of which becomes a parent; by default 3.",
         ),
-        optional("mutation", Float(minimum=0, maximum=1), "Share of the bits that are flipped."),
-        optional(
-            "elite",
-            Float(minimum=0, maximum=0.9),
-            "Share of the individuals that remain unchanged; by default 0.1.",
-        ),
+        optional("mutation", _UNIT, "Share of the bits that are flipped."),
+        optional("elite", Float(minimum=0, maximum=0.9), "Share that stays; by default 0.1."),
     ),
     _call(
         "SpsaBatches",
@@ -180,11 +153,11 @@ _CALLS = (
         optional(
             "scale_by",
             OneOf("curvature", "steps"),
-            "Whether units of parameters come from the curvature of the error, or are their steps.",
+            "Units of the parameters: from the curvature of the error, or their steps.",
         ),
-        optional("alpha", _EXPONENT, "Exponent of the step gain; by default 0.602."),
-        optional("gamma", _EXPONENT, "Exponent of the perturbation; by default 0.101."),
-        optional("A_ratio", _EXPONENT, "Stability constant as a part of the tune; by default 0.1."),
+        optional("alpha", _UNIT, "Exponent of the step gain; by default 0.602."),
+        optional("gamma", _UNIT, "Exponent of the perturbation; by default 0.101."),
+        optional("A_ratio", _UNIT, "Stability constant as a part of the tune; by default 0.1."),
     ),
     _call(
         "Linear",
@@ -199,21 +172,14 @@ _CALLS = (
         optional(
             "unnamed",
             OneOf("refuse", "ignore"),
-            "Treatment of features that belong to no parameter; by default features of a file are "
-            "refused, features of a function ignored.",
+            "Features without a parameter; by default those of a file are refused, others ignored.",
         ),
-        optional(
-            "check", Boolean(), "Whether a pass checks that the scores change as the features say."
-        ),
+        optional("check", Boolean(), "Whether a pass compares the features with the scores."),
         optional("method", OneOf("lbfgs", "adam"), "Method of minimisation."),
-        optional("epochs", Integer(minimum=1, maximum=10**6), "Of Adam: passes in process."),
+        optional("epochs", _MILLION, "Of Adam: passes in process."),
         optional("learning_rate", Float(above=0, maximum=1e6), "Of Adam."),
         optional("batch", Integer(minimum=1, maximum=10**9), "Of Adam: positions of a step."),
-        optional(
-            "tapered",
-            Boolean(),
-            "Whether weights come in pairs, NAME_mg and NAME_eg, mixed by the phase.",
-        ),
+        optional("tapered", Boolean(), "Whether weights are pairs NAME_mg and NAME_eg by phase."),
     ),
 )
 #: The setting `optimiser`.
@@ -226,8 +192,7 @@ RIDGE = CallOf(
         optional(
             "strength",
             Float(minimum=0, maximum=1e6),
-            "Penalty of a change by the full range of a parameter; by default a path of strengths "
-            "is tried, and the one with the smallest error of validation used.",
+            "Penalty of a change by the full range; by default that of least validation error.",
         ),
     ),
     lambda values, context: RidgeSettings(**values),
@@ -249,60 +214,48 @@ def make_optimiser(
     """
     settings: OptimiserSettings = values["optimiser"]
     ridge: RidgeSettings | None = values["regularisation"]
-    module, name = _CLASSES[settings.name]
     if settings.name == "linear" and "features" not in settings.arguments:
         raise SettingError(
             ("optimiser",),
             "the linear optimiser needs the features of each position",
             "Linear(features=…), a function, or a CSV or NPZ file",
         )
-    try:
-        cls = getattr(import_module(module), name)
-    except ImportError as error:
-        raise SettingError(
-            ("optimiser",), f"optimiser {settings.name!r} cannot be loaded: {error}"
-        ) from error
-    accepted = _arguments(cls)
+    module, name = _CLASSES[settings.name]
+    cls = getattr(import_module(module), name)
+    own = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
+    accepted = {name for function in own for name in inspect.signature(function).parameters}
     if values["groups"] and "groups" not in accepted:
         raise SettingError(
             ("groups",), f"optimiser {settings.name!r} has no groups", "to leave it out"
         )
     by_code = {p.code: p for p in parameters}
     tuned = [
-        msgspec.structs.replace(by_code[p.code], start=float(state.values[p.code]))
-        for p in state.learning.tuned
+        msgspec.structs.replace(by_code[code], start=float(state.values[code]))
+        for code in state.settings.codes
     ]
-    validated = shards.validation > 0
-    offered: dict[str, Any] = {
+    strengths = None if ridge is None else (ridge.strength,)
+    strength = 0.0 if ridge is None else ridge.strength
+    offered = {
         **{key: values[key] for key in ("seed", "patience", "most_passes", "groups")},
         "shards": shards.of_train,
-        "validated": validated,
-        "ridge": None if ridge is None else (ridge.strength,),
+        "validated": shards.validation > 0,
+        "ridge": strengths,
         # of methods that try one strength only
-        "strength": 0.0 if ridge is None else ridge.strength,
+        "strength": DEFAULT_STRENGTH if strength is None else strength,
+        # `command` is for the engine, and no method accepts it
+        **settings.arguments,
     }
-    if offered["strength"] is None:
-        offered["strength"] = DEFAULT_STRENGTH
-    arguments = {key: value for key, value in offered.items() if key in accepted}
-    # `command` is for the engine
-    arguments |= {key: value for key, value in settings.arguments.items() if key != "command"}
-    optimiser: Optimiser = cls(tuned, **arguments)
+    optimiser: Optimiser = cls(tuned, **{k: v for k, v in offered.items() if k in accepted})
     if values["sweep"] is None:
         return optimiser
     return Swept(
         optimiser,
         tuned,
         targets=values["sweep"].targets(values["target"]),
-        strengths=strengths_of(offered["ridge"]),
-        validated=validated,
+        strengths=strengths_of(strengths),
+        validated=shards.validation > 0,
         asked=state.asked,
     )
-
-
-def _arguments(cls: type) -> set[str]:
-    """Return the arguments of a class and its bases."""
-    own = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
-    return {name for function in own for name in inspect.signature(function).parameters}
 
 
 #: Place of the features in the settings.
@@ -380,8 +333,7 @@ class Features:
 
     def finish(self, shards: int) -> FeatureFile:
         """Return the features after the last shard.  Raises StoreError."""
-        kept = self._pieces.existing()
-        features: FeatureFile = self._pieces.finish(shards) if kept is None else kept
+        features: FeatureFile = self._pieces.existing() or self._pieces.finish(shards)
         return features
 
 

@@ -8,25 +8,60 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.result_lines import finite
-from ringmaster.competitions.texel.evaluations import repeatability
-from ringmaster.competitions.texel.state import REFERENCE, Comparison, Quality
+from ringmaster.competitions.result_lines import finite, void_line
+from ringmaster.competitions.texel.evaluations import probe_lines
+from ringmaster.competitions.texel.state import REFERENCE, Comparison
 from ringmaster.competitions.texel.tuning import Tuning, improvement_line
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
-from ringmaster.tuners.texel.loss import k_of
-from ringmaster.tuners.texel.optimiser import Optimiser, Step
+from ringmaster.model.report import LEFT, Cell, Column, Listing, Table, Text
+from ringmaster.tuners.texel.optimiser import Errors, Optimiser, OwnTable
 from ringmaster.tuners.texel.sweep import Swept
 from ringmaster.tuners.texel.targets import ENTROPIES
 
-#: Most steps of the course in a report.
-MOST_STEPS = 24
-#: Steps in the live display.
-LATEST = 4
+#: Most steps of the course in a report, and in the live display.
+MOST_STEPS, LATEST = 24, 4
 #: Most rows of an optimiser's own table in a report.
 MOST_ROWS = 40
+
+_number = "{:.4g}".format
+
+
+def _error(value: float | None) -> str | None:
+    return None if value is None else f"{value:.8f}"
+
+
+_PARAMETERS = (
+    Column("code", "parameter", align=LEFT, live=True),
+    Column("start", "start", value_text, live=True),
+    Column("value", "best", value_text, live=True),
+    Column("change", "change", "{:+.6g}".format, in_data=False),
+    Column("interval", "95 %", lambda ends: " to ".join(map(_number, ends)), in_data=False),
+    Column("engine_value", "engine", value_text),
+    Column("low"),
+    Column("high"),
+    Column("flags"),
+    Column("frozen"),
+    Column("remark", "", align=LEFT, in_data=False),
+)
+_COURSE = (
+    Column("passes", "passes", _number, live=True),
+    Column("label", "step", align=LEFT, live=True),
+    Column("training", "training", _error, live=True),
+    Column("validation", "validation", _error, live=True),
+    Column("taken", "", lambda taken: "" if taken else "not taken", align=LEFT, live=True),
+    Column("parameters"),
+    Column("extra"),
+)
+_EARLIER = (
+    Column("passes", "passes"),
+    Column("start", "training", lambda errors: _error(errors.train)),
+    Column("best", "best", lambda errors: _error(errors.train)),
+    Column("start", "validation", lambda errors: _error(errors.validation)),
+    Column("best", "best", lambda errors: _error(errors.validation)),
+    Column("why", "ended by", align=LEFT),
+)
 
 
 class TuneReport(msgspec.Struct, frozen=True):
@@ -53,33 +88,34 @@ class TuneReport(msgspec.Struct, frozen=True):
         blocks: list[Table | Text] = []
         if not state.told:
             blocks.append(Text(tuple(self.plan() or ("the positions have not been read yet",))))
-        blocks.append(self._parameters())
+        notes = []
+        if self._intervals():
+            notes.append("95 %: interval of the best value, by game, within the bounds")
+        if state.left:
+            values = ", ".join(f"{code} {v:.6g}" for code, v in state.left.items())
+            notes.append(f"removed parameters, last values: {values}")
+        blocks.append(self._parameters().table(self._title(), notes))
         if state.improvement is not None:
             blocks.append(Text((improvement_line(state.improvement),)))
         if state.comparison is not None:
             blocks.append(_comparison(state.comparison, kind_of_error(self.values["loss"])))
         blocks += match
         if state.told:
-            blocks.append(self._course(MOST_STEPS))
-        if self.tuning.optimiser is not None and state.told:
-            blocks += self._own_tables(self.tuning.optimiser)
+            blocks.append(self._course_table(MOST_STEPS))
+        blocks += map(_own_table, self._own_tables())
         blocks += self._entropies()
         if state.earlier:
-            blocks.append(self._earlier())
+            title = "before restarts of the optimiser (errors of other settings are not comparable)"
+            earlier = Listing(_EARLIER, tuple(map(msgspec.structs.asdict, state.earlier)))
+            blocks.append(earlier.table(title))
         blocks.append(Text(tuple(self._facts())))
         return blocks
 
     def short(self) -> list[Table | Text]:
         """Return the blocks of the live display."""
-        rows: list[tuple[Cell, ...]] = [
-            (p.code, value_text(self.start[p.code]), value_text(self.best[p.code]))
-            for p in self.parameters
-        ]
-        blocks: list[Table | Text] = [
-            Table(("parameter", "start", "best"), tuple(rows), self._title(), (), _ALIGNED[:3])
-        ]
+        blocks: list[Table | Text] = [self._parameters().table(self._title(), live=True)]
         if self.tuning.state.told:
-            blocks.append(self._course(LATEST))
+            blocks.append(self._course_table(LATEST))
         return blocks
 
     def plan(self) -> list[str]:
@@ -95,11 +131,11 @@ class TuneReport(msgspec.Struct, frozen=True):
         ]
         parameters = counted(count, "parameter")
         step = {
-            "gauss_newton": f"a step takes about {count + 1} passes ({parameters})",
-            "local_search": f"a sweep takes {count} to {2 * count} passes of training",
-            "linear": "three passes in all",
-        }.get(name)
-        lines.append(f"optimiser {name}" + (f": {step}" if step else ""))
+            "gauss_newton": f": a step takes about {count + 1} passes ({parameters})",
+            "local_search": f": a sweep takes {count} to {2 * count} passes of training",
+            "linear": ": three passes in all",
+        }.get(name, "")
+        lines.append(f"optimiser {name}{step}")
         rate = (state.facts or {}).get("rate")
         if rate:
             seconds = (state.train + state.validation) / rate
@@ -119,218 +155,151 @@ class TuneReport(msgspec.Struct, frozen=True):
             come = sum(loss is not None for loss in one.losses)
             if come < len(one.losses):
                 number = int(name)
-                activity = (
-                    "quiet filter"
-                    if number < 0
-                    else f"pass {self.tuning.state.told_before + number}"
-                )
-                if number <= REFERENCE:
-                    activity = "reference engine"
+                activity = f"pass {state.told_before + number}"
+                if number < 0:
+                    activity = "reference engine" if number <= REFERENCE else "quiet filter"
                 return f"{activity}: {come}/{len(one.losses)}"
         return "tuning"
 
     def _title(self) -> str:
         state = self.tuning.state
         where = "tuned" if state.done else self.phase()
-        passes = counted(state.passes, "pass")
-        return f"{self.values['optimiser'].name}, {passes}; {where}"
+        return f"{self.values['optimiser'].name}, {counted(state.passes, 'pass')}; {where}"
 
-    def _parameters(self) -> Table:
-        ends = self._intervals()
-        flags = self._flags()
-        rows: list[tuple[Cell, ...]] = []
+    @property
+    def _optimiser(self) -> Optimiser | None:
+        """The optimiser once it has a result."""
+        return self.tuning.optimiser if self.tuning.state.told else None
+
+    def _parameters(self) -> Listing:
+        ends, flags = self._intervals(), self._flags()
+        rows = []
         for i, p in enumerate(self.parameters):
-            value = self.best[p.code]
-            tuned = p.code in self.tuning.codes
-            interval = ends.get(p.code)
-            change = value - self.start[p.code]
-            still = "anchor" if p.code == self.values["anchor"] else "frozen"
+            start, value = self.start[p.code], self.best[p.code]
+            low, high = ends.get(p.code, (None, None))
+            remark = ", ".join(flags.get(p.code, ()))
+            if p.code not in self.tuning.codes:
+                remark = "anchor" if p.code == self.values["anchor"] else "frozen"
             rows.append(
-                (
-                    p.code,
-                    value_text(self.start[p.code]),
-                    value_text(value),
-                    f"{change:+.6g}" if change else None,
-                    None if interval is None else f"{interval[0]:.4g} to {interval[1]:.4g}",
-                    value_text(self.engine_value(i, value)),
-                    ", ".join(flags.get(p.code, ())) if tuned else still,
-                )
+                {
+                    "code": p.code,
+                    "start": start,
+                    "value": value,
+                    "change": value - start or None,
+                    "interval": ends.get(p.code),
+                    "engine_value": self.engine_value(i, value),
+                    "low": finite(low),
+                    "high": finite(high),
+                    "flags": flags.get(p.code, []),
+                    "frozen": p.code not in self.tuning.codes,
+                    "remark": remark or None,
+                }
             )
-        notes = []
-        if ends:
-            notes.append("95 %: interval of the best value, by game, within the bounds")
-        if self.tuning.state.left:
-            values = ", ".join(f"{code} {v:.6g}" for code, v in self.tuning.state.left.items())
-            notes.append(f"removed parameters, last values: {values}")
-        return Table(
-            ("parameter", "start", "best", "change", "95 %", "engine", ""),
-            tuple(rows),
-            self._title(),
-            tuple(notes),
-            (*_ALIGNED, LEFT),
-        )
+        return Listing(_PARAMETERS, tuple(rows))
 
     def _intervals(self) -> dict[str, tuple[float, float]]:
-        ends = None if self.tuning.optimiser is None else self.tuning.optimiser.intervals
-        if ends is None or not self.tuning.state.told:
+        """Return the ends of the known intervals by code."""
+        ends = None if self._optimiser is None else self._optimiser.intervals
+        if ends is None:
             return {}
         low, high = ends[0].tolist(), ends[1].tolist()
         return dict(zip(self.tuning.codes, zip(low, high, strict=True), strict=True))
 
-    def _flags(self) -> dict[str, tuple[str, ...]]:
-        flags: dict[str, list[str]] = {}
-        if self.tuning.optimiser is not None and self.tuning.state.told:
-            for place, words in self.tuning.optimiser.flags().items():
-                flags[self.tuning.codes[place]] = list(words)
+    def _flags(self) -> dict[str, list[str]]:
+        codes = self.tuning.codes
+        own = {} if self._optimiser is None else self._optimiser.flags()
+        flags = {codes[place]: list(words) for place, words in own.items()}
         moved = (self.tuning.state.facts or {}).get("moved") or ()
-        for code, some in zip(self.tuning.codes, moved, strict=False):
-            if not some and not flags.get(code):
-                flags[code] = ["no score changes with it"]
-        return {code: tuple(words) for code, words in flags.items()}
+        for code, some in zip(codes, moved, strict=False):
+            if not some:
+                flags.setdefault(code, ["no score changes with it"])
+        return flags
 
-    def _steps(self) -> Sequence[Step]:
-        return () if self.tuning.optimiser is None else self.tuning.optimiser.course
-
-    def _course(self, most: int) -> Table:
-        steps = list(self._steps())
-        shown = steps if len(steps) <= most else [steps[0], *steps[len(steps) - most + 1 :]]
-        extra = list(
-            # labels repeat some numbers
-            dict.fromkeys(n for step in shown for n in step.extra if f"{n} " not in step.label)
+    def _course(self, most: int | None = None) -> Listing:
+        """Return the first and the latest steps, `most` together."""
+        optimiser = self.tuning.optimiser
+        steps = [] if optimiser is None else list(optimiser.course)
+        if most is not None and len(steps) > most:
+            steps = [steps[0], *steps[len(steps) - most + 1 :]]
+        # labels repeat some numbers
+        names = dict.fromkeys(
+            name for step in steps for name in step.extra if f"{name} " not in step.label
         )
-        rows: list[tuple[Cell, ...]] = [
-            (
-                f"{step.passes:.4g}",
-                step.label,
-                _error(step.train),
-                _error(step.validation),
-                "" if step.taken else "not taken",
-                *(f"{step.extra[name]:.4g}" if name in step.extra else None for name in extra),
-            )
-            for step in shown
+        extras = [Column(f"extra {n}", n, _number, live=True, in_data=False) for n in names]
+        rows = [
+            {
+                "passes": step.passes,
+                "label": step.label,
+                "training": finite(step.train),
+                "validation": finite(step.validation),
+                "taken": step.taken,
+                "parameters": dict(zip(self.tuning.codes, step.theta, strict=True)),
+                "extra": step.extra,
+                **{f"extra {name}": value for name, value in step.extra.items()},
+            }
+            for step in steps
         ]
-        notes = []
-        if len(shown) < len(steps):
-            notes.append(f"{len(steps) - len(shown)} earlier steps are not shown")
-        return Table(
-            ("passes", "step", "training", "validation", "", *extra),
-            tuple(rows),
-            f"errors ({kind_of_error(self.values['loss'])})",
-            tuple(notes),
-            (RIGHT, LEFT, RIGHT, RIGHT, LEFT, *([RIGHT] * len(extra))),
-        )
+        return Listing((*_COURSE, *extras), tuple(rows))
 
-    def _own_tables(self, optimiser: Optimiser) -> Iterator[Table]:
-        for title, headers, rows in optimiser.report():
-            cut = rows[:MOST_ROWS]
-            more = (f"and {len(rows) - len(cut)} more",) if len(cut) < len(rows) else ()
-            cells = tuple(tuple(_cell(cell) for cell in row) for row in cut)
-            align = tuple(
-                LEFT if any(isinstance(row[i], str) for row in cut) else RIGHT
-                for i in range(len(headers))
-            )
-            yield Table(headers, cells, title, more, align)
+    def _course_table(self, most: int) -> Table:
+        shown, whole = self._course(most), len(self._course().rows)
+        steps = f", {most} of {whole} steps" if whole > most else ""
+        return shown.table(f"errors ({kind_of_error(self.values['loss'])}){steps}")
 
-    def _entropies(self) -> list[Table | Text]:
+    def _own_tables(self) -> list[OwnTable]:
+        return [] if self._optimiser is None else self._optimiser.report()
+
+    def _entropies(self) -> Iterator[Table]:
         entropies = self.tuning.state.entropies
         if not entropies:
-            return []
-        rows: list[tuple[Cell, ...]] = []
+            return
+        columns = (
+            Column("against", "against", align=LEFT),
+            *(Column(name, name, _error) for name in entropies),
+            Column("least", "least possible", _error),
+        )
         # the first half of the names are cross entropies, the second half their lower limits
         half = len(ENTROPIES) // 2
         names = zip(("target", "result", "teacher"), ENTROPIES, ENTROPIES[half:], strict=False)
-        for label, crossed, own in names:
-            floor = next(iter(entropies.values())).get(own)
-            if floor is not None:
-                cells = (_error(entropies[at].get(crossed)) for at in entropies)
-                rows.append((label, *cells, _error(floor)))
+        least = next(iter(entropies.values()))
+        rows = [
+            {
+                "against": label,
+                **{at: e[crossed] for at, e in entropies.items()},
+                "least": least[own],
+            }
+            for label, crossed, own in names
+            if least[own] is not None
+        ]
         part = "validation" if self.tuning.state.validation else "training"
-        return [
-            Table(
-                ("against", *entropies, "least possible"),
-                tuple(rows),
-                f"cross entropy of the positions of {part}, nats",
-                (),
-                (LEFT, *([RIGHT] * (len(entropies) + 1))),
-            )
-        ]
-
-    def _earlier(self) -> Table:
-        rows: list[tuple[Cell, ...]] = [
-            (
-                c.passes,
-                _error(c.start.train),
-                _error(c.best.train),
-                _error(c.start.validation),
-                _error(c.best.validation),
-                c.why if len(c.why) <= 60 else c.why[:59] + "…",
-            )
-            for c in self.tuning.state.earlier
-        ]
-        return Table(
-            ("passes", "training", "best", "validation", "best", "ended by"),
-            tuple(rows),
-            "before restarts of the optimiser (errors of other settings are not comparable)",
-            (),
-            (*([RIGHT] * 5), LEFT),
-        )
+        yield Listing(columns, tuple(rows)).table(f"cross entropy of the positions of {part}, nats")
 
     def _facts(self) -> Iterator[str]:
         state = self.tuning.state
-        labelling = state.labelling
+        labelling, left_out = state.labelling, ""
         if labelling is not None:
-            yield self._scale("win-rate scale", labelling.scale, "win_rate_scale")
-            if labelling.teacher_scale is not None:
-                yield self._scale("teacher's", labelling.teacher_scale, "teacher_scale")
+            yield from labelling.scales()
             yield from (f"warning: {warning}" for warning in labelling.warnings)
-            counted = state.train + state.validation
-            out = ", ".join(f"{n:,} {reason}" for reason, n in labelling.left_out.items())
-            yield f"positions: {counted:,}" + (f"; left out: {out}" if out else "")
-        elif state.train:
-            yield f"positions: {state.train + state.validation:,}"
+            left_out = ", ".join(f"{n:,} {reason}" for reason, n in labelling.left_out.items())
+        if state.train:
+            positions = f"{state.train + state.validation:,}"
+            yield f"positions: {positions}{left_out and '; left out: '}{left_out}"
         for note in state.notes:
             yield from textwrap.wrap(note, 100, subsequent_indent="    ")
-        facts = state.facts
-        if facts is not None:
-            name = f"{facts['name']}, " if facts.get("name") else ""
-            yield (
-                f"engine: {name}apply {facts.get('apply')}, {facts.get('in_flight')} in flight, "
-                f"score {self.values['score'].text}"
-            )
-            if said := repeatability(facts, self.values["score"].kind):
-                yield f"scores: {said}"
+        if state.facts is not None:
+            # the parameters' remarks name those without effect
+            yield from probe_lines(state.facts, (), self.values["score"])
         if state.seconds > 0:
             yield (
                 f"{state.positions:,} positions scored, {state.positions / state.seconds:,.0f}/s "
                 "an engine"
             )
-
-    def _scale(self, name: str, scale: float, setting: str) -> str:
-        labelling = self.tuning.state.labelling
-        how = "fitted" if labelling is not None and setting in labelling.fitted else "given"
-        return f"{name}: C {scale:.5g} centipawns, K {k_of(scale):.4g} ({how})"
+        if state.void:
+            yield void_line(state.void_kinds, state.void, unit="evaluations")
 
     def data(self) -> dict[str, Any]:
         """Return the tune's part of `show --json`."""
-        state = self.tuning.state
-        ends, flags = self._intervals(), self._flags()
-        parameters = []
-        for i, p in enumerate(self.parameters):
-            low, high = ends.get(p.code, (None, None))
-            value = self.best[p.code]
-            parameters.append(
-                {
-                    "code": p.code,
-                    "start": p.start,
-                    "value": value,
-                    "engine_value": self.engine_value(i, value),
-                    "low": finite(low),
-                    "high": finite(high),
-                    "flags": list(flags.get(p.code, ())),
-                    "frozen": p.code not in self.tuning.codes,
-                }
-            )
-        labelling = state.labelling
+        state, labelling = self.tuning.state, self.tuning.state.labelling
         return {
             "optimiser": self.values["optimiser"].name,
             "phase": self.phase(),
@@ -347,33 +316,19 @@ class TuneReport(msgspec.Struct, frozen=True):
             "engine": state.facts,
             "win_rate_scale": None if labelling is None else labelling.scale,
             "teacher_scale": None if labelling is None else labelling.teacher_scale,
-            "errors": {"start": _quality(state.start), "best": _quality(state.best)},
-            "reference": _struct(state.comparison),
+            "fitted_scales": {} if labelling is None else labelling.fits,
+            "errors": {"start": _errors_data(state.start), "best": _errors_data(state.best)},
+            "reference": msgspec.to_builtins(state.comparison),
             "sweep": self._sweep(),
-            "improvement": _struct(state.improvement),
+            "improvement": msgspec.to_builtins(state.improvement),
             "entropies": state.entropies,
-            "parameters": parameters,
-            "course": [
-                {
-                    "passes": step.passes,
-                    "label": step.label,
-                    "training": finite(step.train),
-                    "validation": finite(step.validation),
-                    "taken": step.taken,
-                    "parameters": dict(zip(self.tuning.codes, step.theta, strict=True)),
-                    **({"extra": step.extra} if step.extra else {}),
-                }
-                for step in self._steps()
-            ],
+            "parameters": self._parameters().data(),
+            "course": self._course().data(),
             "tables": [
                 {"title": title, "headers": list(headers), "rows": [list(row) for row in rows]}
-                for title, headers, rows in (
-                    self.tuning.optimiser.report()
-                    if self.tuning.optimiser is not None and state.told
-                    else ()
-                )
+                for title, headers, rows in self._own_tables()
             ],
-            "earlier": [_struct(chapter) for chapter in state.earlier],
+            "earlier": msgspec.to_builtins(state.earlier),
         }
 
     def _sweep(self) -> list[dict[str, Any]]:
@@ -381,30 +336,35 @@ class TuneReport(msgspec.Struct, frozen=True):
         if not isinstance(self.tuning.optimiser, Swept):
             return []
         return [
-            {**_struct(row), "theta": dict(zip(self.tuning.codes, row.theta, strict=True))}
+            {
+                **msgspec.to_builtins(row),
+                "theta": dict(zip(self.tuning.codes, row.theta, strict=True)),
+            }
             for row in self.tuning.optimiser.rows
         ]
 
 
-_ALIGNED = (LEFT, *([RIGHT] * 5))
-
-
 def kind_of_error(loss: str) -> str:
     """Return the kind of error of the setting `loss` in words."""
-    kind = loss.replace("_", " ")
-    return "mean squared error" if kind == "squared" else f"mean {kind}, nats"
+    return "mean squared error" if loss == "squared" else f"mean {loss.replace('_', ' ')}, nats"
 
 
-def _struct(value: Any) -> Any:
-    return None if value is None else msgspec.to_builtins(value)
+def _errors_data(errors: Errors) -> dict[str, float | None]:
+    return {"training": finite(errors.train), "validation": finite(errors.validation)}
 
 
-def _quality(quality: Quality) -> dict[str, float | None]:
-    return {"training": finite(quality.train), "validation": finite(quality.validation)}
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _error(value: float | None) -> str | None:
-    return None if value is None else f"{value:.8f}"
+def _own_table(own: OwnTable) -> Table:
+    """Return a table of an optimiser, cut to MOST_ROWS."""
+    title, headers, rows = own
+    shown = tuple(tuple(map(_cell, row)) for row in rows[:MOST_ROWS])
+    more = (f"and {len(rows) - len(shown)} more",) if len(shown) < len(rows) else ()
+    return Table(headers, shown, title, more)
 
 
 def _cell(value: Any) -> Cell:
@@ -414,32 +374,28 @@ def _cell(value: Any) -> Cell:
     return value if value is None or isinstance(value, int) else str(value)
 
 
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
 def _comparison(comparison: Comparison, kind: str) -> Table:
     """Return the errors side by side.
 
     kind  kind of the errors, in words
     """
-    rows: list[tuple[Cell, ...]] = []
-    for name, field in (("training", "train"), ("validation", "validation")):
-        columns = (comparison.start, comparison.best, comparison.reference)
-        values = [None if each is None else getattr(each, field) for each in columns]
-        if values[0] is not None:
-            rows.append((name, *(None if v is None else f"{v:.8f}" for v in values)))
-    notes = [f"the win-rate scale of {comparison.player} is {comparison.scale:.5g} centipawns"]
-    if comparison.missing:
-        notes.append(
-            f"{comparison.missing:g} positions without a score of {comparison.player} are left out"
-        )
-    return Table(
-        ("", "start", "best", comparison.player),
-        tuple(rows),
-        f"errors and the reference {comparison.player} ({kind})",
-        tuple(notes),
-        (LEFT, RIGHT, RIGHT, RIGHT),
+    player = comparison.player
+    columns = (
+        Column("part", "", align=LEFT),
+        Column("start", "start", _error),
+        Column("best", "best", _error),
+        Column("reference", player, _error),
     )
+    errors = msgspec.to_builtins(comparison)
+    rows = [
+        {
+            "part": part,
+            **{column.key: (errors[column.key] or {}).get(key) for column in columns[1:]},
+        }
+        for part, key in (("training", "train"), ("validation", "validation"))
+        if errors["start"].get(key) is not None
+    ]
+    notes = [f"the win-rate scale of {player} is {comparison.scale:.5g} centipawns"]
+    if comparison.missing:
+        notes.append(f"{comparison.missing:g} positions without a score of {player} are left out")
+    return Listing(columns, tuple(rows)).table(f"errors and the reference {player} ({kind})", notes)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player
 from ringmaster.competitions.setting_types import Choice, optional
-from ringmaster.competitions.texel.state import plain, scoring_settings
+from ringmaster.competitions.texel.state import plain, scoring_arguments
 from ringmaster.errors import SettingError, shown
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import ScoreKind
@@ -154,9 +154,8 @@ SCORE = CallOf(
         optional(
             "pattern",
             String(),
-            "Regular expression, searched in each line of the answer; its first group is the "
-            "score, and the last matching line counts.  By default the usual format of the "
-            "engine's family.",
+            "Regular expression; its first group in the last matching line is the score.  By "
+            "default the usual format of the engine's family.",
         ),
         Setting(
             "unit",
@@ -167,8 +166,7 @@ SCORE = CallOf(
         Setting(
             "pov",
             OneOf("mover", "white", "black"),
-            "Side of the score: the side to move, or the side that moves first (White in chess, "
-            "Black in shogi).",
+            "Side of the score: to move, or first to move (White in chess, Black in shogi).",
             "mover",
         ),
         optional(
@@ -214,6 +212,13 @@ EVAL = Scoring(ScoreKind("eval"))
 DEPTH_1 = Scoring(ScoreKind("depth", 1), text="depth 1")
 
 
+def with_limit(definition: PlayerDefinition) -> PlayerDefinition:
+    """Return a player with a limit of moves, which a Player(…) needs and scores do not."""
+    if definition.has_limits or definition.values["protocol"] == "gtp":
+        return definition
+    return PlayerDefinition({**definition.values, "depth": 1})
+
+
 class ReferenceSettings(msgspec.Struct, frozen=True):
     """Reference(…) of a control file.
 
@@ -243,12 +248,12 @@ REFERENCE_CALL = CallOf(
 class Reference(msgspec.Struct, frozen=True):
     """A reference engine, ready for jobs.
 
-    scoring_settings  settings on which its scores depend, as JSON data
+    settings  those on which its scores depend, as JSON data
     """
 
     player: Player
     scoring: Scoring
-    scoring_settings: dict[str, Any]
+    settings: dict[str, Any]
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Reference | None:
@@ -258,14 +263,11 @@ class Reference(msgspec.Struct, frozen=True):
             return None
         game: GameName = values["game"]
         definition = find_player(values, settings.player, ("reference", "player"))
-        if not definition.has_limits:
-            # a Player(…) must limit its moves; scores need no limit
-            definition = PlayerDefinition({**definition.values, "depth": 1})
         scoring = settings.score or values["score"]
         try:
             scoring.for_game(game)
-            player = definition.make(settings.player, game)
+            player = with_limit(definition).make(settings.player, game)
         except SettingError as error:
             raise SettingError(("reference",), error.message, error.expected) from None
-        own_settings = {"engine": scoring_settings(definition), "score": plain(canonical(scoring))}
+        own_settings = {"engine": scoring_arguments(definition), "score": plain(canonical(scoring))}
         return cls(player, scoring, own_settings)

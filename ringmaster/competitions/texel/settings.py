@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from ringmaster.competitions.common_settings import COMMON_SETTINGS, LIMIT_NAMES, PlayerDefinition
+from ringmaster.competitions.common_settings import COMMON_SETTINGS
 from ringmaster.competitions.setting_types import Choice, Word, optional
 from ringmaster.competitions.texel.methods import GAUSS_NEWTON, OPTIMISER, RIDGE
 from ringmaster.competitions.texel.score_setting import DEPTH_1, EVAL, REFERENCE_CALL, ScoreSetting
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
-from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
+from ringmaster.competitions.tuning.closing_match_settings import VERIFY
 from ringmaster.competitions.tuning.parameter_settings import (
     BINDING,
     BOUNDS,
@@ -23,7 +22,6 @@ from ringmaster.competitions.tuning.parameter_settings import (
 from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
 from ringmaster.datasets.position_settings import POV_NAMES, PositionSettings
 from ringmaster.errors import SettingError, nearest, shown
-from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.settings import (
     Boolean,
     Call,
@@ -41,11 +39,11 @@ from ringmaster.model.settings import (
     SettingPath,
     String,
 )
-from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.targets import Target
 
 #: Largest number of centipawns in any setting.
 MOST_CENTIPAWNS = 1e6
+_CENTIPAWNS = Float(above=0, maximum=MOST_CENTIPAWNS)
 
 PARAMETER = CallOf(
     "Parameter",
@@ -54,14 +52,9 @@ PARAMETER = CallOf(
         optional(
             "step",
             Float(above=0),
-            "Change of the value that shows its effect on the scores; by default adapted to the "
-            "engine.",
+            "Change that shows its effect on the scores; by default adapted to the engine.",
         ),
-        optional(
-            "group",
-            String(),
-            "Name of a group of parameters that are tuned together; see ``groups``.",
-        ),
+        optional("group", String(), "Name of its group of parameters; see ``groups``."),
         *GAINS,
         *BINDING,
     ),
@@ -124,35 +117,21 @@ POSITIONS = _PositionsCall(
     "Positions",
     (
         Setting("paths", ListOf(FileName(), minimum=1), "The files, in the order of reading."),
-        optional(
-            "format",
-            String(),
-            "Format of the files; by default recognised by suffix and first lines.",
-        ),
-        optional(
-            "score_pov",
-            OneOf(*POV_NAMES),
-            "Side of the scores in the files; by default the usual one of the format.",
-        ),
+        optional("format", String(), "Format; by default recognised by suffix and first lines."),
+        optional("score_pov", OneOf(*POV_NAMES), "Side of scores; by default the format's."),
         optional("result_pov", OneOf(*POV_NAMES), "The same for results."),
         Setting("in_check", Boolean(), "Whether positions in check are kept.", False),
         optional(
             "score_cap",
-            Float(above=0, maximum=MOST_CENTIPAWNS),
+            _CENTIPAWNS,
             "Positions with a larger score are left out, centipawns: the teacher's score, or "
             "without one the engine's own score with the start values.",
         ),
-        Setting(
-            "first_ply",
-            Integer(minimum=0, maximum=10_000),
-            "Plies left out at the start of a game.",
-            0,
-        ),
+        Setting("first_ply", Integer(minimum=0, maximum=10_000), "Plies left out at the start.", 0),
         optional(
             "quiet",
             Float(minimum=0, maximum=MOST_CENTIPAWNS),
-            "Largest difference of static score and ``quiet_score``, centipawns; other positions "
-            "are left out.",
+            "Largest difference of static score and ``quiet_score`` in centipawns.",
         ),
         Setting("quiet_score", ScoreSetting(), "Score to compare with the static score.", DEPTH_1),
         Setting(
@@ -161,18 +140,8 @@ POSITIONS = _PositionsCall(
             "Whether equal positions are merged, with averaged labels.",
             "merge",
         ),
-        optional(
-            "most",
-            Integer(minimum=1),
-            "Largest number of positions; a random sample of this size is kept.",
-        ),
-        Setting(
-            "skip_bad",
-            Boolean(),
-            "Whether unreadable and illegal positions are left out and counted; by default they "
-            "are errors.",
-            False,
-        ),
+        optional("most", Integer(minimum=1), "Size of a random sample of the positions."),
+        Setting("skip_bad", Boolean(), "Whether bad positions are left out, not refused.", False),
     ),
     _build_positions,
 )
@@ -184,17 +153,11 @@ _BLEND: tuple[Setting, ...] = (
     Setting(
         "lambda_limit",
         _LIMIT,
-        "Score in centipawns from which ``lambda2`` applies; by default at a win probability of "
-        "60 %.",
+        "Centipawns from which ``lambda2`` applies; by default at a win probability of 60 %.",
         None,
     ),
 )
-_EVAL_LIMIT = Setting(
-    "eval_limit",
-    _LIMIT,
-    "Largest score of the teacher, centipawns; other positions are left out.",
-    None,
-)
+_EVAL_LIMIT = Setting("eval_limit", _LIMIT, "Largest score of the teacher, centipawns.", None)
 
 
 class Results(Target, frozen=True):
@@ -220,11 +183,7 @@ GAUSSIAN = CallOf(
     "GaussianLambda",
     (
         Setting("lambda_", _LAMBDA, "Share of the teacher's score if the score is 0.", 0.5),
-        optional(
-            "sigma",
-            Float(above=0, maximum=MOST_CENTIPAWNS),
-            "Standard deviation in centipawns; by default 1.67 times the teacher's win-rate scale.",
-        ),
+        optional("sigma", _CENTIPAWNS, "Deviation; by default 1.67 times the teacher's scale."),
         *_BLEND,
         _EVAL_LIMIT,
     ),
@@ -286,7 +245,7 @@ SWEEP = CallOf(
         Setting("lambda_", ListOf(_LAMBDA, minimum=1), "Shares of the teacher's score."),
         optional(
             "sigma",
-            ListOf(Float(above=0, maximum=MOST_CENTIPAWNS), minimum=1),
+            ListOf(_CENTIPAWNS, minimum=1),
             "Standard deviations in centipawns; by default the one of ``target``.",
         ),
     ),
@@ -304,50 +263,38 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
     *TUNE_GAME_SETTINGS,
     Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
     Setting("parameters", ListOf(PARAMETER, minimum=1), "The parameters to tune."),
-    optional(
-        "anchor",
-        String(),
-        "Code of a parameter that keeps its value and so fixes the scale of the scores.",
-    ),
+    optional("anchor", String(), "Code of a parameter whose value is kept, to fix the scale."),
     optional(
         "groups",
         ListOf(String(), minimum=1),
-        "Names of groups of parameters in the order of tuning; by default all parameters are tuned "
-        "together.",
+        "Groups of parameters in the order of tuning; by default all are tuned together.",
     ),
     Setting("positions", POSITIONS, "The labelled positions."),
     Setting("score", ScoreSetting(), "How the engine scores a position.", EVAL),
     Setting(
         "in_flight",
         Word(Integer(minimum=1, maximum=1024), "auto"),
-        "Requests sent to an engine before it has answered; auto: as many as a test shows to be "
-        "safe.",
+        "Requests sent before the engine has answered; auto: as many as a test allows.",
         "auto",
     ),
     Setting(
         "apply",
         OneOf("auto", "live", "newgame", "restart"),
-        "When new values take effect: at once, after ucinewgame, or in a new process; auto: found "
-        "by a test, and a new process for each shard if scores come from a search.",
+        "When values take effect: at once, after ucinewgame, or in a new process; auto: by a test "
+        "(a search gets a new process for each shard).",
         "auto",
     ),
     Setting(
         "target",
         Choice(TEXEL, ELMO, GAUSSIAN, BLEND),
-        "Target of the scores: the results of the games, or a blend with the scores of a teacher.",
+        "Target: the results of the games, or a blend with the scores of a teacher.",
         RESULTS,
     ),
-    Setting(
-        "loss",
-        OneOf("squared", "cross_entropy"),
-        "Measure of the error of a win probability.",
-        "squared",
-    ),
+    Setting("loss", OneOf("squared", "cross_entropy"), "Error of a win probability.", "squared"),
     Setting(
         "win_rate_scale",
         _SCALE,
-        "Centipawns C in the win probability 1/(1 + exp(-score/C)); fit: fitted once to the scores "
-        "of the start values.",
+        "C of the win probability 1/(1 + exp(-score/C)); fit: by the start values' scores.",
         "fit",
     ),
     Setting("teacher_scale", _SCALE, "The same for the teacher's scores.", "fit"),
@@ -356,150 +303,51 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
     Setting(
         "validation",
         Float(minimum=0, maximum=0.9),
-        "Share of the games held out from tuning; their error decides when to stop and measures "
-        "the gain.",
+        "Share of the games held out; their error decides when to stop and measures the gain.",
         0.2,
     ),
     Setting(
         "patience",
         Maybe(Integer(minimum=1, maximum=10_000)),
-        "Steps in a row without a smaller error of validation that end the tune; None: no limit.",
+        "Steps without a smaller error of validation that end the tune; None: no limit.",
         3,
     ),
-    optional(
-        "most_passes",
-        Float(minimum=1, maximum=1e9),
-        "Limit of passes over the positions of training.",
-    ),
-    optional(
-        "sweep",
-        SWEEP,
-        "Blends to compare after the tune: the best values for each share of the teacher and each "
-        "standard deviation.",
-    ),
-    optional(
-        "reference",
-        REFERENCE_CALL,
-        "Another engine whose error on the same positions is reported for comparison.",
-    ),
+    optional("most_passes", Float(minimum=1, maximum=1e9), "Limit of passes over training."),
+    optional("sweep", SWEEP, "Blends whose best values are compared after the tune."),
+    optional("reference", REFERENCE_CALL, "Another engine whose error is reported beside."),
     MAKE_CANDIDATE,
     optional("verify", VERIFY, "The closing match."),
 )
 
 
-def check_game(game: str) -> None:
-    """Raise SettingError for a game whose engines print no scores."""
-    if game == "go":
-        raise SettingError(
+def wrong_settings(values: Mapping[str, Any]) -> Iterator[SettingError]:
+    """Yield errors of the game, of the anchor and the frozen parameters, and of `groups`."""
+    if values["game"] == "go":
+        yield SettingError(
             ("game",),
             "engines of Go do not print an evaluation",
             "'chess' or 'shogi'; an spsa competition tunes engines of Go",
         )
-
-
-def check_anchor(values: Mapping[str, Any]) -> list[SettingError]:
-    """Return errors of `anchor`, or of parameters that are all frozen."""
-    anchor, parameters = values["anchor"], values["parameters"]
+    anchor, groups, parameters = values["anchor"], values["groups"], values["parameters"]
     codes = [p.code for p in parameters]
     if anchor is not None and anchor not in codes:
         message = f"there is no parameter {shown(anchor)}"
-        return [SettingError(("anchor",), message, nearest(anchor, codes))]
-    if all(p.frozen or p.code == anchor for p in parameters):
-        if anchor is not None:
-            return [SettingError(("anchor",), "every other parameter is frozen: nothing to tune")]
-        return [SettingError(("parameters",), "every parameter is frozen: nothing to tune")]
-    return []
-
-
-def check_groups(values: Mapping[str, Any]) -> list[SettingError]:
-    """Return errors of `groups`."""
-    groups, parameters = values["groups"], values["parameters"]
+        yield SettingError(("anchor",), message, nearest(anchor, codes))
+    elif anchor is not None and all(p.frozen or p.code == anchor for p in parameters):
+        yield SettingError(("anchor",), "every other parameter is frozen: nothing to tune")
     named = list(dict.fromkeys(p.group for p in parameters if p.group is not None))
-    if groups is None:
-        return []
-    errors = []
-    for i, name in enumerate(groups):
+    for i, name in enumerate(groups or ()):
         if name not in named:
-            errors.append(
-                SettingError(
-                    ("groups", i),
-                    f"no parameter is in group {shown(name)}",
-                    nearest(name, named) if named else "group=… in a Parameter",
-                )
-            )
+            remedy = nearest(name, named) if named else "group=… in a Parameter"
+            message = f"no parameter is in group {shown(name)}"
+            yield SettingError(("groups", i), message, remedy)
         elif name in groups[:i]:
-            errors.append(SettingError(("groups", i), f"group {shown(name)} is listed twice"))
+            yield SettingError(("groups", i), f"group {shown(name)} is listed twice")
     for i, p in enumerate(parameters):
-        tuned = not p.frozen and p.code != values["anchor"]
-        if tuned and p.group not in groups:
-            errors.append(
-                SettingError(
-                    ("parameters", i),
-                    f"parameter {p.code!r} is in no tuned group",
-                    f"group={' or '.join(map(repr, groups))}, or frozen=True",
-                )
+        is_tuned = not p.frozen and p.code != anchor
+        if groups is not None and is_tuned and p.group not in groups:
+            yield SettingError(
+                ("parameters", i),
+                f"parameter {p.code!r} is in no tuned group",
+                f"group={' or '.join(map(repr, groups))}, or frozen=True",
             )
-    return errors
-
-
-def check_limits(
-    definition: PlayerDefinition, code: str, verify: VerifySettings | None, made: bool
-) -> list[SettingError]:
-    """Return an error if the closing match has no limit; scores alone need none."""
-    if verify is None or made or verify.limits or definition.has_limits:
-        return []
-    return [
-        SettingError(
-            ("verify",),
-            f"nothing limits the moves of player {code!r} in the closing match",
-            "one of " + ", ".join(LIMIT_NAMES) + " in Verify(…)",
-        )
-    ]
-
-
-def check_labels(file: PositionFile, target: Target, values: Mapping[str, Any]) -> None:
-    """Raise SettingError if the positions lack labels that the target needs."""
-    train = slice(0, file.train)
-    if file.train == 0:
-        raise SettingError(("positions",), "there is no position to tune on")
-    teacher = bool(np.isfinite(file.teacher[train]).any())
-    result = bool(np.isfinite(file.result[train]).any())
-    if target.needs_teacher and not teacher:
-        raise SettingError(
-            ("target",),
-            "this target needs scores of a teacher, and the positions have none",
-            "target = Texel(), or positions with scores",
-        )
-    if target.needs_result and not result:
-        raise SettingError(
-            ("target",),
-            "this target needs results of games, and the positions have none",
-            "target = Elmo(1.0), the teacher's scores alone, or positions with results",
-        )
-    if not result and values["teacher_scale"] == "fit":
-        raise SettingError(
-            ("teacher_scale",),
-            "it cannot be fitted without results of games",
-            "the scale in centipawns, for example 600",
-        )
-
-
-def check_validation(values: Mapping[str, Any], file: PositionFile) -> list[str]:
-    """Return notices about the held-out positions."""
-    if values["validation"] == 0:
-        return [
-            "validation = 0: nothing is held out; the tune cannot stop early, and the improvement "
-            "is measured on the tuned positions"
-        ]
-    if file.validation == 0:
-        return ["there are too few games for validation; nothing is held out"]
-    return []
-
-
-def unused(parameters: Sequence[TunedParameter]) -> list[str]:
-    """Return a warning about arguments of Parameter(…) without effect."""
-    given = [
-        name for name in ("c_end", "r_end") if any(getattr(p, name) is not None for p in parameters)
-    ]
-    names = " and ".join(given)
-    return [f"{names} of Parameter(…) have no effect in a texel competition"] if given else []

@@ -10,7 +10,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -22,11 +22,16 @@ from ringmaster.model.canonical import canonical
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
 from ringmaster.positions import PositionFile
+from ringmaster.tuners.texel.loss import k_of
+from ringmaster.tuners.texel.optimiser import Errors
+from ringmaster.tuners.texel.uncertainty import Improvement
 
 #: Settings that define scores and labels.
 MEASURING = ("positions", "score", "validation", "win_rate_scale", "teacher_scale", "loss", "seed")
 #: Settings whose change restarts the optimiser, in the order of messages.
 LEARNING = (*MEASURING, "apply", "target", "optimiser", "regularisation", "groups")
+#: Settings whose change continues a finished tune.
+LIMITS = ("patience", "most_passes")
 
 
 class ParameterSettings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -47,31 +52,44 @@ class ParameterSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         return cls(**{**fields, "frozen": parameter.frozen or parameter.code == anchor})
 
 
-class LearningSettings(msgspec.Struct, frozen=True):
-    """Parameters and settings that determine the course of a tune.
+class TuneSettings(msgspec.Struct, frozen=True):
+    """The settings of a control file on which a tune depends, as a store returns them.
 
-    settings  those of LEARNING as JSON data, by name
+    learning   those of LEARNING, by name
+    limits     those of LIMITS, by name
+    engine     arguments of the player on which scores depend
+    reference  the same of the reference engine, and its score; None without one
+    sweep      targets of the sweep, None without one
     """
 
     parameters: list[ParameterSettings]
-    settings: dict[str, Any]
+    learning: dict[str, Any]
+    limits: dict[str, Any]
+    engine: dict[str, Any]
+    reference: dict[str, Any] | None
+    sweep: list[dict[str, Any]] | None
+    in_flight: int | str
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> LearningSettings:
-        """Return the learning settings among interpreted settings."""
-        settings = {name: canonical(values[name]) for name in LEARNING}
-        paths = settings["positions"].get("paths")
-        if isinstance(paths, list):
-            # the folder of a competition may be moved
-            settings["positions"]["paths"] = [os.path.basename(str(path)) for path in paths]
-        return cls(
-            [ParameterSettings.of(p, values["anchor"]) for p in values["parameters"]], settings
-        )
+    def of(
+        cls, values: Mapping[str, Any], engine: dict[str, Any], reference: dict[str, Any] | None
+    ) -> TuneSettings:
+        """Return the settings of a control file.  Raises SettingError for a wrong sweep."""
+        learning = {name: canonical(values[name]) for name in LEARNING}
+        # the folder of a competition may be moved
+        learning["positions"]["paths"] = [
+            os.path.basename(path) for path in learning["positions"]["paths"]
+        ]
+        parameters = [ParameterSettings.of(p, values["anchor"]) for p in values["parameters"]]
+        limits = {name: values[name] for name in LIMITS}
+        sweep = values["sweep"] and canonical(values["sweep"].targets(values["target"]))
+        own = cls(parameters, learning, limits, engine, reference, sweep, values["in_flight"])
+        return msgspec.convert(plain(own), cls)
 
     @property
-    def tuned(self) -> list[ParameterSettings]:
-        """The parameters that are not frozen."""
-        return [p for p in self.parameters if not p.frozen]
+    def codes(self) -> list[str]:
+        """Codes of the tuned parameters."""
+        return [p.code for p in self.parameters if not p.frozen]
 
 
 def plain(data: Any) -> Any:
@@ -102,14 +120,12 @@ def score_key(beginning: int, number: int) -> int:
 class OpenPass(msgspec.Struct, omit_defaults=True):
     """A pass with missing shards.
 
-    part    see `Pass`; a batch is a list
     shards  their numbers in the order of issue
     losses  Σ weight·loss of each shard, None while awaited
     next    place of the next shard to issue
     """
 
     theta: list[float]
-    part: str | list[int]
     keep: bool
     shards: list[int]
     losses: list[float | None]
@@ -119,13 +135,6 @@ class OpenPass(msgspec.Struct, omit_defaults=True):
     def complete(self) -> bool:
         """Whether all shards have returned."""
         return None not in self.losses
-
-
-class Quality(msgspec.Struct, omit_defaults=True):
-    """Mean errors of some values, None if nothing is held out or the error is unknown."""
-
-    train: float | None = None
-    validation: float | None = None
 
 
 class Chapter(msgspec.Struct):
@@ -138,45 +147,43 @@ class Chapter(msgspec.Struct):
 
     why: str
     passes: int
-    start: Quality
-    best: Quality
+    start: Errors
+    best: Errors
     values: ValuesByCode
-
-
-class Improvement(msgspec.Struct):
-    """The decrease of an error, with its 95 % interval.
-
-    part   measured on "validation" or "train"
-    share  share of resamples (of games) with a smaller error
-    """
-
-    part: str
-    value: float
-    low: float
-    high: float
-    share: float
-    games: int = 0
 
 
 class Labelling(msgspec.Struct):
     """Scales and weights, fixed when the start values' scores are known.
 
     scale, teacher_scale  centipawns; None without a teacher
-    fitted    names of the fitted scales
+    given     names of the settings that give a scale
+    fits      scales that a fit gives, by the name of the setting
     warnings  lines for the user
     weights   Σ weight of each shard
     left_out  positions that do not count, by reason
-    score_cap  largest score by the start values of positions without a teacher's score,
-              centipawns; None without a cap
     """
 
     scale: float
     teacher_scale: float | None
-    fitted: list[str]
+    given: list[str]
+    fits: dict[str, float]
     warnings: list[str]
     weights: list[float]
     left_out: dict[str, int]
-    score_cap: float | None
+
+    def scales(self) -> list[str]:
+        """Return the scales and their origins, a line each."""
+        rows = (
+            ("win-rate scale", "win_rate_scale", self.scale),
+            ("teacher's win-rate scale", "teacher_scale", self.teacher_scale),
+        )
+        lines = []
+        for name, setting, scale in rows:
+            if scale is not None:
+                fitted = f"; a fit gives {self.fits[setting]:.5g}" if setting in self.fits else ""
+                origin = f"given{fitted}" if setting in self.given else "fitted"
+                lines.append(f"{name}: C {scale:.5g} centipawns, K {k_of(scale):.4g} ({origin})")
+        return lines
 
 
 class Comparison(msgspec.Struct):
@@ -190,16 +197,15 @@ class Comparison(msgspec.Struct):
     player: str
     scale: float
     missing: float
-    reference: Quality
-    start: Quality
-    best: Quality | None = None
+    reference: Errors
+    start: Errors
+    best: Errors | None = None
 
 
 class TexelState(msgspec.Struct):
     """The state of a tune.
 
-    learning   see `LearningSettings`
-    engine     settings of the player on which scores depend
+    settings   of the results so far
     key, digest  of the position file and its contents; "" before it was read
     train, validation  numbers of positions
     notes      notes of the position file
@@ -209,14 +215,11 @@ class TexelState(msgspec.Struct):
     probes     probes issued
     probe_due  whether a probe is wanted; probe_out: number of the probe under way
     facts      results of the last probe, None while unknown
-    in_flight  the setting at the time of the probe
     filters    extra passes by number: quiet filter, features and reference
     open       the optimiser's passes under way, by number
     asked, told  passes issued and completed since the restart
     optimiser  its state; None before it is asked
-    reference  settings of the reference engine on which its scores depend
-    reference_pass  number of its pass
-    sweep      targets of the sweep as JSON data
+    reference_pass  number of the reference engine's pass
     played     arguments and results of the control file's functions by setting, some of those
                since the restart
     features   version of the function of the features
@@ -227,8 +230,7 @@ class TexelState(msgspec.Struct):
     shards, positions, seconds  totals of results
     """
 
-    learning: LearningSettings
-    engine: dict[str, Any]
+    settings: TuneSettings
     values: ValuesByCode
     key: str = ""
     digest: str = ""
@@ -241,23 +243,19 @@ class TexelState(msgspec.Struct):
     probe_due: bool = True
     probe_out: int | None = None
     facts: dict[str, Any] | None = None
-    in_flight: int | str | None = None
     filters: dict[str, OpenPass] = {}
     open: dict[str, OpenPass] = {}
     asked: int = 0
     told: int = 0
     told_before: int = 0
     optimiser: dict[str, Any] | None = None
-    limits: dict[str, Any] = {}
-    reference: dict[str, Any] | None = None
     reference_pass: int = REFERENCE
-    sweep: list[dict[str, Any]] | None = None
     comparison: Comparison | None = None
     labelling: Labelling | None = None
     kept: list[int] = []
     stale: list[int] = []
-    start: Quality = msgspec.field(default_factory=Quality)
-    best: Quality = msgspec.field(default_factory=Quality)
+    start: Errors = Errors()
+    best: Errors = Errors()
     best_values: ValuesByCode = {}
     done: bool = False
     improvement: Improvement | None = None
@@ -267,11 +265,15 @@ class TexelState(msgspec.Struct):
     shards: int = 0
     positions: int = 0
     seconds: float = 0.0
-    void: int = 0
     matches: list[dict[str, Any]] = []
     played: dict[str, list[list[Any]]] = {}
     features: str = ""
     void_kinds: VoidKinds = {}
+
+    @property
+    def void(self) -> int:
+        """Void evaluations."""
+        return sum(sum(reasons.values()) for reasons in self.void_kinds.values())
 
     @property
     def passes(self) -> int:
@@ -282,51 +284,37 @@ class TexelState(msgspec.Struct):
 _CHUNK = 1 << 16
 
 
-def digest_of(file: PositionFile, state: TexelState) -> str:
-    """Return a digest of the positions and their labels; touching the file does not change it."""
-    if state.digest and file.key == state.key:
-        return state.digest
-    digest = hashlib.blake2b(f"{file.train} {file.validation}".encode(), digest_size=16)
-    for name in ("result", "teacher", "weight", "group"):
-        digest.update(np.ascontiguousarray(getattr(file, name)).tobytes())
-    for first in range(0, len(file), _CHUNK):
-        digest.update(b"\n".join(file.texts(first, min(first + _CHUNK, len(file)))))
-    return digest.hexdigest()
+def record_positions(file: PositionFile, state: TexelState) -> bool:
+    """Record the position file; return whether its positions or labels have changed.
 
-
-def record_positions(file: PositionFile, state: TexelState) -> None:
-    """Record the properties of the position file in the state."""
-    state.digest = digest_of(file, state)
-    state.key = file.key
+    Touching the file changes nothing.
+    """
+    known = state.digest
+    if not known or file.key != state.key:
+        digest = hashlib.blake2b(f"{file.train} {file.validation}".encode(), digest_size=16)
+        for name in ("result", "teacher", "weight", "group"):
+            digest.update(np.ascontiguousarray(getattr(file, name)).tobytes())
+        for first in range(0, len(file), _CHUNK):
+            digest.update(b"\n".join(file.texts(first, min(first + _CHUNK, len(file)))))
+        state.digest = digest.hexdigest()
+    state.key, state.notes = file.key, list(file.notes)
     state.train, state.validation = file.train, file.validation
-    state.notes = list(file.notes)
+    return known not in ("", state.digest)
 
 
 #: Arguments of Player(…) on which scores depend.
 _SCORING_ARGUMENTS = ("command", "environ", "options", "protocol", "startup_gtp_commands")
 
 
-def scoring_settings(
-    definition: PlayerDefinition | None, options: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """Return the settings of a player on which scores depend.
+def scoring_arguments(player: PlayerDefinition | Player) -> dict[str, Any]:
+    """Return the arguments of a player on which scores depend.
 
     The competition's folder may move, and limits of moves may change.
-
-    definition  None for players of make_candidate, which are compared by `scoring_player`
-    options     of all players; a `definition` has them already
     """
-    if definition is None:
-        return {"options": plain(canonical(options))}
-    return _scoring(definition.values)
-
-
-def scoring_player(player: Player) -> dict[str, Any]:
-    """Return the properties of a made player on which scores depend."""
-    return _scoring(msgspec.structs.asdict(player))
-
-
-def _scoring(values: Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(player, PlayerDefinition):
+        values = player.values
+    else:
+        values = msgspec.structs.asdict(player)
     settings = {name: plain(canonical(values[name])) for name in _SCORING_ARGUMENTS}
     command = list(settings["command"])
     # sys.executable has many names (python, python3, …), depending on the call of ringmaster
@@ -347,44 +335,31 @@ def record_played(state: TexelState, played: Mapping[str, list[Any]]) -> None:
             results.append(result)
 
 
-class Edit(NamedTuple):
-    """An edit of the control file.
-
-    reasons    to restart the optimiser, a few words each
-    remeasure  whether scales and labels must be computed again
-    """
-
-    reasons: list[str]
-    remeasure: bool
-
-
 def edit_of(
-    was: LearningSettings, now: LearningSettings, edited: Collection[str], *, new_positions: bool
-) -> Edit:
-    """Return the difference of two settings.
+    state: TexelState, now: TuneSettings, edited: Collection[str], *, new_positions: bool
+) -> tuple[list[str], bool]:
+    """Return the reasons to restart the optimiser, and whether to compute scales and labels again.
 
     edited         settings whose functions give other results
     new_positions  whether the file has other positions or labels
     """
-    changed = [
-        name
-        for name in LEARNING
-        if name in edited or plain(was.settings.get(name)) != plain(now.settings.get(name))
-    ]
+    was = state.settings
+    changed = [n for n in LEARNING if n in edited or was.learning[n] != now.learning[n]]
     reasons = [f"{name} changed" for name in changed]
     if not reasons and new_positions:
         reasons.append("the positions changed")
-    before, after = ({p.code: p for p in learning.parameters} for learning in (was, now))
+    before, after = ({p.code: p for p in settings.parameters} for settings in (was, now))
     for code, old in before.items():
-        new = after.get(code)
-        if new is None:
+        if code not in after:
             reasons.append(f"{code} removed")
-        elif new != old:
-            reasons.append(f"{code}: {_differences(old, new)}")
+        elif after[code] != old:
+            reasons.append(f"{code}: {_differences(old, after[code])}")
     reasons += [f"{code} is new" for code in after if code not in before]
     if not reasons and was.parameters != now.parameters:
         reasons.append("the order of the parameters changed")
-    return Edit(reasons, new_positions or any(name in MEASURING for name in changed))
+    if not reasons and state.done:
+        reasons = [f"{name} changed" for name in LIMITS if was.limits[name] != now.limits[name]]
+    return reasons, new_positions or any(name in MEASURING for name in changed)
 
 
 def _differences(old: ParameterSettings, new: ParameterSettings) -> str:
@@ -395,9 +370,16 @@ def _differences(old: ParameterSettings, new: ParameterSettings) -> str:
     return ", ".join(parts)
 
 
+#: Fields that outlive a restart of the optimiser unchanged.
+_LASTING = (
+    *("key", "digest", "train", "validation", "notes", "probes", "reference_pass", "shards"),
+    *("positions", "seconds", "void_kinds", "matches"),
+)
+
+
 def restarted(
     state: TexelState,
-    learning: LearningSettings,
+    settings: TuneSettings,
     parameters: Sequence[TunedParameter],
     why: str,
     *,
@@ -412,47 +394,25 @@ def restarted(
     """
     best: ValuesByCode = {**state.left, **state.values, **state.best_values}
     values = {p.code: p.played_value(p.clip(best.get(p.code, p.start))) for p in parameters}
-    keys = [score_key(state.beginning, n) for n in (*state.kept, 0)]
-    keys += [score_key(state.beginning, int(n)) for n in (*state.open, *state.filters)]
+    numbers = (*state.kept, 0, *map(int, (*state.open, *state.filters)))
+    keys = [score_key(state.beginning, number) for number in numbers]
     earlier = list(state.earlier)
     if state.told:
         earlier.append(Chapter(why, state.told, state.start, state.best, dict(state.best_values)))
-    return msgspec.structs.replace(
-        state,
-        learning=learning,
-        values=values,
-        left={code: value for code, value in best.items() if code not in values},
+    # features that stay are not computed again
+    played = {
+        k: v for k, v in state.played.items() if (k, features) == ("optimiser", state.features)
+    }
+    return TexelState(
+        settings,
+        values,
+        **{name: getattr(state, name) for name in _LASTING},
         beginning=state.beginning + 1,
-        # the old probe belongs to other scores, parameters or positions
-        probe_due=True,
-        probe_out=None,
-        facts=None,
-        filters={},
-        open={},
-        asked=0,
-        told=0,
+        left={code: value for code, value in best.items() if code not in values},
         told_before=state.told_before + state.asked,
-        optimiser=None,
         labelling=None if remeasure else state.labelling,
-        kept=[],
         stale=list(dict.fromkeys([*state.stale, *keys])),
-        start=Quality(),
-        best=Quality(),
-        best_values={},
-        done=False,
-        improvement=None,
-        entropies={},
-        calibration={},
-        comparison=None,
         earlier=earlier,
-        # features that stay are not computed again
-        played={
-            k: v for k, v in state.played.items() if (k, features) == ("optimiser", state.features)
-        },
+        played=played,
         features=features,
     )
-
-
-def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that limit a tune."""
-    return {name: values[name] for name in ("patience", "most_passes")}

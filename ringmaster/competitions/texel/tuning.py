@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from ringmaster.competitions.competition import Reaction, ScoreSource
 from ringmaster.competitions.texel.labels import LabelledPositions, Shards
@@ -20,10 +19,7 @@ from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
     STATIC,
-    Improvement,
-    Labelling,
     OpenPass,
-    Quality,
     TexelState,
     is_reference,
     score_key,
@@ -34,6 +30,7 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.positions import FeatureFile, PositionFile
 from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Pass, Split, TellResult
 from ringmaster.tuners.texel.sweep import Swept, inner_state
+from ringmaster.tuners.texel.uncertainty import Improvement, gain_over_start
 
 #: Most parameters whose values are listed in a line of the history.
 MOST_NAMED = 12
@@ -79,7 +76,9 @@ class Tuning:
             file = self.positions.file
         if file is None:
             return
-        self.positions = LabelledPositions(file, self._values, state, self._source)
+        self.positions = LabelledPositions(
+            file, self._values, state.beginning, state.labelling, self._source
+        )
         settings, self.features_are_known = self._values["optimiser"], False
         if settings.name == "linear":
             codes = [p.code for p in self._parameters]
@@ -87,9 +86,15 @@ class Tuning:
             self.features = Features(settings, codes, target, self._say, state.features)
 
     @property
+    def labelled(self) -> LabelledPositions:
+        """The positions, which have been read."""
+        assert self.positions is not None
+        return self.positions
+
+    @property
     def codes(self) -> list[str]:
         """Codes of the tuned parameters, in the order of the optimiser's arrays."""
-        return [p.code for p in self.state.learning.tuned]
+        return self.state.settings.codes
 
     @property
     def shards(self) -> Shards:
@@ -171,7 +176,7 @@ class Tuning:
             # known features need no pass
             known = 0.0 if number == FEATURES and self.features_are_known else None
             one = self.state.filters[str(number)] = OpenPass(
-                [], "all", number != FEATURES, shards, [known] * len(shards)
+                [], number != FEATURES, shards, [known] * len(shards)
             )
             one.next = 0 if known is None else len(shards)
         return one
@@ -183,9 +188,8 @@ class Tuning:
         if asked is None:
             return None
         shards = self.shards.of(asked.part)
-        part = asked.part if isinstance(asked.part, str) else list(asked.part)
         self.state.open[str(asked.number)] = OpenPass(
-            list(asked.theta), part, asked.keep, shards, [None] * len(shards)
+            list(asked.theta), asked.keep, shards, [None] * len(shards)
         )
         self.state.asked = max(self.state.asked, asked.number + 1)
         return asked.number
@@ -227,95 +231,41 @@ class Tuning:
 
     def _labelled(self) -> Reaction:
         """Fix scales and labels after the start values and extra passes."""
-        first = self.state.open.get("0")
+        state = self.state
+        first = state.open.get("0")
         extras = [self._extra_pass(number) for number in self._extra_passes]
         if first is None or not first.complete or not all(extra.complete for extra in extras):
             return Reaction("", save=True)
         if self.features is not None and not self.features_are_known:
             self._set_features(self.features.finish(self.shards.total))
-        positions = self.positions
-        assert positions is not None
-        lines = self._label(positions)
+        positions = self.labelled
+        before, state.labelling = state.labelling, positions.label()
+        known = [] if before is None else before.scales()
+        lines = [line for line in state.labelling.scales() if line not in known]
+        lines += [f"warning: {warning}" for warning in state.labelling.warnings]
         first.losses = [
             positions.sum(shard, positions.scores(0, shard)).loss for shard in first.shards
         ]
-        del self.state.open["0"]
+        del state.open["0"]
         told = self._tell(0, first)
         # an optimiser that ends at once has already compared
-        lines += [] if self.state.calibration else self._compare()
+        lines += [] if state.calibration else self._compare()
         return msgspec.structs.replace(told, notes=(*lines, *told.notes))
 
     def _compare(self) -> list[str]:
         """Compare with the reference; return lines for the history."""
         if self._reference is None or not self._extra_pass(self.state.reference_pass).complete:
             return []
-        assert self.positions is not None
         assert self.optimiser is not None
         best = self.optimiser.best_pass if self.state.calibration else None
-        comparison = self.positions.compare(self._reference, self.state.reference_pass, best)
+        comparison = self.labelled.compare(self._reference, self.state.reference_pass, best)
         if self.state.calibration and comparison.best is None:
             # some optimisers drop the scores of their best values
             comparison.best = self.state.best
         self.state.comparison = comparison
-        errors = self._shown(Errors(comparison.reference.train, comparison.reference.validation))
-        return [
-            f"reference {comparison.player}: {errors}, "
-            f"by its own win-rate scale {comparison.scale:.5g}"
-        ]
-
-    def _label(self, positions: LabelledPositions) -> list[str]:
-        """Fix the scales and the weights of positions; return lines for the history."""
-        before, state = self.state.labelling, self.state
-        teacher, fitted, warnings = self._teacher_scale(positions, before)
-        positions.teacher_scale = teacher
-        lines = []
-        try:
-            if isinstance(self._values["win_rate_scale"], float):
-                scale = self._values["win_rate_scale"]
-            elif before is not None:
-                scale = before.scale
-                fitted += [name for name in before.fitted if name == "win_rate_scale"]
-            else:
-                fit = positions.fit_scale(0)
-                scale = fit.scale
-                fitted.append("win_rate_scale")
-                warnings += [fit.warning] if fit.warning else []
-                lines.append(
-                    f"win-rate scale {scale:.5g} centipawns (K {fit.k:.4g}), by the scores of "
-                    "the start values"
-                )
-        except ValueError as error:
-            raise SettingError(("positions",), str(error)) from None
-        if teacher is not None and "teacher_scale" in fitted:
-            lines.append(f"teacher's win-rate scale {teacher:.5g} centipawns")
-        lines += [f"warning: {warning}" for warning in warnings]
-        weights = [
-            float(positions.labels(shard).weight.astype(np.float64).sum())
-            for shard in range(self.shards.total)
-        ]
-        left_out, cap = positions.count_left_out(), positions.score_cap
-        state.labelling = Labelling(scale, teacher, fitted, warnings, weights, left_out, cap)
-        if not math.fsum(weights[shard] for shard in self.shards.of("train")) > 0:
-            raise SettingError(("positions",), "the filters leave out all positions")
-        return lines
-
-    def _teacher_scale(
-        self, positions: LabelledPositions, before: Labelling | None
-    ) -> tuple[float | None, list[str], list[str]]:
-        """Return the scale of the teacher, the names of fitted scales, and warnings."""
-        if self._values["target"].kind == "texel":
-            return None, [], []
-        if isinstance(self._values["teacher_scale"], float):
-            return self._values["teacher_scale"], [], []
-        if before is not None and before.teacher_scale is not None:
-            return before.teacher_scale, [n for n in before.fitted if n == "teacher_scale"], []
-        try:
-            fit = positions.fit_teacher()
-        except ValueError as error:
-            raise SettingError(
-                ("teacher_scale",), str(error), "the scale in centipawns, for example 600"
-            ) from None
-        return fit.scale, ["teacher_scale"], [fit.warning] if fit.warning else []
+        errors = _shown(comparison.reference)
+        scale = f"by its own win-rate scale {comparison.scale:.5g}"
+        return [f"reference {comparison.player}: {errors}, {scale}"]
 
     def _errors(self, one: OpenPass) -> Errors:
         labelling = self.state.labelling
@@ -333,20 +283,19 @@ class Tuning:
         """Tell the optimiser the errors of a pass, and adopt the consequences."""
         state, optimiser, errors = self.state, self.optimiser, self._errors(one)
         assert optimiser is not None
-        assert self.positions is not None
         if one.keep:
             state.kept.append(number)
-        told: TellResult = optimiser.tell(number, errors, self.positions)
+        told: TellResult = optimiser.tell(number, errors, self.labelled)
         state.told += 1
         if number == 0:
-            state.start = state.best = Quality(errors.train, errors.validation)
+            state.start = state.best = errors
         forget = [n for n in told.forget if n and n in state.kept]
         notes = list(told.notes)
         best = optimiser.best
         state.best_values = self._named(best)
         for step in optimiser.course:
             if tuple(step.theta) == tuple(best) and step.train is not None:
-                state.best = Quality(step.train, step.validation)
+                state.best = Errors(step.train, step.validation)
         if not state.open and not optimiser.finished():
             # some optimisers notice their end only when asked
             self._ask()
@@ -360,7 +309,7 @@ class Tuning:
         state.kept = [n for n in state.kept if n not in forget]
         keys = [*state.stale, *(score_key(state.beginning, n) for n in forget)]
         state.stale = []
-        line = f"pass {state.told_before + number}: {self._shown(errors)}"
+        line = f"pass {state.told_before + number}: {_shown(errors)}"
         if len(self.codes) <= MOST_NAMED and one.theta:
             values = zip(self.codes, one.theta, strict=True)
             line += "; " + ", ".join(f"{code} {value:.6g}" for code, value in values)
@@ -372,10 +321,14 @@ class Tuning:
             forget=tuple(dict.fromkeys(keys)),
         )
 
-    def _shown(self, errors: Errors) -> str:
-        parts = [("training", errors.train), ("validation", errors.validation)]
-        known = [f"{name} error {value:.8f}" for name, value in parts if value is not None]
-        return ", ".join(known)
+    def forget_reference(self) -> None:
+        """Forget the scores of a replaced or changed reference engine."""
+        state = self.state
+        state.played.pop("reference", None)
+        state.filters.pop(str(state.reference_pass), None)
+        state.stale.append(score_key(state.beginning, state.reference_pass))
+        state.comparison = None
+        state.reference_pass -= 1
 
     def change_sweep(self) -> None:
         """Continue after a sweep was added, removed or changed."""
@@ -393,9 +346,8 @@ class Tuning:
 
     def _finish(self) -> list[str]:
         """Measure the improvement, and the properties of the best values' scores."""
-        state, optimiser, positions = self.state, self.optimiser, self.positions
+        state, optimiser, positions = self.state, self.optimiser, self.labelled
         assert optimiser is not None
-        assert positions is not None
         best = optimiser.best_pass
         part: Split = "validation" if self.shards.of_validation else "train"
         for number, name in [(0, "start")] + ([(best, "best")] if best else []):
@@ -404,22 +356,38 @@ class Tuning:
         values = ", ".join(f"{code} {value:.6g}" for code, value in state.best_values.items())
         lines = [f"tuned after {counted(state.passes, 'pass')}: {values}"]
         if best:
-            from ringmaster.tuners.texel.uncertainty import bootstrap
-
-            gain = bootstrap(positions, 0, best, part, seed=self._values["seed"])
+            factors = (positions.unit_factor(0), positions.unit_factor(best))
+            seed = self._values["seed"]
+            gain = gain_over_start(positions, best, part, seed=seed, factors=factors)
             if gain is not None:
-                decrease = gain.before - gain.after
-                state.improvement = Improvement(
-                    part, decrease, gain.low, gain.high, gain.share, gain.games
-                )
-                lines.append(improvement_line(state.improvement))
+                state.improvement = gain
+                lines.append(improvement_line(gain))
         return lines + self._compare()
 
 
+def _shown(errors: Errors) -> str:
+    parts = [("training", errors.train), ("validation", errors.validation)]
+    return ", ".join(f"{name} error {value:.8f}" for name, value in parts if value is not None)
+
+
 def improvement_line(gain: Improvement, *, brief: bool = False) -> str:
-    """Return the gain in words."""
-    part = "validation" if gain.part == "validation" else "training"
+    """Return the gain in words; a change of unit is not part of it."""
     form = "{:.3g}" if brief else "{:.8f}"
-    value, low, high = map(form.format, (gain.value, gain.low, gain.high))
-    text = f"the {part} error fell by {value} (95 %: {low} to {high})"
-    return text if brief else f"{text}, in {100 * gain.share:.4g} % of resampled games"
+
+    def interval(one: Improvement) -> str:
+        value, low, high = map(form.format, (one.value, one.low, one.high))
+        return f"{value} (95 %: {low} to {high})"
+
+    part = "training" if gain.part == "train" else gain.part
+    if gain.is_of_unit:
+        return (
+            f"the {part} error fell by {form.format(gain.value)} by a change of unit alone: "
+            f"the start values' scores times {gain.factor:.3g} do as well"
+        )
+    if gain.beyond is not None and brief:
+        return f"the {part} error fell by {interval(gain.beyond)} beyond a change of unit"
+    text = f"the {part} error fell by {interval(gain)}"
+    if brief:
+        return text
+    rest = gain.beyond and f"; {interval(gain.beyond)} of it beyond a change of unit"
+    return f"{text}, in {100 * gain.share:.4g} % of resampled games{rest or ''}"

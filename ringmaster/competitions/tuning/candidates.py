@@ -156,6 +156,8 @@ class CandidateTune(GameTune):
     """Base of the types that choose candidates and learn from their results."""
 
     has_closing_match = False
+    #: Candidates play again and again.
+    cached_players = 2000
     runs_ahead_from = None
     #: The setting with the most games of one candidate.
     most_games: ClassVar[str]

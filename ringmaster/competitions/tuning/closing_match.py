@@ -237,7 +237,7 @@ class ClosingMatches:
         """
         if not self.matches:
             return None
-        match, series, settings = self.matches[-1], self._matchups[-1], self.settings
+        match, matchup, settings = self.matches[-1], self._matchups[-1], self.settings
         is_current = (
             match.iteration == standing.iterations
             and (match.start is None or _same(match.start, self._start))
@@ -245,16 +245,16 @@ class ClosingMatches:
         )
         if is_current and settings is not None:
             codes = self._codes(settings.against)
-            is_current = (match.conditions, series.codes) == (settings.conditions, codes)
+            is_current = (match.conditions, matchup.codes) == (settings.conditions, codes)
         if is_current and settings is not None and standing.due:
-            series.limit, series.sprt = settings.games, settings.sprt
-        return series if is_current else None
+            matchup.limit, matchup.sprt = settings.games, settings.sprt
+        return matchup if is_current else None
 
     def begin(self, standing: Standing) -> Matchup | None:
         """Return the current match, or a new one; None where there is nothing to verify."""
-        series = self.current(standing)
-        if series is not None:
-            return series
+        matchup = self.current(standing)
+        if matchup is not None:
+            return matchup
         return None if self.nothing(standing) else self._add(standing)
 
     def _add(self, standing: Standing) -> Matchup:
@@ -269,15 +269,15 @@ class ClosingMatches:
             conditions=settings.conditions,
         )
         self.matches.append(match)
-        series = self._append_series(match)
+        matchup = self._append_matchup(match)
         if self.settings is not None:
-            series.sprt = settings.sprt
-            match.tally.trial = series.new_sprt_progress()
-        return series
+            matchup.sprt = settings.sprt
+            match.tally.trial = matchup.new_sprt_progress()
+        return matchup
 
-    def _append_series(self, match: Match) -> Matchup:
+    def _append_matchup(self, match: Match) -> Matchup:
         tally = match.tally
-        series = Matchup(
+        matchup = Matchup(
             id=match_id(len(self._matchups) + 1),
             players=self._players(self._start, self._start),
             settings=self._game,
@@ -289,61 +289,61 @@ class ClosingMatches:
             sprt=None if tally.trial is None else tally.trial.test,
             open=set(),
         )
-        self._matchups.append(series)
-        return series
+        self._matchups.append(matchup)
+        return matchup
 
     def next_game(self, standing: Standing) -> tuple[str, Ticket] | None:
         """Return id and ticket of the next game, None without one; `count` registers it."""
-        series = self.begin(standing)
-        if series is None:
+        matchup = self.begin(standing)
+        if matchup is None:
             return None
-        series.tally.trial = series.present_sprt_progress()
-        self.matches[-1].games = series.limit or 0
-        if not series.wants_more():
+        matchup.tally.trial = matchup.present_sprt_progress()
+        self.matches[-1].games = matchup.limit or 0
+        if not matchup.wants_more():
             return None
-        number, game = len(self.matches), series.tally.next
-        return f"{series.id}_{game:04d}", {"kind": CLOSING, "v": number, "g": game}
+        number, game = len(self.matches), matchup.tally.next
+        return f"{matchup.id}_{game:04d}", {"kind": CLOSING, "v": number, "g": game}
 
     def count(self, ticket: Ticket, standing: Standing) -> Matchup:
         """Register an issued ticket, and return its match; idempotent."""
         while len(self.matches) < ticket["v"]:
             self._add(standing)
-        series = self._matchups[int(ticket["v"]) - 1]
-        series.tally.next = max(series.tally.next, ticket["g"] + 1)
-        series.open.add(ticket["g"])
-        return series
+        matchup = self._matchups[int(ticket["v"]) - 1]
+        matchup.tally.next = max(matchup.tally.next, ticket["g"] + 1)
+        matchup.open.add(ticket["g"])
+        return matchup
 
     def resume(self, ticket: Ticket, standing: Standing) -> bool:
         """Register an outstanding game, and return whether to play it.
 
         A match ends when the tune continues.
         """
-        series = self.count(ticket, standing)
-        if not standing.due or series is not self.current(standing):
+        matchup = self.count(ticket, standing)
+        if not standing.due or matchup is not self.current(standing):
             return False
-        return series.wants(ticket["g"])
+        return matchup.wants(ticket["g"])
 
     def record_result(self, ticket: Ticket, result: GameResult, standing: Standing) -> Reaction:
         """Record the result of a game."""
-        series = self.count(ticket, standing)
-        series.tally.record_result(result, ticket["g"] % 2, ticket["g"] // 2)
+        matchup = self.count(ticket, standing)
+        matchup.tally.record_result(result, ticket["g"] % 2, ticket["g"] // 2)
         line = result_line(result, self.describe(ticket).players)
         if result.outcome == "void":
             return Reaction(line, replay=True)
-        series.open.discard(ticket["g"])
+        matchup.open.discard(ticket["g"])
         self.current(standing)
-        report = series.decision()
+        report = matchup.decision()
         notes = [] if report is None else report.lines()
-        if series.complete():
-            notes.append(f"complete, {series.tally.estimate()}")
-        lines = tuple(f"{series.id}: {note}" for note in notes)
+        if matchup.complete():
+            notes.append(f"complete, {matchup.tally.estimate()}")
+        lines = tuple(f"{matchup.id}: {note}" for note in notes)
         # a decision is saved: other settings must not repeat it on fewer results
         return Reaction(line, notes=lines, save=bool(lines), milestone="; ".join(lines[-1:]))
 
     def complete(self, standing: Standing) -> bool:
         """Whether every game of the present match has been played."""
-        series = self.current(standing)
-        return self.nothing(standing) if series is None else series.complete()
+        matchup = self.current(standing)
+        return self.nothing(standing) if matchup is None else matchup.complete()
 
     # state
 
@@ -357,7 +357,7 @@ class ClosingMatches:
         self.matches = msgspec.convert(state, list[Match])
         self._matchups.clear()
         for match in self.matches:
-            self._append_series(match)
+            self._append_matchup(match)
 
     # reports
 
@@ -371,9 +371,9 @@ class ClosingMatches:
         lines = [line] if line else []
         if standing.due and self.nothing(standing):
             lines.append(NOTHING)
-        series = self.current(standing) if standing.due else None
-        if series is not None:
-            changed = series.changed_test()
+        matchup = self.current(standing) if standing.due else None
+        if matchup is not None:
+            changed = matchup.changed_test()
             lines += [f"the SPRT of the closing match {changed}"] if changed else []
             return lines
         replaced = bool(self.matches) and self.matches[-1].iteration == standing.iterations
@@ -404,11 +404,11 @@ class ClosingMatches:
 
     def progress(self, standing: Standing) -> tuple[int, int]:
         """Return the numbers of played and wanted games of the current match."""
-        series = self.current(standing)
-        if series is None:
+        matchup = self.current(standing)
+        if matchup is None:
             games = 0 if self.settings is None or self.nothing(standing) else self.settings.games
             return 0, games
-        return series.tally.completed, series.total() or series.tally.completed
+        return matchup.tally.completed, matchup.total() or matchup.tally.completed
 
     @property
     def completed(self) -> int:
@@ -417,7 +417,7 @@ class ClosingMatches:
 
     def infos(self, standing: Standing) -> list[MatchupInfo]:
         """Return the matches as matchups."""
-        return [series.info() for _, series in self._present(standing)]
+        return [matchup.info() for _, matchup in self._present(standing)]
 
     def _present(self, standing: Standing) -> list[tuple[Match, Matchup]]:
         """Return all matches, the last one with the present settings if it is due."""
@@ -426,8 +426,8 @@ class ClosingMatches:
 
     def result(self, standing: Standing) -> MatchResult | None:
         """Return the result of the current match, None without one."""
-        series = self.current(standing)
-        return None if series is None else series.match_result()
+        matchup = self.current(standing)
+        return None if matchup is None else matchup.match_result()
 
     @property
     def against_start(self) -> bool:
@@ -439,7 +439,7 @@ class ClosingMatches:
     def blocks(self, standing: Standing) -> list[Table | Text]:
         """Return the blocks of a report."""
         blocks: list[Table | Text] = [
-            self._table(match, series, standing) for match, series in self._present(standing)
+            self._table(match, matchup, standing) for match, matchup in self._present(standing)
         ]
         if standing.due and self.nothing(standing):
             blocks.append(Text((f"closing match: {NOTHING}",)))
@@ -449,14 +449,14 @@ class ClosingMatches:
         """Return the blocks of the live display."""
         several = len(self.matches) > 1
         rows = {
-            f"{series.name} after {match.iteration} {self._counted}"
+            f"{matchup.name} after {match.iteration} {self._counted}"
             if several
-            else series.name: series
-            for match, series in self._present(standing)
+            else matchup.name: matchup
+            for match, matchup in self._present(standing)
         }
         return [live_table(rows, "closing match")] if rows else []
 
-    def _table(self, match: Match, series: Matchup, standing: Standing) -> Table:
+    def _table(self, match: Match, matchup: Matchup, standing: Standing) -> Table:
         tuned = self._shown(match.tuned)
         values = ", ".join(f"{code}={value_text(value)}" for code, value in tuned.items())
         details = textwrap.wrap(
@@ -465,19 +465,19 @@ class ClosingMatches:
         details.append(match.conditions)
         if match.iteration != standing.iterations:
             details.append("the tune has continued since")
-        heading = f"closing match after {match.iteration} {self._counted}: {series.name}"
-        return table_of(series, heading, "\n".join(filter(None, details)))
+        heading = f"closing match after {match.iteration} {self._counted}: {matchup.name}"
+        return table_of(matchup, heading, "\n".join(filter(None, details)))
 
     def summaries(self, standing: Standing) -> list[dict[str, Any]]:
         """Return the matchups of `show --json`."""
         return [
             {
-                **matchup_data(series.info()),
-                "number_of_games": series.limit,
+                **matchup_data(matchup.info()),
+                "number_of_games": matchup.limit,
                 self._counted: match.iteration,
                 "parameters": [self._shown(match.values(player)) for player in (0, 1)],
             }
-            for match, series in self._present(standing)
+            for match, matchup in self._present(standing)
         ]
 
 

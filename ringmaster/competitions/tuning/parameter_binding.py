@@ -41,7 +41,6 @@ from ringmaster.model.settings import Context, Scalar, SettingPath
 _CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
 #: Number of probed values of all parameters together, and of each at least.
 _PROBES, _LEAST_PROBES = 10_000, 8
-CACHED_PLAYERS = 1000
 _SCALAR = Scalar()
 _NOWHERE = Path()
 
@@ -79,6 +78,7 @@ class ParameterBinding:
 
     values      settings of the competition
     definition  the tuned player, unless there is a `make_candidate`
+    cached      number of players that are kept
     Raises SettingErrors for wrong or conflicting bindings, and for functions and formats
     that fail at the start values.
     """
@@ -88,6 +88,7 @@ class ParameterBinding:
         parameters: Sequence[TunedParameter],
         values: Mapping[str, Any],
         definition: PlayerDefinition,
+        cached: int,
     ) -> None:
         self._parameters = parameters
         #: Parameters of the engine, with their indices.
@@ -96,7 +97,7 @@ class ParameterBinding:
         self._values = values
         self._make: Callable[..., PlayerDefinition] | None = values["make_candidate"]
         #: `make_candidate` may be slow, and games share players.
-        self._made = functools.lru_cache(CACHED_PLAYERS)(self._make_player)
+        self._made = functools.lru_cache(cached)(self._make_player)
         self._base: Player | None = None
         if self._make is None:
             try:
@@ -121,7 +122,10 @@ class ParameterBinding:
         if self._base is None:
             make = self._make
             assert make is not None
-            named = {p.code: None for _, p in self._used} | self.engine_values(values)
+            named = {
+                p.code: self.transformed(i, values[p.code]) if p.code in values else None
+                for i, p in self._used
+            }
             return player_made_by(lambda: make(**named), code, self._values)
         options: dict[str, OptionValue] = {}
         commands: list[tuple[str, ...]] = []
@@ -148,12 +152,6 @@ class ParameterBinding:
             command=(*base.command, *words),
             environ={**base.environ, **environ},
         )
-
-    def engine_values(self, values: ValuesByCode) -> dict[str, Any]:
-        """Return values after their functions, by code.  Raises SettingError."""
-        return {
-            p.code: self.transformed(i, values[p.code]) for i, p in self._used if p.code in values
-        }
 
     def value(self, index: int, value: int | float) -> Any:
         """Return a parameter's value after transform and format.  Raises SettingError."""

@@ -77,6 +77,8 @@ class Tune(Competition):
     """
 
     has_closing_match: ClassVar[bool] = True
+    #: Players with new values for each game or two; each may have thousands of options.
+    cached_players: ClassVar[int] = 16
 
     settings: GameSettings
     book: OpeningBook
@@ -99,7 +101,7 @@ class Tune(Competition):
         Raises SettingError, SettingErrors for a wrong player or closing match.
         """
         values = self.values
-        self._binding = ParameterBinding(self.declared, values, definition)
+        self._binding = ParameterBinding(self.declared, values, definition, self.cached_players)
         self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
         # fails before the first job
         self._binding.player("", self.start_values)
@@ -353,16 +355,10 @@ class Tune(Competition):
 
     # issuing
 
-    def _register(self, ticket: Ticket) -> bool:
-        """Register an issued ticket; idempotent.  Return whether its result is expected."""
-        if is_of_closing_match(ticket):
-            self.closing.count(ticket, self._standing())
-            return True
-        return self._register_of_tune(ticket)
-
     @abstractmethod
     def _register_of_tune(self, ticket: Ticket) -> bool:
-        """Register a ticket of the tune, as `_register` does."""
+        """Register an issued ticket of the tune; idempotent.  Return whether its result is
+        expected."""
 
     def resume(self, ticket: Ticket) -> bool:
         if is_of_closing_match(ticket):
@@ -413,7 +409,10 @@ class Tune(Competition):
     def _issue(self, job_id: str, ticket: Ticket) -> Task:
         """Return a job and count it as issued, unless a function of the control file fails."""
         job = self.make_job(job_id, 0, ticket)
-        self._register(ticket)
+        if is_of_closing_match(ticket):
+            self.closing.count(ticket, self._standing())
+        else:
+            self._register_of_tune(ticket)
         return job
 
     def _match_game(self) -> Task | None:

@@ -47,6 +47,7 @@ from ringmaster.tuners.texel.optimiser import (
     Optimiser,
     Pass,
     Penalty,
+    RidgePath,
     Step,
     TellResult,
     collinear,
@@ -521,28 +522,18 @@ class GaussNewton(Optimiser):
     def course(self) -> Sequence[Step]:
         return self._state.course
 
-    def report(self) -> list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
-        tables: list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]] = []
-        for k, rows in enumerate(self._state.path):
-            if len(rows) < 2:
-                continue
+    @property
+    def ridge_paths(self) -> list[RidgePath]:
+        paths = []
+        for group, path in zip(self._groups, self._state.path, strict=True):
             title = "Ridge path, as predicted for the last step"
             if len(self._groups) > 1:
-                codes = ", ".join(self._parameters[i].code for i in self._groups[k])
-                title += f" of {codes}"
-            headers = ("strength", "train", "validation", "farthest from start", "")
-            body: list[tuple[Any, ...]] = [
-                (
-                    f"{row.strength:g}",
-                    f"{row.train:.7f}",
-                    "" if row.validation is None else f"{row.validation:.7f}",
-                    f"{row.farthest:.1%} of its range",
-                    "used" if row.used else "",
-                )
-                for row in rows
-            ]
-            tables.append((title, headers, body))
-        return tables
+                title += f" of {', '.join(self._parameters[i].code for i in group)}"
+            rows = [(r.strength, r.train, r.validation, f"{r.farthest:.1%} of range") for r in path]
+            used = next((row.strength for row in path if row.used), None)
+            if len(rows) > 1:
+                paths.append(RidgePath(title, "farthest from start", rows, used))
+        return paths
 
     def flags(self) -> dict[int, tuple[str, ...]]:
         s = self._state

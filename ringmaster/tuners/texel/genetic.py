@@ -26,12 +26,11 @@ import numpy.typing as npt
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import GENETIC_STREAM, word_array
 from ringmaster.tuners.space import Array, Space
-from ringmaster.tuners.texel.optimiser import Part, Pass, Step
+from ringmaster.tuners.texel.optimiser import OwnTable, Part, Pass, Step
 from ringmaster.tuners.texel.searching import (
     Batches,
     Search,
     SearchArguments,
-    Table,
     Theta,
     batch_size,
     finite,
@@ -345,10 +344,10 @@ class Genetic(Search):
         children = np.where(stays, children, coding.bits(moved)).astype(np.uint8)
         return np.concatenate([ordered[: self.elite], children])
 
-    def report(self) -> list[Table]:
+    def report(self) -> list[OwnTable]:
         headers = ("generation", "passes", "best", "median", "entropy", "convergence")
         rows = [
-            (g, f"{p:.1f}", *(_number(x) for x in (b, m)), f"{e:.1f}", f"{100 * c:.1f} %")
+            (g, f"{p:.1f}", b, m, f"{e:.1f}", f"{100 * c:.1f} %")
             for g, p, b, m, e, c in self._table
         ]
         shares = [
@@ -401,7 +400,3 @@ class _Draws:
         count = math.prod(shape)
         taken, self._left = self._left[:count], self._left[count:]
         return taken.reshape(shape)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.9f}"

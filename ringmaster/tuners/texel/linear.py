@@ -46,7 +46,9 @@ from ringmaster.tuners.texel.optimiser import (
     Errors,
     Floats,
     Optimiser,
+    OwnTable,
     Pass,
+    RidgePath,
     Split,
     Step,
     TellResult,
@@ -55,6 +57,7 @@ from ringmaster.tuners.texel.optimiser import (
     strengths_of,
     value_flags,
 )
+from ringmaster.tuners.texel.searching import finite
 from ringmaster.tuners.texel.uncertainty import NORMAL
 
 Theta = tuple[float, ...]
@@ -76,7 +79,7 @@ class _State(msgspec.Struct):
 
     wanted  purpose and values of the next pass; asked: purposes of passes under way
     best    the best values, and their pass if its scores are kept
-    path    [strength, training error, validation error, gradients] of each strength
+    path    see `RidgePath`; the last column has the number of gradients
     least   the minimum before rounding; errors: its standard errors; odd: flags of parameters
     """
 
@@ -90,7 +93,7 @@ class _State(msgspec.Struct):
     over: bool = False
     problem: str | None = None
     course: list[Step] = []
-    path: list[list[float | None]] = []
+    path: list[tuple[float, float | None, float | None, float]] = []
     chosen: float = 0.0
     agreements: list[list[Any]] = []
     errors: list[float | None] | None = None
@@ -183,7 +186,7 @@ class Linear(Optimiser):
             return TellResult()
         theta = self._state.values[number]
         self._state.used += 1
-        errors = Errors(_number(errors.train), _number(errors.validation))
+        errors = Errors(finite(errors.train), finite(errors.validation))
         if purpose == "start":
             return self._learn_start(errors, data)
         step = Step(self._state.used, theta, errors.train, errors.validation, _LABELS[purpose])
@@ -211,15 +214,14 @@ class Linear(Optimiser):
     def problem(self) -> str | None:
         return self._state.problem
 
-    def report(self) -> list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
-        tables: list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]] = []
-        if self._state.path:
-            rows = [
-                (*row, "used" if row[0] == self._state.chosen else "")
-                for row in sorted(self._state.path, key=lambda row: row[0] or 0.0)
-            ]
-            headers = ("ridge", "training", "validation", "gradients", "")
-            tables.append(("Strengths of the ridge, by the linear model", headers, rows))
+    @property
+    def ridge_paths(self) -> list[RidgePath]:
+        rows = sorted(self._state.path, key=lambda row: row[0])
+        title = "Strengths of the ridge, by the linear model"
+        return [RidgePath(title, "gradients", rows, self._state.chosen)] if rows else []
+
+    def report(self) -> list[OwnTable]:
+        tables = super().report()
         if self._state.agreements:
             headers = ("scores", "correlation", "slope", "largest difference", "positions")
             rows = [tuple(row) for row in self._state.agreements]
@@ -322,10 +324,10 @@ class Linear(Optimiser):
         )  # fmt: skip
         points = fitter.path(self._strengths, self.say)
         point = min(points, key=lambda p: p.train if p.validation is None else p.validation)
-        self._state.path = [[p.strength, p.train, p.validation, p.gradients] for p in points]
+        self._state.path = [(p.strength, p.train, p.validation, p.gradients) for p in points]
         self._state.chosen, self._state.least = point.strength, tuple(point.theta.tolist())
         curvature = fitter.curvature(point.theta, games)
-        self._state.errors = [float(e) if math.isfinite(e) else None for e in curvature.deviations]
+        self._state.errors = [finite(float(e)) for e in curvature.deviations]
         self._state.odd = self._oddities(curvature.matrix)
         fitted = self._played(fitter.playable(point, curvature.matrix))
         gradients = sum(p.gradients for p in points)
@@ -436,11 +438,6 @@ def _read(data: Data, part: Split) -> tuple[_Labels, int]:
         for into, column in zip(labels, columns, strict=True):
             into[s::shards] = column
     return labels, shards
-
-
-def _number(error: float | None) -> float | None:
-    """Return an error, None if it is not finite."""
-    return error if error is not None and math.isfinite(error) else None
 
 
 def _row(name: str, check: FeatureCheck) -> list[Any]:

@@ -19,12 +19,11 @@ import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_ORDER_STREAM, word_array
-from ringmaster.tuners.texel.optimiser import Pass
+from ringmaster.tuners.texel.optimiser import OwnTable, Pass
 from ringmaster.tuners.texel.searching import (
     LEAST_TOLERANCE,
     Search,
     SearchArguments,
-    Table,
     Theta,
     finite,
     first_steps,
@@ -179,7 +178,7 @@ class LocalSearch(Search):
     def _silent(self, i: int) -> bool:
         return self._sweep > 0 and not self._moved[i]
 
-    def report(self) -> list[Table]:
+    def report(self) -> list[OwnTable]:
         headers = ("sweep", "passes", "tried", "kept", "training error")
         rows = [(s, f"{p:g}", t, k, f"{e:.9f}") for s, p, t, k, e in self._sweeps]
         return [("Sweeps", headers, rows)]

@@ -47,10 +47,6 @@ class Loss(msgspec.Struct, frozen=True):
     kind: LossKind
     scale: float
 
-    def probability(self, scores: Numbers) -> Array:
-        """Return σ(q)."""
-        return sigmoid(np.asarray(scores, dtype=np.float64) / self.scale)
-
     def values(self, scores: Numbers, target: Numbers) -> Array:
         """Return (m − σ)², or −m·ln σ − (1 − m)·ln(1 − σ) in nats, of each position."""
         x = np.asarray(scores, dtype=np.float64) / self.scale
@@ -133,6 +129,8 @@ LOWEST, HIGHEST = 5.0, 8_000.0
 _GRID_POINTS, _ACCURACY = 60, 1e-9
 #: A correlation of fewer standard errors is not significant.
 _SIGNIFICANT = 2.5
+#: Games that the standard error distinguishes, and the least number for one by games.
+_GAMES, _FEW_GAMES = 4_096, 30
 
 
 class Fit(msgspec.Struct, frozen=True):
@@ -159,14 +157,19 @@ class ScoreHistogram:
     def __init__(self) -> None:
         # Σw, Σw·q, Σw·r, Σw·r² by bin
         self._sums = np.zeros((4, 2 * LARGEST_SCORE + 1))
+        # Σw, Σw·x, Σw·r, Σw·x·r by game
+        self._by_game = np.zeros((4, _GAMES))
         self._count = 0
         self._low, self._high = math.inf, -math.inf
 
-    def add(self, scores: Numbers, labels: Numbers, weights: Numbers) -> None:
+    def add(
+        self, scores: Numbers, labels: Numbers, weights: Numbers, games: npt.NDArray[np.uint32]
+    ) -> None:
         """Count positions, (n,) each; positions with a NaN are left out.
 
         scores  centipawns
         labels  results or blended targets, 0 to 1
+        games   numbers of the positions' games
         """
         q = np.asarray(scores, dtype=np.float64)
         r = np.asarray(labels, dtype=np.float64)
@@ -179,8 +182,17 @@ class ScoreHistogram:
         bins = np.rint(q).astype(np.int64) + LARGEST_SCORE
         for row, values in enumerate((w, w * q, w * r, w * r * r)):
             self._sums[row] += np.bincount(bins, weights=values, minlength=self._sums.shape[1])
+        place = (games[counts] % _GAMES).astype(np.int64)
+        x = _bounded(q)
+        for row, values in enumerate((w, w * x, w * r, w * x * r)):
+            self._by_game[row] += np.bincount(place, weights=values, minlength=_GAMES)
         self._count += len(q)
         self._low, self._high = min(self._low, float(r.min())), max(self._high, float(r.max()))
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether all scores are equal, so that they say nothing about the labels."""
+        return bool(np.count_nonzero(self._sums[0]) == 1)
 
     def fit(self, kind: LossKind = "squared", name: str = "scores") -> Fit:
         """Return the scale with the smallest loss.
@@ -220,16 +232,19 @@ class ScoreHistogram:
         return Fit(math.exp(best), error(best), _edge(math.exp(best), name))
 
     def _check(self, weight: Array, q: Array, r: Array, squares: Array, name: str) -> None:
-        # a bounded function of q, so that a few mates do not outweigh the other scores
-        x = np.tanh(q / 400)
+        x = _bounded(q)
         total = weight.sum()
-        x = x - (weight * x).sum() / total
-        spread = (weight * x * x).sum()
-        mean = r.sum() / total
+        middle, mean = (weight * x).sum() / total, r.sum() / total
+        spread = (weight * np.square(x - middle)).sum()
         variance = squares.sum() - total * mean * mean
-        together = (x * r).sum()
-        correlation = together / math.sqrt(spread * variance) if spread * variance > 0 else 0.0
+        unit = math.sqrt(spread * variance) if spread * variance > 0 else math.inf
+        correlation = ((x - middle) * r).sum() / unit
         certain = _SIGNIFICANT / math.sqrt(self._count)
+        w, x_by_game, r_by_game, product = self._by_game[:, self._by_game[0] > 0]
+        if len(w) >= _FEW_GAMES:
+            # positions of a game share its result, so they are no independent evidence
+            together = product - mean * x_by_game - middle * r_by_game + middle * mean * w
+            certain = _SIGNIFICANT * math.sqrt(np.square(together).sum()) / unit
         if correlation < -certain:
             raise ValueError(
                 f"the {name} contradict the results (correlation {correlation:.3f}): their side "
@@ -241,6 +256,11 @@ class ScoreHistogram:
                 f"over {self._count:,} positions): check that each result belongs to the "
                 "position's game, and check result_pov"
             )
+
+
+def _bounded(scores: Array) -> Array:
+    """Return a bounded function of scores: a few mates do not outweigh the other scores."""
+    return np.tanh(scores / 400)
 
 
 def k_of(scale: float) -> float:

@@ -121,6 +121,30 @@ class Step(msgspec.Struct, frozen=True):
     extra: dict[str, float] = msgspec.field(default_factory=dict)
 
 
+#: Title, headers and rows.
+OwnTable = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
+
+
+class RidgePath(msgspec.Struct, frozen=True):
+    """Errors at each strength of the ridge.
+
+    detail  name of the last column
+    rows    strength, training error, validation error (None without validation), detail
+    used    the strength of the last step
+    """
+
+    title: str
+    detail: str
+    rows: Sequence[tuple[float, float | None, float | None, Any]]
+    used: float | None
+
+    def table(self) -> OwnTable:
+        """Return the path as a table of a report."""
+        headers = ("strength", "training", "validation", self.detail, "")
+        rows = [(*row, "used" if row[0] == self.used else None) for row in self.rows]
+        return self.title, headers, rows
+
+
 class Optimiser(ABC):
     """Minimises the error over values within bounds.
 
@@ -159,9 +183,9 @@ class Optimiser(ABC):
     def course(self) -> Sequence[Step]:
         """The steps so far, thinned to some hundreds; the first one is the start."""
 
-    @abstractmethod
-    def report(self) -> list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
-        """Return further tables as (title, headers, rows), for example a ridge path."""
+    def report(self) -> list[OwnTable]:
+        """Return the tables of the method."""
+        return [path.table() for path in self.ridge_paths]
 
     @abstractmethod
     def flags(self) -> dict[int, tuple[str, ...]]:
@@ -176,6 +200,11 @@ class Optimiser(ABC):
     def distances(self) -> Sequence[float] | None:
         """Changes of the parameters that are large enough for derivatives, None if unknown."""
         return None
+
+    @property
+    def ridge_paths(self) -> Sequence[RidgePath]:
+        """The latest path of the ridge, or one for each group of parameters."""
+        return ()
 
     @property
     def problem(self) -> str | None:

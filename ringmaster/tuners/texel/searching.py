@@ -76,7 +76,6 @@ STEP_SHARE = 1 / 32
 #: An argument that may change between two runs.
 Limit = Literal["most_passes", "patience"]
 Theta = tuple[float, ...]
-Table = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
 
 
 class SearchArguments(TypedDict, total=False):
@@ -200,7 +199,7 @@ class Search(Optimiser):
         if asked is None:
             return TellResult()
         self._used += asked.cost
-        errors = Errors(_number(errors.train), _number(errors.validation))
+        errors = Errors(finite(errors.train), finite(errors.validation))
         error = infinite(errors.train) + self.penalty(asked.theta)
         if asked.purpose in ("start", "check"):
             return self._learn_all(number, asked, errors, error)
@@ -223,16 +222,6 @@ class Search(Optimiser):
     @property
     def course(self) -> Sequence[Step]:
         return tuple(self._course)
-
-    @property
-    def why_over(self) -> str:
-        """Reason of the end, "" before it."""
-        return self._over
-
-    @property
-    def passes(self) -> float:
-        """Passes over training that have been used; batches count in parts."""
-        return self._used
 
     def flags(self) -> dict[int, tuple[str, ...]]:
         flags = value_flags(self.space, self.best)
@@ -330,7 +319,7 @@ class Search(Optimiser):
 
     def _take(self, theta: Theta, error: float, label: str, **extra: float) -> None:
         """Accept values with a known training error."""
-        train = _number(error - self.penalty(theta))
+        train = finite(error - self.penalty(theta))
         self._add(Step(self._used, theta, train, None, label, extra=extra))
         if not self._validated and error < self._best.value:
             self._best = _Best(theta, error, None)
@@ -427,16 +416,11 @@ def first_steps(parameters: Sequence[TunedParameter]) -> Array:
     )
 
 
-def finite(value: float) -> float | None:
-    """Return a number, None if it is infinite: JSON has no infinity."""
-    return value if math.isfinite(value) else None
+def finite(value: float | None) -> float | None:
+    """Return a number, None if it is not finite: an engine may have printed anything."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def infinite(value: float | None) -> float:
     """Reverse `finite`."""
     return math.inf if value is None else value
-
-
-def _number(error: float | None) -> float | None:
-    # an engine may have printed anything
-    return error if error is not None and math.isfinite(error) else None

@@ -33,13 +33,12 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_SPSA_STREAM, word_array
 from ringmaster.tuners.spsa.course import Averages
 from ringmaster.tuners.spsa.perturbation import sides
-from ringmaster.tuners.texel.optimiser import Array, Pass
+from ringmaster.tuners.texel.optimiser import Array, OwnTable, Pass
 from ringmaster.tuners.texel.searching import (
     LEAST_TOLERANCE,
     Batches,
     Search,
     SearchArguments,
-    Table,
     Theta,
     batch_size,
     finite,
@@ -346,12 +345,9 @@ class SpsaBatches(Search):
     def _silent(self, i: int) -> bool:
         return i in self._silent_ones
 
-    def report(self) -> list[Table]:
+    def report(self) -> list[OwnTable]:
         headers = ("iteration", "passes", "penalised error", "validation error", "gain")
-        rows = [
-            (k, f"{p:.1f}", _number(e), _number(v), f"{gain:.4g}")
-            for k, p, e, v, gain in self._table
-        ]
+        rows = [(k, f"{p:.1f}", e, v, f"{gain:.4g}") for k, p, e, v, gain in self._table]
         units = [
             (parameter.code, f"{unit:.4g}")
             for parameter, unit in zip(self.parameters, self._units, strict=True)
@@ -392,7 +388,3 @@ class SpsaBatches(Search):
         self._safe = (tuple(theta), infinite(error))
         self._blocked, self._notes = state["blocked"], list(state["said"])
         self._table = [list(row) for row in state["table"]]
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.9f}"

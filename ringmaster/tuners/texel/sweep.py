@@ -21,7 +21,17 @@ from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.gauss_newton_state import Differences
 from ringmaster.tuners.texel.linearised import Column, LinearModel
 from ringmaster.tuners.texel.loss import Array, mean
-from ringmaster.tuners.texel.optimiser import Data, Errors, Optimiser, Pass, Split, Step, TellResult
+from ringmaster.tuners.texel.optimiser import (
+    Data,
+    Errors,
+    Optimiser,
+    OwnTable,
+    Pass,
+    RidgePath,
+    Split,
+    Step,
+    TellResult,
+)
 from ringmaster.tuners.texel.targets import SIGMA_PER_SCALE, Target
 
 #: Most parameters with a column in the table.
@@ -280,6 +290,10 @@ class Swept(Optimiser):
     def intervals(self) -> tuple[Array, Array] | None:
         return self._inner.intervals
 
+    @property
+    def ridge_paths(self) -> Sequence[RidgePath]:
+        return self._inner.ridge_paths
+
     def flags(self) -> dict[int, tuple[str, ...]]:
         return self._inner.flags()
 
@@ -293,7 +307,7 @@ class Swept(Optimiser):
         known = {(row.lambda_, row.sigma): row for row in self._state.rows}
         return [known[pair] for pair in self._targets if pair in known]
 
-    def report(self) -> list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
+    def report(self) -> list[OwnTable]:
         tables, rows = self._inner.report(), self.rows
         if not rows:
             return tables
@@ -305,10 +319,9 @@ class Swept(Optimiser):
                 row.sigma,
                 None if row.relative is None else f"{row.relative:.3f}",
                 row.strength,
-                *(
-                    None if loss is None else f"{loss:.8f}"
-                    for loss in (row.own, row.result, row.teacher)
-                ),
+                row.own,
+                row.result,
+                row.teacher,
                 *(row.theta if codes else ()),
             )
             for row in rows

@@ -15,14 +15,14 @@ samples using Poisson frequencies", 2006).  Beyond MOST_GROUPS, games are resamp
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from ringmaster.model.randomness import BOOTSTRAP_STREAM, word_array
-from ringmaster.tuners.texel.loss import Array, Sum
+from ringmaster.tuners.texel.loss import Array
 from ringmaster.tuners.texel.optimiser import Data, Split
 
 #: Eigenvalues below this share of the largest count as 0.
@@ -124,29 +124,32 @@ def standard_errors(curvature: Array, meat: Array, weight: float) -> Array:
 RESAMPLES = 2_000
 #: Most groups of games that are resampled.
 MOST_GROUPS = 4_096
+#: A change of unit is reported from this share of a decrease on.
+_UNIT_SHARE = 0.05
 
 
-@dataclass(frozen=True)
-class BootstrapResult:
-    """The decrease of a mean loss from one pass to another.
+class Improvement(msgspec.Struct):
+    """The decrease of a mean loss from one pass to another, with its 95 % interval.
 
-    before, after  the mean losses
-    low, high      ends of the 95 % interval of before − after
-    share          share of resamples with before > after; equal ones count half
-    games          number of games
+    share   share of resamples (of games) with a decrease; equal losses count half
+    factor  between the units of the passes with the least errors
+    beyond  the decrease in these units if a change of unit brings much of it, else None
     """
 
-    before: float
-    after: float
+    part: Split
+    value: float
     low: float
     high: float
     share: float
     games: int
+    factor: float = 1.0
+    beyond: Improvement | None = None
 
     @property
-    def improvement(self) -> float:
-        """Before − after."""
-        return self.before - self.after
+    def is_of_unit(self) -> bool:
+        """Whether a change of unit brings most of the decrease, and the rest may be chance."""
+        rest = self.beyond
+        return rest is not None and rest.value < self.value / 2 and rest.low <= 0
 
 
 def bootstrap(
@@ -156,52 +159,62 @@ def bootstrap(
     part: Split = "validation",
     *,
     seed: int = 0,
-    resamples: int = RESAMPLES,
-) -> BootstrapResult | None:
+    factors: tuple[float, float] = (1.0, 1.0),
+) -> Improvement | None:
     """Compare two kept passes; None if no position of the part has a weight.
 
     The same seed and blocks give the same result.
+
+    factors  of the scores of both passes
     """
     loss = data.loss
     # Σ weight·(before − after) and Σ weight by group of games
     gains, weights = np.zeros(MOST_GROUPS), np.zeros(MOST_GROUPS)
-    first, second = Sum(), Sum()
+    total = decrease = 0.0
     seen: set[int] = set()
     for block in data.blocks((before, after), part):
         counts = block.weight > 0
         game, weight = block.game[counts], block.weight[counts].astype(np.float64)
-        old, new = (loss.values(scores[counts], block.target[counts]) for scores in block.scores)
+        scores, target = block.scores[:, counts], block.target[counts]
+        old, new = (loss.values(f * s, target) for f, s in zip(factors, scores, strict=True))
         place = (game % np.uint32(MOST_GROUPS)).astype(np.intp)
         gains += np.bincount(place, weight * (old - new), MOST_GROUPS)
         weights += np.bincount(place, weight, MOST_GROUPS)
-        total = float(weight.sum())
-        first = Sum(first.loss + float(weight @ old), first.weight + total)
-        second = Sum(second.loss + float(weight @ new), second.weight + total)
+        total += float(weight.sum())
+        decrease += float(weight @ old) - float(weight @ new)
         seen.update(np.unique(game).tolist())
-    if not first.weight:
+    if not total:
         return None
     filled = weights > 0
-    means = _resampled(gains[filled], weights[filled], seed, resamples)
+    means = _resampled(gains[filled], weights[filled], seed)
     # NaN if a resample has no game
     means = means[~np.isnan(means)]
     if not len(means):
-        means = np.array([(first.loss - second.loss) / first.weight])
-    low, high = np.quantile(means, [0.025, 0.975])
-    return BootstrapResult(
-        first.loss / first.weight,
-        second.loss / second.weight,
-        float(low),
-        float(high),
-        float((means > 0).mean() + (means == 0).mean() / 2),
-        len(seen),
-    )
+        means = np.array([decrease / total])
+    low, high = np.quantile(means, [0.025, 0.975]).tolist()
+    share = float((means > 0).mean() + (means == 0).mean() / 2)
+    return Improvement(part, decrease / total, low, high, share, len(seen))
 
 
-def _resampled(gains: Array, weights: Array, seed: int, resamples: int) -> Array:
-    """Return the mean gain of each resample, (resamples,)."""
+def gain_over_start(
+    data: Data, best: int, part: Split, *, seed: int, factors: tuple[float, float]
+) -> Improvement | None:
+    """Return the improvement from pass 0 to the best pass, None without positions.
+
+    factors  of the scores of both passes that have the least errors of training
+    """
+    gain = bootstrap(data, 0, best, part, seed=seed)
+    rest = bootstrap(data, 0, best, part, seed=seed, factors=factors)
+    if gain is None or rest is None or gain.value - rest.value <= _UNIT_SHARE * abs(gain.value):
+        return gain
+    return msgspec.structs.replace(gain, factor=factors[0] / factors[1], beyond=rest)
+
+
+def _resampled(gains: Array, weights: Array, seed: int) -> Array:
+    """Return the mean gain of each resample, (RESAMPLES,)."""
     count = len(gains)
-    means = np.full(resamples, np.nan)
-    for r in range(resamples):
+    means = np.full(RESAMPLES, np.nan)
+    for r in range(RESAMPLES):
         bits = word_array(seed, BOOTSTRAP_STREAM, r, -(-count // 4)).view(np.uint16)[:count]
         times = _TIMES[bits]
         weight = times @ weights

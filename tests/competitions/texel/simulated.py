@@ -37,12 +37,15 @@ def write_positions(
     games: int = 60,
     held: float = 0.25,
     *,
-    teacher: bool = True,
-    result: bool = True,
+    teacher: bool | np.ndarray = True,
+    result: bool | np.ndarray = True,
     key: str = "simulated",
     seed: int = 3,
 ) -> None:
-    """Write positions whose results and teacher's scores follow the true values."""
+    """Write positions whose results and teacher's scores follow the true values.
+
+    teacher, result  False for none, or other labels of all positions
+    """
     rng = np.random.default_rng(seed)
     counts = features(games * PER_GAME)
     true = counts @ np.array([TRUE[code] for code in CODES])
@@ -54,13 +57,18 @@ def write_positions(
             won_by = 1 / (1 + np.exp(-true[rows.start : rows.stop] / 200))
             drawn = rng.binomial(4, won_by) / 4
             labels = {
-                "result": drawn if result else np.full(PER_GAME, np.nan),
-                "teacher": true[rows.start : rows.stop] if teacher else np.full(PER_GAME, np.nan),
+                "result": drawn,
+                "teacher": true[rows.start : rows.stop],
                 "weight": np.ones(PER_GAME),
                 "progress": np.linspace(0.1, 0.9, PER_GAME),
                 "group": np.full(PER_GAME, game),
                 "ply": np.arange(10, 10 + PER_GAME),
             }
+            for name, column in (("teacher", teacher), ("result", result)):
+                if column is False:
+                    labels[name] = np.full(PER_GAME, np.nan)
+                elif column is not True:
+                    labels[name] = column[rows.start : rows.stop]
             writer.add([f"{row} w".encode() for row in rows], labels, game >= border)
         writer.finish(["made for a test"])
 

@@ -11,6 +11,7 @@ from scipy.optimize import least_squares
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.texel.gauss_newton import GaussNewton
+from ringmaster.tuners.texel.loss import sigmoid
 from ringmaster.tuners.texel.optimiser import NO_SIGNAL, PATH, Optimiser, Pass
 from tests.contracts.optimiser_contract import SHARDS, Make, OptimiserContract
 from tests.contracts.optimiser_contract import world as world
@@ -60,7 +61,7 @@ def test_optimum_within_bounds_equals_scipy() -> None:
     optimiser = GaussNewton(parameters)
     run(optimiser, data)
     reference = least_squares(
-        lambda theta: data.loss.probability(world.counts @ theta) - world.results,
+        lambda theta: sigmoid(world.counts @ theta / data.loss.scale) - world.results,
         [p.start for p in parameters],
         bounds=(25, 85),
         xtol=1e-14,
@@ -213,10 +214,10 @@ def test_path_of_strengths_is_reported_and_its_best_is_used(validation: float) -
         errors.append(total.loss / total.weight)
     if not validation:
         assert errors[1] < errors[0] - 1e-3
-    ((_, headers, rows),) = optimiser.report()
-    assert [row[0] for row in rows] == [f"{strength:g}" for strength in PATH]
-    assert [row[-1] for row in rows].count("used") == 1
-    trains = [float(row[headers.index("train")]) for row in rows]
+    (path,) = optimiser.ridge_paths
+    assert [row[0] for row in path.rows] == list(PATH)
+    assert path.used in PATH
+    trains = [row[1] for row in path.rows]
     assert trains == sorted(trains)
 
 

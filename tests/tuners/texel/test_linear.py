@@ -8,7 +8,7 @@ import pytest
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.texel.linear import Linear
-from ringmaster.tuners.texel.loss import Loss
+from ringmaster.tuners.texel.loss import sigmoid
 from ringmaster.tuners.texel.optimiser import Errors
 from tests.tuners.texel.worlds import Counts, MemoryData, World, parameters_of, run, world_of
 
@@ -33,7 +33,7 @@ class TaperedWorld(World):
         world.whole = False
         world.features, world.phase = features, phase.astype(np.float32)
         world.rest = rng.normal(0, 80, n)
-        world.results = Loss("squared", 200.0).probability(world.scores(true))
+        world.results = sigmoid(world.scores(true) / 200.0)
         return world
 
     features: Any

@@ -22,6 +22,7 @@ from ringmaster.tuners.texel.loss import (
     Sum,
     entropy,
     mean,
+    sigmoid,
 )
 
 SCORES = st.floats(-1500, 1500)
@@ -59,7 +60,7 @@ def test_curvature_of_the_squared_error_is_exact_where_the_target_is_met(
     scale: float, score: float
 ) -> None:
     loss, h = Loss("squared", scale), 1e-3 * scale
-    target = loss.probability(one(score))
+    target = sigmoid(one(score) / scale)
     difference = loss.slope(one(score + h), target) - loss.slope(one(score - h), target)
     actual = loss.curvature(one(score))[0]
     assert actual == pytest.approx(difference[0] / (2 * h), rel=1e-3, abs=1e-9 / scale**2)
@@ -128,7 +129,7 @@ def test_mean_does_not_depend_on_the_order_of_shards(
 
 def fit_scale(scores: Array, labels: Array, weights: Array, kind: LossKind = "squared") -> Fit:
     histogram = ScoreHistogram()
-    histogram.add(scores, labels, weights)
+    histogram.add(scores, labels, weights, np.arange(len(scores), dtype=np.uint32))
     return histogram.fit(kind)
 
 
@@ -156,8 +157,9 @@ def test_shards_give_the_same_fit_as_all_positions_together() -> None:
     scores, results = played(150, 5000)
     weights = np.random.default_rng(1).integers(0, 4, 5000).astype(float)
     histogram = ScoreHistogram()
+    games = np.arange(5000, dtype=np.uint32)
     for s in range(7):
-        histogram.add(scores[s::7], results[s::7], weights[s::7])
+        histogram.add(scores[s::7], results[s::7], weights[s::7], games[s::7])
     whole = fit_scale(scores, results, weights)
     assert histogram.fit().scale == pytest.approx(whole.scale, rel=1e-7)
     repeated = np.repeat(np.arange(5000), weights.astype(int))
@@ -219,3 +221,16 @@ def test_scores_without_correlation_are_an_error() -> None:
         fit_scale(rng.normal(0, 100, 2000), results, np.ones(2000))
     with pytest.raises(ValueError, match="do not correlate with the results"):
         fit_scale(np.zeros(2000), results, np.ones(2000))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_results_of_other_games_are_an_error(seed: int) -> None:
+    # positions of a game have similar scores and one result
+    rng = np.random.default_rng(seed)
+    scores = np.repeat(rng.normal(0, 200, 100), 60) + rng.normal(0, 100, 6000)
+    games = np.repeat(np.arange(100, dtype=np.uint32), 60)
+    results = np.repeat(rng.choice([0.0, 1.0], 100), 60)
+    histogram = ScoreHistogram()
+    histogram.add(scores, results, np.ones(6000), games)
+    with pytest.raises(ValueError, match="do not correlate with the results"):
+        histogram.fit()

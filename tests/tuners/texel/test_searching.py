@@ -47,7 +47,7 @@ def test_limit_of_passes_is_kept(make: Make, most: float) -> None:
     used = passes_of(optimiser)
     # two more finalists than the one that is accounted for
     assert used <= most + (2 if isinstance(optimiser, Genetic) else 1)
-    assert optimiser.passes == pytest.approx(used)
+    assert optimiser.state()["used"] == pytest.approx(used)
     assert optimiser.best_pass is not None
 
 
@@ -66,7 +66,7 @@ def test_tune_that_reached_a_limit_continues_with_a_larger_one(make: Make, limit
     data.kept = {n: data.kept[n] for n in (0, later.best_pass) if n is not None}
     # a search that has nothing left to try may be over again at once
     went_on = run(later, data)
-    assert later.passes >= first.passes
+    assert later.state()["used"] >= first.state()["used"]
     assert not {p.number for p in went_on} & {p.number for p in passes}
 
 
@@ -90,7 +90,7 @@ def test_tune_ends_after_checks_without_a_smaller_validation_error(make: Make) -
             falling = -float(checks) if asked.number else errors.train
             errors = Errors(falling, float(checks))
         data.forget(optimiser.tell(asked.number, errors, data))
-        if "validation" in optimiser.why_over:
+        if "validation" in optimiser.state()["over"][0]:
             break
     assert checks == 3
     assert optimiser.best == START

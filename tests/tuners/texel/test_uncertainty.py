@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ringmaster.tuners.texel import uncertainty
 from ringmaster.tuners.texel.optimiser import Pass
 from ringmaster.tuners.texel.uncertainty import (
-    BootstrapResult,
     ClusterSums,
+    Improvement,
     bootstrap,
     standard_errors,
 )
@@ -83,7 +83,7 @@ def world() -> World:
     return world_of(TRUE, games=600, validation=0.5)
 
 
-def measured(data: MemoryData, **kwargs: int) -> BootstrapResult:
+def measured(data: MemoryData, **kwargs: int) -> Improvement:
     actual = bootstrap(data, 0, 1, **kwargs)
     assert actual is not None
     return actual
@@ -93,8 +93,8 @@ def test_improvement_is_the_difference_of_the_errors(world: World) -> None:
     data = compared(world, (90, 20), TRUE)
     errors = [data.play(Pass(9, theta, "all")).validation for theta in ((90, 20), TRUE)]
     actual = measured(data)
-    assert [actual.before, actual.after] == pytest.approx(errors)
-    assert actual.low < actual.improvement < actual.high
+    assert actual.value == pytest.approx(errors[0] - errors[1])
+    assert actual.low < actual.value < actual.high
     assert actual.games == 300
     assert actual.share > 0.99
 
@@ -115,14 +115,14 @@ def test_interval_is_as_wide_as_the_deviation_over_games(world: World) -> None:
 def test_swapped_passes_negate_the_improvement(world: World) -> None:
     one = measured(compared(world, (60, 60), TRUE))
     other = measured(compared(world, TRUE, (60, 60)))
-    assert other.improvement == -one.improvement
+    assert other.value == -one.value
     assert (other.low, other.high) == pytest.approx((-one.high, -one.low))
     assert other.share == pytest.approx(1 - one.share)
 
 
 def test_equal_passes_are_no_improvement(world: World) -> None:
     actual = measured(compared(world, TRUE, TRUE))
-    assert (actual.improvement, actual.low, actual.high, actual.share) == (0, 0, 0, 0.5)
+    assert (actual.value, actual.low, actual.high, actual.share) == (0, 0, 0, 0.5)
 
 
 def test_resamples_depend_on_the_seed_alone(world: World) -> None:
@@ -142,7 +142,7 @@ def test_positions_of_no_weight_do_not_count(world: World) -> None:
     data.kept[1][-8:] = np.nan
     actual = measured(data)
     assert actual.games == whole.games - 1
-    assert np.isfinite([actual.low, actual.high, actual.improvement]).all()
+    assert np.isfinite([actual.low, actual.high, actual.value]).all()
 
 
 def test_bootstrap_without_positions_is_none() -> None:

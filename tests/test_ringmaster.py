@@ -393,7 +393,8 @@ def recorded(control: Path) -> tuple[list[str], int]:
         ids = [r.result.game_id for r in store.results()]
         snapshot = store.snapshot()
         assert snapshot is not None
-        return ids, sum(snapshot[1]["results"])
+        tallies = snapshot[1]["tallies"].values()
+        return ids, sum(map(sum, (column for tally in tallies for column in tally["by_colour"])))
     finally:
         store.close()
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+import msgspec
 
 from ringmaster.errors import shown
 from ringmaster.model.settings import (
@@ -23,6 +25,13 @@ from ringmaster.model.settings import (
 def optional(name: str, type_: SettingType, help: str, *, change: Change | None = None) -> Setting:
     """Return a setting that may be None, its default."""
     return Setting(name, Maybe(type_), help, None, change)
+
+
+def changed(settings: Iterable[Setting], name: str, **attributes: Any) -> tuple[Setting, ...]:
+    """Return settings with other attributes of one of them."""
+    return tuple(
+        msgspec.structs.replace(s, **attributes) if s.name == name else s for s in settings
+    )
 
 
 class Choice(SettingType):

@@ -107,9 +107,15 @@ def test_make_candidate_takes_values_by_position_as_in_gomill() -> None:
 
 
 def test_player_may_be_its_own_opponent() -> None:
-    job = tuner(opponent="e").next_job()
-    assert {player.code for player in job.players} == {"e", "e:candidate"}
-    assert [len(player.options) for player in job.players].count(0) == 1
+    tune = tuner(opponent="e")
+    for _ in range(2):
+        job = tune.next_job()
+        assert {player.code for player in job.players} == {"e", "e:candidate"}
+        assert [len(player.options) for player in job.players].count(0) == 1
+        tune.record_result(job.ticket, candidate_result(job, True))
+    # with either colour
+    (against,) = tune.summary().data()["opponents"]
+    assert (against["wins"], against["losses"]) == (2, 0)
 
 
 def test_sample_plays_every_opponent_with_both_colours() -> None:
@@ -252,5 +258,6 @@ def test_unknown_results_and_draws_count_half() -> None:
     for outcome in ("draw", "unknown"):
         job = tune.next_job()
         tune.record_result(job.ticket, GameResult(job.id, 0, outcome))
-    assert tune.summary().data()["opponents"] == [{"code": "o", "wins": 0, "draws": 2, "losses": 0}]
+    (against,) = tune.summary().data()["opponents"]
+    assert against == {"code": "o", "weight": 1, "wins": 0, "draws": 2, "losses": 0}
     assert tune.summary().data()["local"]["share"] == 0.5

@@ -313,9 +313,12 @@ def test_constraint_that_raises_is_an_error_of_the_setting() -> None:
                 ]
             },
             "parameters.1.only_if.Stile: parameter 'R' depends on 'Stile', which is not a "
-            "parameter; expected 'Style'",
+            "parameter with choices above it; expected 'Style'",
         ),
-        ({"parameters": [RISK, STYLE]}, "depends on 'Style', which is declared after it"),
+        (
+            {"parameters": [RISK, STYLE]},
+            "which is not a parameter with choices above it; expected such",
+        ),
         (
             {
                 "parameters": [

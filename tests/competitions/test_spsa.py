@@ -168,6 +168,32 @@ def test_ticket_alone_rebuilds_the_job(kind: str) -> None:
         tune.record_result(job.ticket, outcome(job))
 
 
+@pytest.mark.parametrize(
+    ("kind", "pairs"),
+    [
+        ("classic", {("e+", "e-")}),
+        ("several references", {("e+", "ref"), ("e+", "other"), ("e-", "ref"), ("e-", "other")}),
+    ],
+)
+def test_results_have_one_tally_for_each_pair_of_players(
+    kind: str, pairs: set[tuple[str, str]]
+) -> None:
+    tune = tune_of(kind)
+    points: dict[tuple[str, str], float] = {}
+    for _ in range(16):
+        job = tune.next_job()
+        result = outcome(job)
+        tune.record_result(job.ticket, result)
+        codes = tuple(player.code for player in job.players)
+        pair = codes if codes in pairs else codes[::-1]
+        points[pair] = points.get(pair, 0) + result.points(codes.index(pair[0]))
+    tallies = tune.state()["tallies"].values()
+    assert {tuple(tally["players"]) for tally in tallies} == pairs
+    for tally in tallies:
+        wins, _, draws, _ = (sum(column) for column in zip(*tally["by_colour"], strict=True))
+        assert wins + draws / 2 == points[tuple(tally["players"])]
+
+
 def test_void_game_is_replayed_and_does_not_count() -> None:
     tune = spsa()
     one, two = tune.next_job(), tune.next_job()

@@ -7,11 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ringmaster.competitions.tuning.chart_parts import (
     Windows,
     rate_text,
+    value_groups,
 )
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.report import (
@@ -81,6 +85,22 @@ def test_results_are_shown_in_groups_with_their_intervals() -> None:
     # the last six games belong to the group before
     assert last == pytest.approx((187.5, 100.0, 100 * wilson(22, 22)[0], 100.0))
     assert chart.note == f"50.0 % of 198 games (95 %: {100 * wilson(99, 198)[0]:.1f} to 56.9 %)"
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.floats(0.01, 10)), min_size=1), st.integers(1, 12))
+def test_neighbouring_values_are_grouped_until_each_group_has_its_share(
+    points: list[tuple[int, float]], most: int
+) -> None:
+    values, weights = (np.array(column, dtype=float) for column in zip(*points, strict=True))
+    groups = value_groups(values, weights, most)
+    sums = np.bincount(groups, weights)
+    assert 1 <= len(sums) <= most
+    assert sums.min() >= weights.sum() / most * (1 - 1e-6)
+    order = np.argsort(values, kind="stable")
+    assert (np.diff(groups[order]) >= 0).all()
+    assert len({(value, group) for value, group in zip(values, groups, strict=True)}) == len(
+        set(values.tolist())
+    )
 
 
 # mc_tuner

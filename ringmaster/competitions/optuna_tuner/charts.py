@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 
 from ringmaster.competitions.optuna_tuner.settings import SearchedParameter
 from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
-from ringmaster.competitions.spsa.charts import thinned
-from ringmaster.competitions.tuning.chart_parts import importance_chart, name_of, number, rate_text
+from ringmaster.competitions.tuning.chart_parts import (
+    VALUE_LABEL,
+    cells_of,
+    importance_chart,
+    name_of,
+    on_axis,
+    rate_text,
+    thinned,
+)
 from ringmaster.model.report import (
     Band,
     Chart,
@@ -43,7 +49,7 @@ def trial_charts(
     ended = state.in_order_of_end()
     if surrogate is None or len(ended) < 2:
         return []
-    number_of_best, best = ended[surrogate.rows[surrogate.best]]
+    number_of_best, best = state.estimated(surrogate)[surrogate.best]
     played = [trial for _, trial in ended if sum(trial.pairs.counts)]
     groups = [_best(space, state, surrogate, number_of_best)]
     charts = []
@@ -59,7 +65,7 @@ def trial_charts(
     if importance:
         order = sorted(importance, key=lambda code: -importance[code])
         if len(order) > 1:
-            groups.append(_surface(parameters, space, played, order[:2]))
+            groups.append(_surface(parameters, played, order[:2]))
         unknown = [p.code for p in parameters if not p.frozen and p.code not in importance]
         groups.append(
             importance_chart(
@@ -79,11 +85,11 @@ def _best(space: Space, state: OptunaState, surrogate: Surrogate, best: int) -> 
     trials = [(float(n), trial.score) for n, trial in ended if trial.games and not trial.hopeless]
     early = [(float(n), trial.score) for n, trial in ended if trial.hopeless]
     course = _course(space, state)
+    band = tuple((x, low, high) for x, _, low, high in course)
+    line = tuple((x, score) for x, score, _, _ in course)
     pieces: list[Piece] = [
-        Band(
-            "95 % of the estimate", tuple((x, low, high) for x, _, low, high in course), "estimate"
-        ),
-        Series("best estimate so far", tuple((x, score) for x, score, _, _ in course), "estimate"),
+        Band("95 % of the estimate", band, "estimate"),
+        Series("best estimate so far", line, "estimate"),
     ]
     for name, points, role in (("trial", trials, "main"), ("ended early", early, "aside")):
         if points:
@@ -126,16 +132,13 @@ def _by_value(
     i: int, p: SearchedParameter, d: Dimension, trials: Sequence[Trial], best: Trial
 ) -> Chart | None:
     """Return the scores of groups of neighbouring values, None without two of them."""
-    pairs = [(value, t) for t in trials if (value := t.values[i]) is not None]
-    distinct = sorted({value for value, _ in pairs})
-    length = 1 if d.choices else math.ceil(len(distinct) / _GROUPS)
+    names, cells = _cells(i, p, trials, _GROUPS)
     marks = []
-    for first in range(0, len(distinct), length or 1):
-        values = distinct[first : first + length]
-        part = [(v, t) for v, t in pairs if values[0] <= v <= values[-1]]
-        points, games = _totals([t for _, t in part])
+    for cell in range(len(names)):
+        part = [(v, t) for t in trials if (v := t.values[i]) is not None and cells[v] == cell]
+        points, games = _totals([trial for _, trial in part])
         low, high = wilson(points, games)
-        middle = sum(_shown(d, v) for v, _ in part) / len(part)
+        middle = sum(on_axis(value, log=d.log) for value, _ in part) / len(part)
         marks.append((middle, points / games, low, high))
     if len(marks) < 2:
         return None
@@ -143,67 +146,48 @@ def _by_value(
     value = best.values[i]
     note = "the best candidate does not have it"
     if value is not None:
-        pieces.append(Interval("best candidate", _shown(d, value), along="x"))
+        pieces.append(Interval("best candidate", on_axis(value, log=d.log), along="x"))
         note = f"best candidate: {name_of(p.shown(p.played_value(value)))}"
-    label = "log10 of the value" if d.log else "value"
     names = () if p.choices is None else tuple(map(str, p.choices.choices))
     bounds = (0.0, 1.0)
-    return Chart(p.code, tuple(pieces), label, "score, points a game", note, bounds, names)
+    return Chart(
+        p.code, tuple(pieces), VALUE_LABEL[d.log], "score, points a game", note, bounds, names
+    )
 
 
-def _shown(d: Dimension, value: float) -> float:
-    """Return a value's place on the axis of a chart."""
-    return math.log10(value) if d.log else float(value)
-
-
-def _cells(p: SearchedParameter, d: Dimension) -> tuple[str, ...]:
-    """Return the names of a parameter's cells."""
-    if p.choices is not None:
-        return tuple(map(str, p.choices.choices))
-    if d.integer and d.high - d.low < _CELLS:
-        return tuple(number(d.low + k) for k in range(round(d.high - d.low) + 1))
-    ends = [
-        d.low * (d.high / d.low) ** (k / _CELLS) if d.log else d.low + k / _CELLS * (d.high - d.low)
-        for k in range(_CELLS + 1)
-    ]
-    return tuple(f"{number(a)} to {number(b)}" for a, b in itertools.pairwise(ends))
+def _cells(
+    i: int, p: SearchedParameter, trials: Sequence[Trial], most: int
+) -> tuple[tuple[str, ...], dict[int | float | None, int]]:
+    """Return the names of groups of a parameter's values, and the group of each value."""
+    values = sorted({value for t in trials if (value := t.values[i]) is not None})
+    shown = [p.shown(p.played_value(value)) for value in values]
+    groups = cells_of(shown, most if p.choices is None else len(values))
+    return groups.names, dict(zip(values, groups.cells, strict=True))
 
 
 def _surface(
     parameters: Sequence[SearchedParameter],
-    space: Space,
     trials: Sequence[Trial],
     codes: Sequence[str],
 ) -> ChartGroup:
     """Return the mean score over two parameters."""
     axes = sorted(i for i, p in enumerate(parameters) if p.code in codes)
-    names = [_cells(parameters[i], space.dimensions[i]) for i in axes]
-    members: dict[tuple[int, ...], list[Trial]] = {}
+    (columns, column_of), (rows, row_of) = (_cells(i, parameters[i], trials, _CELLS) for i in axes)
+    members: dict[tuple[int | None, int | None], list[Trial]] = {}
     for trial in trials:
-        cell = []
-        for i, cells in zip(axes, names, strict=True):
-            value, d = trial.values[i], space.dimensions[i]
-            if value is None:
-                break
-            if d.choices:
-                cell.append(int(value))
-            else:
-                cell.append(min(int(d.place(value) * len(cells)), len(cells) - 1))
-        else:
-            members.setdefault(tuple(cell), []).append(trial)
-    totals = {cell: _totals(those) for cell, those in members.items()}
-    columns, rows = (range(len(cells)) for cells in names)
-    values = tuple(
-        tuple(totals[x, y][0] / totals[x, y][1] if (x, y) in totals else None for x in columns)
-        for y in rows
-    )
+        x, y = (trial.values[i] for i in axes)
+        members.setdefault((column_of.get(x), row_of.get(y)), []).append(trial)
+    totals = [
+        [_totals(members[x, y]) if (x, y) in members else None for x in range(len(columns))]
+        for y in range(len(rows))
+    ]
+    values = tuple(tuple(total and total[0] / total[1] for total in row) for row in totals)
     texts = tuple(
-        tuple(rate_text(*totals[x, y]) if (x, y) in totals else "no trial" for x in columns)
-        for y in rows
+        tuple(rate_text(*total) if total else "no trial" for total in row) for row in totals
     )
     labels = [parameters[i].code for i in axes]
     title = f"{labels[0]} and {labels[1]}"
     label = "score, points a game"
-    chart = HeatMap(title, names[0], names[1], values, label, labels[0], labels[1], "", texts)
+    chart = HeatMap(title, columns, rows, values, label, labels[0], labels[1], "", texts)
     text = "Mean score of the trials over the two most important parameters; open: no trial."
     return ChartGroup("Scores over two parameters", (chart,), text, "surface")

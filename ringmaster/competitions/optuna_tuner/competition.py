@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.competition import Played, PlayedValue, Reaction, game_job
+from ringmaster.competitions.competition import Played, Reaction
 from ringmaster.competitions.optuna_tuner.report import TrialReport
 from ringmaster.competitions.optuna_tuner.settings import (
     OPTUNA_SETTINGS,
@@ -25,11 +25,12 @@ from ringmaster.competitions.optuna_tuner.settings import (
 )
 from ringmaster.competitions.optuna_tuner.state import Estimates, OptunaState, Trial
 from ringmaster.competitions.result_lines import result_line
+from ringmaster.competitions.tuning.candidates import in_order
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_unchanged
-from ringmaster.competitions.tuning.player_tune import COLUMN, GameTune
+from ringmaster.competitions.tuning.player_tune import OPPONENT, GameTune
 from ringmaster.errors import SettingError, counted
-from ringmaster.model.jobs import GameJob, Task, Ticket, is_of_closing_match
+from ringmaster.model.jobs import Task, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import ChartGroup, Progress, Table, Text
 from ringmaster.model.results import GameResult
@@ -65,17 +66,22 @@ class OptunaTuner(GameTune):
             raise SettingError(
                 ("constraint",), "it refuses the start values", "start values that it allows"
             )
-        self._state = OptunaState([p.code for p in self.parameters], {})
+        state = OptunaState([p.code for p in self.parameters], {})
         if not self.opponents:
             # the start values score ½ against themselves
-            self._state.trials[0] = Trial(self.space.start(), place=0, known=0.5)
-            self._state.ended = 1
+            state.trials[0] = Trial(self.space.start(), place=0)
+            state.ended = 1
+        self._use(state)
+
+    def _use(self, state: OptunaState) -> None:
+        """Use a state from now on."""
+        self._state = state
         #: Trials in progress.
-        self._running: dict[int, Trial] = {}
+        self._running = {n: t for n, t in state.trials.items() if t.place is None}
         self._study: Study | None = None
         #: Events that the study has not got yet.
         self._news: list[Told] = []
-        self._estimates = Estimates(self.space, self._state)
+        self._estimates = Estimates(self.space, state)
 
     def _wrong_settings(self) -> Iterable[SettingError]:
         wrong = check_parameters(self.parameters)
@@ -222,12 +228,8 @@ class OptunaTuner(GameTune):
         game = trial.issued
         pair = trial.pair if game % 2 else self._state.pairs
         ticket: Ticket = {"t": number, "g": game, "n": pair, "p": trial.values, "a": trial.after}
-        if trial.sampler is not None:
-            ticket["s"] = trial.sampler
-        if trial.refused:
-            ticket["f"] = trial.refused
-        if trial.reference is not None:
-            ticket["b"] = trial.reference
+        more = {"s": trial.sampler, "f": trial.refused or None, "b": trial.reference}
+        ticket |= {key: value for key, value in more.items() if value is not None}
         if len(self.opponents) > 1:
             ticket["r"] = self._opponent_cycle[game // 2 % len(self._opponent_cycle)]
         digits = [
@@ -235,49 +237,18 @@ class OptunaTuner(GameTune):
         ]
         return self._issue(f"{number:0{digits[0]}d}_{game:0{digits[1]}d}", ticket)
 
-    def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        values = self._by_code(ticket["p"])
-        trial = self._binding.player(":trial", values)
-        seat = ticket["g"] % 2
-        if self.opponents:
-            opponent, own = self.opponents[self._opponent(ticket)], {}
-        else:
-            own = self.start_values
-            opponent = self._binding.player(":start", own)
-        shown = self.shown_values(values), self.shown_values(own)
-        return game_job(
-            self,
-            game_id,
-            attempt,
-            (opponent, trial) if seat else (trial, opponent),
-            self.settings,
-            self._binding.with_transformed(ticket, values),
-            self.book.pick(ticket["n"]),
-            shown[::-1] if seat else shown,
-            round=ticket["n"] + 1,
-        )
+    def _sides(self, ticket: Ticket) -> tuple[str, str]:
+        other = OPPONENT if self.opponents else ":start"
+        return in_order((":trial", other), ticket["g"] % 2)
 
-    def _opponent(self, ticket: Ticket) -> str:
-        return super()._opponent(ticket) if self.opponents else f"{self.values['player']}:start"
+    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
+        return self.start_values if side == ":start" else self._by_code(ticket["p"])
 
-    def _codes(self, ticket: Ticket, own: str) -> tuple[str, str]:
-        other = self._opponent(ticket)
-        return (other, own) if ticket["g"] % 2 else (own, other)
-
-    def played_values(self, ticket: Ticket) -> Sequence[PlayedValue]:
-        if is_of_closing_match(ticket):
-            return ()
-        return self._binding.played_values(ticket, self._by_code(ticket["p"]))
+    def _opening(self, ticket: Ticket) -> int:
+        return int(ticket["n"])
 
     def _describe_of_tune(self, ticket: Ticket) -> Played:
-        values = self.shown_values(self._by_code(ticket["p"]))
-        own = {} if self.opponents else self.shown_values(self.start_values)
-        return Played(
-            players=self._codes(ticket, f"{self.values['player']}:trial"),
-            parameters=(own, values) if ticket["g"] % 2 else (values, own),
-            opening=ticket.get("o", ""),
-            pair=ticket["n"],
-        )
+        return msgspec.structs.replace(super()._describe_of_tune(ticket), pair=ticket["n"])
 
     def _register_of_tune(self, ticket: Ticket) -> bool:
         state = self._state
@@ -300,36 +271,29 @@ class OptunaTuner(GameTune):
 
     # results
 
-    @property
-    def _games(self) -> int:
-        return self._state.games
-
     def _line(self, ticket: Ticket, result: GameResult) -> str:
         return result_line(result, self._codes(ticket, f"trial {ticket['t']}"))
 
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         state, number = self._state, ticket["t"]
         points = result.points(ticket["g"] % 2)
-        state.results[COLUMN[points]] += 1
-        if "r" in ticket:
-            state.against.setdefault(ticket["r"], [0, 0, 0])[COLUMN[points]] += 1
         trial = state.trials[number]
         trial.pairs.record_result(ticket["g"] // 2, points)
-        notes = [*self._judge(number, trial), *self._end(number, trial)]
+        notes = []
+        if self._is_hopeless(trial):
+            trial.hopeless = True
+            notes.append(f"trial {number} is hopeless: {trial.score:.3f} of {trial.reference:.3f}")
+        notes += self._end(number, trial)
         # later settings must not judge or end it again
         return Reaction(line, notes=tuple(notes), save=bool(notes))
 
-    def _judge(self, number: int, trial: Trial) -> list[str]:
-        """End a hopeless trial early.  Return lines for the history."""
+    def _is_hopeless(self, trial: Trial) -> bool:
+        """Return whether to end a trial early by its results so far."""
         error, reference = self.values["end_hopeless"], trial.reference
         if error is None or reference is None or trial.hopeless or trial.place is not None:
-            return []
-        if trial.issued >= self.values["games_per_trial"]:
-            return []
-        trial.hopeless = is_hopeless(trial.pairs.counts, reference, error)
-        if not trial.hopeless:
-            return []
-        return [f"trial {number} is hopeless: {trial.score:.3f} of {reference:.3f}"]
+            return False
+        is_short = trial.issued < self.values["games_per_trial"]
+        return is_short and is_hopeless(trial.pairs.counts, reference, error)
 
     def _end(self, number: int, trial: Trial) -> list[str]:
         """End a trial whose games are complete.  Return lines for the history."""
@@ -342,24 +306,16 @@ class OptunaTuner(GameTune):
         del self._running[number]
         if self._study is not None:
             self._news.append(Told(number, trial.score))
-        games = counted(trial.games, "game")
-        return [f"trial {number}: {trial.score:.3f} in {games}; {self._text(trial)}"]
-
-    def _text(self, trial: Trial) -> str:
-        """Return a trial's values on a line."""
-        shown = self.shown_values(self._by_code(trial.values))
-        return ", ".join(f"{code} {value}" for code, value in shown.items())
+        shown = self.shown_values(self._by_code(trial.values)).items()
+        values = ", ".join(f"{code} {value}" for code, value in shown)
+        return [f"trial {number}: {trial.score:.3f} in {counted(trial.games, 'game')}; {values}"]
 
     # state
 
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, OptunaState, str_keys=True)
         check_unchanged(restored.codes, [p.code for p in self.parameters])
-        self._state = restored
-        self._running = {n: t for n, t in restored.trials.items() if t.place is None}
-        self._study = None
-        self._news.clear()
-        self._estimates = Estimates(self.space, restored)
+        self._use(restored)
         self.closing.restore(restored.matches)
 
     def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
@@ -379,13 +335,11 @@ class OptunaTuner(GameTune):
     # reports
 
     def _report(self, *, live: bool = False) -> TrialReport:
-        surrogate = self._estimates.surrogate(latest=not live)
-        numbers = [number for number, _ in self._state.in_order_of_end()]
         return TrialReport(
+            f"{self._work_done()}, sampler {self.values['sampler']}",
             self.parameters,
             self._state,
-            surrogate,
-            [] if surrogate is None else [numbers[row] for row in surrogate.rows],
+            self._estimates.surrogate(latest=not live),
             self.values["number_of_trials"],
             self.values["sampler"],
             lambda trial: self.shown_values(self._by_code(trial.values)),
@@ -402,17 +356,17 @@ class OptunaTuner(GameTune):
             for n, t in self._running.items()
             if n < wanted
         )
-        return self._progress_to(state.games + left, f"trial {max(state.trials, default=0)}")
+        return self._progress_to(self._games + left, f"trial {max(state.trials, default=0)}")
 
     def _work_done(self) -> str:
-        ended, games = self._state.ended, counted(self._state.games, "game")
+        ended, games = self._state.ended, counted(self._games, "game")
         return f"{ended:,} of {counted(self.values['number_of_trials'], 'trial')}, {games}"
 
     def _blocks(self) -> Sequence[Table | Text]:
         return self._report().blocks()
 
     def _live_blocks(self) -> Sequence[Table | Text]:
-        return self._report(live=True).short()
+        return self._report(live=True).blocks(live=True)
 
     def _summary_of_tune(self) -> dict[str, Any]:
         return {**self._report().data(), "repeats": sum(t.repeats for t in self._own_tallies())}

@@ -21,8 +21,9 @@ from ringmaster.competitions.tuning.opponents import Opponents, opponent_weights
 from ringmaster.competitions.tuning.parameter_settings import (
     PLAYED_BINDING,
     Choices,
-    build_parameter,
     check_codes,
+    checked_parameter,
+    wrong_argument,
 )
 from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
 from ringmaster.errors import SettingError, nearest, shown
@@ -114,107 +115,64 @@ class _Alternatives(SettingType):
 
 def _build(values: dict[str, Any], context: Context) -> SearchedParameter:
     """Return the parameter of a Parameter(…).  Raises SettingError."""
-    code, only_if, log = values["code"], values["only_if"] or {}, values["log"]
-    binding = {name: values[name] for name in ("code", "option", "gtp", "argument", "environ")}
+    given = {name: value for name, value in values.items() if name != "choices"}
+    given["only_if"] = values["only_if"] or {}
     if values["choices"] is not None:
-        index = _check_choices(values)
-        last = len(values["choices"]) - 1
-        built = build_parameter(
-            {
-                **binding,
-                "step": None,
-                "format": None,
-                "start": index,
-                "min": 0,
-                "max": last,
-                "integer": True,
-                "frozen": values["frozen"],
-                "transform": Choices(values["choices"]),
-            },
-            context,
+        choices = Choices(values["choices"])
+        given |= {"start": _index_of_start(values, choices), "integer": True, "transform": choices}
+        return checked_parameter(
+            SearchedParameter, {**given, "min": 0, "max": len(choices.choices) - 1}
         )
-    else:
-        _check_number(values)
-        numbers = {k: v for k, v in values.items() if k not in ("choices", "only_if", "log")}
-        built = build_parameter(numbers, context)
-        _check_scale(built, log)
-    if code in only_if:
-        raise SettingError(("only_if",), f"parameter {code!r} depends on itself")
-    return SearchedParameter(**msgspec.structs.asdict(built), log=log, only_if=only_if)
+    code, start = values["code"], values["start"]
+    for name in ("min", "max"):
+        if values[name] is None:
+            expected = "a number; or choices for a parameter without a range"
+            raise wrong_argument(code, name, f"{name!r} is missing", expected)
+    if isinstance(start, bool | str):
+        expected = "a number; or choices, such as choices=[True, False]"
+        raise wrong_argument(code, "start", f"start {shown(start)} is not a number", expected)
+    built = checked_parameter(SearchedParameter, given)
+    _check_scale(built)
+    return built
 
 
-def _check_choices(values: dict[str, Any]) -> int:
+def _index_of_start(values: Mapping[str, Any], choices: Choices) -> int:
     """Return the index of the start.  Raises SettingError for arguments beside choices."""
-    code, choices = values["code"], Choices(values["choices"])
+    code, start = values["code"], values["start"]
     for name in _OF_NUMBERS:
         if values[name] is not None and values[name] is not False:
-            raise SettingError(
-                (name,), f"parameter {code!r}: {name} has no meaning beside choices", "one of them"
-            )
+            raise wrong_argument(code, name, f"{name} has no meaning beside choices", "one of them")
     for i, choice in enumerate(choices.choices):
         if choices.index(choice) != i:
-            raise SettingError(
-                ("choices", i), f"parameter {code!r}: the choice {shown(choice)} is listed twice"
-            )
-    index = choices.index(values["start"])
+            error = wrong_argument(code, "choices", f"the choice {shown(choice)} is listed twice")
+            raise SettingError(("choices", i), error.message)
+    index = choices.index(start)
     if index is None:
-        known = ", ".join(map(repr, choices.choices))
-        raise SettingError(
-            ("start",),
-            f"parameter {code!r}: start {shown(values['start'])} is not among its choices",
-            f"one of {known}",
+        expected = f"one of {', '.join(map(repr, choices.choices))}"
+        raise wrong_argument(
+            code, "start", f"start {shown(start)} is not among its choices", expected
         )
     return index
 
 
-def _check_number(values: dict[str, Any]) -> None:
-    """Raise SettingError for missing numbers, and a start that is no number."""
-    code = values["code"]
-    for name in ("min", "max"):
-        if values[name] is None:
-            raise SettingError(
-                (name,),
-                f"parameter {code!r}: {name!r} is missing",
-                "a number; or choices for a parameter without a range",
-            )
-    start = values["start"]
-    if isinstance(start, bool | str):
-        raise SettingError(
-            ("start",),
-            f"parameter {code!r}: start {shown(start)} is not a number",
-            "a number; or choices, such as choices=[True, False]",
-        )
-
-
-def _check_scale(p: TunedParameter, log: bool) -> None:
+def _check_scale(p: SearchedParameter) -> None:
     """Raise SettingError for a step or a logarithm that does not fit the range."""
-    low, high, step = p.minimum, p.maximum, p.step
-    if log and low <= 0:
-        raise SettingError(
-            ("min",),
-            f"parameter {p.code!r}: a logarithmic scale cannot contain {low:g}",
-            "a min above 0, or a scale without log",
-        )
+    low, step = p.minimum, p.step
+    if p.log and low <= 0:
+        text, expected = f"cannot contain {low:g}", "a min above 0, or a scale without log"
+        raise wrong_argument(p.code, "min", f"a logarithmic scale {text}", expected)
     if step is None:
         return
-    if log:
-        raise SettingError(
-            ("step",), f"parameter {p.code!r}: step and log exclude each other", "one of them"
-        )
+    if p.log:
+        raise wrong_argument(p.code, "step", "step and log exclude each other", "one of them")
     if p.integer and step != int(step):
-        raise SettingError(
-            ("step",), f"parameter {p.code!r}: a step of {step:g} is not an integer", "an integer"
-        )
-    for name, value in (("max", high), ("start", p.start)):
+        raise wrong_argument(p.code, "step", f"a step of {step:g} is not an integer", "an integer")
+    for name, value in (("max", p.maximum), ("start", p.start)):
         steps = (value - low) / step
         if abs(steps - round(steps)) > _ROUNDING:
             below = low + math.floor(steps) * step
-            raise SettingError(
-                (name,),
-                f"parameter {p.code!r}: {name} {value:g} is not a whole number of steps of "
-                f"{step:g} above min {low:g}",
-                f"{below:g} or {below + step:g}",
-            )
+            text = f"{name} {value:g} is not a whole number of steps of {step:g} above min {low:g}"
+            raise wrong_argument(p.code, name, text, f"{below:g} or {below + step:g}")
 
 
 PARAMETER = CallOf(
@@ -258,55 +216,38 @@ PARAMETER = CallOf(
 def check_parameters(parameters: Sequence[SearchedParameter]) -> list[SettingError]:
     """Return errors of the parameters as a whole."""
     errors = check_codes(parameters)
-    earlier: dict[str, SearchedParameter] = {}
+    #: Choices of the parameters above the one that is checked.
+    above: dict[str, Choices] = {}
     for i, p in enumerate(parameters):
         for code, wanted in p.only_if.items():
             path: SettingPath = ("parameters", i, "only_if", code)
-            error = _condition_error(p, code, wanted, earlier, parameters)
-            if error is not None:
-                errors.append(SettingError(path, *error))
-        earlier[p.code] = p
+            head = f"parameter {p.code!r} depends on {code!r}"
+            if code not in above:
+                expected = nearest(code, list(above)) if above else "such a parameter"
+                text = f"{head}, which is not a parameter with choices above it"
+                errors.append(SettingError(path, text, expected))
+                continue
+            known = ", ".join(map(repr, above[code].choices))
+            errors += [
+                SettingError(path, f"{head}, which never is {shown(value)}", f"one of {known}")
+                for value in wanted
+                if above[code].index(value) is None
+            ]
+        if p.choices is not None:
+            above[p.code] = p.choices
     return errors
-
-
-def _condition_error(
-    p: SearchedParameter,
-    code: str,
-    wanted: Sequence[OptionValue],
-    earlier: dict[str, SearchedParameter],
-    parameters: Sequence[SearchedParameter],
-) -> tuple[str, str] | None:
-    """Return message and remedy of a wrong condition."""
-    head = f"parameter {p.code!r} depends on {code!r}"
-    known = [q.code for q in parameters if q.choices is not None and q.code != p.code]
-    other = earlier.get(code)
-    if other is None:
-        if any(q.code == code for q in parameters):
-            return f"{head}, which is declared after it", f"{code!r} above {p.code!r}"
-        if not known:
-            return f"{head}, but no parameter has choices", "a parameter with choices=[…]"
-        return f"{head}, which is not a parameter", nearest(code, known)
-    if other.choices is None:
-        return f"{head}, which has no choices", f"choices=[…] in the Parameter of {code!r}"
-    for value in wanted:
-        if other.choices.index(value) is None:
-            choices = ", ".join(map(repr, other.choices.choices))
-            return f"{head}, which never is {shown(value)}", f"one of {choices}"
-    return None
 
 
 def space_of(parameters: Sequence[SearchedParameter]) -> Space:
     """Return the space of checked parameters."""
-    codes = [p.code for p in parameters]
+    places = {p.code: (i, p.choices) for i, p in enumerate(parameters)}
     dimensions = []
     for p in parameters:
         conditions = []
         for code, wanted in p.only_if.items():
-            index = codes.index(code)
-            choices = parameters[index].choices
-            assert choices is not None
-            places = [choices.index(value) for value in wanted]
-            conditions.append((index, tuple(place for place in places if place is not None)))
+            place, choices = places[code]
+            indices = [choices.index(value) for value in wanted] if choices else []
+            conditions.append((place, tuple(index for index in indices if index is not None)))
         dimensions.append(
             Dimension(
                 p.code,
@@ -375,9 +316,16 @@ OPTUNA_SETTINGS: tuple[Setting, ...] = (
 )
 
 
+def _drawn_at_random(sampler: str, space: Space) -> list[str]:
+    """Return the codes of parameters that a sampler knows nothing about."""
+    plain = sampler in ("cmaes", "gp", "nsga2", "qmc")
+    searched = [space.dimensions[i] for i in space.searched]
+    return [d.code for d in searched if (plain and d.only_if) or (sampler == "cmaes" and d.choices)]
+
+
 def check_sampler(sampler: str, space: Space) -> Iterator[SettingError]:
     """Yield errors of a sampler that cannot search a space."""
-    if sampler == "cmaes" and len(_numbers(space)) < 2:
+    if sampler == "cmaes" and len(space.searched) - len(_drawn_at_random(sampler, space)) < 2:
         yield SettingError(
             ("sampler",),
             "'cmaes' needs two or more numbers to tune; choices, parameters with only_if and "
@@ -403,13 +351,7 @@ def check_packages(sampler: str) -> None:
 def doubts(values: Mapping[str, Any], space: Space) -> Iterator[str]:
     """Yield warnings about settings that work otherwise than they seem to."""
     sampler = values["sampler"]
-    outside = []
-    if sampler == "cmaes":
-        numbers = _numbers(space)
-        outside = [space.dimensions[i].code for i in space.searched if i not in numbers]
-    elif sampler in ("gp", "nsga2", "qmc"):
-        outside = [space.dimensions[i].code for i in space.searched if space.dimensions[i].only_if]
-    if outside:
+    if outside := _drawn_at_random(sampler, space):
         yield (
             f"sampler {sampler!r} draws {', '.join(outside)} at random: it knows "
             f"{'numbers' if sampler == 'cmaes' else 'parameters'} without only_if alone; "
@@ -422,12 +364,3 @@ def doubts(values: Mapping[str, Any], space: Space) -> Iterator[str]:
             f"games_per_trial {games} is not a multiple of {cycle}: candidates meet some opponents "
             "more often than their weights say"
         )
-
-
-def _numbers(space: Space) -> list[int]:
-    """Return the indices of numbers that every candidate has."""
-    return [
-        i
-        for i in space.searched
-        if not space.dimensions[i].choices and not space.dimensions[i].conditional
-    ]

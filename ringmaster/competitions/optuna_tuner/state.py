@@ -32,7 +32,6 @@ class Trial(msgspec.Struct, omit_defaults=True):
     pairs     its results by pairs
     place     its place in the order of ended trials, None before its end
     hopeless  whether it was ended early
-    known     its score if it does not play, else None
     """
 
     values: list[int | float | None]
@@ -45,7 +44,6 @@ class Trial(msgspec.Struct, omit_defaults=True):
     pairs: Pairs = msgspec.field(default_factory=Pairs)
     place: int | None = None
     hopeless: bool = False
-    known: float | None = None
 
     @property
     def games(self) -> int:
@@ -55,14 +53,13 @@ class Trial(msgspec.Struct, omit_defaults=True):
     @property
     def score(self) -> float:
         """The mean score of complete pairs, ½ without one."""
-        if self.known is not None:
-            return self.known
         pairs = sum(self.pairs.counts)
         return sum(i * n for i, n in enumerate(self.pairs.counts)) / (4 * pairs) if pairs else 0.5
 
     def observation(self) -> Observation:
         """Return its results."""
-        counts = () if self.known is not None else tuple(self.pairs.counts)
+        # a trial that ended without a game is of the start values, against themselves
+        counts = tuple(self.pairs.counts) if self.games else ()
         return Observation(tuple(self.values), self.score, counts)
 
     def wants_game(self, games: int) -> bool:
@@ -82,26 +79,22 @@ class OptunaState(GameTuneState):
     trials   by number
     ended    number of ended trials
     pairs    number of pairs with an issued game
-    results  wins, draws and losses of candidates
-    against  the same by opponent, if there are several
     """
 
     codes: list[str]
     trials: dict[int, Trial]
     ended: int = 0
     pairs: int = 0
-    results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
-    against: dict[str, list[int]] = msgspec.field(default_factory=dict)
-
-    @property
-    def games(self) -> int:
-        """Number of games of the tune that count."""
-        return sum(self.results)
 
     def in_order_of_end(self) -> list[tuple[int, Trial]]:
         """Return the ended trials with their numbers."""
         ended = [(n, t) for n, t in self.trials.items() if t.place is not None]
         return sorted(ended, key=lambda item: item[1].place or 0)
+
+    def estimated(self, surrogate: Surrogate) -> list[tuple[int, Trial]]:
+        """Return the trials that a surrogate estimates, in its order, with their numbers."""
+        ended = self.in_order_of_end()
+        return [ended[row] for row in surrogate.rows]
 
     def events(self) -> Iterable[Asked | Told]:
         """Yield proposals and scores in their order."""
@@ -150,9 +143,7 @@ class Estimates:
     def best(self) -> int | None:
         """Return the number of the best trial, None without an ended one."""
         surrogate = self.surrogate()
-        if surrogate is None:
-            return None
-        return self._state.in_order_of_end()[surrogate.rows[surrogate.best]][0]
+        return None if surrogate is None else self._state.estimated(surrogate)[surrogate.best][0]
 
     def reference(self) -> float | None:
         """Return the best estimate for a new trial, None without an ended trial."""

@@ -15,22 +15,18 @@ import msgspec
 from ringmaster.competitions.competition import (
     History,
     LongHistory,
-    Played,
     Reaction,
     Trajectory,
-    game_job,
 )
 from ringmaster.competitions.result_lines import result_line
-from ringmaster.competitions.spsa.charts import TuneCharts
+from ringmaster.competitions.spsa.charts import MOST_DRAWN, MOST_VALUES, TuneCharts
 from ringmaster.competitions.spsa.edits import Tune, apply_edit, make_tune, trajectory
-from ringmaster.competitions.spsa.games import IterationGames, Side, Tickets, ValueGrid
-from ringmaster.competitions.spsa.report import Course, TuneReport
+from ringmaster.competitions.spsa.games import IterationGames, Tickets, ValueGrid
+from ringmaster.competitions.spsa.report import TuneReport
 from ringmaster.competitions.spsa.settings import (
     SPSA_SETTINGS,
-    check_method,
-    check_numbers,
-    check_opponents,
     unused_arguments,
+    wrong_settings,
 )
 from ringmaster.competitions.spsa.state import (
     Edit,
@@ -44,17 +40,13 @@ from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
-from ringmaster.competitions.tuning.player_tune import COLUMN, GameTune
+from ringmaster.competitions.tuning.player_tune import GameTune
 from ringmaster.errors import SettingError, counted
-from ringmaster.model.jobs import GameJob, Task, Ticket, is_of_closing_match
+from ringmaster.model.jobs import Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.players import Player
 from ringmaster.model.report import ChartGroup, Progress, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Setting
-
-#: Games of a tune that are drawn; of more, a sample.
-MOST_DRAWN = 100_000
 
 
 class SpsaCompetition(GameTune):
@@ -76,6 +68,7 @@ class SpsaCompetition(GameTune):
     """
 
     type_name: ClassVar[str] = "spsa"
+    functions_stay = False
     _state: SpsaState
     table: ClassVar[tuple[Setting, ...]] = SPSA_SETTINGS
 
@@ -87,17 +80,11 @@ class SpsaCompetition(GameTune):
         self._learning = LearningSettings.of(values)
         tune = make_tune(TuneHistory.begin(self._learning), values["estimate"])
         self._state = SpsaState(tune.history, tune.tuner.state())
-        self._course = Course()
         self._use_tune(tune)
         self._state.history.layouts = [self._value_order()]
 
-    def _find_opponents(self) -> dict[str, Player]:
-        check_opponents(self.values)
-        return super()._find_opponents()
-
     def _wrong_settings(self) -> Iterable[SettingError]:
-        values = self.values
-        return [*check_numbers(values), *check_method(values), *check_codes(self.declared)]
+        return [*wrong_settings(self.values), *check_codes(self.declared)]
 
     def _use_tune(self, tune: Tune) -> None:
         """Use a tune's tuner and settings from now on."""
@@ -210,56 +197,18 @@ class SpsaCompetition(GameTune):
             layout=len(self._state.history.layouts) - 1,
         )
 
-    def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        sides = self._tickets.sides(ticket)
-        values = self._side_values(ticket, sides[0]), self._side_values(ticket, sides[1])
-        opening = self._opening(ticket)
-        return game_job(
-            self,
-            game_id,
-            attempt,
-            (self._player(ticket, sides[0], values[0]), self._player(ticket, sides[1], values[1])),
-            self.settings,
-            ticket,
-            self.book.pick(opening),
-            values,
-            round=opening + 1,
-        )
-
     def _opening(self, ticket: Ticket) -> int:
         before = self.tuner.counting.games_before(ticket["k"])
         return self._schedule.opening(before + int(ticket["g"]))
 
-    def _side_values(self, ticket: Ticket, side: Side) -> ValuesByCode:
-        """Return the values of all parameters for a side, {} for the opponent."""
-        return {} if side == "=" else self._add_missing(self._tickets.values_by_code(ticket, side))
+    def _sides(self, ticket: Ticket) -> tuple[str, str]:
+        return self._tickets.sides(ticket)
 
-    def _player(self, ticket: Ticket, side: Side, values: ValuesByCode) -> Player:
-        if side == "=":
-            return self.opponents[self._opponent(ticket)]
-        return self._binding.player(side, values)
+    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
+        return self._add_missing(self._described_values(ticket, side))
 
-    def _codes(self, ticket: Ticket, own: str | None = None) -> tuple[str, str]:
-        """Return the codes of a game's players, first mover first.
-
-        own  code of the tuned player; by default with its side
-        """
-        first, second = (
-            self._opponent(ticket) if side == "=" else own or f"{self.values['player']}{side}"
-            for side in self._tickets.sides(ticket)
-        )
-        return first, second
-
-    def _describe_of_tune(self, ticket: Ticket) -> Played:
-        first, second = self._tickets.sides(ticket)
-        return Played(
-            players=self._codes(ticket),
-            parameters=(
-                self._tickets.values_by_code(ticket, first),
-                self._tickets.values_by_code(ticket, second),
-            ),
-            opening=ticket.get("o", ""),
-        )
+    def _described_values(self, ticket: Ticket, side: str) -> ValuesByCode:
+        return self._tickets.values_by_code(ticket, side)
 
     def _register_of_tune(self, ticket: Ticket) -> bool:
         state = self._state
@@ -272,33 +221,20 @@ class SpsaCompetition(GameTune):
 
     # learning
 
-    @property
-    def _games(self) -> int:
-        return self._state.games
-
     def _line(self, ticket: Ticket, result: GameResult) -> str:
         return result_line(result, self._codes(ticket))
 
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         state = self._state
-        sides = self._tickets.sides(ticket)
-        own = "-" if "+" not in sides else "+"
-        results = state.results if own == "+" else state.results_minus
-        column = COLUMN[result.points(sides.index(own))]
-        results[column] += 1
-        if "r" in ticket:
-            state.against.setdefault(ticket["r"], [0, 0, 0])[column] += 1
         k = ticket["k"]
         iteration = state.open[str(k)]
-        iteration.result += self._schedule.gain(sides, result.points(0))
-        iteration.games += 1
-        if iteration.games < iteration.size:
+        if not self._tickets.add(iteration, ticket, result):
             return Reaction(line)
         del state.open[str(k)]
-        self._tickets.learn(self.tuner, state.codes, k, iteration)
+        codes = state.history.codes
+        self._tickets.learn(self.tuner, codes, ticket, iteration.result)
         state.iterations = self.tuner.iterations
-        self._course.record(state.codes, self.tuner.theta.tolist())
-        theta = zip(state.codes, self.tuner.theta.tolist(), strict=True)
+        theta = zip(codes, self.tuner.theta.tolist(), strict=True)
         values = ", ".join([f"{code} {value:.6g}" for code, value in theta])
         note = f"iteration {k}: W-L {iteration.result:+g}; {values}"
         # a closing match that begins now is of these values
@@ -340,50 +276,36 @@ class SpsaCompetition(GameTune):
             self._weights,
             self._delivered_value,
             self.estimated(),
-            self._course,
         )
 
     def _progress(self) -> Progress:
-        return self._progress_to(max(self._planned_games, self._state.games))
+        return self._progress_to(max(self._planned_games, self._games))
 
     def _work_done(self) -> str:
-        done, games = self._state.iterations, counted(self._state.games, "game")
+        done, games = self._state.iterations, counted(self._games, "game")
         return f"iteration {done:,} of {self.iterations:,}, {games}"
 
     def _blocks(self) -> Sequence[Table | Text]:
-        blocks = self._report().blocks()
-        removed = self._state.history.removed()
-        if removed:
-            values = ", ".join(f"{code} {value:.6g}" for code, value in removed.items())
-            blocks.append(Text((f"removed parameters, with their last values: {values}",)))
-        return blocks
+        return list(self._report().blocks())
 
     def _live_blocks(self) -> Sequence[Table | Text]:
-        return self._report().short()
+        return [self._report().short()]
 
     def _summary_of_tune(self) -> dict[str, Any]:
-        summary = {**self._report().data(), "repeats": sum(t.repeats for t in self._own_tallies())}
-        removed = self._state.history.removed()
-        if removed:
-            summary["removed"] = removed
-        return summary
+        return {**self._report().data(), "repeats": sum(t.repeats for t in self._own_tallies())}
 
     def _course_of_tune(self) -> Callable[[History], Trajectory]:
         return functools.partial(trajectory, self._state, self._tickets, self.values["estimate"])
 
     def charts(self, history: History) -> list[ChartGroup]:
-        share = min(1.0, MOST_DRAWN / max(1, self._state.games))
+        most = min(MOST_DRAWN, MOST_VALUES // len(self.tuned))
+        share = min(1.0, most / max(1, self._games))
         if share < 1 and isinstance(history, LongHistory):
             history = history.sample(share, "kind")
         else:
             share = 1.0
-        tune = TuneCharts(
-            self.tuned,
-            self.tuner,
-            self._state.games,
-            lambda iterations: self.tuner.counting.games_before(iterations + 1),
-            share,
-        )
+        before = self.tuner.counting.games_before
+        tune = TuneCharts(self.tuned, self.tuner, lambda k: before(k + 1), share)
         matches = MatchupCourses(self._matchup_infos())
         codes = [p.code for p in self.tuned]
         for ticket, result in history:

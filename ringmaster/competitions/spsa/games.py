@@ -21,6 +21,7 @@ from ringmaster.competitions.spsa.state import Iteration, PlayedValues, TuneHist
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.results import GameResult
 from ringmaster.tuners.spsa import Spsa
 
 Pairing = Literal["self_play", "reference"]
@@ -71,14 +72,6 @@ class IterationGames(msgspec.Struct, frozen=True):
         own = sides[0] if sides[0] != "=" else sides[1]
         won = 2 * points - 1 if sides[0] != "=" else 1 - 2 * points
         return won if own == "+" else -won
-
-    @property
-    def equivalent_games(self) -> float:
-        """Games of θ⁺ against θ⁻ that an iteration equals.
-
-        Two games against a reference count as one.
-        """
-        return self.size if self.pairing == "self_play" else self.size / 2
 
     def game_id(self, iteration: int, game: int, iterations: int) -> str:
         """Return a game's id; ids sort in order of issue."""
@@ -175,27 +168,32 @@ class Tickets(msgspec.Struct, frozen=True):
         games = self.games if size == self.games.size else IterationGames(self.games.pairing, size)
         return games.sides(ticket["k"], ticket["g"])
 
-    def values_by_code(self, ticket: Ticket, side: Side) -> ValuesByCode:
-        """Return the values of a side by code, {} for the opponent.
+    def values_by_code(self, ticket: Ticket, side: str) -> ValuesByCode:
+        """Return the values of θ⁺ or θ⁻ by code.
 
         They cover the parameters that the tune had when the game was issued, in their
         order of arrival.
         """
-        if side == "=":
-            return {}
         values = ticket["p" if side == "+" else "m"]
         by_code = self.history.layouts[ticket.get("l", 0)].by_code(values)
         return {code: by_code[code] for code in self.history.slots if code in by_code}
 
-    def learn(self, tuner: Spsa, codes: Sequence[str], k: int, iteration: Iteration) -> None:
-        """Let a tuner of these parameters learn from a complete iteration."""
-        layout = self.history.layouts[iteration.layout]
-        plus, minus = (
-            layout.in_order(codes, iteration.plus),
-            layout.in_order(codes, iteration.minus),
-        )
-        games = IterationGames(self.games.pairing, iteration.size).equivalent_games
-        tuner.tell(k, plus, minus, iteration.result, games)
+    def add(self, iteration: Iteration, ticket: Ticket, result: GameResult) -> bool:
+        """Count a game of an iteration.  Return whether it was the last one."""
+        iteration.result += self.games.gain(self.sides(ticket), result.points(0))
+        iteration.games += 1
+        return iteration.games == iteration.size
+
+    def learn(self, tuner: Spsa, codes: Sequence[str], ticket: Ticket, result: float) -> None:
+        """Let a tuner of these parameters learn from a complete iteration.
+
+        ticket  of a game of the iteration
+        result  W − L of θ⁺ in all its games
+        """
+        plus, minus = self.values(ticket, codes)
+        # two games against a reference equal one of θ⁺ against θ⁻
+        games = ticket.get("n", 2) / (1 if self.games.pairing == "self_play" else 2)
+        tuner.tell(ticket["k"], plus, minus, result, games)
 
     def values(
         self, ticket: Ticket, codes: Sequence[str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -68,9 +68,6 @@ class AnnealingSettings(msgspec.Struct, frozen=True):
     epsilon: float
     games: float
 
-    def __str__(self) -> str:
-        return f"Annealing(s={self.s:g}, epsilon={self.epsilon:g}, games={self.games:g})"
-
 
 class Schedule(msgspec.Struct, frozen=True):
     """The method of a tune, its gains and the number of its iterations.
@@ -123,15 +120,17 @@ def make_schedule(
     space: Space,
     earlier: tuple[tuple[int, int], ...] = (),
 ) -> Schedule:
-    """Return the schedule of settings that have passed `check_method`.
+    """Return the schedule of settings that have passed `wrong_settings`.
 
     parameters  the tuned parameters, in the order of `space`
     earlier     see Counting
     Raises SettingError.
     """
     name = values["method"]
+    defaults = {name: own for name, own in DEFAULTS[name].items() if values[name] is None}
+    values = {**values, **defaults}
     size = values["games_per_iteration"]
-    counts: Counts = "games" if name == "blog" else setting_of(values, "k_counts") or "iterations"
+    counts: Counts = "games" if name == "blog" else values["k_counts"] or "iterations"
     counting = Counting(counts, size, earlier)
     games, derived = values["number_of_games"], []
     if name == "constant":
@@ -155,29 +154,17 @@ def _make_method(
     values: Mapping[str, Any], parameters: Sequence[TunedParameter], space: Space, N: float
 ) -> Method:
     """Return the tuner's method for a tune of length N.  Raises SettingError if gains overflow."""
-    name = values["method"]
-    if name == "adaptive":
+    if values["method"] == "adaptive":
         return Adaptive(space, _arguments(parameters, "c_end", math.nan))
-    make: dict[str, Callable[[], Gains]] = {
-        "classic": lambda: _classic(values, parameters, space, N),
-        "constant": lambda: _autoselected(values, parameters, space).gains,
-        "blog": lambda: _blog(values, parameters, space),
-        "weather_factory": lambda: _weather_factory(values, parameters, space, N),
-    }
     with np.errstate(all="ignore"):
-        gains = make[name]()
+        gains = _make_gains(values, parameters, space, N)
         ends = [f(k) for f in (gains.c, gains.R) for k in (1, N)]
     within = np.all([(e > 0) & (e < 1e100) for e in ends], axis=0)
     for ok, parameter in zip(within, parameters, strict=True):
         if not ok:
             place = [p.code for p in values["parameters"]].index(parameter.code)
             raise SettingError(("parameters", place), "its gain sequences overflow")
-    return GainMethod(space, gains, nominal=setting_of(values, "update") == "nominal")
-
-
-def setting_of(values: Mapping[str, Any], name: str) -> Any:
-    """Return a setting, or its default with the method."""
-    return DEFAULTS[values["method"]].get(name) if values[name] is None else values[name]
+    return GainMethod(space, gains, nominal=values["update"] == "nominal")
 
 
 def _arguments(parameters: Sequence[TunedParameter], name: str, default: float) -> Array:
@@ -186,62 +173,36 @@ def _arguments(parameters: Sequence[TunedParameter], name: str, default: float) 
     return np.array([default if value is None else value for value in values], dtype=np.float64)
 
 
-def _classic(
+def _make_gains(
     values: Mapping[str, Any], parameters: Sequence[TunedParameter], space: Space, N: float
 ) -> Gains:
-    A = values["A"]
-    return Classic(
-        _arguments(parameters, "c_end", math.nan),
-        _arguments(parameters, "r_end", 0.002),
-        N,
-        setting_of(values, "alpha"),
-        setting_of(values, "gamma"),
-        setting_of(values, "A_ratio") * N if A is None else A,
-        space.least_c,
-    )
-
-
-def _blog(values: Mapping[str, Any], parameters: Sequence[TunedParameter], space: Space) -> Gains:
-    annealing = values["annealing"]
-    s, epsilon = Annealing(), Annealing()
-    if annealing is not None:
-        s = Annealing(annealing.s, annealing.games)
-        epsilon = Annealing(annealing.epsilon, annealing.games)
-    return Blog(
-        _arguments(parameters, "c_end", math.nan),
-        setting_of(values, "epsilon") * _arguments(parameters, "r_end", 1.0),
-        s,
-        epsilon,
-        space.least_c,
-    )
-
-
-def _weather_factory(
-    values: Mapping[str, Any], parameters: Sequence[TunedParameter], space: Space, N: float
-) -> Gains:
-    gamma, c = setting_of(values, "gamma"), setting_of(values, "c")
-    steps = [
-        p.step if p.step is not None else (p.c_end or math.nan) * math.pow(N, gamma) / c
-        for p in parameters
-    ]
-    return WeatherFactory(
-        np.array(steps),
-        setting_of(values, "a"),
-        c,
-        setting_of(values, "A"),
-        setting_of(values, "alpha"),
-        gamma,
-        space.least_c,
-    )
+    name, c_end = values["method"], _arguments(parameters, "c_end", math.nan)
+    if name == "constant":
+        return _autoselected(values, parameters, space).gains
+    if name == "blog":
+        s, epsilon, annealing = Annealing(), Annealing(), values["annealing"]
+        if annealing is not None:
+            s = Annealing(annealing.s, annealing.games)
+            epsilon = Annealing(annealing.epsilon, annealing.games)
+        mobility = values["epsilon"] * _arguments(parameters, "r_end", 1.0)
+        return Blog(c_end, mobility, s, epsilon, space.least_c)
+    alpha, gamma, A = values["alpha"], values["gamma"], values["A"]
+    if name == "classic":
+        A = values["A_ratio"] * N if A is None else A
+        r_end = _arguments(parameters, "r_end", 0.002)
+        return Classic(c_end, r_end, N, alpha, gamma, A, space.least_c)
+    a, c, step = values["a"], values["c"], _arguments(parameters, "step", math.nan)
+    # so that the last perturbation is c_end
+    step = np.where(np.isnan(step), c_end * math.pow(N, gamma) / c, step)
+    return WeatherFactory(step, a, c, A, alpha, gamma, space.least_c)
 
 
 def _autoselected(
     values: Mapping[str, Any], parameters: Sequence[TunedParameter], space: Space
 ) -> Autoselect:
     """Return the result of Autoselect, with c_end and r_end of the control file."""
-    elo = setting_of(values, "elo_per_parameter")
     selected = autoselect(
-        space, elo, setting_of(values, "precision"), setting_of(values, "draw_ratio")
+        space, values["elo_per_parameter"], values["precision"], values["draw_ratio"]
     )
     c, r = _arguments(parameters, "c_end", math.nan), _arguments(parameters, "r_end", math.nan)
     if np.isnan(c).all() and np.isnan(r).all():
@@ -254,13 +215,12 @@ def _autoselected(
 
 
 def _autoselect_lines(values: Mapping[str, Any], selected: Autoselect, needed: int) -> list[str]:
-    elo, precision = setting_of(values, "elo_per_parameter"), setting_of(values, "precision")
     r = ", ".join(dict.fromkeys(f"{x:.3g}" for x in selected.r.tolist()))
     games = values["number_of_games"]
     lines = [
-        f"method 'constant': {elo:g} Elo a parameter, a precision of {precision:g} Elo and "
-        f"a draw ratio of {setting_of(values, 'draw_ratio'):g} give r = {r} and "
-        f"{needed:,} games (three time constants of {needed / 3:,.0f})"
+        f"method 'constant': {values['elo_per_parameter']:g} Elo a parameter, a precision of "
+        f"{values['precision']:g} Elo and a draw ratio of {values['draw_ratio']:g} give r = {r} "
+        f"and {needed:,} games (three time constants of {needed / 3:,.0f})"
     ]
     if games is not None:
         lines.append(f"number_of_games is {games:,} instead")

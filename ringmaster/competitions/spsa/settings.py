@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS
@@ -197,52 +197,47 @@ _UNUSED_ARGUMENTS: dict[str, dict[str, str]] = {
 }
 
 
-def check_method(values: Mapping[str, Any]) -> list[SettingError]:
-    """Return settings that contradict the method or that it lacks."""
-    method = values["method"]
-    errors = []
+def wrong_settings(values: Mapping[str, Any]) -> Iterator[SettingError]:
+    """Yield settings that contradict each other, or that the method lacks."""
+    method, games, size = (
+        values[name] for name in ("method", "number_of_games", "games_per_iteration")
+    )
     for name in sorted({name for own in DEFAULTS.values() for name in own}):
         if values[name] is None or name in DEFAULTS[method]:
             continue
         others = [repr(other) for other, own in DEFAULTS.items() if name in own]
-        errors.append(
-            SettingError(
-                (name,),
-                f"{name} has no meaning with method {method!r}",
-                f"the file without it, or method = {' or '.join(others)}",
-            )
+        yield SettingError(
+            (name,),
+            f"{name} has no meaning with method {method!r}",
+            f"the file without it, or method = {' or '.join(others)}",
         )
     if values["A"] is not None and values["A_ratio"] is not None and method == "classic":
-        errors.append(
-            SettingError(
-                ("A_ratio",), "A and A_ratio both set the stability constant", "one of them"
-            )
-        )
-    if values["number_of_games"] is None and method != "constant":
-        errors.append(
-            SettingError(
-                ("number_of_games",),
-                "'number_of_games' is missing",
-                "an integer (only method 'constant' can derive it)",
-            )
-        )
+        text = "A and A_ratio both set the stability constant"
+        yield SettingError(("A_ratio",), text, "one of them")
+    if games is None and method != "constant":
+        expected = "an integer (only method 'constant' can derive it)"
+        yield SettingError(("number_of_games",), "'number_of_games' is missing", expected)
+    elif games is not None and games % size:
+        text = f"{games} is not a multiple of games_per_iteration ({size})"
+        less = games // size * size
+        expected = f"{less} or {less + size}" if less else f"{size}"
+        yield SettingError(("number_of_games",), text, expected)
+    needed = {"classic": ("c_end",), "blog": ("c_end",), "weather_factory": ("step", "c_end")}
     for i, parameter in enumerate(values["parameters"]):
-        if parameter.frozen or parameter.c_end is not None:
-            continue
-        if method in ("classic", "blog"):
-            missing = "c_end"
-        elif method == "weather_factory" and parameter.step is None:
-            missing = "step"
-        else:
-            continue
-        errors.append(
-            SettingError(
-                ("parameters", i, missing),
-                f"parameter {parameter.code!r}: {missing!r} is missing",
+        names = needed.get(method, ())
+        if names and not parameter.frozen and all(getattr(parameter, n) is None for n in names):
+            yield SettingError(
+                ("parameters", i, names[0]),
+                f"parameter {parameter.code!r}: {names[0]!r} is missing",
                 f"a number for method {method!r}, or method = 'adaptive', which needs none",
             )
-        )
-    return errors
+    self_play = values["pairing"] == "self_play"
+    if self_play and values["opponent"] is not None:
+        text = "opponent has no meaning with pairing 'self_play'"
+        yield SettingError(("opponent",), text, "pairing = 'reference' as well")
+    if not self_play and values["opponent"] is None:
+        text = "'opponent' is missing"
+        yield SettingError(("opponent",), text, "the code of a player to play against")
 
 
 def unused_arguments(name: str, parameters: Sequence[TunedParameter]) -> list[str]:
@@ -255,33 +250,3 @@ def unused_arguments(name: str, parameters: Sequence[TunedParameter]) -> list[st
     if name == "weather_factory" and both:
         lines.append("c_end has no effect beside step with method 'weather_factory'")
     return lines
-
-
-def check_opponents(values: Mapping[str, Any]) -> None:
-    """Raise SettingError for a pairing that contradicts the opponents."""
-    self_play = values["pairing"] == "self_play"
-    if self_play and values["opponent"] is not None:
-        raise SettingError(
-            ("opponent",),
-            "opponent has no meaning with pairing 'self_play'",
-            "pairing = 'reference' as well",
-        )
-    if not self_play and values["opponent"] is None:
-        raise SettingError(
-            ("opponent",), "'opponent' is missing", "the code of a player to play against"
-        )
-
-
-def check_numbers(values: Mapping[str, Any]) -> list[SettingError]:
-    """Return an error unless the games make whole iterations."""
-    size, games = values["games_per_iteration"], values["number_of_games"]
-    if games is None or games % size == 0:
-        return []
-    less = games // size * size
-    return [
-        SettingError(
-            ("number_of_games",),
-            f"{games} is not a multiple of games_per_iteration ({size})",
-            f"{less} or {less + size}" if less else f"{size}",
-        )
-    ]

@@ -13,7 +13,11 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
-from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.competitions.tuning.parameter_settings import (
+    LearnedParameter,
+    LearnedSettings,
+    ValuesByCode,
+)
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
@@ -33,43 +37,20 @@ LEARNING_SETTINGS = (
 PlayedValues = list[int | float]
 
 
-class ParameterSettings(msgspec.Struct, frozen=True, omit_defaults=True):
+class ParameterSettings(LearnedParameter, frozen=True, omit_defaults=True, kw_only=True):
     """The arguments of Parameter(…) that a tune learns by."""
 
-    code: str
     start: float
-    minimum: float
-    maximum: float
     c_end: float | None = None
     r_end: float | None = None
-    integer: bool = False
-    frozen: bool = False
-    step: float | None = None
-
-    @classmethod
-    def of(cls, parameter: TunedParameter) -> ParameterSettings:
-        """Return the learning part of a parameter."""
-        return cls(*(getattr(parameter, name) for name in cls.__struct_fields__))
 
     def parameter(self) -> TunedParameter:
         """Return a parameter with these arguments only."""
         return TunedParameter(**msgspec.structs.asdict(self))
 
-    def clip(self, value: float) -> float:
-        """Return the nearest value within the bounds."""
-        return min(max(value, self.minimum), self.maximum)
 
-
-class LearningSettings(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The settings of a control file that decide how a tune learns.
-
-    parameters  all parameters in the order of the control file
-    settings    the settings of `LEARNING_SETTINGS` that are not None, by name
-    """
-
-    parameters: list[ParameterSettings]
-    settings: dict[str, Any] = {}
-    annealing: AnnealingSettings | None = None
+class LearningSettings(LearnedSettings[ParameterSettings], frozen=True, omit_defaults=True):
+    """The settings of `LEARNING_SETTINGS` that are not None, and the parameters."""
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> LearningSettings:
@@ -77,37 +58,21 @@ class LearningSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         return cls(
             [ParameterSettings.of(p) for p in values["parameters"] if not p.not_used],
             {
-                name: values[name]
+                name: msgspec.to_builtins(values[name])
                 for name in LEARNING_SETTINGS
-                if name != "annealing" and values.get(name) is not None
+                if values.get(name) is not None
             },
-            values.get("annealing"),
         )
-
-    @property
-    def tuned(self) -> list[ParameterSettings]:
-        """The parameters that are not frozen."""
-        return [p for p in self.parameters if not p.frozen]
-
-    def by_code(self) -> dict[str, ParameterSettings]:
-        """Return all parameters by code."""
-        return {p.code: p for p in self.parameters}
 
     def values(self) -> dict[str, Any]:
         """Return the settings by name, None for settings that are not set."""
+        annealing = self.settings.get("annealing")
         return {
             **dict.fromkeys(LEARNING_SETTINGS),
             **self.settings,
-            "annealing": self.annealing,
+            "annealing": annealing and AnnealingSettings(**annealing),
             "parameters": tuple(p.parameter() for p in self.parameters),
         }
-
-    def texts(self) -> dict[str, str]:
-        """Return the top-level settings as text, by name."""
-        texts = {name: f"{value!r}" for name, value in self.settings.items()}
-        if self.annealing is not None:
-            texts["annealing"] = str(self.annealing)
-        return texts
 
 
 class ValueOrder(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -181,10 +146,6 @@ class TuneHistory(msgspec.Struct, omit_defaults=True):
             ]
         )
 
-    def random_index(self) -> list[int]:
-        """Return the index of the random numbers of each tuned parameter."""
-        return [self.slots.index(code) for code in self.codes]
-
 
 class Iteration(msgspec.Struct, omit_defaults=True):
     """An iteration in progress.
@@ -222,9 +183,6 @@ class SpsaState(GameTuneState):
     next_iteration   the iteration of the next game, from 1
     next_game        the number of the next game within its iteration, from 0
     open             iterations in progress, by number
-    results          wins, draws and losses of θ⁺, against θ⁻ or the opponent
-    results_minus    the same of θ⁻ against the opponent
-    against          the same of both sides together, by opponent, if there are several
     """
 
     history: TuneHistory
@@ -233,15 +191,7 @@ class SpsaState(GameTuneState):
     next_iteration: int = 1
     next_game: int = 0
     open: dict[str, Iteration] = msgspec.field(default_factory=dict)
-    results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
-    results_minus: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
-    against: dict[str, list[int]] = msgspec.field(default_factory=dict)
     edits: list[Edit] = msgspec.field(default_factory=list)
-
-    @property
-    def codes(self) -> list[str]:
-        """Codes of the tuned parameters."""
-        return self.history.codes
 
     @property
     def method(self) -> str:
@@ -252,8 +202,3 @@ class SpsaState(GameTuneState):
     def issued(self) -> int:
         """Number of iterations of which a game has been issued."""
         return self.next_iteration if self.next_game else self.next_iteration - 1
-
-    @property
-    def games(self) -> int:
-        """Number of games of the tune that count."""
-        return sum(self.results) + sum(self.results_minus)

@@ -15,7 +15,6 @@ from ringmaster.competitions.common_settings import (
     PlayerDefinition,
     find_player,
 )
-from ringmaster.competitions.competition import Played, PlayedValue, game_job
 from ringmaster.competitions.game_settings import GAME_SETTINGS
 from ringmaster.competitions.result_lines import expected_repeats, result_line
 from ringmaster.competitions.setting_types import optional
@@ -27,9 +26,9 @@ from ringmaster.competitions.tuning.parameter_settings import (
     ValuesByCode,
     duplicates,
 )
-from ringmaster.competitions.tuning.player_tune import GameTune
+from ringmaster.competitions.tuning.player_tune import OPPONENT, GameTune
 from ringmaster.errors import SettingError, counted, shown
-from ringmaster.model.jobs import CheckJob, GameJob, Ticket
+from ringmaster.model.jobs import CheckJob, Ticket
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import COLOUR_STREAM, words
 from ringmaster.model.report import LEFT, Column
@@ -264,40 +263,32 @@ class CandidateTune(GameTune):
 
     # games
 
-    def _codes(self, ticket: Ticket, own: str) -> tuple[str, str]:
-        return in_order((own, self.opponent.code), ticket["s"])
+    def _sides(self, ticket: Ticket) -> tuple[str, str]:
+        return in_order((self._suffix(ticket), OPPONENT), ticket["s"])
+
+    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
+        return self._sampled(ticket)
+
+    def _opponent(self, ticket: Ticket) -> str:
+        return self.opponent.code
+
+    def _own_code(self, ticket: Ticket) -> str:
+        return CANDIDATE
+
+    def _opening(self, ticket: Ticket) -> int:
+        number = self._game_number(ticket)
+        return number // 2 if self.values["candidate_colour"] == "alternating" else number
 
     def _engine_values(self, ticket: Ticket) -> dict[str, Any]:
         """Return the engine parameters of a ticket's candidate."""
         return self.engine_values(self._sampled(ticket))
 
-    def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        values, seat = self._sampled(ticket), ticket["s"]
-        player = self._binding.player(self._suffix(ticket), values)
-        engine, number = self._engine_values(ticket), self._game_number(ticket)
-        opening = number // 2 if self.values["candidate_colour"] == "alternating" else number
-        return game_job(
-            self,
-            game_id,
-            attempt,
-            in_order((player, self.opponent), seat),
-            self.settings,
-            self._binding.with_transformed(ticket, values),
-            self.book.pick(opening),
-            in_order((as_data(engine), {}), seat),
-            round=opening + 1,
-            shown_parameters=in_order((self.formatted(engine), ""), seat),
-        )
+    def shown_values(self, values: ValuesByCode) -> dict[str, Any]:
+        shown: dict[str, Any] = as_data(self.engine_values(values))
+        return shown
 
-    def played_values(self, ticket: Ticket) -> Sequence[PlayedValue]:
-        return self._binding.played_values(ticket, self._sampled(ticket))
-
-    def _describe_of_tune(self, ticket: Ticket) -> Played:
-        return Played(
-            players=self._codes(ticket, f"{CANDIDATE}{self._suffix(ticket)}"),
-            parameters=in_order((as_data(self._engine_values(ticket)), {}), ticket["s"]),
-            opening=ticket.get("o", ""),
-        )
+    def _text_of(self, values: ValuesByCode) -> str:
+        return self.formatted(self.engine_values(values))
 
     def _warnings(self) -> list[str]:
         lines = super()._warnings()

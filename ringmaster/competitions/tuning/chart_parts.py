@@ -6,15 +6,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.errors import counted
-from ringmaster.model.report import Bars, BarSeries, Chart, ChartGroup, Level, Whiskers
+from ringmaster.model.report import Bars, BarSeries, Chart, ChartGroup, Level, Piece, Whiskers
 from ringmaster.stats.elo import wilson
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+T = TypeVar("T")
+
+#: Most points of a course.
+MOST_POINTS = 400
 #: Most windows of games, and fewest games of one.
 WINDOWS, FEWEST = 96, 16
 #: Most groups of games with an interval of their own.
@@ -55,6 +63,54 @@ def is_number(value: Any) -> bool:
     """Return whether a value is a finite number, and no truth value."""
     is_real = isinstance(value, int | float) and not isinstance(value, bool)
     return is_real and math.isfinite(value)
+
+
+def thinned(points: Sequence[T]) -> list[T]:
+    """Return at most MOST_POINTS points, evenly spaced, the last one included."""
+    stride = max(1, math.ceil(len(points) / MOST_POINTS))
+    return list(points[::-stride])[::-1]
+
+
+def value_groups(
+    values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], most: int
+) -> npt.NDArray[np.intp]:
+    """Return the group of each value, from 0 without a gap.
+
+    Neighbouring values are grouped until they have 1/most of the whole weight; equal values are
+    in one group.
+    """
+    # takes 0.1 s, which only charts need
+    import numpy as np
+
+    distinct, place = np.unique(values, return_inverse=True)
+    weight = np.bincount(place, weights, len(distinct))
+    least, open_weight = weight.sum() / most * (1 - 1e-9), 0.0
+    groups = np.zeros(len(distinct), dtype=np.intp)
+    group = 0
+    for i, more in enumerate(weight.tolist()):
+        groups[i] = group
+        open_weight += more
+        if open_weight >= least:
+            group, open_weight = group + 1, 0.0
+    # the rest belongs to the group before
+    return np.minimum(groups, max(group - 1, 0))[place]
+
+
+def parameter_chart(
+    code: str, pieces: Sequence[Piece], note: str, bounds: tuple[float, float], *, signal: bool
+) -> Chart:
+    """Return the course of a parameter, within its range, by the games."""
+    note = note if signal else f"{note}, no signal yet"
+    return Chart(code, tuple(pieces), "games", "value", note, bounds)
+
+
+def on_axis(value: float, *, log: bool) -> float:
+    """Return a value's place on the axis of a chart."""
+    return math.log10(value) if log else float(value)
+
+
+#: Labels of axes of values, by whether they are logarithmic.
+VALUE_LABEL = {False: "value", True: "log10 of the value"}
 
 
 class Windows:
@@ -120,12 +176,12 @@ class Cells(msgspec.Struct, frozen=True):
     cells: tuple[int, ...]
 
 
-def cells_of(values: Sequence[Any]) -> Cells:
+def cells_of(values: Sequence[Any], most: int = MOST_CELLS) -> Cells:
     """Return cells of values in their order: equal neighbours share one, many are grouped."""
     distinct = [list(same) for _, same in groupby(values, key=name_of)]
-    length = math.ceil(len(distinct) / MOST_CELLS)
+    length = math.ceil(len(distinct) / most)
     names, cells = [], []
-    for first in range(0, len(distinct), length):
+    for first in range(0, len(distinct), max(1, length)):
         part = distinct[first : first + length]
         low, high = name_of(part[0][0]), name_of(part[-1][-1])
         names.append(low if low == high else f"{low} to {high}")

@@ -12,11 +12,14 @@ import numpy.typing as npt
 from ringmaster.competitions.tuning.chart_parts import (
     FEWEST,
     FEWEST_OF_RATE,
-    Measured,
+    VALUE_LABEL,
     Windows,
     importance_chart,
     measured,
     number,
+    on_axis,
+    parameter_chart,
+    value_groups,
 )
 from ringmaster.model.report import (
     Band,
@@ -91,12 +94,9 @@ def clop_charts(codes: Sequence[str], tuner: Clop, opponents: str) -> list[Chart
 def _estimates(tuner: Clop, findings: Sequence[Finding]) -> list[tuple[int, Sequence[float]]]:
     """Return (games, estimates) after some numbers of games, the present one last."""
     games, n = len(tuner), len(tuner.axes)
-    coefficients = (n + 1) * (n + 2) / 2
-    counts = sorted({games * k // _EARLIER for k in range(1, _EARLIER)})
-    if sum(counts) * coefficients**2 > _WORK:
-        counts = sorted({games >> k for k in range(1, _EARLIER)})
-        while counts and sum(counts) * coefficients**2 > _WORK:
-            del counts[-1]
+    work = games * ((n + 1) * (n + 2) / 2) ** 2
+    earlier = min(_EARLIER, int(2 * _WORK / work))
+    counts = sorted({games * k // earlier for k in range(1, earlier)})
     course: list[tuple[int, Sequence[float]]] = []
     for count in counts:
         if count >= FEWEST and (estimate := tuner.first(count).estimate()) is not None:
@@ -127,60 +127,46 @@ def _course(
         f"estimate {number(finding.estimate)}, region {number(finding.low)} to "
         f"{number(finding.high)}"
     )
-    if not finding.signal:
-        note += ", no signal yet"
     bounds = (axis.minimum, axis.maximum)
-    return Chart(code, tuple(pieces), "games", "value", note, bounds)
-
-
-def _place(axis: Axis, value: float) -> float:
-    """Return a value's place on the axis of a chart."""
-    return math.log10(value) if axis.logarithmic else value
+    return parameter_chart(code, pieces, note, bounds, signal=finding.signal)
 
 
 def _samples(
     codes: Sequence[str], tuner: Clop, findings: Sequence[Finding], x: Array, y: Array
 ) -> ChartGroup:
     charts = []
+    most = max(1, min(_GROUPS, len(y) // FEWEST))
     for i, (code, axis, finding) in enumerate(zip(codes, tuner.axes, findings, strict=True)):
-        marks = _by_value(axis, x[:, i], y)
+        distinct, group = np.unique(x[:, i], return_inverse=True)
+        if len(distinct) > 2 * _GROUPS:
+            group = value_groups(x[:, i], np.ones(len(y)), most)
+        games, points = np.bincount(group), np.bincount(group, y)
+        middles = map(axis.exact, (np.bincount(group, x[:, i]) / games).tolist())
+        marks = tuple(
+            measured(on_axis(middle, log=axis.logarithmic), won, played)
+            for middle, won, played in zip(middles, points.tolist(), games.tolist(), strict=True)
+            if played >= FEWEST_OF_RATE
+        )
         if len(marks) < 2:
             continue
         pieces: list[Piece] = [Level("even", 50.0), Whiskers("points (95 %)", marks)]
         if len(codes) == 1:
-            points = np.linspace(*axis.ends, 81)
-            rates, weights = tuner.win_rates(points[:, np.newaxis])
+            grid = np.linspace(*axis.ends, 81)
+            rates, weights = tuner.win_rates(grid[:, np.newaxis])
             shown = weights >= _LEAST_WEIGHT
-            line = zip(points[shown].tolist(), rates[shown].tolist(), strict=True)
-            curve = tuple((_place(axis, axis.exact(p)), 100 * rate) for p, rate in line)
+            line = zip(grid[shown].tolist(), rates[shown].tolist(), strict=True)
+            curve = tuple(
+                (on_axis(axis.exact(p), log=axis.logarithmic), 100 * rate) for p, rate in line
+            )
             pieces.append(Series("fitted model", curve, "average"))
-        pieces.append(Interval("estimate", _place(axis, finding.estimate), along="x"))
-        label = "log10 of the value" if axis.logarithmic else "value"
+        estimate = on_axis(finding.estimate, log=axis.logarithmic)
+        pieces.append(Interval("estimate", estimate, along="x"))
+        label = VALUE_LABEL[axis.logarithmic]
         charts.append(Chart(code, tuple(pieces), label, "points, %", "", (0.0, 100.0)))
     text = "Points of the samples by groups of values, with 95 % intervals."
     if len(codes) > 1:
         text += " The other parameters vary, so an effect looks smaller than it is."
     return ChartGroup("Results by value", tuple(charts), text, "samples")
-
-
-def _by_value(axis: Axis, x: Array, y: Array) -> tuple[Measured, ...]:
-    """Return the points of groups of neighbouring values with similar numbers of games."""
-    values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
-    groups = max(1, min(_GROUPS, len(y) // FEWEST))
-    if len(values) <= 2 * _GROUPS:
-        group = np.arange(len(values))
-    else:
-        group = ((np.cumsum(counts) - counts / 2) * groups // len(y)).astype(np.int64)
-    games = np.bincount(group, counts)
-    points = np.bincount(group, np.bincount(inverse.ravel(), y))
-    middles = np.bincount(group, counts * values) / np.maximum(games, 1)
-    return tuple(
-        measured(_place(axis, axis.exact(middle)), won, int(played))
-        for middle, won, played in zip(
-            middles.tolist(), points.tolist(), games.tolist(), strict=True
-        )
-        if played >= FEWEST_OF_RATE
-    )
 
 
 def _cells(axis: Axis) -> tuple[Array, tuple[str, ...]]:

@@ -14,19 +14,27 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS, PlayerDefinition
-from ringmaster.competitions.competition import Played, PlayedValue, Reaction, game_job
+from ringmaster.competitions.competition import Reaction
 from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
 from ringmaster.competitions.result_lines import result_line
-from ringmaster.competitions.setting_types import optional
+from ringmaster.competitions.setting_types import changed, optional
 from ringmaster.competitions.tuning.candidates import (
+    CANDIDATE,
     CANDIDATE_SETTINGS,
     TUNE_GAME_SETTINGS,
+    by_name,
     candidate_seat,
     check_maker,
+    in_order,
 )
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
-from ringmaster.competitions.tuning.opponents import Opponents, counts_text
+from ringmaster.competitions.tuning.opponents import (
+    Opponents,
+    opponents_data,
+    results_text,
+    uninformative,
+)
 from ringmaster.competitions.tuning.parameter_settings import (
     BOUNDS,
     PLAYED_BINDING,
@@ -35,20 +43,20 @@ from ringmaster.competitions.tuning.parameter_settings import (
     check_unchanged,
     checked_parameter,
     value_text,
+    wrong_argument,
 )
-from ringmaster.competitions.tuning.player_tune import COLUMN, GameTune, GameTuneState
+from ringmaster.competitions.tuning.player_tune import OPPONENT, GameTune, GameTuneState
 from ringmaster.competitions.verdicts import games_of
 from ringmaster.errors import SettingError, StoreError, counted
-from ringmaster.model.jobs import GameJob, Task, Ticket, is_of_closing_match
+from ringmaster.model.jobs import Task, Ticket
 from ringmaster.model.parameters import CLOP_TYPES, ClopParameter, middle
-from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Table, Text
+from ringmaster.model.report import LEFT, ChartGroup, Column, Listing, Progress, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import (
     Boolean,
     CallOf,
     Context,
     Float,
-    Identifier,
     Integer,
     ListOf,
     Maybe,
@@ -56,7 +64,7 @@ from ringmaster.model.settings import (
     Setting,
     SettingPath,
 )
-from ringmaster.tuners.clop import Axis, Clop, Finding
+from ringmaster.tuners.clop import Axis, Clop
 
 
 class _Type(OneOf):
@@ -77,36 +85,30 @@ def _build_parameter(values: dict[str, Any], context: Context) -> ClopParameter:
     integer, logarithmic = CLOP_TYPES[kind]
     for name in ("min", "max"):
         if logarithmic and values[name] <= 0:
-            raise SettingError(
-                (name,),
-                f"parameter {values['code']!r}: {values[name]:g} has no logarithm, which {kind} "
-                "needs",
-                "a number above 0",
-            )
+            text = f"{values[name]:g} has no logarithm, which {kind} needs"
+            raise wrong_argument(values["code"], name, text, "a number above 0")
     if values["start"] is None:
         values["start"] = middle(low, high, integer, logarithmic)
     return checked_parameter(ClopParameter, {**values, "integer": integer})
 
 
-_START = msgspec.structs.replace(
-    next(s for s in BOUNDS if s.name == "start"),
-    type=Maybe(Float()),
-    help="Value of the closing match's other side with ``against='start'``, and of a frozen "
-    "parameter; by default the middle of the range.",
-    default=None,
-)
-
 PARAMETER = CallOf(
     "Parameter",
     (
-        *(s for s in BOUNDS if s.name != "start"),
+        *changed(
+            BOUNDS,
+            "start",
+            type=Maybe(Float()),
+            help="Value of the closing match's other side with ``against='start'``, and of a "
+            "frozen parameter; by default the middle of the range.",
+            default=None,
+        ),
         Setting(
             "type",
             _Type(*CLOP_TYPES),
             "CLOP's type: Integer for whole numbers, Gamma for a logarithmic scale.",
             "LinearParameter",
         ),
-        _START,
         *(s for s in PLAYED_BINDING if s.name != "integer"),
     ),
     _build_parameter,
@@ -116,26 +118,23 @@ PARAMETER = CallOf(
 #: The closing match; `against` is "" for the first opponent.
 CLOP_VERIFY = CallOf(
     VERIFY.kind,
-    tuple(
-        msgspec.structs.replace(
-            s,
-            type=Maybe(Identifier()),
-            help="Opponent of the tuned values: a player's code, or 'start' for the start values; "
-            "by default the first opponent of the tune.",
-            default=None,
-        )
-        if s.name == "against"
-        else s
-        for s in VERIFY.settings
+    changed(
+        VERIFY.settings,
+        "against",
+        help="Opponent of the tuned values: a player's code, or 'start' for the start values; "
+        "by default the first opponent of the tune.",
+        default="",
     ),
-    lambda values, context: VERIFY.build({**values, "against": values["against"] or ""}, context),
+    VERIFY.build,
     positional=VERIFY.positional,
 )
 
 #: The closing match of the action `verify` for a control file without Verify(…).
 DEFAULT_VERIFY = VerifySettings(1000, against="")
 
-_OF_CANDIDATES = {s.name: s for s in CANDIDATE_SETTINGS}
+_OF_CANDIDATES = {
+    s.name: s for s in changed(CANDIDATE_SETTINGS, "candidate_colour", default="alternating")
+}
 
 CLOP_SETTINGS: tuple[Setting, ...] = (
     *COMMON_SETTINGS,
@@ -150,7 +149,7 @@ CLOP_SETTINGS: tuple[Setting, ...] = (
         "to weight, a factor of `replications`.",
         change="refused",
     ),
-    msgspec.structs.replace(_OF_CANDIDATES["candidate_colour"], default="alternating"),
+    _OF_CANDIDATES["candidate_colour"],
     Setting(
         "replications",
         Integer(minimum=1, maximum=1000),
@@ -185,10 +184,16 @@ CLOP_SETTINGS: tuple[Setting, ...] = (
 )
 
 
-#: Code of a player that make_candidate returns.
-CANDIDATE = "candidate"
-#: Equal results against an opponent that show that it is too weak or too strong.
-_ONE_SIDED = 20
+_PARAMETERS = (
+    Column("code", "parameter", align=LEFT, live=True),
+    Column("range", "range", live=True, in_data=False),
+    Column("start", "start", "{:.6g}".format),
+    Column("estimate_or_frozen", "estimate", live=True, in_data=False),
+    Column("engine_value", "engine", value_text),
+    Column("region", "region", in_data=False),
+    Column("signal", "signal", lambda signal: "yes" if signal else "not yet", LEFT),
+    *map(Column, ("estimate", "low", "high", "frozen")),
+)
 
 
 class State(GameTuneState, kw_only=True):
@@ -198,14 +203,12 @@ class State(GameTuneState, kw_only=True):
     tuner     see `Clop.state`
     next      number of the next game
     sample    number of the last sample issued, and its places
-    results   wins, draws and losses of the candidates by opponent
     """
 
     codes: list[str]
     tuner: dict[str, Any] = msgspec.field(default_factory=dict)
     next: int = 0
     sample: tuple[int, list[int]] = (-1, [])
-    results: dict[str, list[int]] = msgspec.field(default_factory=dict)
 
 
 class ClopTuner(GameTune):
@@ -222,20 +225,15 @@ class ClopTuner(GameTune):
     parameters: tuple[ClopParameter, ...]
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
-        make, player = values["make_candidate"], values["player"]
-        self._player_setting: str | None = player
-        # like Gomill's, `make_candidate` takes values by position
-        by_name = None if make is None else lambda **named: make(*named.values())
-        own = player if make is None else CANDIDATE
-        super().__init__(code, {**values, "make_candidate": by_name, "player": own})
+        make, self._player_setting = values["make_candidate"], values["player"]
+        own = self._player_setting if make is None else CANDIDATE
+        super().__init__(code, {**values, "make_candidate": by_name(make), "player": own})
         self._is_endless = is_endless(values, "number_of_games")
         self.values = {**self.values, "number_of_games": limit_of(values, "number_of_games")}
+        #: Games of each sample against each opponent.
+        self._each = {code: n * values["replications"] for code, n in self._weights.items()}
         #: Opponent of each game of a sample, and the game's number against this opponent.
-        self._plan = [
-            (code, number)
-            for code, weight in self._weights.items()
-            for number in range(weight * values["replications"])
-        ]
+        self._plan = [(code, i) for code, games in self._each.items() for i in range(games)]
         self.tuned = tuple(p for p in self.parameters if not p.frozen)
         axes = [Axis(p.minimum, p.maximum, p.integer, p.scale == "log") for p in self.tuned]
         self.tuner = Clop(
@@ -255,17 +253,14 @@ class ClopTuner(GameTune):
         return PlayerDefinition({}) if player is None else super()._tuned_player()
 
     def _wrong_settings(self) -> Iterable[SettingError]:
-        if self._candidate_code in self.opponents:
+        candidate = self._code_of(self._suffix)
+        if candidate in self.opponents:
             yield SettingError(
                 ("opponent",),
-                f"{self._candidate_code!r} is the code of the candidates",
+                f"{candidate!r} is the code of the candidates",
                 "another code for this player",
             )
         yield from check_codes(self.declared)
-
-    @property
-    def _candidate_code(self) -> str:
-        return f"{self.values['player']}{self._suffix}"
 
     @property
     def _suffix(self) -> str:
@@ -291,9 +286,6 @@ class ClopTuner(GameTune):
         axes = self.tuner.axes
         return self._by_code(axis.round(v) for axis, v in zip(axes, estimate, strict=True))
 
-    def _sampled(self, ticket: Ticket) -> ValuesByCode:
-        return self._by_code(self.tuner.played(ticket["p"]))
-
     # the closing match
 
     @property
@@ -310,7 +302,7 @@ class ClopTuner(GameTune):
         openings = 0
         if self.values["verify"] is not None or self._verifying:
             games = max(self._state.next, self.values["number_of_games"] or 0)
-            openings = self._opening(games // len(self._plan) + 1, max(self._weights.values()))
+            openings = self._opening_of((games // len(self._plan) + 1) * max(self._each.values()))
         return Standing(self._samples, self.estimated() if self._due else {}, openings, self._due)
 
     def verify(self, games: int | None = None) -> None:
@@ -347,23 +339,33 @@ class ClopTuner(GameTune):
         number, limit = self._state.next, self.values["number_of_games"]
         if self._verifying or (limit is not None and number >= limit):
             return self._match_game()
-        sample, place = divmod(number, len(self._plan))
-        opponent, against = self._plan[place]
+        sample = number // len(self._plan)
         places = self._state.sample[1]
         if self._state.sample[0] != sample:
             places = self.tuner.ask(sample)
-        seat = candidate_seat(self.values, self._game_number(sample, opponent, against))
+        opponent, against = self._place(number)
+        seat = candidate_seat(self.values, against)
         ticket: Ticket = {"n": number, "p": places, "s": seat, "r": opponent}
         return self._issue(str(number), ticket)
 
-    def _game_number(self, sample: int, opponent: str, against: int) -> int:
-        """Return the number of a sample's game against an opponent in all games against it."""
-        return sample * self._weights[opponent] * int(self.values["replications"]) + against
+    def _place(self, number: int) -> tuple[str, int]:
+        """Return the opponent of a game, and the game's number in all games against it."""
+        sample, place = divmod(number, len(self._plan))
+        opponent, against = self._plan[place]
+        return opponent, sample * self._each[opponent] + against
 
-    def _opening(self, sample: int, weight: int) -> int:
-        """Return the number of the first opening of a sample."""
-        games = sample * weight * int(self.values["replications"])
-        return games // 2 if self.values["candidate_colour"] == "alternating" else games
+    def _opening(self, ticket: Ticket) -> int:
+        return self._opening_of(self._place(ticket["n"])[1])
+
+    def _opening_of(self, against: int) -> int:
+        """Return the opening of a game by its number against its opponent."""
+        return against // 2 if self.values["candidate_colour"] == "alternating" else against
+
+    def _sides(self, ticket: Ticket) -> tuple[str, str]:
+        return in_order((self._suffix, OPPONENT), ticket["s"])
+
+    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
+        return self._by_code(self.tuner.played(ticket["p"]))
 
     def _register_of_tune(self, ticket: Ticket) -> bool:
         state, number = self._state, ticket["n"]
@@ -374,55 +376,16 @@ class ClopTuner(GameTune):
         limit = self.values["number_of_games"]
         return limit is None or number < limit
 
-    def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        values, seat = self._sampled(ticket), ticket["s"]
-        candidate = self._binding.player(self._suffix, values)
-        opponent = self.opponents[ticket["r"]]
-        sample, place = divmod(ticket["n"], len(self._plan))
-        number = self._game_number(sample, *self._plan[place])
-        alternating = self.values["candidate_colour"] == "alternating"
-        opening = number // 2 if alternating else number
-        return game_job(
-            self,
-            game_id,
-            attempt,
-            (candidate, opponent) if seat == 0 else (opponent, candidate),
-            self.settings,
-            self._binding.with_transformed(ticket, values),
-            self.book.pick(opening),
-            (values, {}) if seat == 0 else ({}, values),
-            round=opening + 1,
-        )
-
-    def _codes(self, ticket: Ticket, own: str) -> tuple[str, str]:
-        opponent: str = ticket["r"]
-        return (own, opponent) if ticket["s"] == 0 else (opponent, own)
-
-    def played_values(self, ticket: Ticket) -> Sequence[PlayedValue]:
-        if is_of_closing_match(ticket):
-            return ()
-        return self._binding.played_values(ticket, self._sampled(ticket))
-
-    def _describe_of_tune(self, ticket: Ticket) -> Played:
-        values = self._sampled(ticket)
-        return Played(
-            players=self._codes(ticket, self._candidate_code),
-            parameters=(values, {}) if ticket["s"] == 0 else ({}, values),
-            opening=ticket.get("o", ""),
-        )
-
     # learning
 
     def _line(self, ticket: Ticket, result: GameResult) -> str:
         values = ", ".join(
             f"{p.code}={v}" for p, v in zip(self.tuned, self.tuner.played(ticket["p"]), strict=True)
         )
-        return f"{result_line(result, self._codes(ticket, self._candidate_code))}; {values}"
+        return f"{result_line(result, self._codes(ticket))}; {values}"
 
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
-        points = result.points(ticket["s"])
-        self._state.results.setdefault(ticket["r"], [0, 0, 0])[COLUMN[points]] += 1
-        self.tuner.tell(ticket["p"], points)
+        self.tuner.tell(ticket["p"], result.points(ticket["s"]))
         # a closing match that begins now is of these values
         return Reaction(line, save=self.is_tuned)
 
@@ -444,10 +407,6 @@ class ClopTuner(GameTune):
 
     # reports
 
-    @property
-    def _games(self) -> int:
-        return len(self.tuner)
-
     def _progress(self) -> Progress:
         limit = self.values["number_of_games"]
         return self._progress_to(None if limit is None else max(limit, len(self.tuner)))
@@ -457,42 +416,8 @@ class ClopTuner(GameTune):
         return f"{games}, {counted(self._samples, 'sample')}"
 
     def _blocks(self) -> Sequence[Table | Text]:
-        return [self._table(), *self._remarks()]
-
-    def _live_blocks(self) -> Sequence[Table | Text]:
-        # regions and signals take a while
-        estimate: Sequence[float | None] = self.tuner.estimate() or [None] * len(self.tuned)
-        rows: list[tuple[Cell, ...]] = []
-        for code, axis, value in zip(self._state.codes, self.tuner.axes, estimate, strict=True):
-            shown = None if value is None else _estimate(value)
-            rows.append((code, _interval(axis.minimum, axis.maximum), shown))
-        table = Table(
-            headers=("parameter", "range", "estimate"),
-            rows=tuple(rows),
-            title=self._title(),
-            notes=tuple(self._tallies()),
-            align=("left", RIGHT, RIGHT),
-        )
-        return [table]
-
-    def _title(self) -> str:
-        limit = self.values["number_of_games"]
-        done = counted(len(self.tuner), "game")
-        games = done if limit is None else f"{len(self.tuner)}/{counted(limit, 'game')}"
-        return f"{games}, {counted(self._samples, 'sample')}"
-
-    def _tallies(self) -> list[str]:
-        """Return the candidates' results against each opponent."""
-        results = self._state.results
-        return [
-            f"{counts_text(results.get(code, (0, 0, 0)))} against {code}" for code in self.opponents
-        ]
-
-    def _table(self) -> Table:
-        findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))
-        rows = [self._row(i, p, findings.get(p.code)) for i, p in enumerate(self.parameters)]
-        notes = self._tallies()
-        if findings:
+        notes = self._results()
+        if len(self.tuner):
             weight, share = self.tuner.local()
             notes.append(
                 f"region: holds 95 % of the samples' weight; the candidates there got {share:.1%} "
@@ -501,80 +426,63 @@ class ClopTuner(GameTune):
             notes.append(
                 "  a figure that is too high, since the region is where they won: see `verify`"
             )
-            if not all(finding.signal for finding in findings.values()):
-                notes.append(
-                    "a parameter with signal not yet: the results show no effect of it so far"
-                )
-        return Table(
-            headers=("parameter", "range", "start", "estimate", "engine", "region", "signal"),
-            rows=tuple(rows),
-            title=self._title(),
-            notes=tuple(notes),
-            align=("left", *([RIGHT] * 5), "left"),
+        rows = self._rows()
+        if any(row["signal"] is False for row in rows):
+            notes.append("signal not yet: the results show no effect of the parameter so far")
+        lines = tuple(uninformative(self._own_tallies()))
+        table = Listing(_PARAMETERS, rows).table(self._work_done(), notes)
+        return [table, *([Text(lines)] if lines else [])]
+
+    def _live_blocks(self) -> Sequence[Table | Text]:
+        # regions and signals take a while
+        estimate = self.tuner.estimate()
+        shown = [None] * len(self.tuned) if estimate is None else map(_estimate, estimate)
+        rows = tuple(
+            {"code": p.code, "range": _interval(p.minimum, p.maximum), "estimate_or_frozen": text}
+            for p, text in zip(self.tuned, shown, strict=True)
         )
+        return [Listing(_PARAMETERS, rows).table(self._work_done(), self._results(), live=True)]
 
-    def _row(self, index: int, p: ClopParameter, finding: Finding | None) -> tuple[Cell, ...]:
-        start = f"{p.start:.6g}"
-        if finding is None:
-            what = "frozen" if p.frozen else None
-            shown = self._shown(index, p.played_value(p.start)) if p.frozen else None
-            return p.code, _interval(p.minimum, p.maximum), start, what, shown, None, None
-        return (
-            p.code,
-            _interval(p.minimum, p.maximum),
-            start,
-            _estimate(finding.estimate),
-            self._shown(index, finding.estimate),
-            _interval(finding.low, finding.high),
-            "yes" if finding.signal else "not yet",
-        )
+    def _results(self) -> list[str]:
+        """Return the candidates' results against each opponent."""
+        tallies = self._own_tallies()
+        return [f"{results_text(tallies, code)} against {code}" for code in self.opponents]
 
-    def _shown(self, index: int, value: float) -> str:
-        return value_text(self._delivered_value(index, value))
-
-    def _remarks(self) -> list[Text]:
-        """Return remarks on opponents that tell nothing."""
-        lines = []
-        for code, counts in self._state.results.items():
-            games = sum(counts)
-            if games >= _ONE_SIDED and games in (counts[0], counts[2]):
-                verb, remedy = ("won", "stronger") if counts[0] else ("lost", "weaker")
-                lines.append(
-                    f"no information: the candidates {verb} all {games} games against {code}; "
-                    f"use a {remedy} opponent"
-                )
-        return [Text(tuple(lines))] if lines else []
+    def _rows(self) -> tuple[dict[str, Any], ...]:
+        """Return the values of all columns for each parameter."""
+        findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))
+        rows = []
+        for index, p in enumerate(self.parameters):
+            finding = findings.get(p.code)
+            value = p.played_value(p.start) if finding is None else finding.estimate
+            row: dict[str, Any] = {
+                "code": p.code,
+                "range": _interval(p.minimum, p.maximum),
+                "start": p.start,
+                "estimate": value,
+                "estimate_or_frozen": "frozen" if p.frozen else None,
+                "engine_value": self._delivered_value(index, value),
+                "signal": None if p.frozen else finding is not None and finding.signal,
+                "frozen": p.frozen,
+            }
+            if finding is not None:
+                row["estimate_or_frozen"] = _estimate(value)
+                row["low"], row["high"] = finding.low, finding.high
+                row["region"] = _interval(finding.low, finding.high)
+            rows.append(row)
+        return tuple(rows)
 
     def _summary_of_tune(self) -> dict[str, Any]:
-        findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))
         summary: dict[str, Any] = {
             "samples": self._samples,
             "repeats": sum(t.repeats for t in self._own_tallies()),
-            "parameters": [
-                self._data(i, p, findings.get(p.code)) for i, p in enumerate(self.parameters)
-            ],
-            "opponents": [
-                {"code": code, **dict(zip(("wins", "draws", "losses"), counts, strict=True))}
-                for code, counts in self._state.results.items()
-            ],
+            "parameters": Listing(_PARAMETERS, self._rows()).data(),
+            "opponents": opponents_data(self._state.tallies.values(), self._weights),
         }
-        if findings:
+        if len(self.tuner):
             weight, share = self.tuner.local()
             summary["local"] = {"games": weight, "share": share}
         return summary
-
-    def _data(self, index: int, p: ClopParameter, finding: Finding | None) -> dict[str, Any]:
-        value = p.start if finding is None else finding.estimate
-        return {
-            "code": p.code,
-            "start": p.start,
-            "estimate": value,
-            "engine_value": self._delivered_value(index, value),
-            "low": None if finding is None else finding.low,
-            "high": None if finding is None else finding.high,
-            "signal": finding is not None and finding.signal,
-            "frozen": p.frozen,
-        }
 
     def _charts_of_tune(self) -> list[ChartGroup]:
         # imports numpy, which takes 0.1 s

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ringmaster.competitions.common_settings import find_player
+from ringmaster.competitions.tally import Tally
 from ringmaster.errors import SettingError, shown
 from ringmaster.model.players import Player
 from ringmaster.model.settings import (
@@ -91,7 +92,45 @@ def opponent_cycle(weights: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(order)
 
 
-def counts_text(counts: Sequence[int]) -> str:
+def wins_draws_losses(tallies: Iterable[Tally], opponent: str | None = None) -> list[int]:
+    """Return the tuned player's results, against one opponent or all; an unknown one is a draw."""
+    those = [tally for tally in tallies if opponent in (None, tally.players[1])]
+    draws = sum(tally.total(2) + tally.total(3) for tally in those)
+    return [sum(t.total(0) for t in those), draws, sum(t.total(1) for t in those)]
+
+
+def results_text(tallies: Iterable[Tally], opponent: str | None = None) -> str:
     """Return wins, draws and losses in words."""
-    wins, draws, losses = counts
+    wins, draws, losses = wins_draws_losses(tallies, opponent)
     return f"wins {wins}, draws {draws}, losses {losses}"
+
+
+def opponents_data(tallies: Collection[Tally], weights: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return the results against each opponent for `show --json`."""
+    rows = []
+    for code, weight in weights.items():
+        wins, draws, losses = wins_draws_losses(tallies, code)
+        row = {"code": code, "weight": weight, "wins": wins, "draws": draws, "losses": losses}
+        rows.append(row)
+    return rows
+
+
+#: Games of one result after which an opponent counts as too weak or too strong.
+_TELLING = 20
+
+
+def uninformative(tallies: Iterable[Tally]) -> list[str]:
+    """Return a warning about each opponent whose games tell nothing."""
+    lines = []
+    for tally in tallies:
+        code, games, counts = tally.players[1], tally.completed, wins_draws_losses([tally])
+        if games < _TELLING or games not in counts:
+            continue
+        did, advice = (
+            ("won", "a stronger opponent, or more time for it"),
+            ("drawn", "a longer or an unbalanced set of openings"),
+            ("lost", "a weaker opponent, or less time for it"),
+        )[counts.index(games)]
+        text = f"candidates have {did} all {games} games against {code}; use {advice}"
+        lines.append(f"no information: {text}")
+    return lines

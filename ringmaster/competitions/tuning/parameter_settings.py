@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import msgspec
 
-from ringmaster.competitions.setting_types import optional
+from ringmaster.competitions.setting_types import changed, optional
 from ringmaster.competitions.tuning.function_probes import FailedValue, fill
 from ringmaster.errors import SettingError, StateRefused, shown
 from ringmaster.model.parameters import Explicit, Linear, Log, TunedParameter
@@ -58,38 +58,34 @@ def build_parameter(values: dict[str, Any], context: Context) -> TunedParameter:
     return checked_parameter(TunedParameter, values)
 
 
+def wrong_argument(code: str, name: str, text: str, expected: str = "") -> SettingError:
+    """Return an error of an argument of Parameter(…)."""
+    return SettingError((name,), f"parameter {code!r}: {text}", expected)
+
+
 def checked_parameter(make: type[P], values: dict[str, Any]) -> P:
     """Return a parameter of any type.  Raises SettingError."""
-    low, high, start = values["min"], values["max"], values["start"]
-    code = values["code"]
+    code, low, high, start = (values[name] for name in ("code", "min", "max", "start"))
     if not code:
         raise SettingError(("code",), "a parameter must have a name")
     if low > high:
-        raise SettingError(("min",), f"parameter {code!r}: min {low:g} is more than max {high:g}")
+        raise wrong_argument(code, "min", f"min {low:g} is more than max {high:g}")
     if low == high:
-        raise SettingError(("min",), f"parameter {code!r}: min and max are both {low:g}")
+        raise wrong_argument(code, "min", f"min and max are both {low:g}")
     if not max(1e-60, 1e-9 * max(-low, high)) < high - low < 1e60:
-        raise SettingError(
-            ("min",), f"parameter {code!r}: a range of {high - low:g} is out of numerical bounds"
-        )
+        text = f"a range of {high - low:g} is out of numerical bounds"
+        raise wrong_argument(code, "min", text)
     if not low <= start <= high:
-        raise SettingError(
-            ("start",),
-            f"parameter {code!r}: start {start:g} is outside its bounds",
-            f"a number from {low:g} to {high:g}",
-        )
-    if values["integer"]:
-        for name in ("min", "max"):
-            if values[name] != int(values[name]):
-                raise SettingError(
-                    (name,), f"parameter {code!r}: {values[name]:g} is not an integer", "an integer"
-                )
-    if values.get("c_end") is not None and values["c_end"] > (high - low) / 2:
-        raise SettingError(
-            ("c_end",),
-            f"parameter {code!r}: c_end {values['c_end']:g} is more than half the range",
-            f"at most {(high - low) / 2:g}",
-        )
+        expected = f"a number from {low:g} to {high:g}"
+        raise wrong_argument(code, "start", f"start {start:g} is outside its bounds", expected)
+    for name in ("min", "max") if values["integer"] else ():
+        if values[name] != int(values[name]):
+            text = f"{values[name]:g} is not an integer"
+            raise wrong_argument(code, name, text, "an integer")
+    half, c_end = (high - low) / 2, values.get("c_end")
+    if c_end is not None and c_end > half:
+        text = f"c_end {c_end:g} is more than half the range"
+        raise wrong_argument(code, "c_end", text, f"at most {half:g}")
     bindings = [name for name in BINDINGS if values[name] is not None]
     if len(bindings) > 1:
         raise SettingError(
@@ -144,9 +140,7 @@ BINDING: tuple[Setting, ...] = (
 )
 
 #: The same, for types that cannot go on with other engine values than those played.
-PLAYED_BINDING: tuple[Setting, ...] = tuple(
-    msgspec.structs.replace(s, change="played") if s.name == "transform" else s for s in BINDING
-)
+PLAYED_BINDING = changed(BINDING, "transform", change="played")
 
 #: The rest of its row in a parameter file.
 ROW: tuple[Setting, ...] = (
@@ -178,6 +172,50 @@ def changed_arguments(old: Any, new: Any, fields: Sequence[str]) -> list[str]:
         if getattr(old, field) != getattr(new, field):
             changes.append(f"{names.get(field, field)} {before} → {after}")
     return changes
+
+
+class LearnedParameter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The arguments of Parameter(…) that decide how a tune learns."""
+
+    code: str
+    minimum: float
+    maximum: float
+    step: float | None = None
+    integer: bool = False
+    frozen: bool = False
+
+    @classmethod
+    def of(cls, parameter: TunedParameter, **changes: Any) -> Self:
+        """Return the learning part of a parameter."""
+        arguments = {name: getattr(parameter, name) for name in cls.__struct_fields__}
+        return cls(**{**arguments, **changes})
+
+    def clip(self, value: float) -> float:
+        """Return the nearest value within the bounds."""
+        return min(max(value, self.minimum), self.maximum)
+
+
+Learned = TypeVar("Learned", bound=LearnedParameter)
+
+
+class LearnedSettings(msgspec.Struct, Generic[Learned], frozen=True, omit_defaults=True):
+    """The settings of a control file that decide how a tune learns.
+
+    parameters  all parameters in the order of the control file
+    settings    other settings as JSON data, by name
+    """
+
+    parameters: list[Learned]
+    settings: dict[str, Any] = {}
+
+    @property
+    def tuned(self) -> list[Learned]:
+        """The parameters that are not frozen."""
+        return [p for p in self.parameters if not p.frozen]
+
+    def by_code(self) -> dict[str, Learned]:
+        """Return all parameters by code."""
+        return {p.code: p for p in self.parameters}
 
 
 def duplicates(codes: Sequence[str]) -> list[SettingError]:

@@ -16,6 +16,7 @@ from ringmaster.competitions.competition import (
     History,
     MatchupInfo,
     Played,
+    PlayedValue,
     Reaction,
     Setup,
     Summary,
@@ -25,6 +26,7 @@ from ringmaster.competitions.competition import (
 )
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
+from ringmaster.competitions.result_lines import sum_void_kinds
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tally import Tally, doubts_of, tally_of, void_of
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
@@ -50,6 +52,9 @@ from ringmaster.model.settings import Function
 
 #: Ends of the codes of the tuned player's sides, in the tune and the closing match.
 _SIDES = ("", "+", "-", ":trial", ":candidate", ":tuned", ":start")
+
+#: The side of an opponent in a game.
+OPPONENT = "="
 
 #: A function for players that need more than options.
 MAKE_CANDIDATE = optional(
@@ -235,7 +240,9 @@ class Tune(Competition):
             progress=self._progress(),
             games=self._games + self.closing.completed,
             void=void,
-            void_kinds=void_kinds,
+            void_kinds=sum_void_kinds(
+                [{self._contestant_of(code): reasons} for code, reasons in void_kinds.items()]
+            ),
             contestants=tuple(map(Contestant, self._reported_players())),
             contestant_of=self._contestant_of,
             doubts=doubts_of(tallies, self._contestant_of),
@@ -415,10 +422,6 @@ class Tune(Competition):
         return None if following is None else self._issue(*following)
 
 
-#: Column of wins, draws and losses by points.
-COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
-
-
 class GameTuneState(msgspec.Struct, kw_only=True):
     """The part of the state that all these types have.
 
@@ -437,6 +440,8 @@ class GameTune(Tune):
     """
 
     charts_read_usage = False
+    #: Whether the functions of parameters must give the values that were played.
+    functions_stay: ClassVar[bool] = True
     # Values depend on the results that exist when they are chosen, so games that are
     # played one at a time are also issued one at a time.
     runs_ahead_from: int | None = 2
@@ -530,26 +535,111 @@ class GameTune(Tune):
         return str(ticket.get("r", self._opponent_cycle[0]))
 
     @abstractmethod
-    def _codes(self, ticket: Ticket, own: str) -> tuple[str, str]:
+    def _sides(self, ticket: Ticket) -> tuple[str, str]:
+        """Return the ends of the codes of the tuned player's sides, OPPONENT for an opponent;
+        the first mover first."""
+
+    @abstractmethod
+    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
+        """Return the values of a side of the tuned player."""
+
+    @abstractmethod
+    def _opening(self, ticket: Ticket) -> int:
+        """Return the number of a game's opening."""
+
+    def _text_of(self, values: ValuesByCode) -> str:
+        """Return the values of a side for records, "" for the values by code."""
+        return ""
+
+    def _codes(self, ticket: Ticket, own: str = "") -> tuple[str, str]:
         """Return the codes of a game's players, first mover first.
 
-        own  code of the tuned player
+        own  instead of the code of the tuned player's side
         """
+        first, second = (
+            self._opponent(ticket) if side == OPPONENT else own or self._code_of(side)
+            for side in self._sides(ticket)
+        )
+        return first, second
+
+    def _code_of(self, side: str) -> str:
+        return f"{self.values['player']}{side}"
+
+    def _own_side(self, ticket: Ticket) -> str:
+        """Return the side whose results count: "+" before "-", and no start values."""
+        return min(side for side in self._sides(ticket) if side not in (OPPONENT, ":start"))
+
+    def _own_code(self, ticket: Ticket) -> str:
+        """Return the code of the tuned player in the tally of a game."""
+        return self._code_of(self._own_side(ticket))
+
+    def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
+        players: list[Player] = []
+        shown: list[dict[str, Any]] = []
+        texts: list[str] = []
+        stored = ticket
+        for side in self._sides(ticket):
+            if side == OPPONENT:
+                players.append(self.opponents[self._opponent(ticket)])
+                shown.append({})
+                texts.append("")
+                continue
+            values = self._side_values(ticket, side)
+            players.append(self._binding.player(side, values))
+            shown.append(self.shown_values(values))
+            texts.append(self._text_of(values))
+            if self.functions_stay and side == self._own_side(ticket):
+                stored = self._binding.with_transformed(ticket, values)
+        opening = self._opening(ticket)
+        return game_job(
+            self,
+            game_id,
+            attempt,
+            (players[0], players[1]),
+            self.settings,
+            stored,
+            self.book.pick(opening),
+            (shown[0], shown[1]),
+            round=opening + 1,
+            shown_parameters=(texts[0], texts[1]),
+        )
+
+    def played_values(self, ticket: Ticket) -> Sequence[PlayedValue]:
+        if is_of_closing_match(ticket) or not self.functions_stay:
+            return ()
+        values = self._side_values(ticket, self._own_side(ticket))
+        return self._binding.played_values(ticket, values)
+
+    def _described_values(self, ticket: Ticket, side: str) -> ValuesByCode:
+        """Return the values of a side as they were when the game was issued."""
+        return self._side_values(ticket, side)
+
+    def _describe_of_tune(self, ticket: Ticket) -> Played:
+        first, second = (
+            {} if side == OPPONENT else self.shown_values(self._described_values(ticket, side))
+            for side in self._sides(ticket)
+        )
+        return Played(
+            players=self._codes(ticket), parameters=(first, second), opening=ticket.get("o", "")
+        )
 
     # results
 
     def _own_tallies(self) -> Iterable[Tally]:
         return self._state.tallies.values()
 
+    @property
+    def _games(self) -> int:
+        return sum(tally.completed for tally in self._own_tallies())
+
     def _record_of_tune(self, ticket: Ticket, result: GameResult) -> Reaction:
         self._register_of_tune(ticket)
         line = self._line(ticket, result)
-        player: str = self.values["player"]
-        codes = self._codes(ticket, player)
-        seat = codes.index(player)
-        tally = tally_of(self._state.tallies, (player, codes[1 - seat]))
+        codes = self._codes(ticket)
+        seat = self._sides(ticket).index(self._own_side(ticket))
+        tally = tally_of(self._state.tallies, (self._own_code(ticket), codes[1 - seat]))
         tally.record_result(result, seat, None)
-        halt = self._faults_halt(result, codes)
+        halt = self._faults_halt(result, list(map(self._contestant_of, codes)))
         if result.outcome == "void":
             return Reaction(line, replay=True, halt=halt)
         return msgspec.structs.replace(self._learn(ticket, result, line), halt=halt)
@@ -598,7 +688,12 @@ class GameTune(Tune):
         )
 
     def _full_report(self) -> Report:
-        faults = [line for tally in self._own_tallies() for line in fault_notes(tally)]
+        tallies = list(self._own_tallies())
+        faults = [
+            line if len(tallies) == 1 else f"{' v '.join(tally.players)}: {line}"
+            for tally in tallies
+            for line in fault_notes(tally)
+        ]
         conditions = [describe_settings(self.settings), *faults]
         shown = tuple(filter(None, conditions))
         closing = self.closing.blocks(self._standing())

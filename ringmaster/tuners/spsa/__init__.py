@@ -42,7 +42,7 @@ from ringmaster.tuners.spsa.perturbation import (
     sides,
 )
 from ringmaster.tuners.spsa.regression import C, Fit
-from ringmaster.tuners.spsa.tuner import EstimateRule, Spsa
+from ringmaster.tuners.spsa.tuner import EstimateRule, Finding, Spsa
 
 __all__ = [
     "Adaptive",
@@ -56,6 +56,7 @@ __all__ = [
     "Counting",
     "Counts",
     "EstimateRule",
+    "Finding",
     "Fit",
     "GainMethod",
     "Gains",

@@ -51,7 +51,7 @@ import numpy as np
 from ringmaster.tuners.space import Array, Flags, Space
 from ringmaster.tuners.spsa import curvature
 from ringmaster.tuners.spsa.method import Memory, Method, OptimumInterval
-from ringmaster.tuners.spsa.posterior import Posterior, infer
+from ringmaster.tuners.spsa.posterior import Posterior, exceeds_chance, infer
 from ringmaster.tuners.spsa.regression import KNOWN_GAMES, KNOWN_VARIANCE, C, Regression
 
 #: c in units of ς.
@@ -72,9 +72,6 @@ SHIFT_PER_DEVIATION, SHIFT_MOST = 2.0, 0.5
 #: θ and c are updated after each of the first 256 results, then after each growth by a
 #: 256th to a 128th.
 EVERY = 256
-#: Exceeded by 1 to 2 % of simulated parameters without effect, whose θ follows the results; the
-#: 1 % point of ½χ²₁ + ½χ²₂, the law with midpoints that do not, is 8.27.
-SIGNAL = 9.5
 #: Evidence for products, as a logarithm, from which axes count.
 EVIDENCE = 3.0
 #: Elo to be gained by other axes, in units of what they leave uncertain, from which they are used.
@@ -284,13 +281,13 @@ class Adaptive(Method):
         else:
             ends = [posterior.quantile(p) for p in (0.025, 0.975)]
             stake = x * (2 * slope - x * elo)
-        low, high = (self.space.clip(self.space.start + end * self.half) for end in ends)
-        return [
-            OptimumInterval(
-                float(low[i]), float(high[i]), float(stake[i]) + 0.0, bool(ratio[i] > SIGNAL)
-            )
-            for i in range(len(self.space))
-        ]
+        places = (self.space.clip(self.space.start + end * self.half) for end in (x, *ends))
+        # the strongest parameter is a reason to leave the start, even if others are needed too
+        counts = exceeds_chance(ratio, 1) | (ratio == ratio.max())
+        signal = posterior.leaves_start() & counts
+        columns = (*places, stake + 0.0, signal)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return [OptimumInterval(*row) for row in rows]
 
     def _with_centre(self, memory: Memory) -> Memory:
         """Update the width, axes, θ, c and shift of a memory, and return it."""

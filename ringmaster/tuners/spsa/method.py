@@ -177,11 +177,14 @@ Memory = dict[str, Array]
 class OptimumInterval(msgspec.Struct, frozen=True):
     """A method's knowledge of one parameter, in the parameter's units.
 
-    low, high     95 % interval of the optimum, within the bounds
+    optimum       its estimate, within the bounds like the interval
+    low, high     95 % interval of the optimum
     elo_at_stake  expected Elo gain from the start to the estimate
-    signal        whether the results show an effect
+    signal        whether the results show an effect; a parameter without one is no reason to
+                  leave the start
     """
 
+    optimum: float
     low: float
     high: float
     elo_at_stake: float

@@ -60,11 +60,7 @@ class Posterior(NamedTuple):
 
     def leaves_start(self) -> Flags:
         """Return whether the results of all parameters differ from chance, (…, 1)."""
-        n = self.ratio.shape[-1]
-        # without effect the likelihood ratio of a parameter is ½χ²₁ + ½χ²₂
-        most = 1.5 * n + LEAVING * math.sqrt(3.25 * n)
-        leaves: Flags = self.ratio.sum(axis=-1, keepdims=True) > most
-        return leaves
+        return exceeds_chance(self.ratio.sum(axis=-1, keepdims=True), self.ratio.shape[-1])
 
     def elo(self) -> Array:
         """Return E[e], the Elo lost at a distance of half a range, (…, n)."""
@@ -114,6 +110,13 @@ class Posterior(NamedTuple):
                 for a, b in zip(self, other, strict=True)
             )
         )
+
+
+def exceeds_chance(ratio: Array, parameters: int) -> Flags:
+    """Return whether the sum of some parameters' likelihood ratios differs from chance."""
+    # without effect the likelihood ratio of a parameter is ½χ²₁ + ½χ²₂
+    exceeds: Flags = ratio > 1.5 * parameters + LEAVING * math.sqrt(3.25 * parameters)
+    return exceeds
 
 
 def infer(sums: Sequence[Array], unit: Array, spread: float = ELO_SPREAD) -> Posterior:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 
 from ringmaster.tuners.space import Array, Space
@@ -24,6 +25,20 @@ from ringmaster.tuners.spsa.regression import Fit, Regression
 #: The estimate: chosen by the method or the drift test, the last θ, or its mean over the
 #: last half.
 EstimateRule = Literal["auto", "last", "mean"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """The results for one parameter, in its units.
+
+    estimate, mean  see `Spsa.estimate`; the mean of θ over the last half
+    shown           optimum, interval and signal, by the method's own knowledge if it has any
+    fit             of the regression
+    """
+
+    estimate: float
+    mean: float
+    shown: OptimumInterval | Fit
+    fit: Fit
 
 
 class Spsa:
@@ -139,9 +154,15 @@ class Spsa:
         next_k = self.counting.k(self.iterations + 1)
         return self.regression.fits(self.method.c(next_k, self.memory), self.estimate())
 
-    def intervals(self) -> list[OptimumInterval] | None:
-        """Return the method's own knowledge of each parameter, if it has any."""
-        return self.method.intervals(self.memory)
+    def findings(self) -> list[Finding]:
+        """Return the results for each parameter."""
+        fits, own = self.fits(), None
+        mean = self.theta
+        if self.iterations:
+            own, mean = self.method.intervals(self.memory), self.averages.mean()
+        shown: Sequence[OptimumInterval | Fit] = fits if own is None else own
+        rows = zip(self.estimate().tolist(), mean.tolist(), shown, fits, strict=True)
+        return [Finding(*row) for row in rows]
 
     def estimate(self) -> Array:
         """Return the estimate of the optimum, (n,)."""

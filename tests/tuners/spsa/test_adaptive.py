@@ -143,14 +143,25 @@ def test_fixed_perturbation_is_kept_and_the_others_are_chosen() -> None:
     assert np.all(memory["shift"] <= memory["c"] / 2)
 
 
+@pytest.mark.parametrize("n", [1, 4])
+def test_some_parameter_has_a_signal_exactly_when_the_tune_has_left_its_start(n: int) -> None:
+    method = Adaptive(space_of(*[(70, 0, 200)] * n))
+    memory = simulated(method, np.full(n, 10.0), np.full(n, 100.0), 20, 60, seed=15)
+    left = (method.centre(memory) != method.space.start).any(axis=-1)
+    assert left.any()
+    assert not left.all()
+    signals = [any(i.signal for i in method.intervals(one)) for one in of_each(memory)]
+    assert signals == left.tolist()
+
+
 @pytest.mark.slow
-def test_parameters_without_effect_do_not_wander_far_and_show_no_signal() -> None:
+def test_parameters_without_effect_do_not_wander_far_and_seldom_show_a_signal() -> None:
     space = space_of(*[(70, 0, 200)] * 4)
     method = Adaptive(space)
     memory = simulated(method, np.zeros(4), np.full(4, 100.0), 60, 2000, seed=5)
     signals = [i.signal for one in of_each(memory) for i in method.intervals(one)]
-    # 240 parameters at 1 %: standard error 0.64 %
-    assert np.mean(signals) <= 0.025
+    # 240 parameters at 9 %: standard error 1.9 %
+    assert np.mean(signals) <= 0.13
     assert np.mean(np.abs(method.estimate(memory) - 70)) < 40
     assert np.mean([i.high - i.low for i in method.intervals(of_each(memory)[0])]) > 100
 

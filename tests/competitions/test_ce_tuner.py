@@ -122,16 +122,6 @@ def test_void_games_are_replayed_until_too_many_end_the_run() -> None:
     assert "11 of the last 20 games ended by faults" in last.halt
 
 
-def test_faults_of_an_earlier_run_do_not_end_a_run_with_repaired_engines() -> None:
-    tune = tuner()
-    for _ in range(4):
-        job = tune.next_job()
-        tune.record_result(job.ticket, void(job))
-    tune.apply_edits([])
-    job = tune.next_job()
-    assert not tune.record_result(job.ticket, void(job)).halt
-
-
 def test_startup_checks_are_of_the_opponent_the_mean_and_a_candidate() -> None:
     opponent, mean, first = tuner().setup().checks
     assert opponent.player.code == "opp"

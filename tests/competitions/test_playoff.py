@@ -454,7 +454,9 @@ def test_tournament_is_not_over_while_a_game_below_its_limit_is_out() -> None:
 def test_results_turned_round_twice_are_the_same(games: list[tuple[str, bool]]) -> None:
     playoff = go(call("Matchup", "a", "b", alternating=True))
     for letter, forfeit in games:
-        job = playoff.next_job()
+        # forfeits may make the matchup wait
+        if (job := playoff.next_job()) is None:
+            break
         result = {
             "w": GameResult(job.id, 0, "win", winner=0, forfeit=forfeit, reason="time"),
             "l": GameResult(job.id, 0, "win", winner=1, forfeit=forfeit, reason="time"),

@@ -6,6 +6,7 @@ rule that ends a run of faults, come from here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
@@ -233,6 +234,26 @@ class Tally(msgspec.Struct):
         )
 
 
+def added_up(players: tuple[str, str], tallies: Sequence[Tally]) -> Tally:
+    """Return the sum of results of a player, or of two.
+
+    tallies  with the first of `players`
+    """
+    total = Tally(players)
+    for number, tally in enumerate(tallies):
+        own = tally if tally.players[0] == players[0] else tally.turned()
+        total.by_colour = [
+            [a + b for a, b in zip(*rows, strict=True)]
+            for rows in zip(total.by_colour, own.by_colour, strict=True)
+        ]
+        half = {f"{number}:{pair}": points for pair, points in own.pairs.half.items()}
+        total.pairs = Pairs(
+            [a + b for a, b in zip(total.pairs.counts, own.pairs.counts, strict=True)],
+            {**total.pairs.half, **half},
+        )
+    return total
+
+
 def tally_of(tallies: dict[str, Tally], players: tuple[str, str]) -> Tally:
     """Return the tally of two players of a tune, made at their first game."""
     return tallies.setdefault(" v ".join(players), Tally(players))
@@ -242,6 +263,13 @@ def void_of(tallies: Iterable[Tally]) -> tuple[int, VoidKinds]:
     """Return the number of void games, and these by faulty player and reason."""
     tallies = list(tallies)
     return sum(t.void for t in tallies), sum_void_kinds([t.void_kinds for t in tallies])
+
+
+def lost_of(tallies: Iterable[Tally]) -> VoidKinds:
+    """Return the numbers of games lost by a fault, by faulty player and reason."""
+    # both sides of a tune may be one player
+    by_side = (zip(tally.players, tally.forfeit_kinds, strict=True) for tally in tallies)
+    return sum_void_kinds([{code: kinds} for sides in by_side for code, kinds in sides])
 
 
 def _count(kinds: dict[str, int], kind: str) -> None:
@@ -278,19 +306,19 @@ def doubts_of(
     contestant_of  returns the player in reports of a code of a tally
     """
     tallies = list(tallies)
-    games: dict[str, int] = {}
+    games: Counter[str] = Counter()
+    extra: Counter[str] = Counter()
     for tally in tallies:
-        for code in dict.fromkeys(map(contestant_of, tally.players)):
-            games[code] = games.get(code, 0) + tally.completed
+        codes = [*map(contestant_of, tally.players)]
+        for code in dict.fromkeys(("", *codes)):
+            games[code] += tally.completed
+        for code, count in zip(codes, tally.extra_moves, strict=True):
+            extra[code] += count
     lost, void = (
-        sum_void_kinds([{contestant_of(code): reasons} for code, reasons in kinds])
-        for kinds in (
-            [(c, k) for t in tallies for c, k in zip(t.players, t.forfeit_kinds, strict=True)],
-            [(c, k) for t in tallies for c, k in t.void_kinds.items()],
-        )
+        sum_void_kinds([{contestant_of(code): reasons} for code, reasons in kinds.items()])
+        for kinds in (lost_of(tallies), void_of(tallies)[1])
     )
     void.get("", {}).pop(STANDSTILL, None)
-    games[""] = sum(tally.completed for tally in tallies)
     doubts: list[tuple[float, Doubt]] = []
 
     def add(kind: str, player: str, count: int, total: int, sentence: str) -> None:
@@ -299,18 +327,13 @@ def doubts_of(
             doubts.append((count / total, Doubt(kind, player, count, sentence)))
 
     for code, reasons in lost.items():
-        count, total = sum(reasons.values()), games.get(code, 0)
-        text = f"{code} lost {count} of {counted(total, 'game')} by faults"
-        add("faults", code, count, total, f"{text} ({reasons_text(reasons)})")
+        count = sum(reasons.values())
+        text = f"{code} lost {count} of {counted(games[code], 'game')} by faults"
+        add("faults", code, count, games[code], f"{text} ({reasons_text(reasons)})")
     for code, reasons in void.items():
         count = sum(reasons.values())
         text = f"{counted(count, 'game')} replayed{code and f' by the fault of {code}'}"
-        total = games.get(code, 0) + count
-        add("void games", code, count, total, f"{text} ({reasons_text(reasons)})")
-    extra: dict[str, int] = {}
-    for tally in tallies:
-        for code, count in zip(map(contestant_of, tally.players), tally.extra_moves, strict=True):
-            extra[code] = extra.get(code, 0) + count
+        add("void games", code, count, games[code] + count, f"{text} ({reasons_text(reasons)})")
     for code, count in extra.items():
         text = f"{code} sent moves without a search in {count} of {counted(games[code], 'game')}"
         add("extra moves", code, count, games[code], text)

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from ringmaster.competitions.tally import Tally
-from ringmaster.competitions.tournaments.roster_tournaments import added_up
+from ringmaster.competitions.tally import Tally, added_up
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from ringmaster.stats import elo
@@ -114,7 +113,7 @@ def test_results_of_several_tallies_are_added_up_from_the_players_side() -> None
     first.record_result(win, 0, 0)  # p, moving first, beats q
     first.record_result(win, 1, 0)  # q, moving first, beats p
     second.record_result(win, 0, 0)  # r, moving first, beats p
-    whole = added_up("p", [first, second])
+    whole = added_up(("p", "the field"), [first, second])
     assert whole.players == ("p", "the field")
     assert whole.by_colour == [[1, 0, 0, 0], [0, 2, 0, 0]]
     assert whole.pairs.counts == [0, 0, 1, 0, 0]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from ringmaster.competitions.competition import MatchupInfo
-from ringmaster.competitions.result_lines import sum_void_kinds
-from ringmaster.competitions.tally import Tally
+from ringmaster.competitions.tally import Tally, lost_of, void_of
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.standings import Standings, standing_charts
 from ringmaster.errors import counted
@@ -20,6 +20,8 @@ from ringmaster.model.players import GameName
 from ringmaster.model.report import Bars, BarSeries, ChartGroup, Compared, Comparison, Role
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.stats.elo import wilson
+
+T = TypeVar("T")
 
 #: Most openings that are counted, and that are shown; the fewest games of a shown one.
 MOST_OPENINGS, SHOWN_OPENINGS, FEWEST_GAMES = 5000, 20, 4
@@ -169,77 +171,45 @@ class GameCharts:
         ]
         if max(total) >= bins * width:
             names[-1] = f"{(bins - 1) * width}+"
-        series = []
-        for name, role, column in self._outcomes():
-            values = [0.0] * bins
+        games_by_outcome: dict[str, Counter[str]] = {}
+        for column, title in _outcomes(*self._colours).items():
+            by_bin = games_by_outcome[title] = Counter()
             for plies, count in self._lengths[column].items():
-                values[min(plies // width, bins - 1)] += count
-            if any(values):
-                series.append(BarSeries(name, tuple(values), role))
-        bars = Bars("", tuple(names), tuple(series), "moves of both players", "games", stacked=True)
+                by_bin[names[min(plies // width, bins - 1)]] += count
+        bars = _stacked(names, games_by_outcome, _OUTCOME_ROLES, "moves of both players")
         return ChartGroup("Lengths of games", (bars,), key="lengths")
 
-    def _outcomes(self) -> list[tuple[str, Role, int]]:
-        first, second = self._colours
-        return [
-            (f"{first} won", "main", _FIRST),
-            ("drawn", "neutral", _DRAWN),
-            (f"{second} won", "average", _SECOND),
-            ("no result", "aside", _UNKNOWN),
-        ]
-
     def _by_ending(self) -> ChartGroup:
-        counts: dict[str, list[int]] = {}
+        counts: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        # by player where there are two, else by colour
         two = len(self._players) == 2
         for codes, column, reason, count in self._results():
-            # by player where there are two, else by colour
             swapped = two and column < _DRAWN and codes[0] != self._players[0]
-            name = reason or "other"
-            counts.setdefault(name, [0, 0, 0, 0])[1 - column if swapped else column] += count
-        names = sorted(counts, key=lambda name: (-sum(counts[name]), name))
-        if len(names) > _ENDINGS:
-            rest = [counts.pop(name) for name in names[_ENDINGS - 1 :]]
-            names = [*names[: _ENDINGS - 1], "others"]
-            counts["others"] = [sum(column) for column in zip(*rest, strict=True)]
-        outcomes = self._outcomes()
-        if two:
-            first, second = (f"{code} won" for code in self._players)
-            outcomes[0], outcomes[2] = (first, "main", _FIRST), (second, "average", _SECOND)
-        endings = Bars(
-            "",
-            tuple(names),
-            tuple(
-                BarSeries(title, tuple(float(counts[name][column]) for name in names), role)
-                for title, role, column in outcomes
-                if any(counts[name][column] for name in names)
-            ),
-            y_label="games",
-            stacked=True,
-        )
-        return ChartGroup("Endings", (endings,), key="endings")
+            counts[reason or "other"][1 - column if swapped else column] += count
+        frequent = _most_frequent(counts, _ENDINGS)
+        first, second = self._players if two else self._colours
+        series = {
+            title: {reason: by_outcome[column] for reason, by_outcome in frequent.items()}
+            for column, title in _outcomes(first, second).items()
+        }
+        bars = _stacked(tuple(frequent), series, _OUTCOME_ROLES)
+        return ChartGroup("Endings", (bars,), key="endings")
 
     def _by_player(self, tallies: Sequence[Tally]) -> ChartGroup:
         """Return each player's wins, draws and losses, those by faults apart."""
-        kinds = ("won", "won by a fault", "drawn", "no result", "lost by a fault", "lost")
-        roles: tuple[Role, ...] = ("good", "main", "neutral", "aside", "average", "bad")
-        totals = {code: dict.fromkeys(kinds, 0) for code in self._players}
+        counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for tally in tallies:
             for player, code in enumerate(tally.players):
-                total = totals[code]
                 lost, won = tally.forfeits[player], tally.forfeits[1 - player]
-                total["won"] += tally.total(player) - won
-                total["won by a fault"] += won
-                total["drawn"] += tally.total(2)
-                total["no result"] += tally.total(3)
-                total["lost by a fault"] += lost
-                total["lost"] += tally.total(1 - player) - lost
-        names = tuple(code for code in self._players if any(totals[code].values()))
-        series = (
-            BarSeries(kind, tuple(float(totals[code][kind]) for code in names), role)
-            for kind, role in zip(kinds, roles, strict=True)
-        )
-        known = tuple(s for s in series if any(s.values))
-        bars = Bars("", names, known, y_label="games", stacked=True)
+                counts["won"][code] += tally.total(player) - won
+                counts["won by a fault"][code] += won
+                counts["drawn"][code] += tally.total(2)
+                counts["no result"][code] += tally.total(3)
+                counts["lost by a fault"][code] += lost
+                counts["lost"][code] += tally.total(1 - player) - lost
+        roles: tuple[Role, ...] = ("good", "main", "neutral", "aside", "average", "bad")
+        names = [c for c in self._players if any(by_player[c] for by_player in counts.values())]
+        bars = _stacked(names, counts, roles)
         return ChartGroup("Results by player", (bars,) if names else (), key="players")
 
     def _resources(self, tallies: Sequence[Tally]) -> ChartGroup:
@@ -340,30 +310,56 @@ def _seconds(title: str, names: Sequence[str], seconds: Sequence[float | None]) 
 
 def _faults(players: Sequence[str], tallies: Sequence[Tally]) -> ChartGroup:
     """Return lost and void games by the player at fault and the kind of the fault."""
-    void = sum_void_kinds([tally.void_kinds for tally in tallies])
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for tally in tallies:
-        for code, kinds in zip(tally.players, tally.forfeit_kinds, strict=True):
+    for fate, faults in (("lost", lost_of(tallies)), ("void", void_of(tallies)[1])):
+        for code, kinds in faults.items():
             for kind, count in kinds.items():
-                counts[f"lost: {kind}"][code] += count
-    for code, kinds in void.items():
-        for kind, count in kinds.items():
-            counts[f"void: {kind}"][code or "no player at fault"] += count
-    order = sorted(counts, key=lambda kind: (-counts[kind].total(), kind))
-    if len(order) > _KINDS:
-        rest = sum((counts.pop(kind) for kind in order[_KINDS - 1 :]), Counter[str]())
-        order = [*order[: _KINDS - 1], "others"]
-        counts["others"] = rest
-    faulty = {code for kinds in counts.values() for code in kinds}
+                counts[f"{fate}: {kind}"][code or "no player at fault"] += count
+    frequent = _most_frequent(counts, _KINDS)
+    faulty = {code for kinds in frequent.values() for code in kinds}
     names = [code for code in (*players, "no player at fault") if code in faulty]
     roles: tuple[Role, ...] = ("bad", "average", "main", "estimate", "neutral")
-    series = tuple(
-        BarSeries(kind, tuple(float(counts[kind][code]) for code in names), role)
-        for kind, role in zip(order, roles, strict=False)
-    )
-    bars = Bars("", tuple(names), series, y_label="games", stacked=True)
+    bars = _stacked(names, frequent, roles)
     text = "Lost and void games by the player at fault."
     return ChartGroup("Faults", (bars,) if names else (), text, "faults")
+
+
+#: Roles of the series of `_outcomes`.
+_OUTCOME_ROLES: tuple[Role, ...] = ("main", "neutral", "average", "aside")
+
+
+def _outcomes(first: str, second: str) -> dict[int, str]:
+    """Return the titles of outcomes in the order of a chart's series."""
+    won, lost = f"{first} won", f"{second} won"
+    return {_FIRST: won, _DRAWN: "drawn", _SECOND: lost, _UNKNOWN: "no result"}
+
+
+def _most_frequent(counts: Mapping[str, Counter[T]], most: int) -> dict[str, Counter[T]]:
+    """Return counts by name, the largest sum first; the last of too many are "others"."""
+    order = sorted(counts, key=lambda name: (-counts[name].total(), name))
+    if len(order) <= most:
+        return {name: counts[name] for name in order}
+    rest = sum((counts[name] for name in order[most - 1 :]), Counter[T]())
+    return {**{name: counts[name] for name in order[: most - 1]}, "others": rest}
+
+
+def _stacked(
+    names: Sequence[str],
+    series: Mapping[str, Mapping[str, int]],
+    roles: Iterable[Role],
+    x_label: str = "",
+) -> Bars:
+    """Return numbers of games by name, those of several series above each other.
+
+    series  numbers of games by series and name; series without games are left out
+    roles   of the series
+    """
+    bars = tuple(
+        BarSeries(title, tuple(float(games.get(name, 0)) for name in names), role)
+        for (title, games), role in zip(series.items(), roles, strict=False)
+        if any(games.values())
+    )
+    return Bars("", tuple(names), bars, x_label, "games", stacked=True)
 
 
 def tournament_charts(

@@ -13,7 +13,7 @@ from ringmaster.competitions.ending import ending_setting, is_endless, limit_of
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.result_lines import finite
-from ringmaster.competitions.tally import Pairs, Tally
+from ringmaster.competitions.tally import Tally, added_up
 from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, check_withdrawn
 from ringmaster.competitions.tournaments.standings import (
     ANCHOR_SETTING,
@@ -120,13 +120,14 @@ class RosterTournament(Tournament):
                 sprt=self.values.get("sprt"),
             )
 
-    def _leader_verdict(self, leaders: Sequence[str], second: str, standings: Standings) -> str:
+    def _leader_verdict(self, ranking: Sequence[tuple[int, str]]) -> str:
         """Return the verdict on a tournament with a first place.
 
-        leaders  the players on the first place
-        second   the player after the first of them
+        ranking  places and players, the best first
         """
-        progress = self._progress()
+        standings, progress = self._standings(), self._progress()
+        leaders = [code for place, code in ranking if place == 1]
+        second = ranking[1][1]
         return leader_verdict(
             leaders,
             second,
@@ -138,9 +139,12 @@ class RosterTournament(Tournament):
             prior=standings.has_prior,
         )
 
-    @abstractmethod
     def _standings(self) -> Standings:
         """Return the standings of all players."""
+        challengers = self._entered.get("challengers", ())
+        return Standings(
+            self.competitors, self.tallies.values(), self.values["anchor"], challengers
+        )
 
     @abstractmethod
     def _grid(self) -> Table:
@@ -177,16 +181,11 @@ class AllPlayAll(RosterTournament):
         for (i, first), (j, second) in combinations(enumerate(self.competitors), 2):
             self._add_even(f"{letters(i)}v{letters(j)}", first, second, self._limit)
 
-    def _standings(self) -> Standings:
-        return Standings(self.competitors, self.tallies.values(), self.values["anchor"])
-
     def _verdict(self) -> str:
         if len(self.matchups) == 1:
             return super()._verdict()
-        standings = self._standings()
-        ranking = standings.ranking()
-        leaders = [self.competitors[i] for rank, i in ranking if rank == 1]
-        return self._leader_verdict(leaders, self.competitors[ranking[1][1]], standings)
+        ranking = self._standings().ranking()
+        return self._leader_verdict([(rank, self.competitors[i]) for rank, i in ranking])
 
     def _grid(self) -> Table:
         return self._standings().grid(self._notes())
@@ -194,26 +193,6 @@ class AllPlayAll(RosterTournament):
 
 #: Name of all opponents together, in a challenger's results.
 FIELD = "the field"
-
-
-def added_up(code: str, tallies: Sequence[Tally]) -> Tally:
-    """Return the sum of a player's results.
-
-    tallies  of its matchups
-    """
-    total = Tally((code, FIELD))
-    for number, tally in enumerate(tallies):
-        own = tally if tally.players[0] == code else tally.turned()
-        total.by_colour = [
-            [a + b for a, b in zip(*rows, strict=True)]
-            for rows in zip(total.by_colour, own.by_colour, strict=True)
-        ]
-        half = {f"{number}:{pair}": points for pair, points in own.pairs.half.items()}
-        total.pairs = Pairs(
-            [a + b for a, b in zip(total.pairs.counts, own.pairs.counts, strict=True)],
-            {**total.pairs.half, **half},
-        )
-    return total
 
 
 class Gauntlet(RosterTournament):
@@ -257,10 +236,6 @@ class Gauntlet(RosterTournament):
                 ):
                     self.matchups[id].closed = True
 
-    def _standings(self) -> Standings:
-        anchor = self.values["anchor"]
-        return Standings(self.competitors, self.tallies.values(), anchor, self.challengers)
-
     def _against(self, i: int, j: int) -> Tally:
         """Return the results of challenger i against opponent j."""
         codes = self.challengers[i], self.opponents[j]
@@ -271,7 +246,7 @@ class Gauntlet(RosterTournament):
     def _total(self, i: int) -> Tally:
         """Return the results of challenger i against the field."""
         tallies = [self._against(i, j) for j in range(len(self.opponents))]
-        return added_up(self.challengers[i], tallies)
+        return added_up((self.challengers[i], FIELD), tallies)
 
     def _grid(self) -> Table:
         """Return a table with a row for each opponent and a column for each challenger.
@@ -316,9 +291,7 @@ class Gauntlet(RosterTournament):
         ranking = self._ranked_challengers()
         played = [i for _, i in ranking if self._total(i).known]
         if len(ranking) > 1 and len(played) != 1:
-            leaders = [self.challengers[i] for rank, i in ranking if rank == 1]
-            second = self.challengers[ranking[1][1]]
-            return self._leader_verdict(leaders, second, self._standings())
+            return self._leader_verdict([(rank, self.challengers[i]) for rank, i in ranking])
         # a challenger alone leads nobody
         limit = self._progress().total if len(ranking) == 1 else None
         result = self._total(played[0] if played else 0).match_result(

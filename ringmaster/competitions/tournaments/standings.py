@@ -11,7 +11,7 @@ import msgspec
 
 from ringmaster.competitions.result_lines import finite
 from ringmaster.competitions.setting_types import optional
-from ringmaster.competitions.tally import Tally
+from ringmaster.competitions.tally import Tally, added_up
 from ringmaster.errors import SettingError, nearest, shown
 from ringmaster.model.report import (
     LEFT,
@@ -101,33 +101,23 @@ class Standings:
         self.challengers = frozenset(challengers)
         self.anchor = None if anchor is None or anchor.code not in self.codes else anchor
         place = {code: i for i, code in enumerate(self.codes)}
-        #: Wins, draws and losses of the player with the lower number, by both numbers.
-        self._scores: dict[tuple[int, int], tuple[int, int, int]] = {}
-        #: Its results by pairs of games, where it played all games in pairs.
-        self._pairs: dict[tuple[int, int], list[int]] = {}
-        singles: set[tuple[int, int]] = set()
+        series: dict[tuple[int, int], list[Tally]] = {}
         for tally in tallies:
             i, j = (place[code] for code in tally.players)
-            wins, losses, draws = (tally.total(column) for column in range(3))
-            pairs = tally.pairs.counts
-            if i > j:
-                i, j, wins, losses, pairs = j, i, losses, wins, pairs[::-1]
-            if tally.in_pairs:
-                earlier = self._pairs.get((i, j), [0] * 5)
-                self._pairs[i, j] = [a + b for a, b in zip(earlier, pairs, strict=True)]
-            elif tally.known:
-                singles.add((i, j))
-            before = self._scores.get((i, j), (0, 0, 0))
-            self._scores[i, j] = (before[0] + wins, before[1] + draws, before[2] + losses)
-        for both in singles:
-            self._pairs.pop(both, None)
+            series.setdefault((min(i, j), max(i, j)), []).append(tally)
+        #: Results by the numbers of both players, the lower one first.
+        self._tallies = {
+            (i, j): added_up((self.codes[i], self.codes[j]), each)
+            for (i, j), each in series.items()
+        }
+        #: Points of the first of two players against the second, in both orders.
+        self._points: dict[tuple[int, int], float] = {}
+        for (i, j), tally in self._tallies.items():
+            self._points[i, j], self._points[j, i] = tally.points(0), tally.points(1)
 
     def against(self, i: int, j: int) -> tuple[float, float]:
         """Return the points of player i and of player j in their games."""
-        wins, draws, losses = self._scores.get((min(i, j), max(i, j)), (0, 0, 0))
-        if i > j:
-            wins, losses = losses, wins
-        return wins + draws / 2, losses + draws / 2
+        return self._points.get((i, j), 0.0), self._points.get((j, i), 0.0)
 
     def total(self, i: int) -> tuple[float, int]:
         """Return a player's points and games in total."""
@@ -169,8 +159,9 @@ class Standings:
     @functools.cached_property
     def _ratings(self) -> Ratings | None:
         place = {i: rating for rating, i in enumerate(self._rated)}
-        results = {(place[i], place[j]): s for (i, j), s in self._scores.items() if any(s)}
-        pairs = {(place[i], place[j]): p for (i, j), p in self._pairs.items() if any(p)}
+        known = {(place[i], place[j]): t for (i, j), t in self._tallies.items() if t.known}
+        results = {both: (t.total(0), t.total(2), t.total(1)) for both, t in known.items()}
+        pairs = {both: t.pairs.counts for both, t in known.items() if t.in_pairs}
         anchor = None
         if self.origin is not None:
             anchor = place[self.codes.index(self.origin.code)], self.origin.elo

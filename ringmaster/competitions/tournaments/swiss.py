@@ -24,7 +24,7 @@ from ringmaster.competitions.tournaments.roster_tournaments import (
     roster,
 )
 from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING
-from ringmaster.competitions.tournaments.standings import ANCHOR_SETTING, Standings, letters
+from ringmaster.competitions.tournaments.standings import ANCHOR_SETTING, letters
 from ringmaster.competitions.tournaments.swiss_rules import (
     Entrant,
     RoundScore,
@@ -34,7 +34,7 @@ from ringmaster.competitions.tournaments.swiss_rules import (
 )
 from ringmaster.errors import SettingError, SettingErrors, counted
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
-from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table
+from ringmaster.model.report import LEFT, RIGHT, Cell, Column, Listing, Progress, Report, Table
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import DictOf, Float, Identifier, Integer, Setting
 
@@ -307,38 +307,47 @@ class Swiss(RosterTournament):
     def _ranking(self) -> list[Score]:
         return ranking(self._seeds, [self._round_scores(round) for round in self._rounds])
 
-    def _grid(self) -> Table:
-        """Return the ranked competitors with opponents and points of each round."""
-        by_round = [self._round_scores(round) for round in self._rounds]
+    def _table(self) -> Listing:
+        """Return the ranked competitors, with opponents and points of each round."""
         place = {code: letters(i) for i, code in enumerate(self.competitors)}
         wide = len(letters(len(self.competitors) - 1))
-        rows: list[tuple[Cell, ...]] = []
-        scores = self._ranking()
-        direct = any(score.direct is not None for score in scores)
-        for score in scores:
-            cells: list[Cell] = [score.place, f"{place[score.code]:{wide}} {score.code}"]
-            cells.append(f"{score.points:g}")
-            for round_scores in by_round:
-                round_score = round_scores.get(score.code)
-                if round_score is None:
-                    cells.append("")
-                elif round_score.opponent is None:
-                    cells.append(f"bye {round_score.points:g}")
-                else:
-                    opponent = place[round_score.opponent]
-                    cells.append(f"{opponent} {round_score.points:g}-{round_score.lost:g}")
-            cells += [f"{score.buchholz:g}", f"{score.sonneborn_berger:g}"]
-            if direct:
-                cells.append("" if score.direct is None else f"{score.direct:g}")
-            rows.append(tuple(cells))
-        headers = ["", "", "points", *(f"round {i}" for i in range(1, len(by_round) + 1))]
-        headers += ["Buchholz-1", "S-B", *(["direct"] if direct else [])]
-        return Table(
-            headers=tuple(headers),
-            rows=tuple(rows),
-            align=(RIGHT, LEFT, *[RIGHT] * (len(headers) - 2)),
-            notes=self._notes(),
+        rounds = {
+            f"round {number}": self._round_scores(round)
+            for number, round in enumerate(self._rounds, 1)
+        }
+
+        def result(score: RoundScore | None) -> str | None:
+            if score is None:
+                return None
+            if score.opponent is None:
+                return f"bye {score.points:g}"
+            return f"{place[score.opponent]} {score.points:g}-{score.lost:g}"
+
+        columns = (
+            Column("place", "", int),
+            Column("code", "", lambda code: f"{place[code]:{wide}} {code}", LEFT),
+            Column("points", "points", "{:g}".format),
+            *(Column(name, name, in_data=False) for name in rounds),
+            Column("buchholz_cut_1", "Buchholz-1", "{:g}".format),
+            Column("sonneborn_berger", "S-B", "{:g}".format),
+            Column("direct_encounter", "direct", "{:g}".format),
         )
+        rows = [
+            {
+                "place": score.place,
+                "code": score.code,
+                "points": score.points,
+                "buchholz_cut_1": score.buchholz,
+                "sonneborn_berger": score.sonneborn_berger,
+                "direct_encounter": score.direct,
+                **{name: result(scores.get(score.code)) for name, scores in rounds.items()},
+            }
+            for score in self._ranking()
+        ]
+        return Listing(columns, tuple(rows))
+
+    def _grid(self) -> Table:
+        return self._table().table(notes=self._notes())
 
     def _round_table(self, number: int) -> Table:
         """Return the results of a round, counted from 1, from the top board down."""
@@ -362,13 +371,8 @@ class Swiss(RosterTournament):
             align=(LEFT, LEFT, RIGHT, LEFT, LEFT),
         )
 
-    def _standings(self) -> Standings:
-        return Standings(self.competitors, self.tallies.values(), self.values["anchor"])
-
     def _verdict(self) -> str:
-        ranking = self._ranking()
-        leaders = [score.code for score in ranking if score.place == 1]
-        return self._leader_verdict(leaders, ranking[1].code, self._standings())
+        return self._leader_verdict([(score.place, score.code) for score in self._ranking()])
 
     def _live_report(self) -> Report:
         return Report((self._grid(),))
@@ -384,17 +388,7 @@ class Swiss(RosterTournament):
         del summary["ranking"]
         return {
             **summary,
-            "table": [
-                {
-                    "place": score.place,
-                    "code": score.code,
-                    "points": score.points,
-                    "buchholz_cut_1": score.buchholz,
-                    "sonneborn_berger": score.sonneborn_berger,
-                    "direct_encounter": score.direct,
-                }
-                for score in self._ranking()
-            ],
+            "table": self._table().data(),
             "rounds": [
                 {
                     "games_per_pairing": round.games,

@@ -25,13 +25,15 @@ from ringmaster.competitions.competition import (
 from ringmaster.competitions.ending import endless_warning
 from ringmaster.competitions.matchup_sprt import sequential_warnings
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
-from ringmaster.competitions.result_lines import (
-    lost_line,
-    result_line,
-    sum_void_kinds,
-    void_line,
+from ringmaster.competitions.result_lines import lost_line, result_line, void_line
+from ringmaster.competitions.tally import (
+    FaultWatch,
+    Tally,
+    base_code,
+    doubts_of,
+    lost_of,
+    void_of,
 )
-from ringmaster.competitions.tally import FaultWatch, Tally, base_code, doubts_of
 from ringmaster.competitions.tournaments.game_charts import tournament_charts
 from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.matchup_report import (
@@ -456,12 +458,13 @@ class Tournament(Competition):
 
     def summary(self, *, live: bool = False) -> Summary:
         tallies = self.tallies.values()
+        void, void_kinds = void_of(tallies)
         return Summary(
             result=self._verdict(),
             progress=self._progress(),
             games=sum(tally.completed for tally in tallies),
-            void=sum(tally.void for tally in tallies),
-            void_kinds=sum_void_kinds([tally.void_kinds for tally in tallies]),
+            void=void,
+            void_kinds=void_kinds,
             contestants=tuple(self._contestants()),
             contestant_of=base_code,
             doubts=doubts_of(tallies),
@@ -539,13 +542,11 @@ class Tournament(Competition):
         lines = []
         if self._withdrawn:
             lines.append(f"withdrawn: {', '.join(self._withdrawn)}")
-        if void := sum(tally.void for tally in self.tallies.values()):
-            kinds = sum_void_kinds([tally.void_kinds for tally in self.tallies.values()])
+        void, kinds = void_of(self.tallies.values())
+        if void:
             lines.append(void_line(kinds, void))
         if len(self.tallies) > 1:  # the table of a single matchup has them
-            tallies = self.tallies.values()
-            lost = [dict(zip(t.players, t.forfeit_kinds, strict=True)) for t in tallies]
-            lines += lost_line(sum_void_kinds(lost))
+            lines += lost_line(lost_of(self.tallies.values()))
         for code in self._stopped():
             choices = remedy({code: ""}, self.values["withdrawn"], void=self._voids)
             lines.append(f"player {code}: too many faults; {choices}")

@@ -127,9 +127,7 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
                 repr(PROTOCOL_OF_GAME[game]),
             )
         check_player(player)
-        if player.protocol == "gtp":
-            return player
-        if not self.has_limits:
+        if player.protocol != "gtp" and not self.has_limits:
             raise SettingError(
                 (),
                 f"nothing limits the moves of player {code!r}",

@@ -214,11 +214,6 @@ class Tally(msgspec.Struct):
         """Update the test, if any.  Return whether the latest results decide it."""
         return self.trial is not None and self.trial.judge(self.counts_for(self.trial))
 
-    def copy(self) -> Tally:
-        """Return a copy of the results that an estimate needs."""
-        pairs = Pairs(list(self.pairs.counts), dict(self.pairs.half))
-        return Tally(self.players, by_colour=list(map(list, self.by_colour)), pairs=pairs)
-
     def turned(self) -> Tally:
         """Return the results from the second player's view."""
         return msgspec.structs.replace(

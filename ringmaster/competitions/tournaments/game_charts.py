@@ -104,19 +104,18 @@ class GameCharts:
 
     def _by_colour(self) -> ChartGroup:
         first, second = self._colours
-        outcomes: dict[tuple[str, int], list[int]] = {}
+        outcomes: defaultdict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
         total = [0, 0, 0, 0]
         for codes, column, _, count in self._results():
             total[column] += count
             for seat in (0, 1):
-                outcomes.setdefault((codes[seat], seat), [0, 0, 0, 0])[column] += count
-        rows = [_score(f"{first}, all games", total, _FIRST)]
-        players = [p for p in self._players if (p, 0) in outcomes or (p, 1) in outcomes]
-        for code in players if len(players) <= _COLOURED else ():
+                outcomes[codes[seat], seat][column] += count
+        named = [(f"{first}, all games", total, _FIRST)]
+        players = {code for code, _ in outcomes}
+        for code in self._players if len(players) <= _COLOURED else ():
             for seat, colour in enumerate((first, second)):
-                if (code, seat) in outcomes:
-                    rows.append(_score(f"{code} as {colour}", outcomes[code, seat], seat))
-        chart = Comparison("", _present(rows), "score, %", mark=50.0)
+                named.append((f"{code} as {colour}", outcomes[code, seat], seat))
+        chart = Comparison("", tuple(_scores(named)), "score, %", mark=50.0)
         return ChartGroup("Score by colour", (chart,) if chart.rows else (), _ERROR_BARS, "colours")
 
     def _by_opening(self) -> ChartGroup:
@@ -145,12 +144,12 @@ class GameCharts:
         return ChartGroup("Score by opening", tuple(charts), text, "openings")
 
     def _openings_chart(self, title: str, counts: Mapping[str, list[int]], note: str) -> Comparison:
-        rows = _present([_score(opening, each, _FIRST) for opening, each in counts.items()])
-        rows = tuple(sorted(rows, key=lambda row: -row.value))
+        scores = _scores((opening, each, _FIRST) for opening, each in counts.items())
+        rows = sorted(scores, key=lambda row: -row.value)
         if len(rows) > SHOWN_OPENINGS:
             half = SHOWN_OPENINGS // 2
-            rows = (*rows[:half], *rows[-half:])
-        return Comparison(title, rows, "score, %", note, 50.0)
+            rows = [*rows[:half], *rows[-half:]]
+        return Comparison(title, tuple(rows), "score, %", note, 50.0)
 
     def _by_length(self) -> ChartGroup:
         total = sum(self._lengths, Counter[int]())
@@ -282,19 +281,19 @@ class GameCounts:
 _ERROR_BARS = "Error bars are 95 % intervals (Wilson)."
 
 
-def _score(name: str, outcomes: Sequence[int], player: int) -> Compared | None:
-    """Return the score of a player (0, 1); None without a result."""
-    known = sum(outcomes[:3])
-    if not known:
-        return None
-    points = outcomes[player] + outcomes[_DRAWN] / 2
-    low, high = wilson(points, known)
-    rate = 100 * points / known
-    return Compared(name, rate, 100 * low, 100 * high, f"{rate:.1f} % of {counted(known, 'game')}")
+def _scores(named: Iterable[tuple[str, Sequence[int], int]]) -> Iterator[Compared]:
+    """Yield scores, where there is a result.
 
-
-def _present(rows: Iterable[Compared | None]) -> tuple[Compared, ...]:
-    return tuple(row for row in rows if row is not None)
+    named  names, numbers of games by outcome, and the players (0, 1) whose scores they are
+    """
+    for name, outcomes, player in named:
+        known = sum(outcomes[:3])
+        if known:
+            points = outcomes[player] + outcomes[_DRAWN] / 2
+            low, high = wilson(points, known)
+            rate = 100 * points / known
+            text = f"{rate:.1f} % of {counted(known, 'game')}"
+            yield Compared(name, rate, 100 * low, 100 * high, text)
 
 
 def _bars(title: str, names: Sequence[str], values: Sequence[float | None], unit: str) -> Bars:

@@ -9,7 +9,7 @@ import msgspec
 
 from ringmaster.competitions.competition import MatchupInfo, Played
 from ringmaster.competitions.matchup_sprt import SprtProgress
-from ringmaster.competitions.tally import Tally
+from ringmaster.competitions.tally import Tally, added_up
 from ringmaster.errors import counted
 from ringmaster.model.report import (
     AnyChart,
@@ -192,7 +192,7 @@ class Course:
         self.tally.record_result(result, self.tally.players.index(first_mover), pair)
         self._games += 1
         if self._games == self._next:
-            self._points.append(self.tally.copy())
+            self._points.append(added_up(self.tally.players, [self.tally]))
             if len(self._points) > MOST_POINTS:
                 self._stride *= 2
                 self._points = self._points[1::2]

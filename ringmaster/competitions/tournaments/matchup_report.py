@@ -41,21 +41,22 @@ def matchup_table(
     first, second = ("white", "black") if game == "chess" else ("black", "white")
     played = [sum(tally.by_colour[c]) for c in (0, 1)]
     alternated = all(played)
+    # of each player, by colouring
+    points = [[counts[i] + counts[2] / 2 for counts in tally.by_colour] for i in (0, 1)]
     rows: list[tuple[Cell, ...]] = []
     for player in (0, 1):
         row: list[Cell] = [tally.players[player], *_score(tally.points(player), completed)]
         if alternated:
             # player i moved first in colouring i
-            row += _score(_points(tally, player, player), played[player])
-            row += _score(_points(tally, player, 1 - player), played[1 - player])
+            row += _score(points[player][player], played[player])
+            row += _score(points[player][1 - player], played[1 - player])
         else:
             moved_first = (player == 0) == (played[1] == 0)
             row.append(f"({first if moved_first else second})")
         timed = tally.timed[player]
         rows.append((*row, f"{tally.cpu[player] / timed:.2f}" if timed else ""))
     if alternated:
-        moving_first = _points(tally, 0, 0) + _points(tally, 1, 1)
-        moving_second = _points(tally, 0, 1) + _points(tally, 1, 0)
+        moving_first, moving_second = points[0][0] + points[1][1], points[0][1] + points[1][0]
         rows.append(
             ("", "", "", *_score(moving_first, completed), *_score(moving_second, completed), "")
         )
@@ -91,11 +92,6 @@ def describe_settings(settings: GameSettings) -> str:
     if settings.handicap:
         text += f"   handicap: {settings.handicap} ({settings.handicap_style})"
     return text
-
-
-def _points(tally: Tally, player: int, colouring: int) -> float:
-    counts = tally.by_colour[colouring]
-    return counts[player] + counts[2] / 2
 
 
 def _score(points: float, games: int) -> tuple[str, str]:

@@ -384,13 +384,9 @@ def _crosstable(standings: Standings) -> Iterator[ChartGroup]:
         rows = [i for i in order if codes[i] not in standings.challengers]
         y_names, x_names = [codes[i] for i in rows], [codes[i] for i in columns]
 
-    def score(row: int, column: int) -> tuple[float, float]:
-        if row == column:
-            return 0.0, 0.0
-        scores = standings.against(row, column)
-        return scores[::-1] if standings.challengers else scores
-
-    cells = [[score(i, j) for j in columns] for i in rows]
+    cells = [[standings.against(i, j) for j in columns] for i in rows]
+    if standings.challengers:
+        cells = [[scores[::-1] for scores in row] for row in cells]
     heat = HeatMap(
         "",
         tuple(x_names),

@@ -105,21 +105,19 @@ def _call(suffix: str, kind: Kind, own: tuple[Setting, ...], *positional: str) -
             raise SettingError((), "TLS needs all of tls_ca, tls_cert and tls_key")
         if is_encrypted(str(values.get("address", ""))) and not any(tls):
             raise SettingError((), "an address with TLS needs tls_ca, tls_cert and tls_key")
-        calibration = None
-        if values["calibrate"] is not None:
-            if values["nps"] is None:
-                raise SettingError(
-                    ("calibrate",),
-                    "calibration needs `nps`, the nodes a second of the machine that the time "
-                    "controls are meant for",
-                    "nps=1_000_000",
-                )
-            calibration = Calibration(values["calibrate"], values["nps"])
+        calibrate, nps = values["calibrate"], values["nps"]
+        if calibrate is not None and nps is None:
+            raise SettingError(
+                ("calibrate",),
+                "calibration needs `nps`, the nodes a second of the machine that the time "
+                "controls are meant for",
+                "nps=1_000_000",
+            )
         if values["pin"] and values.get("workers", 1) > 1:
             raise SettingError(
                 ("pin",), "workers on one machine would be given the same CPUs", "workers=1"
             )
-        if calibration is None and values["nps"] is not None:
+        if calibrate is None and nps is not None:
             raise SettingError(("nps",), "nps has no meaning without `calibrate`")
         return Cluster(
             kind=kind,
@@ -128,7 +126,7 @@ def _call(suffix: str, kind: Kind, own: tuple[Setting, ...], *positional: str) -
             games=values["games"],
             pin=values["pin"],
             memory=values["game_memory"],
-            calibrate=calibration,
+            calibrate=None if calibrate is None else Calibration(calibrate, nps),
             ship=values["ship"],
             tls=Tls(*tls) if any(tls) else None,
             reconnect=values["reconnect"],

@@ -37,9 +37,6 @@ from ringmaster.model.settings import (
 )
 from ringmaster.model.time_control import LONGEST, TimeControl, number
 
-#: Seconds; a margin this large was probably meant in milliseconds.
-_LARGE_MARGIN = 10.0
-
 
 class GtpCommand(Words):
     """A GTP command: a string or a list of strings; interpreted as a tuple of words."""
@@ -270,7 +267,8 @@ class Margin(Float):
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         margin = super().interpret(value, path, context)
-        if isinstance(margin, float) and margin >= _LARGE_MARGIN:
+        # so many were probably meant as milliseconds
+        if isinstance(margin, float) and margin >= 10:
             context.doubt(
                 path,
                 f"{number(margin)} seconds: for milliseconds, write "

@@ -274,10 +274,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         return (*([Text(further)] if further else []), *self.report.blocks)
 
 
-def _no_scores(number: int, shard: int) -> bytes | None:
-    return None
-
-
 class Competition(ABC):
     """One competition with its settings and its state.
 
@@ -314,7 +310,7 @@ class Competition(ABC):
         #: File for a fast copy of positions; set by the owner of the competition.
         self.positions_file: Path | None = None
         #: Source of earlier shards' scores; likewise, before `restore` and the first job.
-        self.scores: ScoreSource = _no_scores
+        self.scores: ScoreSource = lambda number, shard: None
         #: Counted and void games by matchup, closing matches included; stored with the state.
         self.tallies: dict[str, Tally] = {}
         #: Latest faults; cleared at the start of a run, since engines may have been repaired.

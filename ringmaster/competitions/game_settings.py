@@ -375,10 +375,9 @@ def _check_handicap(arguments: Mapping[str, Any]) -> None:
     from ringmaster.games.go import max_fixed_handicap, max_free_handicap
 
     size = arguments["board_size"]
-    fixed = arguments["handicap_style"] == "fixed"
-    most = max_fixed_handicap(size) if fixed else max_free_handicap(size)
+    style = arguments["handicap_style"]
+    most = max_fixed_handicap(size) if style == "fixed" else max_free_handicap(size)
     if handicap > most:
-        style = arguments["handicap_style"]
         wanted = f"at most {most}" if most >= 2 else f"no {style} handicap on this board"
         raise SettingError(
             ("handicap",), f"{style} handicap {handicap} is too large for size {size}", wanted

@@ -61,12 +61,10 @@ class LikelihoodRatio(msgspec.Struct, frozen=True):
     counts: list[int]
 
 
-class Decision(msgspec.Struct, frozen=True):
-    """The accepted hypothesis, with the ratio and the results at that time."""
+class Decision(LikelihoodRatio, frozen=True):
+    """The accepted hypothesis, with the ratio at that time."""
 
     accepted: Accepted
-    llr: float
-    counts: list[int]
 
 
 class SprtProgress(msgspec.Struct):
@@ -99,7 +97,7 @@ class SprtProgress(msgspec.Struct):
             return False
         accepted = self.test.accepted_at(self.latest.llr)
         if accepted:
-            self.decision = Decision(accepted, self.latest.llr, list(counts))
+            self.decision = Decision(self.latest.llr, list(counts), accepted)
         return bool(accepted)
 
     def llr(self, counts: list[int]) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from ringmaster.errors import counted
@@ -88,13 +89,11 @@ def count_void(
 
 def sum_void_kinds(all: Sequence[Mapping[str, Mapping[str, int]]]) -> VoidKinds:
     """Return the sum of several counts."""
-    total: VoidKinds = {}
+    total: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for kinds in all:
         for code, reasons in kinds.items():
-            counts = total.setdefault(code, {})
-            for reason, count in reasons.items():
-                counts[reason] = counts.get(reason, 0) + count
-    return total
+            total[code].update(reasons)
+    return {code: dict(reasons) for code, reasons in total.items()}
 
 
 def void_by_player(kinds: Mapping[str, Mapping[str, int]]) -> str:

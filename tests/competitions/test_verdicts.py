@@ -152,7 +152,7 @@ def result(
 
 
 def sprt(accepted: Any, games: int, test: Sprt = TEST, **settings: Any) -> SprtReport:
-    decision = Decision(accepted, 2.95, [0, games, 0]) if accepted else None
+    decision = Decision(2.95, [0, games, 0], accepted) if accepted else None
     return SprtReport(test, ("new", "old"), (0, games, 0), 1.2, decision, **settings)
 
 

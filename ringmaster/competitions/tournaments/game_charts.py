@@ -62,21 +62,18 @@ class GameCharts:
 
     def __init__(self, game: GameName, players: Sequence[str]) -> None:
         self._colours = ("White", "Black") if game == "chess" else ("Black", "White")
-        self._players = tuple(players)
+        self.players = tuple(players)
         self._orders: dict[tuple[str, str], GameCounts] = {}
         #: By outcome, then by moves.
-        self._lengths: list[Counter[int]] = [Counter() for _ in range(4)]
+        self.lengths: list[Counter[int]] = [Counter() for _ in range(4)]
         #: By opening: the outcomes where the first player moved second, and where it moved first.
-        self._openings: dict[str, list[int]] = {}
-        self._used: dict[str, _Used] = {}
+        self.openings: dict[str, list[int]] = {}
+        self.used: dict[str, _Used] = {}
 
     def order(self, codes: tuple[str, str]) -> GameCounts:
         """Return the counts of the games of players in move order."""
         if codes not in self._orders:
-            used = [self._used.setdefault(code, _Used()) for code in codes]
-            self._orders[codes] = GameCounts(
-                self._lengths, self._openings, (used[0], used[1]), codes[0] == self._players[0]
-            )
+            self._orders[codes] = GameCounts(self, codes)
         return self._orders[codes]
 
     def _results(self) -> Iterator[tuple[tuple[str, str], int, str, int]]:
@@ -88,7 +85,7 @@ class GameCharts:
 
     def charts(self, tallies: Iterable[Tally]) -> list[ChartGroup]:
         """Return the charts; `tallies` have the counts that need no history."""
-        if not any(self._lengths):
+        if not any(self.lengths):
             return []
         tallies = list(tallies)
         groups = (
@@ -98,7 +95,7 @@ class GameCharts:
             self._by_ending(),
             self._by_player(tallies),
             self._resources(tallies),
-            _faults(self._players, tallies),
+            _faults(self.players, tallies),
         )
         return [group for group in groups if group.charts]
 
@@ -112,34 +109,31 @@ class GameCharts:
                 outcomes[codes[seat], seat][column] += count
         named = [(f"{first}, all games", total, _FIRST)]
         players = {code for code, _ in outcomes}
-        for code in self._players if len(players) <= _COLOURED else ():
+        for code in self.players if len(players) <= _COLOURED else ():
             for seat, colour in enumerate((first, second)):
                 named.append((f"{code} as {colour}", outcomes[code, seat], seat))
         chart = Comparison("", tuple(_scores(named)), "score, %", mark=50.0)
         return ChartGroup("Score by colour", (chart,) if chart.rows else (), _ERROR_BARS, "colours")
 
     def _by_opening(self) -> ChartGroup:
-        enough = {
-            opening: counts
-            for opening, counts in self._openings.items()
-            if sum(counts) >= FEWEST_GAMES
-        }
+        played = self.openings.items()
+        enough = {opening: counts for opening, counts in played if sum(counts) >= FEWEST_GAMES}
         if len(enough) < 2:
             return ChartGroup("", ())
         note = f"openings with {FEWEST_GAMES} games or more"
         if len(enough) > SHOWN_OPENINGS:
             half = SHOWN_OPENINGS // 2
             note = f"the {half} highest and the {half} lowest scores of {len(enough):,} {note}"
-        if len(self._openings) == MOST_OPENINGS:
+        if len(self.openings) == MOST_OPENINGS:
             note += f", among the first {MOST_OPENINGS:,} played"
         both = {o: [c[i] + c[i + 4] for i in range(4)] for o, c in enough.items()}
         charts = [self._openings_chart(f"{self._colours[0]}'s score", both, note)]
-        if len(self._players) == 2:
+        if len(self.players) == 2:
             # from the first player's view: its wins are the first mover's or the second's
             own = {
                 o: [c[1] + c[4], c[0] + c[5], c[2] + c[6], c[3] + c[7]] for o, c in enough.items()
             }
-            charts.append(self._openings_chart(f"{self._players[0]}'s score", own, note))
+            charts.append(self._openings_chart(f"{self.players[0]}'s score", own, note))
         text = f"{_ERROR_BARS}  The extremes of many openings are partly chance."
         return ChartGroup("Score by opening", tuple(charts), text, "openings")
 
@@ -152,7 +146,7 @@ class GameCharts:
         return Comparison(title, tuple(rows), "score, %", note, 50.0)
 
     def _by_length(self) -> ChartGroup:
-        total = sum(self._lengths, Counter[int]())
+        total = sum(self.lengths, Counter[int]())
         games, end = total.total(), 0
         # few long games need no bars of their own
         for plies in sorted(total):
@@ -173,7 +167,7 @@ class GameCharts:
         games_by_outcome: dict[str, Counter[str]] = {}
         for column, title in _outcomes(*self._colours).items():
             by_bin = games_by_outcome[title] = Counter()
-            for plies, count in self._lengths[column].items():
+            for plies, count in self.lengths[column].items():
                 by_bin[names[min(plies // width, bins - 1)]] += count
         bars = _stacked(names, games_by_outcome, _OUTCOME_ROLES, "moves of both players")
         return ChartGroup("Lengths of games", (bars,), key="lengths")
@@ -181,12 +175,12 @@ class GameCharts:
     def _by_ending(self) -> ChartGroup:
         counts: defaultdict[str, Counter[int]] = defaultdict(Counter)
         # by player where there are two, else by colour
-        two = len(self._players) == 2
+        two = len(self.players) == 2
         for codes, column, reason, count in self._results():
-            swapped = two and column < _DRAWN and codes[0] != self._players[0]
+            swapped = two and column < _DRAWN and codes[0] != self.players[0]
             counts[reason or "other"][1 - column if swapped else column] += count
         frequent = _most_frequent(counts, _ENDINGS)
-        first, second = self._players if two else self._colours
+        first, second = self.players if two else self._colours
         series = {
             title: {reason: by_outcome[column] for reason, by_outcome in frequent.items()}
             for column, title in _outcomes(first, second).items()
@@ -207,7 +201,7 @@ class GameCharts:
                 counts["lost by a fault"][code] += lost
                 counts["lost"][code] += tally.total(1 - player) - lost
         roles: tuple[Role, ...] = ("good", "main", "neutral", "aside", "average", "bad")
-        names = [c for c in self._players if any(by_player[c] for by_player in counts.values())]
+        names = [c for c in self.players if any(by_player[c] for by_player in counts.values())]
         bars = _stacked(names, counts, roles)
         return ChartGroup("Results by player", (bars,) if names else (), key="players")
 
@@ -218,8 +212,8 @@ class GameCharts:
             for code, seconds, games in zip(tally.players, tally.cpu, tally.timed, strict=True):
                 cpu[code] += seconds
                 timed[code] += games
-        codes = [c for c in self._players if c in self._used and self._used[c].plies]
-        used = [self._used[code] for code in codes]
+        codes = [c for c in self.players if c in self.used and self.used[c].plies]
+        used = [self.used[code] for code in codes]
         charts = [
             # half of a game's moves are a player's own
             _seconds("Thinking per move", codes, [2 * u.thinking / u.plies for u in used]),
@@ -241,18 +235,12 @@ class GameCounts:
 
     __slots__ = ("_first", "_lengths", "_openings", "_second", "_shift", "endings")
 
-    def __init__(
-        self,
-        lengths: list[Counter[int]],
-        openings: dict[str, list[int]],
-        used: tuple[_Used, _Used],
-        is_first: bool,
-    ) -> None:
+    def __init__(self, charts: GameCharts, codes: tuple[str, str]) -> None:
         self.endings: tuple[defaultdict[str, int], ...] = tuple(defaultdict(int) for _ in range(4))
-        self._lengths = lengths
-        self._openings = openings
-        self._first, self._second = used
-        self._shift = 4 * is_first
+        self._lengths = charts.lengths
+        self._openings = charts.openings
+        self._first, self._second = (charts.used.setdefault(code, _Used()) for code in codes)
+        self._shift = 4 * (codes[0] == charts.players[0])
 
     def record_result(self, opening: str, result: GameResult) -> None:
         """Count a game that is not void.

@@ -218,11 +218,6 @@ def _pieces(
     )
 
 
-def _expected(difference: float) -> float:
-    """Return the expected score of an Elo difference."""
-    return 1 / (1 + 10 ** (-difference / 400))
-
-
 def _ends(tally: Tally) -> tuple[float, float]:
     """Return Wilson's interval of the score, by pairs where possible."""
     if tally.in_pairs:
@@ -240,7 +235,8 @@ def _score(tally: Tally) -> tuple[float, float, float]:
     estimate = tally.estimate()
     low, high = _ends(tally)
     if estimate.known:
-        low, high = (_expected(end) for end in (estimate.low, estimate.high))
+        # the expected scores of Elo differences
+        low, high = (1 / (1 + 10 ** (-end / 400)) for end in (estimate.low, estimate.high))
     return 100 * tally.points(0) / tally.known, 100 * low, 100 * high
 
 

@@ -13,8 +13,8 @@ from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_setti
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tournaments.matchup import Matchup
-from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, check_withdrawn
-from ringmaster.competitions.tournaments.standings import ANCHOR_SETTING, Standings, check_anchor
+from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, strangers
+from ringmaster.competitions.tournaments.standings import ANCHOR_SETTING, Standings
 from ringmaster.competitions.tournaments.tournament import Tournament
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.players import SECOND_SELF
@@ -129,10 +129,8 @@ class Playoff(Tournament):
         for i, definition in enumerate(values["matchups"]):
             with noting(errors):
                 self._add_matchup(i, definition)
-        with noting(errors):
-            check_anchor(values["anchor"], values["players"])
         codes = [code for d in values["matchups"] for code in (d.first, d.second)]
-        errors += check_withdrawn(values["withdrawn"], dict.fromkeys(codes))
+        errors += strangers(values, values["players"], dict.fromkeys(codes))
         if errors:
             raise SettingErrors(errors)
 

@@ -14,11 +14,10 @@ from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_setti
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.result_lines import finite
 from ringmaster.competitions.tally import Tally, added_up
-from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, check_withdrawn
+from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, strangers
 from ringmaster.competitions.tournaments.standings import (
     ANCHOR_SETTING,
     Standings,
-    check_anchor,
     letters,
     ranked,
 )
@@ -87,10 +86,8 @@ class RosterTournament(Tournament):
                     codes.append(competitor)
                     self._player(competitor, (name, i))
         with noting(errors):
-            check_anchor(values["anchor"], codes)
-        with noting(errors):
             self._limit = limit_of(values, "rounds")
-        errors += check_withdrawn(values["withdrawn"], codes)
+        errors += strangers(values, codes, codes)
         if errors:
             raise SettingErrors(errors)
         self._pair_all()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -18,7 +18,7 @@ from ringmaster.competitions.tally import FaultWatch, base_code, fault_rule, rem
 from ringmaster.errors import SettingError, counted, nearest, shown
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import Identifier, ListOf, Setting
+from ringmaster.model.settings import Identifier, ListOf, Setting, SettingPath
 
 T = TypeVar("T")
 
@@ -30,12 +30,22 @@ WITHDRAWN_SETTING = Setting(
 )
 
 
-def check_withdrawn(withdrawn: Sequence[str], codes: Collection[str]) -> list[SettingError]:
-    """Return an error for each withdrawn player that does not take part."""
+def strangers(
+    values: Mapping[str, Any], anchors: Collection[str], codes: Collection[str]
+) -> list[SettingError]:
+    """Return errors for an anchor and withdrawn players that do not take part.
+
+    anchors, codes  players that may be the anchor, and those that may withdraw
+    """
+    named: list[tuple[SettingPath, str, Collection[str]]] = [
+        (("withdrawn", i), code, codes) for i, code in enumerate(values["withdrawn"])
+    ]
+    if values["anchor"] is not None:
+        named.append((("anchor",), values["anchor"].code, anchors))
     return [
-        SettingError(("withdrawn", i), f"{shown(code)} does not take part", nearest(code, [*codes]))
-        for i, code in enumerate(withdrawn)
-        if code not in codes
+        SettingError(path, f"{shown(code)} does not take part", nearest(code, [*known]))
+        for path, code, known in named
+        if code not in known
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +12,6 @@ import msgspec
 from ringmaster.competitions.result_lines import finite
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tally import Tally, added_up
-from ringmaster.errors import SettingError, nearest, shown
 from ringmaster.model.report import (
     LEFT,
     RIGHT,
@@ -61,14 +60,6 @@ ANCHOR_SETTING = optional(
     "Player with a known Elo, and this Elo; without it, ratings are relative to the average.",
     change="report",
 )
-
-
-def check_anchor(anchor: Anchor | None, codes: Collection[str]) -> None:
-    """Raise SettingError for an anchor that does not take part."""
-    if anchor is not None and anchor.code not in codes:
-        raise SettingError(
-            ("anchor",), f"{shown(anchor.code)} does not take part", nearest(anchor.code, [*codes])
-        )
 
 
 def letters(index: int) -> str:

@@ -43,7 +43,7 @@ from ringmaster.competitions.texel.state import (
     score_key,
     scoring_arguments,
 )
-from ringmaster.competitions.texel.tuning import Tuning, improvement_line
+from ringmaster.competitions.texel.tuning import Tuning
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
@@ -418,7 +418,7 @@ class TexelCompetition(PlayerTune):
     def _work_done(self) -> str:
         state = self.tuning.state
         if state.improvement is not None:
-            return improvement_line(state.improvement, brief=True)
+            return state.improvement.text(brief=True)
         done = counted(state.passes, "pass")
         return done if self.is_tuned else f"{done}, {self._report().phase()}"
 

@@ -11,7 +11,7 @@ import msgspec
 from ringmaster.competitions.result_lines import finite, void_line
 from ringmaster.competitions.texel.evaluations import probe_lines
 from ringmaster.competitions.texel.state import REFERENCE, Comparison
-from ringmaster.competitions.texel.tuning import Tuning, improvement_line
+from ringmaster.competitions.texel.tuning import Tuning
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
@@ -96,7 +96,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             notes.append(f"removed parameters, last values: {values}")
         blocks.append(self._parameters().table(self._title(), notes))
         if state.improvement is not None:
-            blocks.append(Text((improvement_line(state.improvement),)))
+            blocks.append(Text((state.improvement.text(),)))
         if state.comparison is not None:
             blocks.append(_comparison(state.comparison, kind_of_error(self.values["loss"])))
         blocks += match

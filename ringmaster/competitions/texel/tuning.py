@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.competition import Reaction, ScoreSource
-from ringmaster.competitions.texel.labels import LabelledPositions, Shards
+from ringmaster.competitions.texel.labels import LabelledPositions, Shards, refusing
 from ringmaster.competitions.texel.methods import PLACE, Features, from_answers, make_optimiser
 from ringmaster.competitions.texel.state import (
     COMPARED,
@@ -25,12 +25,12 @@ from ringmaster.competitions.texel.state import (
     score_key,
 )
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.errors import SettingError, counted
+from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.positions import FeatureFile, PositionFile
 from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Pass, Split, TellResult
 from ringmaster.tuners.texel.sweep import Swept, inner_state
-from ringmaster.tuners.texel.uncertainty import Improvement, gain_over_start
+from ringmaster.tuners.texel.uncertainty import gain_over_start
 
 #: Most parameters whose values are listed in a line of the history.
 MOST_NAMED = 12
@@ -117,10 +117,8 @@ class Tuning:
         """Pass features to the optimiser.  Raises SettingError if they do not fit."""
         optimiser: Any = self.optimiser
         fixed = {c: float(v) for c, v in self.state.values.items() if c not in self.codes}
-        try:
+        with refusing(PLACE):
             optimiser.set_features(matrix, fixed)
-        except ValueError as error:
-            raise SettingError(PLACE, str(error)) from None
         self.features_are_known = True
 
     def _named(self, theta: Sequence[float]) -> ValuesByCode:
@@ -361,33 +359,10 @@ class Tuning:
             gain = gain_over_start(positions, best, part, seed=seed, factors=factors)
             if gain is not None:
                 state.improvement = gain
-                lines.append(improvement_line(gain))
+                lines.append(gain.text())
         return lines + self._compare()
 
 
 def _shown(errors: Errors) -> str:
     parts = [("training", errors.train), ("validation", errors.validation)]
     return ", ".join(f"{name} error {value:.8f}" for name, value in parts if value is not None)
-
-
-def improvement_line(gain: Improvement, *, brief: bool = False) -> str:
-    """Return the gain in words; a change of unit is not part of it."""
-    form = "{:.3g}" if brief else "{:.8f}"
-
-    def interval(one: Improvement) -> str:
-        value, low, high = map(form.format, (one.value, one.low, one.high))
-        return f"{value} (95 %: {low} to {high})"
-
-    part = "training" if gain.part == "train" else gain.part
-    if gain.is_of_unit:
-        return (
-            f"the {part} error fell by {form.format(gain.value)} by a change of unit alone: "
-            f"the start values' scores times {gain.factor:.3g} do as well"
-        )
-    if gain.beyond is not None and brief:
-        return f"the {part} error fell by {interval(gain.beyond)} beyond a change of unit"
-    text = f"the {part} error fell by {interval(gain)}"
-    if brief:
-        return text
-    rest = gain.beyond and f"; {interval(gain.beyond)} of it beyond a change of unit"
-    return f"{text}, in {100 * gain.share:.4g} % of resampled games{rest or ''}"

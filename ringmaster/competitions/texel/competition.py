@@ -22,22 +22,17 @@ from ringmaster.competitions.texel.evaluations import (
     record_probe,
     record_void,
     shard_id,
-    shard_line,
 )
 from ringmaster.competitions.texel.labels import Shards, check_labels
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.report import TuneReport, kind_of_error
 from ringmaster.competitions.texel.score_setting import Reference, with_limit
-from ringmaster.competitions.texel.settings import (
-    TEXEL_SETTINGS,
-    wrong_settings,
-)
+from ringmaster.competitions.texel.settings import TEXEL_SETTINGS, wrong_settings
 from ringmaster.competitions.texel.state import (
     TexelState,
     TuneSettings,
     edit_of,
     plain,
-    record_played,
     record_positions,
     restarted,
     score_key,
@@ -193,11 +188,6 @@ class TexelCompetition(PlayerTune):
             lines.append(SAME_GAMES_OF_TUNE)
         if self._verifying:
             return lines
-        parameters = self.parameters
-        unused = [n for n in ("c_end", "r_end") if any(getattr(p, n) for p in parameters)]
-        if unused:
-            names = " and ".join(unused)
-            lines.append(f"{names} of Parameter(…) have no effect in a texel competition")
         labelling = self.tuning.state.labelling
         if labelling is not None:
             lines += labelling.warnings
@@ -290,12 +280,15 @@ class TexelCompetition(PlayerTune):
         state.shards += 1
         state.positions += result.positions
         state.seconds += result.seconds
-        log = shard_line(ticket, result)
+        rate = result.positions / result.seconds if result.seconds > 0 else 0.0
+        took = f"{result.positions:,} positions in {result.seconds:.2f} s ({rate:,.0f}/s)"
+        log = f"{shard_id(ticket)}: {took}"
         if ticket["e"] != state.beginning or self.tuning.optimiser is None:
             # issued before an edit
             state.stale.append(score_key(ticket["e"], ticket["p"]))
             return Reaction("", log=log)
-        record_played(state, result.facts.get("played", {}))
+        for name, call in result.facts.get("played", {}).items():
+            state.played.setdefault(name, []).append(call)
         reaction = self.tuning.record_loss(ticket["p"], ticket["i"], result.facts.get("loss"))
         return msgspec.structs.replace(reaction, log=log)
 

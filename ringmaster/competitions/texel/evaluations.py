@@ -26,7 +26,6 @@ from ringmaster.competitions.texel.score_setting import (
 from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
-    MOST_PLAYED,
     REFERENCE,
     STATIC,
     TexelState,
@@ -51,8 +50,8 @@ def probe_lines(facts: dict[str, Any], codes: Sequence[str], scoring: Scoring) -
     parts += [
         f"score {scoring.text}",
         f"takes values {when.get(facts.get('apply', ''), 'unknown')}",
+        f"{facts.get('in_flight', 1)} in flight",
     ]
-    parts.append(f"{facts.get('in_flight', 1)} in flight")
     if facts.get("rate"):
         parts.append(f"{facts['rate']:,.0f} positions/s")
     is_search = scoring.kind.go is not None
@@ -81,15 +80,6 @@ def shard_id(ticket: Ticket) -> str:
     beginning, number = ticket["e"], ticket["p"]
     name = f"p{number}" if number >= 0 else f"q{-number}"
     return f"{f'e{beginning}' if beginning else ''}{name}_{ticket['i']:04d}"
-
-
-def shard_line(ticket: Ticket, result: EvaluationResult) -> str:
-    """Return a line about a shard for the log."""
-    rate = result.positions / result.seconds if result.seconds > 0 else 0.0
-    return (
-        f"{shard_id(ticket)}: {result.positions:,} positions in {result.seconds:.2f} s"
-        f" ({rate:,.0f}/s)"
-    )
 
 
 def record_void(
@@ -137,6 +127,12 @@ def as_void(result: EvaluationResult, reason: str, detail: str) -> EvaluationRes
     )
 
 
+#: Settings whose functions are called in a pass.
+_CALLED = {0: ["score", "target"], FEATURES: ["optimiser"]}
+#: Most shards of a pass whose calls of functions are recorded.
+_SAMPLED = 50
+
+
 class Evaluations:
     """Builds the evaluation jobs of a tune, and completes their results.
 
@@ -172,11 +168,14 @@ class Evaluations:
         if reference is not None:
             self._scorings[REFERENCE] = reference.scoring
         #: The control file's functions of scores, labels and features by setting.
-        self._functions: dict[str, Callable[..., Any] | None] = {
+        functions = {
             "score": values["score"].function,
-            "reference": None if reference is None else reference.scoring.function,
+            "reference": reference and reference.scoring.function,
             "target": values["target"].function,
             "optimiser": self._scorings[FEATURES].function,
+        }
+        self._functions = {
+            name: function for name, function in functions.items() if function is not None
         }
 
     def _scoring(self, number: int) -> Scoring:
@@ -189,20 +188,28 @@ class Evaluations:
     ) -> EvaluationJob:
         """Return the shard or the probe of a ticket."""
         positions = self._tuning.labelled
-        part = self._probe() if "n" in ticket else self._shard(ticket, attempt)
+        scoring = self._scoring(ticket.get("p", 0))
+        places, part = self._probe() if "n" in ticket else self._shard(ticket, attempt, scoring)
         return EvaluationJob(
             game_id,
             settings=settings,
             positions=str(positions.file.path),
+            first=places.start,
+            stop=places.stop,
+            step=places.step,
             key=positions.file.key,
+            score=scoring.for_game(self._game),
+            answers=scoring.function is not None,
             ticket=ticket,
             attempt=attempt,
             keep_stderr=self._values["stderr_to_log"],
             **part,
         )
 
-    def _shard(self, ticket: Ticket, attempt: int) -> dict[str, Any]:
-        """Return the arguments of a shard's job."""
+    def _shard(
+        self, ticket: Ticket, attempt: int, scoring: Scoring
+    ) -> tuple[range, dict[str, Any]]:
+        """Return the positions of a shard, and further arguments of its job."""
         tuning = self._tuning
         number, place = ticket["p"], ticket["i"]
         open_pass = tuning.find_or_ask(number)
@@ -210,41 +217,29 @@ class Evaluations:
         player = self._player(tuning.values(number))
         if is_reference(number) and self._reference is not None:
             player = self._reference.player
-        scoring = self._scoring(number)
         # requests of another kind, and those after a void job, are sent one at a time
         is_probed = scoring == self._scoring(0) and not attempt and not is_reference(number)
-        return {
-            **_range(tuning.shards.positions(shard)),
+        return tuning.shards.positions(shard), {
             "player": player,
-            "score": scoring.for_game(self._game),
-            "answers": scoring.function is not None,
             "score_key": score_key(tuning.state.beginning, number),
             "shard": shard,
             "apply": self._apply(scoring.kind, number),
             "in_flight": int((tuning.state.facts or {}).get("in_flight", 1)) if is_probed else 1,
         }
 
-    def _probe(self) -> dict[str, Any]:
-        """Return the arguments of a probe's job, with a large change of each parameter."""
-        values, scoring = self._tuning.state.values, self._scoring(0)
+    def _probe(self) -> tuple[range, dict[str, Any]]:
+        """Return the positions of a probe with a large change of each parameter, as `_shard`."""
+        values = self._tuning.state.values
         changed = []
         for parameter in self._tuned:
             here = values[parameter.code]
             # the bound that is farther away
             far = max((parameter.minimum, parameter.maximum), key=lambda end: abs(end - here))
             changed.append(self._player({**values, parameter.code: far}))
-        apply, in_flight = self._values["apply"], self._values["in_flight"]
-        return {
-            **_range(self._tuning.shards.probed),
-            "player": self._player(values),
-            "score": scoring.for_game(self._game),
-            "answers": scoring.function is not None,
-            "probe": Probe(
-                tuple(changed),
-                None if apply == "auto" else apply,
-                None if in_flight == "auto" else in_flight,
-            ),
-        }
+        names = ("apply", "in_flight")
+        given = {name: self._values[name] for name in names if self._values[name] != "auto"}
+        probe = Probe(tuple(changed), **given)
+        return self._tuning.shards.probed, {"player": self._player(values), "probe": probe}
 
     def _apply(self, kind: ScoreKind, number: int) -> Apply:
         """Return when the options of a pass take effect.
@@ -312,18 +307,16 @@ class Evaluations:
         tuning, positions = self._tuning, self._tuning.labelled
         number, shard = task.ticket["p"], task.shard
         played: dict[str, list[Any]] = {}
-        names = {0: ["score", "target"], FEATURES: ["optimiser"]}.get(number, [])
-        if is_reference(number):
-            names = ["reference"]
-        if shard % (tuning.shards.total // MOST_PLAYED + 1) == 0:
-            for name in names:
-                function = self._functions[name]
-                if function is None:
-                    continue
-                arguments: Sequence[Any] = positions.blended(shard)
-                if name != "target":
-                    arguments = ((result.answers or ("",))[0], positions.texts(shard)[0])
-                played[name] = [arguments, canonical(result_of(function, arguments, name))]
+        names = ["reference"] if is_reference(number) else _CALLED.get(number, [])
+        is_sampled = shard % (tuning.shards.total // _SAMPLED + 1) == 0
+        for name in names:
+            if name not in self._functions or not is_sampled:
+                continue
+            arguments: Sequence[Any] = positions.blended(shard)
+            if name != "target":
+                arguments = ((result.answers or ("",))[0], positions.texts(shard)[0])
+            value = result_of(self._functions[name], arguments, name)
+            played[name] = [arguments, canonical(value)]
         is_recorded = number >= 0 and number & (number - 1) == 0 and task.ticket["i"] == 0
         if is_recorded and self._values["make_candidate"] is not None:
             played["make_candidate"] = [tuning.values(number), scoring_arguments(task.player)]
@@ -351,11 +344,5 @@ class Evaluations:
         return of_players + [
             PlayedValue((name,), tuple(arguments), result, partial(call, function, arguments, name))
             for name, function in self._functions.items()
-            if function is not None
             for arguments, result in played.get(name, ())
         ]
-
-
-def _range(places: range) -> dict[str, int]:
-    """Return the places of a job's positions as its arguments."""
-    return {"first": places.start, "stop": places.stop, "step": places.step}

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.competitions.competition import ScoreSource
-from ringmaster.competitions.texel.score_setting import MATE
 from ringmaster.competitions.texel.state import (
     COMPARED,
     STATIC,
@@ -29,6 +28,7 @@ from ringmaster.errors import SettingError, StoreCorrupt
 from ringmaster.model.settings import SettingPath
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import (
+    LARGEST_SCORE,
     Fit,
     Floats,
     Loss,
@@ -231,7 +231,7 @@ class LabelledPositions:
         """
         start = self.scores(0, shard)
         nothing = ~np.isfinite(start)
-        mate = ~nothing & (np.abs(start) >= MATE)
+        mate = ~nothing & (np.abs(start) >= LARGEST_SCORE)
         beyond = loud = np.zeros(len(start), dtype=np.bool_)
         settings = self._values["positions"]
         # the cap of teacher's scores has been applied by the reader

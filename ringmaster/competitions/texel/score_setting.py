@@ -33,6 +33,7 @@ from ringmaster.model.settings import (
     SettingPath,
     String,
 )
+from ringmaster.tuners.texel.loss import LARGEST_SCORE
 
 #: Returns centipawns for the side to move, or None, from the engine's answer and the position.
 ScoreFunction = Callable[[str, str], float | None]
@@ -41,8 +42,6 @@ _SEARCH = re.compile(r"(depth|nodes) +([1-9]\d{0,9})\Z")
 _WORDS = "'eval', 'quiescence', 'depth N', 'nodes N'"
 #: Letter of the side that moves first, in FEN and in SFEN.
 _FIRST: dict[GameName, str] = {"chess": "w", "shogi": "b", "go": "b"}
-#: Score of a mate, centipawns.
-MATE = 10_000.0
 
 
 class Scoring(msgspec.Struct, frozen=True):
@@ -119,7 +118,7 @@ def scores_of(
                 "centipawns for the side to move, or None",
             )
         sign = 1 if position.split(" ", 2)[1:2] == [_FIRST[game]] else -1
-        scores[i] = sign * min(max(float(value), -MATE), MATE)
+        scores[i] = sign * min(max(float(value), -LARGEST_SCORE), LARGEST_SCORE)
     return scores.tobytes()
 
 
@@ -147,6 +146,7 @@ def _build_score(values: dict[str, Any], context: Context) -> Scoring:
     return Scoring(kind, values["pov"], function, command)
 
 
+_FUNCTION = Function("a function of the engine's answer and of the position")
 SCORE = CallOf(
     "Score",
     (
@@ -171,7 +171,7 @@ SCORE = CallOf(
         ),
         optional(
             "function",
-            Function("a function of the engine's answer and of the position"),
+            _FUNCTION,
             "Replaces a pattern: returns centipawns for the side to move, or None.",
         ),
     ),
@@ -184,9 +184,7 @@ class ScoreSetting(Choice):
     """The setting `score`."""
 
     def __init__(self) -> None:
-        super().__init__(
-            SCORE, function=Function("a function of the engine's answer and of the position")
-        )
+        super().__init__(SCORE, function=_FUNCTION)
 
     def describe(self) -> str:
         return f"{_WORDS}, {super().describe()}"
@@ -202,9 +200,8 @@ class ScoreSetting(Choice):
                 return Scoring(kind, text=words)
             return context.refuse(path, f"{shown(value)} is not a valid score", self.describe())
         if callable(value) and not isinstance(value, Call):
-            function = super().interpret(value, path, context)
             name = getattr(value, "__name__", "function")
-            return Scoring(ScoreKind("eval", command="eval"), function=function, text=name)
+            return Scoring(ScoreKind("eval", command="eval"), function=value, text=name)
         return super().interpret(value, path, context)
 
 

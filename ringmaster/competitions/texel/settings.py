@@ -16,7 +16,6 @@ from ringmaster.competitions.tuning.closing_match_settings import VERIFY
 from ringmaster.competitions.tuning.parameter_settings import (
     BINDING,
     BOUNDS,
-    GAINS,
     build_parameter,
 )
 from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
@@ -55,7 +54,6 @@ PARAMETER = CallOf(
             "Change that shows its effect on the scores; by default adapted to the engine.",
         ),
         optional("group", String(), "Name of its group of parameters; see ``groups``."),
-        *GAINS,
         *BINDING,
     ),
     build_parameter,
@@ -77,10 +75,10 @@ class PositionsSettings(msgspec.Struct, frozen=True):
 
     def canonical(self) -> dict[str, Any]:
         """Return the settings for the comparison of two runs."""
-        data = {name: getattr(self.dataset, name) for name in PositionSettings.__dataclass_fields__}
+        data = {**vars(self.dataset), "quiet": self.quiet, "quiet_score": self.quiet_score}
         # changed positions have another digest
         del data["skip_bad"]
-        return {**data, "quiet": self.quiet, "quiet_score": self.quiet_score}
+        return data
 
 
 class _PositionsCall(CallOf):
@@ -92,12 +90,10 @@ class _PositionsCall(CallOf):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, str):
             value = Call(self.kind, (value,), {})
-        args = getattr(value, "args", None)
-        if getattr(value, "kind", None) == self.kind and args:
+        if isinstance(value, Call) and value.args:
+            args = value.args
             paths = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
-            if "paths" in value.kwargs:
-                return context.refuse((*path, "paths"), "argument 'paths' is args twice")
-            value = Call(self.kind, (), {"paths": list(paths), **value.kwargs})
+            value = Call(value.kind, (list(paths),), value.kwargs)
         return super().interpret(value, path, context)
 
 
@@ -144,6 +140,7 @@ POSITIONS = _PositionsCall(
         Setting("skip_bad", Boolean(), "Whether bad positions are left out, not refused.", False),
     ),
     _build_positions,
+    positional=("paths",),
 )
 
 _LAMBDA = Float(minimum=0, maximum=1)

@@ -323,18 +323,6 @@ def scoring_arguments(player: PlayerDefinition | Player) -> dict[str, Any]:
     return {**settings, "command": command}
 
 
-#: Results of one function that a state has.
-MOST_PLAYED = 50
-
-
-def record_played(state: TexelState, played: Mapping[str, list[Any]]) -> None:
-    """Record arguments and results of functions, by setting."""
-    for name, result in played.items():
-        results = state.played.setdefault(name, [])
-        if len(results) < MOST_PLAYED:
-            results.append(result)
-
-
 def edit_of(
     state: TexelState, now: TuneSettings, edited: Collection[str], *, new_positions: bool
 ) -> tuple[list[str], bool]:

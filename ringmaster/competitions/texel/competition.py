@@ -46,7 +46,6 @@ from ringmaster.competitions.tuning.player_tune import PlayerTune
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError, counted
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket, is_of_closing_match
-from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
 from ringmaster.model.report import ChartGroup, Progress, Report
 from ringmaster.model.results import EvaluationResult, Result
@@ -108,9 +107,7 @@ class TexelCompetition(PlayerTune):
             lambda number, shard: self.scores(number, shard),
             self._report_progress,
         )
-        self._evaluations = Evaluations(
-            values, self._tuned(), reference, self._player_with, self.tuning
-        )
+        self._evaluations = Evaluations(self.tuning, reference, self._player_with)
         # reports wrong arguments before positions are read
         make_optimiser(values, self.parameters, state, Shards(1, 0))
 
@@ -223,16 +220,13 @@ class TexelCompetition(PlayerTune):
             return self.closing.check_jobs(self._standing())
         samples = {"start": self.start_values}
         for end in ("minimum", "maximum"):
-            values = {p.code: p.played_value(getattr(p, end)) for p in self._tuned()}
+            values = {p.code: p.played_value(getattr(p, end)) for p in self.tuning.tuned}
             samples[end] = {**self.start_values, **values}
         jobs = self._candidate_checks(samples)
         if self._reference is not None:
             player = self._reference.player
             jobs.append(CheckJob(f"check-{player.code}", player, self.settings))
         return jobs + self.closing.check_jobs(None)
-
-    def _tuned(self) -> list[TunedParameter]:
-        return [p for p in self.parameters if not p.frozen and p.code != self.values["anchor"]]
 
     def next_job(self) -> Task | None:
         state = self.tuning.state
@@ -386,14 +380,7 @@ class TexelCompetition(PlayerTune):
         ]
 
     def _report(self) -> TuneReport:
-        return TuneReport(
-            self.tuning,
-            self.parameters,
-            self.values,
-            self.estimated(),
-            self.start_values,
-            self._delivered_value,
-        )
+        return TuneReport(self.tuning, self.estimated(), self.start_values, self._delivered_value)
 
     def _progress(self) -> Progress:
         standing = self._standing()
@@ -427,21 +414,17 @@ class TexelCompetition(PlayerTune):
     def _describe_of_tune(self, ticket: Ticket) -> Played:
         return Played((self.values["player"], self.values["player"]))
 
-    def _optimised(self) -> list[TunedParameter]:
-        """Return the parameters of the optimiser's arrays."""
-        return [p for p in self.parameters if p.code in self.tuning.codes]
-
     def _course_of_tune(self) -> Callable[[History], Trajectory]:
         return self._course
 
     def _course(self, history: History) -> Trajectory:
         optimiser = self.tuning.optimiser
         steps = () if optimiser is None else optimiser.course
-        codes = tuple(p.code for p in self._optimised())
+        codes = tuple(self.tuning.codes)
         points = [(step.passes, codes, step.theta) for step in steps if step.taken]
         note = "the courses before restarts of the optimiser are not kept"
         return Trajectory("passes", codes, points, note if self.tuning.state.earlier else "")
 
     def _charts_of_tune(self) -> list[ChartGroup]:
         loss = kind_of_error(self.values["loss"])
-        return tune_charts(self._optimised(), self.tuning.state, self.tuning.optimiser, loss)
+        return tune_charts(self.tuning.tuned, self.tuning.state, self.tuning.optimiser, loss)

@@ -38,7 +38,6 @@ from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import Apply, EvaluationJob, GameSettings, Probe, ScoreKind, Ticket
-from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.results import EvaluationResult
 
@@ -136,22 +135,18 @@ _SAMPLED = 50
 class Evaluations:
     """Builds the evaluation jobs of a tune, and completes their results.
 
-    values     settings
-    tuned      tuned parameters
     reference  the reference engine, None without one
     player     returns the tuned player with some values of the parameters
     """
 
     def __init__(
         self,
-        values: Mapping[str, Any],
-        tuned: Sequence[TunedParameter],
+        tuning: Tuning,
         reference: Reference | None,
         player: Callable[[ValuesByCode], Player],
-        tuning: Tuning,
     ) -> None:
-        self._values, self._tuned = values, tuned
-        self._reference, self._player, self._tuning = reference, player, tuning
+        self._tuning, self._reference, self._player = tuning, reference, player
+        self._values = values = tuning.settings
         self._game: GameName = values["game"]
         features = values["optimiser"].arguments.get("features")
         command = values["optimiser"].arguments.get("command", "features")
@@ -231,7 +226,7 @@ class Evaluations:
         """Return the positions of a probe with a large change of each parameter, as `_shard`."""
         values = self._tuning.state.values
         changed = []
-        for parameter in self._tuned:
+        for parameter in self._tuning.tuned:
             here = values[parameter.code]
             # the bound that is farther away
             far = max((parameter.minimum, parameter.maximum), key=lambda end: abs(end - here))

@@ -19,20 +19,20 @@ from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
 from ringmaster.competitions.texel.charts import tune_charts
 from ringmaster.competitions.texel.evaluations import (
     Evaluations,
+    Reference,
     record_probe,
     record_void,
     shard_id,
+    with_limit,
 )
 from ringmaster.competitions.texel.labels import Shards, check_labels
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.report import TuneReport, kind_of_error
-from ringmaster.competitions.texel.score_setting import Reference, with_limit
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS, wrong_settings
 from ringmaster.competitions.texel.state import (
     TexelState,
     TuneSettings,
     edit_of,
-    plain,
     record_positions,
     restarted,
     score_key,
@@ -90,8 +90,9 @@ class TexelCompetition(PlayerTune):
         definition = with_limit(definition)
         self._set_player(definition, counted="passes")
         # players of make_candidate are compared when they have played
-        common = plain(canonical({"options": values["options"]}))
-        engine = common if dynamic else scoring_arguments(definition)
+        engine = canonical({"options": values["options"]})
+        if not dynamic:
+            engine = scoring_arguments(definition.make(values["player"], self._game))
         reference = self._reference
         self._settings = TuneSettings.of(
             values, engine, None if reference is None else reference.settings

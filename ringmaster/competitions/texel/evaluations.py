@@ -5,6 +5,7 @@ A recorded result has the loss of its shard, so its reader needs no positions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,17 +13,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ringmaster.competitions.common_settings import PlayerDefinition, find_player
 from ringmaster.competitions.competition import PlayedValue, Reaction
 from ringmaster.competitions.result_lines import count_void, void_text
 from ringmaster.competitions.texel.labels import decode_scores
 from ringmaster.competitions.texel.methods import from_answers
-from ringmaster.competitions.texel.score_setting import (
-    EVAL,
-    Reference,
-    Scoring,
-    result_of,
-    scores_of,
-)
+from ringmaster.competitions.texel.settings import EVAL, ReferenceSettings, ScoreFunction, Scoring
 from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
@@ -35,11 +31,52 @@ from ringmaster.competitions.texel.state import (
 )
 from ringmaster.competitions.texel.tuning import Tuning
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.errors import SettingError, StateRefused
+from ringmaster.errors import SettingError, StateRefused, shown
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import Apply, EvaluationJob, GameSettings, Probe, ScoreKind, Ticket
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.results import EvaluationResult
+from ringmaster.tuners.texel.loss import LARGEST_SCORE
+
+#: Letter of the side that moves first, in FEN and in SFEN.
+_FIRST: dict[GameName, str] = {"chess": "w", "shogi": "b", "go": "b"}
+
+
+def with_limit(definition: PlayerDefinition) -> PlayerDefinition:
+    """Return a player with a limit of moves, which a Player(…) needs and scores do not."""
+    if definition.has_limits or definition.values["protocol"] == "gtp":
+        return definition
+    return PlayerDefinition({**definition.values, "depth": 1})
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """A reference engine, ready for jobs.
+
+    It is scored once.  It has its own win-rate scale, since engines scale centipawns differently.
+
+    settings  those on which its scores depend, as JSON data
+    """
+
+    player: Player
+    scoring: Scoring
+    settings: dict[str, Any]
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Reference | None:
+        """Return the reference of a control file, None without one.  Raises SettingError."""
+        settings: ReferenceSettings | None = values["reference"]
+        if settings is None:
+            return None
+        game: GameName = values["game"]
+        definition = find_player(values, settings.player, ("reference", "player"))
+        scoring = settings.score or values["score"]
+        try:
+            scoring.for_game(game)
+            player = with_limit(definition).make(settings.player, game)
+        except SettingError as error:
+            raise SettingError(("reference",), error.message, error.expected) from None
+        own_settings = {"engine": scoring_arguments(player), "score": canonical(scoring)}
+        return cls(player, scoring, own_settings)
 
 
 def probe_lines(facts: dict[str, Any], codes: Sequence[str], scoring: Scoring) -> list[str]:
@@ -117,6 +154,46 @@ def record_probe(
     state.probe_due = False
     line, *notes = probe_lines(state.facts, codes, scoring)
     return Reaction(line, notes=tuple(notes), save=True)
+
+
+def result_of(function: Callable[..., Any], arguments: Sequence[Any], name: str) -> Any:
+    """Return the result of a function of the setting `name`.
+
+    Raises SettingError if the function fails.
+    """
+    try:
+        return function(*arguments)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also SystemExit
+        words = ", ".join(map(shown, arguments))
+        raise SettingError(
+            (name,), f"called with ({words}), it raised {type(error).__name__}: {error}"
+        ) from error
+
+
+def scores_of(
+    function: ScoreFunction, answers: Sequence[str], positions: Sequence[str], game: GameName
+) -> bytes:
+    """Return scores by a control file's function, as EvaluationResult has them.
+
+    Raises SettingError if the function fails.
+    """
+    scores = np.full(len(positions), np.nan, dtype="<f4")
+    for i, (answer, position) in enumerate(zip(answers, positions, strict=True)):
+        value = result_of(function, (answer, position), "score")
+        if value is None:
+            continue
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not number or not math.isfinite(value):
+            raise SettingError(
+                ("score",),
+                f"called with ({shown(answer)}, {shown(position)}), it returned {shown(value)}",
+                "centipawns for the side to move, or None",
+            )
+        sign = 1 if position.split(" ", 2)[1:2] == [_FIRST[game]] else -1
+        scores[i] = sign * min(max(float(value), -LARGEST_SCORE), LARGEST_SCORE)
+    return scores.tobytes()
 
 
 def as_void(result: EvaluationResult, reason: str, detail: str) -> EvaluationResult:

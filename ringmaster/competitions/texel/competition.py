@@ -74,7 +74,7 @@ class TexelCompetition(PlayerTune):
             definition = find_player(values, values["player"], ("player",))
             dynamic = values["make_candidate"] is not None
             self._unlimited = not (definition.has_limits or dynamic)
-            if self._unlimited and values["verify"] is not None and not values["verify"].limits:
+            if values["verify"] is not None and not self._can_play:
                 problem, remedy = _NO_LIMIT.format(values["player"]), f"{_LIMITS} in Verify(…)"
                 errors.append(SettingError(("verify",), problem, remedy))
         with noting(errors):
@@ -134,8 +134,8 @@ class TexelCompetition(PlayerTune):
 
     @property
     def _can_play(self) -> bool:
-        limits = {} if self.closing.settings is None else self.closing.settings.limits
-        return not self._unlimited or bool(limits)
+        match = self.values["verify"]
+        return not self._unlimited or bool(match and match.limits)
 
     def verify(self, games: int | None = None) -> None:
         if not self._can_play:

@@ -407,12 +407,10 @@ class Evaluations:
                 refusal = f"{error.message}; put it back, or use reset"
                 raise StateRefused(refusal, error.path) from None
 
-        of_players = []
-        if self._values["make_candidate"] is not None:
-            of_players = [
-                PlayedValue(("make_candidate",), repr(values), result, partial(make, values))
-                for values, result in played.get("make_candidate", ())
-            ]
+        of_players = [
+            PlayedValue(("make_candidate",), repr(values), result, partial(make, values))
+            for values, result in played.get("make_candidate", ())
+        ]
         return of_players + [
             PlayedValue((name,), tuple(arguments), result, partial(call, function, arguments, name))
             for name, function in self._functions.items()

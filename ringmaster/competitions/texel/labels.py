@@ -17,13 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.competitions.competition import ScoreSource
-from ringmaster.competitions.texel.state import (
-    COMPARED,
-    STATIC,
-    Comparison,
-    Labelling,
-    score_key,
-)
+from ringmaster.competitions.texel.state import COMPARED, STATIC, Comparison, Labelling, score_key
 from ringmaster.errors import SettingError, StoreCorrupt
 from ringmaster.model.settings import SettingPath
 from ringmaster.positions import PositionFile
@@ -106,8 +100,6 @@ class Shards(msgspec.Struct, frozen=True):
 SCALES = ("win_rate_scale", "teacher_scale")
 #: Most positions whose labels are cached.
 CACHED = 8_000_000
-#: Reason to leave out positions with a large score of the engine.
-CAPPED = "own score beyond the cap"
 #: Bins of a calibration.
 BINS = 20
 #: Games that a calibration distinguishes; more share places.
@@ -187,10 +179,8 @@ class LabelledPositions:
     def column(self, name: str, shard: int) -> npt.NDArray[Any]:
         """Return a column of the position file for a shard."""
         places = self.shards.positions(shard)
-        column: npt.NDArray[Any] = getattr(self.file, name)[
-            places.start : places.stop : places.step
-        ]
-        return column
+        column: npt.NDArray[Any] = getattr(self.file, name)
+        return column[places.start : places.stop : places.step]
 
     def texts(self, shard: int) -> list[str]:
         """Return all positions of a shard."""
@@ -243,7 +233,12 @@ class LabelledPositions:
             # positions in check and mates lack a score
             near = np.abs(static.astype(np.float64) - self.scores(COMPARED, shard)) <= most
             loud = ~near & ~nothing & ~mate & ~beyond
-        return {"no score": nothing, "mate": mate, CAPPED: beyond, "not quiet": loud}
+        return {
+            "no score": nothing,
+            "mate": mate,
+            "own score beyond the cap": beyond,
+            "not quiet": loud,
+        }
 
     def _count_left_out(self) -> dict[str, int]:
         """Return the number of positions left out by their scores, by reason."""

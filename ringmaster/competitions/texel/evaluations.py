@@ -1,4 +1,4 @@
-"""Evaluation jobs and probes, and their results before and after recording.
+"""The reference engine, evaluation jobs and probes, and their results.
 
 A recorded result has the loss of its shard, so its reader needs no positions.
 """
@@ -300,12 +300,11 @@ class Evaluations:
         }
 
     def _probe(self) -> tuple[range, dict[str, Any]]:
-        """Return the positions of a probe with a large change of each parameter, as `_shard`."""
+        """Return the same for a probe, which changes each parameter to its farther bound."""
         values = self._tuning.state.values
         changed = []
         for parameter in self._tuning.tuned:
             here = values[parameter.code]
-            # the bound that is farther away
             far = max((parameter.minimum, parameter.maximum), key=lambda end: abs(end - here))
             changed.append(self._player({**values, parameter.code: far}))
         names = ("apply", "in_flight")

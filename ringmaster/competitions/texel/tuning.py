@@ -6,7 +6,6 @@ of the shards, so the order of results does not matter.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -28,6 +27,7 @@ from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.positions import FeatureFile, PositionFile
+from ringmaster.tuners.texel.loss import Sum, mean
 from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Pass, Split, TellResult
 from ringmaster.tuners.texel.sweep import Swept, inner_state
 from ringmaster.tuners.texel.uncertainty import gain_over_start
@@ -268,14 +268,12 @@ class Tuning:
     def _errors(self, one: OpenPass) -> Errors:
         labelling = self.state.labelling
         assert labelling is not None
-        border = self.shards.of_train
-        means: list[float | None] = []
-        for held in (False, True):
-            places = [i for i, shard in enumerate(one.shards) if (shard >= border) is held]
-            weight = math.fsum(labelling.weights[one.shards[i]] for i in places)
-            loss = math.fsum(one.losses[i] or 0.0 for i in places)
-            means.append(loss / weight if weight > 0 else None)
-        return Errors(*means)
+        train: list[Sum] = []
+        held: list[Sum] = []
+        for shard, loss in zip(one.shards, one.losses, strict=True):
+            part = train if shard < self.shards.of_train else held
+            part.append(Sum(loss or 0.0, labelling.weights[shard]))
+        return Errors(mean(train), mean(held))
 
     def _tell(self, number: int, one: OpenPass) -> Reaction:
         """Tell the optimiser the errors of a pass, and adopt the consequences."""

@@ -115,8 +115,9 @@ def state(control: Path) -> tuple[int, dict[str, Any]]:
         del tally["cpu"]
     if "optimiser" in decoded:
         # the probe of a tune from positions measures time, too
-        for name in ("seconds", "facts", "key", "engine"):
+        for name in ("seconds", "facts", "key"):
             del decoded[name]
+        del decoded["settings"]["engine"]
     return seq, decoded
 
 

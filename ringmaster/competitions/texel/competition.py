@@ -19,31 +19,26 @@ from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
 from ringmaster.competitions.texel.charts import tune_charts
 from ringmaster.competitions.texel.evaluations import (
     Evaluations,
+    Reference,
     record_probe,
     record_void,
     shard_id,
-    shard_line,
+    with_limit,
 )
 from ringmaster.competitions.texel.labels import Shards, check_labels
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.report import TuneReport, kind_of_error
-from ringmaster.competitions.texel.score_setting import Reference, with_limit
-from ringmaster.competitions.texel.settings import (
-    TEXEL_SETTINGS,
-    wrong_settings,
-)
+from ringmaster.competitions.texel.settings import TEXEL_SETTINGS, wrong_settings
 from ringmaster.competitions.texel.state import (
     TexelState,
     TuneSettings,
     edit_of,
-    plain,
-    record_played,
     record_positions,
     restarted,
     score_key,
     scoring_arguments,
 )
-from ringmaster.competitions.texel.tuning import Tuning, improvement_line
+from ringmaster.competitions.texel.tuning import Tuning
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
@@ -51,7 +46,6 @@ from ringmaster.competitions.tuning.player_tune import Tune
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError, counted
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket, is_of_closing_match
-from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
 from ringmaster.model.report import ChartGroup, Progress, Report
 from ringmaster.model.results import EvaluationResult, Result
@@ -80,7 +74,7 @@ class TexelCompetition(Tune):
             definition = find_player(values, values["player"], ("player",))
             dynamic = values["make_candidate"] is not None
             self._unlimited = not (definition.has_limits or dynamic)
-            if self._unlimited and values["verify"] is not None and not values["verify"].limits:
+            if values["verify"] is not None and not self._can_play:
                 problem, remedy = _NO_LIMIT.format(values["player"]), f"{_LIMITS} in Verify(…)"
                 errors.append(SettingError(("verify",), problem, remedy))
         with noting(errors):
@@ -96,8 +90,9 @@ class TexelCompetition(Tune):
         definition = with_limit(definition)
         self._set_player(definition, counted="passes")
         # players of make_candidate are compared when they have played
-        common = plain(canonical({"options": values["options"]}))
-        engine = common if dynamic else scoring_arguments(definition)
+        engine = canonical({"options": values["options"]})
+        if not dynamic:
+            engine = scoring_arguments(definition.make(values["player"], self._game))
         reference = self._reference
         self._settings = TuneSettings.of(
             values, engine, None if reference is None else reference.settings
@@ -113,9 +108,7 @@ class TexelCompetition(Tune):
             lambda number, shard: self.scores(number, shard),
             self._report_progress,
         )
-        self._evaluations = Evaluations(
-            values, self._tuned(), reference, self._player_with, self.tuning
-        )
+        self._evaluations = Evaluations(self.tuning, reference, self._player_with)
         # reports wrong arguments before positions are read
         make_optimiser(values, self.parameters, state, Shards(1, 0))
 
@@ -141,8 +134,8 @@ class TexelCompetition(Tune):
 
     @property
     def _can_play(self) -> bool:
-        limits = {} if self.closing.settings is None else self.closing.settings.limits
-        return not self._unlimited or bool(limits)
+        match = self.values["verify"]
+        return not self._unlimited or bool(match and match.limits)
 
     def verify(self, games: int | None = None) -> None:
         if not self._can_play:
@@ -193,11 +186,6 @@ class TexelCompetition(Tune):
             lines.append(SAME_GAMES_OF_TUNE)
         if self._verifying:
             return lines
-        parameters = self.parameters
-        unused = [n for n in ("c_end", "r_end") if any(getattr(p, n) for p in parameters)]
-        if unused:
-            names = " and ".join(unused)
-            lines.append(f"{names} of Parameter(…) have no effect in a texel competition")
         labelling = self.tuning.state.labelling
         if labelling is not None:
             lines += labelling.warnings
@@ -233,16 +221,13 @@ class TexelCompetition(Tune):
             return self.closing.check_jobs(self._standing())
         samples = {"start": self.start_values}
         for end in ("minimum", "maximum"):
-            values = {p.code: p.played_value(getattr(p, end)) for p in self._tuned()}
+            values = {p.code: p.played_value(getattr(p, end)) for p in self.tuning.tuned}
             samples[end] = {**self.start_values, **values}
         jobs = self._candidate_checks(samples)
         if self._reference is not None:
             player = self._reference.player
             jobs.append(CheckJob(f"check-{player.code}", player, self.settings))
         return jobs + self.closing.check_jobs(None)
-
-    def _tuned(self) -> list[TunedParameter]:
-        return [p for p in self.parameters if not p.frozen and p.code != self.values["anchor"]]
 
     def next_job(self) -> Task | None:
         state = self.tuning.state
@@ -290,12 +275,15 @@ class TexelCompetition(Tune):
         state.shards += 1
         state.positions += result.positions
         state.seconds += result.seconds
-        log = shard_line(ticket, result)
+        rate = result.positions / result.seconds if result.seconds > 0 else 0.0
+        took = f"{result.positions:,} positions in {result.seconds:.2f} s ({rate:,.0f}/s)"
+        log = f"{shard_id(ticket)}: {took}"
         if ticket["e"] != state.beginning or self.tuning.optimiser is None:
             # issued before an edit
             state.stale.append(score_key(ticket["e"], ticket["p"]))
             return Reaction("", log=log)
-        record_played(state, result.facts.get("played", {}))
+        for name, call in result.facts.get("played", {}).items():
+            state.played.setdefault(name, []).append(call)
         reaction = self.tuning.record_loss(ticket["p"], ticket["i"], result.facts.get("loss"))
         return msgspec.structs.replace(reaction, log=log)
 
@@ -393,14 +381,7 @@ class TexelCompetition(Tune):
         ]
 
     def _report(self) -> TuneReport:
-        return TuneReport(
-            self.tuning,
-            self.parameters,
-            self.values,
-            self.estimated(),
-            self.start_values,
-            self._delivered_value,
-        )
+        return TuneReport(self.tuning, self.estimated(), self.start_values, self._delivered_value)
 
     def _progress(self) -> Progress:
         standing = self._standing()
@@ -418,7 +399,7 @@ class TexelCompetition(Tune):
     def _work_done(self) -> str:
         state = self.tuning.state
         if state.improvement is not None:
-            return improvement_line(state.improvement, brief=True)
+            return state.improvement.text(brief=True)
         done = counted(state.passes, "pass")
         return done if self.is_tuned else f"{done}, {self._report().phase()}"
 
@@ -434,21 +415,17 @@ class TexelCompetition(Tune):
     def _describe_of_tune(self, ticket: Ticket) -> Played:
         return Played((self.values["player"], self.values["player"]))
 
-    def _optimised(self) -> list[TunedParameter]:
-        """Return the parameters of the optimiser's arrays."""
-        return [p for p in self.parameters if p.code in self.tuning.codes]
-
     def _course_of_tune(self) -> Callable[[History], Trajectory]:
         return self._course
 
     def _course(self, history: History) -> Trajectory:
         optimiser = self.tuning.optimiser
         steps = () if optimiser is None else optimiser.course
-        codes = tuple(p.code for p in self._optimised())
+        codes = tuple(self.tuning.codes)
         points = [(step.passes, codes, step.theta) for step in steps if step.taken]
         note = "the courses before restarts of the optimiser are not kept"
         return Trajectory("passes", codes, points, note if self.tuning.state.earlier else "")
 
     def _charts_of_tune(self) -> list[ChartGroup]:
         loss = kind_of_error(self.values["loss"])
-        return tune_charts(self._optimised(), self.tuning.state, self.tuning.optimiser, loss)
+        return tune_charts(self.tuning.tuned, self.tuning.state, self.tuning.optimiser, loss)

@@ -1,10 +1,11 @@
-"""Evaluation jobs and probes, and their results before and after recording.
+"""The reference engine, evaluation jobs and probes, and their results.
 
 A recorded result has the loss of its shard, so its reader needs no positions.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,21 +13,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ringmaster.competitions.common_settings import PlayerDefinition, find_player
 from ringmaster.competitions.competition import PlayedValue, Reaction
 from ringmaster.competitions.result_lines import count_void, void_text
 from ringmaster.competitions.texel.labels import decode_scores
 from ringmaster.competitions.texel.methods import from_answers
-from ringmaster.competitions.texel.score_setting import (
-    EVAL,
-    Reference,
-    Scoring,
-    result_of,
-    scores_of,
-)
+from ringmaster.competitions.texel.settings import EVAL, ReferenceSettings, ScoreFunction, Scoring
 from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
-    MOST_PLAYED,
     REFERENCE,
     STATIC,
     TexelState,
@@ -36,12 +31,52 @@ from ringmaster.competitions.texel.state import (
 )
 from ringmaster.competitions.texel.tuning import Tuning
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.errors import SettingError, StateRefused
+from ringmaster.errors import SettingError, StateRefused, shown
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import Apply, EvaluationJob, GameSettings, Probe, ScoreKind, Ticket
-from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.results import EvaluationResult
+from ringmaster.tuners.texel.loss import LARGEST_SCORE
+
+#: Letter of the side that moves first, in FEN and in SFEN.
+_FIRST: dict[GameName, str] = {"chess": "w", "shogi": "b", "go": "b"}
+
+
+def with_limit(definition: PlayerDefinition) -> PlayerDefinition:
+    """Return a player with a limit of moves, which a Player(…) needs and scores do not."""
+    if definition.has_limits or definition.values["protocol"] == "gtp":
+        return definition
+    return PlayerDefinition({**definition.values, "depth": 1})
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """A reference engine, ready for jobs.
+
+    It is scored once.  It has its own win-rate scale, since engines scale centipawns differently.
+
+    settings  those on which its scores depend, as JSON data
+    """
+
+    player: Player
+    scoring: Scoring
+    settings: dict[str, Any]
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Reference | None:
+        """Return the reference of a control file, None without one.  Raises SettingError."""
+        settings: ReferenceSettings | None = values["reference"]
+        if settings is None:
+            return None
+        game: GameName = values["game"]
+        definition = find_player(values, settings.player, ("reference", "player"))
+        scoring = settings.score or values["score"]
+        try:
+            scoring.for_game(game)
+            player = with_limit(definition).make(settings.player, game)
+        except SettingError as error:
+            raise SettingError(("reference",), error.message, error.expected) from None
+        own_settings = {"engine": scoring_arguments(player), "score": canonical(scoring)}
+        return cls(player, scoring, own_settings)
 
 
 def probe_lines(facts: dict[str, Any], codes: Sequence[str], scoring: Scoring) -> list[str]:
@@ -51,8 +86,8 @@ def probe_lines(facts: dict[str, Any], codes: Sequence[str], scoring: Scoring) -
     parts += [
         f"score {scoring.text}",
         f"takes values {when.get(facts.get('apply', ''), 'unknown')}",
+        f"{facts.get('in_flight', 1)} in flight",
     ]
-    parts.append(f"{facts.get('in_flight', 1)} in flight")
     if facts.get("rate"):
         parts.append(f"{facts['rate']:,.0f} positions/s")
     is_search = scoring.kind.go is not None
@@ -81,15 +116,6 @@ def shard_id(ticket: Ticket) -> str:
     beginning, number = ticket["e"], ticket["p"]
     name = f"p{number}" if number >= 0 else f"q{-number}"
     return f"{f'e{beginning}' if beginning else ''}{name}_{ticket['i']:04d}"
-
-
-def shard_line(ticket: Ticket, result: EvaluationResult) -> str:
-    """Return a line about a shard for the log."""
-    rate = result.positions / result.seconds if result.seconds > 0 else 0.0
-    return (
-        f"{shard_id(ticket)}: {result.positions:,} positions in {result.seconds:.2f} s"
-        f" ({rate:,.0f}/s)"
-    )
 
 
 def record_void(
@@ -130,6 +156,46 @@ def record_probe(
     return Reaction(line, notes=tuple(notes), save=True)
 
 
+def result_of(function: Callable[..., Any], arguments: Sequence[Any], name: str) -> Any:
+    """Return the result of a function of the setting `name`.
+
+    Raises SettingError if the function fails.
+    """
+    try:
+        return function(*arguments)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also SystemExit
+        words = ", ".join(map(shown, arguments))
+        raise SettingError(
+            (name,), f"called with ({words}), it raised {type(error).__name__}: {error}"
+        ) from error
+
+
+def scores_of(
+    function: ScoreFunction, answers: Sequence[str], positions: Sequence[str], game: GameName
+) -> bytes:
+    """Return scores by a control file's function, as EvaluationResult has them.
+
+    Raises SettingError if the function fails.
+    """
+    scores = np.full(len(positions), np.nan, dtype="<f4")
+    for i, (answer, position) in enumerate(zip(answers, positions, strict=True)):
+        value = result_of(function, (answer, position), "score")
+        if value is None:
+            continue
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not number or not math.isfinite(value):
+            raise SettingError(
+                ("score",),
+                f"called with ({shown(answer)}, {shown(position)}), it returned {shown(value)}",
+                "centipawns for the side to move, or None",
+            )
+        sign = 1 if position.split(" ", 2)[1:2] == [_FIRST[game]] else -1
+        scores[i] = sign * min(max(float(value), -LARGEST_SCORE), LARGEST_SCORE)
+    return scores.tobytes()
+
+
 def as_void(result: EvaluationResult, reason: str, detail: str) -> EvaluationResult:
     """Return a void version of a result."""
     return msgspec.structs.replace(
@@ -137,25 +203,27 @@ def as_void(result: EvaluationResult, reason: str, detail: str) -> EvaluationRes
     )
 
 
+#: Settings whose functions are called in a pass.
+_CALLED = {0: ["score", "target"], FEATURES: ["optimiser"]}
+#: Most shards of a pass whose calls of functions are recorded.
+_SAMPLED = 50
+
+
 class Evaluations:
     """Builds the evaluation jobs of a tune, and completes their results.
 
-    values     settings
-    tuned      tuned parameters
     reference  the reference engine, None without one
     player     returns the tuned player with some values of the parameters
     """
 
     def __init__(
         self,
-        values: Mapping[str, Any],
-        tuned: Sequence[TunedParameter],
+        tuning: Tuning,
         reference: Reference | None,
         player: Callable[[ValuesByCode], Player],
-        tuning: Tuning,
     ) -> None:
-        self._values, self._tuned = values, tuned
-        self._reference, self._player, self._tuning = reference, player, tuning
+        self._tuning, self._reference, self._player = tuning, reference, player
+        self._values = values = tuning.settings
         self._game: GameName = values["game"]
         features = values["optimiser"].arguments.get("features")
         command = values["optimiser"].arguments.get("command", "features")
@@ -172,11 +240,14 @@ class Evaluations:
         if reference is not None:
             self._scorings[REFERENCE] = reference.scoring
         #: The control file's functions of scores, labels and features by setting.
-        self._functions: dict[str, Callable[..., Any] | None] = {
+        functions = {
             "score": values["score"].function,
-            "reference": None if reference is None else reference.scoring.function,
+            "reference": reference and reference.scoring.function,
             "target": values["target"].function,
             "optimiser": self._scorings[FEATURES].function,
+        }
+        self._functions = {
+            name: function for name, function in functions.items() if function is not None
         }
 
     def _scoring(self, number: int) -> Scoring:
@@ -189,20 +260,28 @@ class Evaluations:
     ) -> EvaluationJob:
         """Return the shard or the probe of a ticket."""
         positions = self._tuning.labelled
-        part = self._probe() if "n" in ticket else self._shard(ticket, attempt)
+        scoring = self._scoring(ticket.get("p", 0))
+        places, part = self._probe() if "n" in ticket else self._shard(ticket, attempt, scoring)
         return EvaluationJob(
             game_id,
             settings=settings,
             positions=str(positions.file.path),
+            first=places.start,
+            stop=places.stop,
+            step=places.step,
             key=positions.file.key,
+            score=scoring.for_game(self._game),
+            answers=scoring.function is not None,
             ticket=ticket,
             attempt=attempt,
             keep_stderr=self._values["stderr_to_log"],
             **part,
         )
 
-    def _shard(self, ticket: Ticket, attempt: int) -> dict[str, Any]:
-        """Return the arguments of a shard's job."""
+    def _shard(
+        self, ticket: Ticket, attempt: int, scoring: Scoring
+    ) -> tuple[range, dict[str, Any]]:
+        """Return the positions of a shard, and further arguments of its job."""
         tuning = self._tuning
         number, place = ticket["p"], ticket["i"]
         open_pass = tuning.find_or_ask(number)
@@ -210,41 +289,28 @@ class Evaluations:
         player = self._player(tuning.values(number))
         if is_reference(number) and self._reference is not None:
             player = self._reference.player
-        scoring = self._scoring(number)
         # requests of another kind, and those after a void job, are sent one at a time
         is_probed = scoring == self._scoring(0) and not attempt and not is_reference(number)
-        return {
-            **_range(tuning.shards.positions(shard)),
+        return tuning.shards.positions(shard), {
             "player": player,
-            "score": scoring.for_game(self._game),
-            "answers": scoring.function is not None,
             "score_key": score_key(tuning.state.beginning, number),
             "shard": shard,
             "apply": self._apply(scoring.kind, number),
             "in_flight": int((tuning.state.facts or {}).get("in_flight", 1)) if is_probed else 1,
         }
 
-    def _probe(self) -> dict[str, Any]:
-        """Return the arguments of a probe's job, with a large change of each parameter."""
-        values, scoring = self._tuning.state.values, self._scoring(0)
+    def _probe(self) -> tuple[range, dict[str, Any]]:
+        """Return the same for a probe, which changes each parameter to its farther bound."""
+        values = self._tuning.state.values
         changed = []
-        for parameter in self._tuned:
+        for parameter in self._tuning.tuned:
             here = values[parameter.code]
-            # the bound that is farther away
             far = max((parameter.minimum, parameter.maximum), key=lambda end: abs(end - here))
             changed.append(self._player({**values, parameter.code: far}))
-        apply, in_flight = self._values["apply"], self._values["in_flight"]
-        return {
-            **_range(self._tuning.shards.probed),
-            "player": self._player(values),
-            "score": scoring.for_game(self._game),
-            "answers": scoring.function is not None,
-            "probe": Probe(
-                tuple(changed),
-                None if apply == "auto" else apply,
-                None if in_flight == "auto" else in_flight,
-            ),
-        }
+        names = ("apply", "in_flight")
+        given = {name: self._values[name] for name in names if self._values[name] != "auto"}
+        probe = Probe(tuple(changed), **given)
+        return self._tuning.shards.probed, {"player": self._player(values), "probe": probe}
 
     def _apply(self, kind: ScoreKind, number: int) -> Apply:
         """Return when the options of a pass take effect.
@@ -312,18 +378,16 @@ class Evaluations:
         tuning, positions = self._tuning, self._tuning.labelled
         number, shard = task.ticket["p"], task.shard
         played: dict[str, list[Any]] = {}
-        names = {0: ["score", "target"], FEATURES: ["optimiser"]}.get(number, [])
-        if is_reference(number):
-            names = ["reference"]
-        if shard % (tuning.shards.total // MOST_PLAYED + 1) == 0:
-            for name in names:
-                function = self._functions[name]
-                if function is None:
-                    continue
-                arguments: Sequence[Any] = positions.blended(shard)
-                if name != "target":
-                    arguments = ((result.answers or ("",))[0], positions.texts(shard)[0])
-                played[name] = [arguments, canonical(result_of(function, arguments, name))]
+        names = ["reference"] if is_reference(number) else _CALLED.get(number, [])
+        is_sampled = shard % (tuning.shards.total // _SAMPLED + 1) == 0
+        for name in names:
+            if name not in self._functions or not is_sampled:
+                continue
+            arguments: Sequence[Any] = positions.blended(shard)
+            if name != "target":
+                arguments = ((result.answers or ("",))[0], positions.texts(shard)[0])
+            value = result_of(self._functions[name], arguments, name)
+            played[name] = [arguments, canonical(value)]
         is_recorded = number >= 0 and number & (number - 1) == 0 and task.ticket["i"] == 0
         if is_recorded and self._values["make_candidate"] is not None:
             played["make_candidate"] = [tuning.values(number), scoring_arguments(task.player)]
@@ -342,20 +406,12 @@ class Evaluations:
                 refusal = f"{error.message}; put it back, or use reset"
                 raise StateRefused(refusal, error.path) from None
 
-        of_players = []
-        if self._values["make_candidate"] is not None:
-            of_players = [
-                PlayedValue(("make_candidate",), repr(values), result, partial(make, values))
-                for values, result in played.get("make_candidate", ())
-            ]
+        of_players = [
+            PlayedValue(("make_candidate",), repr(values), result, partial(make, values))
+            for values, result in played.get("make_candidate", ())
+        ]
         return of_players + [
             PlayedValue((name,), tuple(arguments), result, partial(call, function, arguments, name))
             for name, function in self._functions.items()
-            if function is not None
             for arguments, result in played.get(name, ())
         ]
-
-
-def _range(places: range) -> dict[str, int]:
-    """Return the places of a job's positions as its arguments."""
-    return {"first": places.start, "stop": places.stop, "step": places.step}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -16,18 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.competitions.competition import ScoreSource
-from ringmaster.competitions.texel.score_setting import MATE
-from ringmaster.competitions.texel.state import (
-    COMPARED,
-    STATIC,
-    Comparison,
-    Labelling,
-    score_key,
-)
+from ringmaster.competitions.texel.state import COMPARED, STATIC, Comparison, Labelling, score_key
 from ringmaster.errors import SettingError, StoreCorrupt
 from ringmaster.model.settings import SettingPath
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import (
+    LARGEST_SCORE,
     Fit,
     Floats,
     Loss,
@@ -105,12 +100,19 @@ class Shards(msgspec.Struct, frozen=True):
 SCALES = ("win_rate_scale", "teacher_scale")
 #: Most positions whose labels are cached.
 CACHED = 8_000_000
-#: Reason to leave out positions with a large score of the engine.
-CAPPED = "own score beyond the cap"
-#: Bins of a calibration, and numbers of each.
-BINS, COLUMNS = 20, 6
+#: Bins of a calibration.
+BINS = 20
 #: Games that a calibration distinguishes; more share places.
 _PLACES = 1 << 20
+
+
+@contextmanager
+def refusing(place: SettingPath, kind: type[Exception] = ValueError) -> Iterator[None]:
+    """Raise an error of a kind as a SettingError at a place in the settings."""
+    try:
+        yield
+    except kind as error:
+        raise SettingError(place, str(error)) from None
 
 
 class ShardLabels(msgspec.Struct, frozen=True):
@@ -177,10 +179,8 @@ class LabelledPositions:
     def column(self, name: str, shard: int) -> npt.NDArray[Any]:
         """Return a column of the position file for a shard."""
         places = self.shards.positions(shard)
-        column: npt.NDArray[Any] = getattr(self.file, name)[
-            places.start : places.stop : places.step
-        ]
-        return column
+        column: npt.NDArray[Any] = getattr(self.file, name)
+        return column[places.start : places.stop : places.step]
 
     def texts(self, shard: int) -> list[str]:
         """Return all positions of a shard."""
@@ -196,16 +196,10 @@ class LabelledPositions:
 
     def mixture(self, shard: int) -> Mixture:
         """Return the targets of a shard.  Raises SettingError if a user's function fails."""
-        try:
-            return self._target.mix(
-                self.column("result", shard),
-                self.column("teacher", shard),
-                self.column("ply", shard),
-                self.column("progress", shard),
-                self.teacher_scale or 1.0,
-            )
-        except ValueError as error:
-            raise SettingError(("target",), str(error)) from None
+        names = ("result", "teacher", "ply", "progress")
+        result, teacher, ply, progress = (self.column(name, shard) for name in names)
+        with refusing(("target",)):
+            return self._target.mix(result, teacher, ply, progress, self.teacher_scale or 1.0)
 
     def labels(self, shard: int) -> ShardLabels:
         """Return targets and weights of a shard.  Raises SettingError if a function fails."""
@@ -227,7 +221,7 @@ class LabelledPositions:
         """
         start = self.scores(0, shard)
         nothing = ~np.isfinite(start)
-        mate = ~nothing & (np.abs(start) >= MATE)
+        mate = ~nothing & (np.abs(start) >= LARGEST_SCORE)
         beyond = loud = np.zeros(len(start), dtype=np.bool_)
         settings = self._values["positions"]
         # the cap of teacher's scores has been applied by the reader
@@ -239,7 +233,12 @@ class LabelledPositions:
             # positions in check and mates lack a score
             near = np.abs(static.astype(np.float64) - self.scores(COMPARED, shard)) <= most
             loud = ~near & ~nothing & ~mate & ~beyond
-        return {"no score": nothing, "mate": mate, CAPPED: beyond, "not quiet": loud}
+        return {
+            "no score": nothing,
+            "mate": mate,
+            "own score beyond the cap": beyond,
+            "not quiet": loud,
+        }
 
     def _count_left_out(self) -> dict[str, int]:
         """Return the number of positions left out by their scores, by reason."""
@@ -330,10 +329,8 @@ class LabelledPositions:
         place  of the error in the settings
         Raises SettingError.
         """
-        try:
+        with refusing(place):
             return scores.fit(self._values["loss"], name)
-        except ValueError as error:
-            raise SettingError(place, str(error)) from None
 
     def unit_factor(self, number: int) -> float:
         """Return the factor of a pass's scores with the least error of training."""
@@ -363,31 +360,35 @@ class LabelledPositions:
         best    pass of the best values, None if unknown
         Raises SettingError if no scale fits the reference's scores.
         """
-        own = loss = self.loss
+        loss = self.loss
         if not isinstance(self._values["win_rate_scale"], float):
             fitted = self._of_pass(number, by_target=not self._target.needs_result)
-            loss = Loss(own.kind, self._fit(fitted, "reference's scores", ("reference",)).scale)
-        passes = [number, 0, *([] if best is None else [best])]
+            loss = Loss(loss.kind, self._fit(fitted, "reference's scores", ("reference",)).scale)
         parts: tuple[Split, ...] = ("train", "validation")
-        missing = []
-        columns: list[list[float | None]] = []
-        for part in parts:
-            sums: list[list[Sum]] = [[], [], []]
-            for block in self.blocks(passes, part):
-                weight = np.where(np.isfinite(block.scores[0]), block.weight, np.float32(0))
-                missing.append(float((block.weight - weight).sum()))
-                for into, scores, measure in zip(
-                    sums, block.scores, (loss, own, own), strict=False
-                ):
-                    into.append(measure.total(scores, block.target, weight))
-            columns.append([mean(each) for each in sums])
-        reference, start, tuned = (Errors(*each) for each in zip(*columns, strict=True))
+
+        def errors(of: int, loss: Loss) -> Errors:
+            """Return the errors of a pass over the positions that the reference has scored."""
+            means = []
+            for part in parts:
+                sums = []
+                for block in self.blocks([of, number], part):
+                    weight = block.weight * np.isfinite(block.scores[1])
+                    sums.append(loss.total(block.scores[0], block.target, weight))
+                means.append(mean(sums))
+            return Errors(*means)
+
+        missing = math.fsum(
+            float(block.weight[~np.isfinite(block.scores[0])].sum())
+            for part in parts
+            for block in self.blocks([number], part)
+        )
+        tuned = None if best is None else errors(best, self.loss)
         return Comparison(
-            name, loss.scale, math.fsum(missing), reference, start, None if best is None else tuned
+            name, loss.scale, missing, errors(number, loss), errors(0, self.loss), tuned
         )
 
     def calibration(self, number: int) -> list[list[float]]:
-        """Return bins of σ of a kept pass, with `COLUMNS` numbers each.
+        """Return bins of σ of a kept pass, with six numbers each.
 
         [mean score, mean target, σ, weight, mean result, number of games with a result]
         """

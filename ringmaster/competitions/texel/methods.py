@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.setting_types import Choice, optional
-from ringmaster.competitions.texel.labels import Shards
+from ringmaster.competitions.texel.labels import Shards, refusing
 from ringmaster.competitions.texel.state import TexelState
 from ringmaster.competitions.tuning.function_probes import spread
 from ringmaster.errors import DatasetError, SettingError
@@ -30,22 +30,12 @@ from ringmaster.model.settings import (
     OneOf,
     Setting,
     SettingPath,
-    SettingType,
     String,
 )
 from ringmaster.positions import FeatureFile, PositionFile
 from ringmaster.tuners.texel.linear_model import features_of
 from ringmaster.tuners.texel.optimiser import DEFAULT_STRENGTH, Optimiser, strengths_of
 from ringmaster.tuners.texel.sweep import Swept
-
-#: Modules and classes of the optimisers; each is imported on use.
-_CLASSES: dict[str, tuple[str, str]] = {
-    "gauss_newton": ("ringmaster.tuners.texel.gauss_newton", "GaussNewton"),
-    "local_search": ("ringmaster.tuners.texel.local_search", "LocalSearch"),
-    "genetic": ("ringmaster.tuners.texel.genetic", "Genetic"),
-    "spsa_batches": ("ringmaster.tuners.texel.spsa_batches", "SpsaBatches"),
-    "linear": ("ringmaster.tuners.texel.linear", "Linear"),
-}
 
 
 class OptimiserSettings(msgspec.Struct, frozen=True):
@@ -71,52 +61,29 @@ class RidgeSettings(msgspec.Struct, frozen=True):
     strength: float | None = None
 
 
-class FunctionOrFile(SettingType):
+class _FeatureSource(FileName):
     """A function of the control file, or the name of a file."""
 
-    def __init__(self, function: Function) -> None:
-        self._function = function
-        self._file = FileName()
+    _function = Function("a function that returns a position's coefficients by name")
 
     def describe(self) -> str:
-        return f"{self._function.describe()}, or {self._file.describe()}"
+        return f"{self._function.describe()}, or {super().describe()}"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if callable(value):
-            return self._function.interpret(value, path, context)
-        return self._file.interpret(value, path, context)
-
-    def portable(self, data: Any, directory: str) -> Any:
-        return self._file.portable(data, directory)
-
-
-def _call(kind: str, name: str, *settings: Setting) -> CallOf:
-    def build(values: dict[str, Any], context: Context) -> OptimiserSettings:
-        arguments = {key: value for key, value in values.items() if value is not None}
-        return OptimiserSettings(name, arguments)
-
-    return CallOf(kind, settings, build)
+        return value if callable(value) else super().interpret(value, path, context)
 
 
 _SHARE = Float(above=0, maximum=1)
 _UNIT = Float(minimum=0, maximum=1)
 _MILLION = Integer(minimum=1, maximum=10**6)
 
-_CALLS = (
-    _call(
-        "GaussNewton",
-        "gauss_newton",
+#: The arguments of each optimiser, by its name.
+_ARGUMENTS: dict[str, tuple[Setting, ...]] = {
+    "gauss_newton": (
         optional("central", Boolean(), "Whether differences are two-sided, with twice the passes."),
         optional("most_steps", Integer(minimum=1, maximum=10_000), "Most steps; by default 20."),
-        optional(
-            "tolerance",
-            Float(minimum=1e-9, maximum=1),
-            "Least decrease of the error that counts; by default 1e-7.",
-        ),
     ),
-    _call(
-        "LocalSearch",
-        "local_search",
+    "local_search": (
         optional("order", OneOf("given", "random"), "Order of a sweep; by default given."),
         optional("grow", Float(minimum=1, maximum=100), "Factor after a success; by default 2."),
         optional(
@@ -124,15 +91,8 @@ _CALLS = (
             Float(above=0, maximum=0.25),
             "Smallest step of fractional parameters as a share of the range.",
         ),
-        optional(
-            "tolerance",
-            Float(minimum=1e-7, maximum=1),
-            "Least decrease of the error that counts; by default 1e-7.",
-        ),
     ),
-    _call(
-        "Genetic",
-        "genetic",
+    "genetic": (
         optional("population", Integer(minimum=4, maximum=100_000), "Individuals of a generation."),
         optional("generations", _MILLION, "Limit of generations; by default 100."),
         optional("precision", Float(above=0, maximum=0.5), "Smallest change, by the range."),
@@ -146,9 +106,7 @@ _CALLS = (
         optional("mutation", _UNIT, "Share of the bits that are flipped."),
         optional("elite", Float(minimum=0, maximum=0.9), "Share that stays; by default 0.1."),
     ),
-    _call(
-        "SpsaBatches",
-        "spsa_batches",
+    "spsa_batches": (
         optional("batch", _SHARE, "Share of the positions that measures a step."),
         optional(
             "scale_by",
@@ -159,12 +117,10 @@ _CALLS = (
         optional("gamma", _UNIT, "Exponent of the perturbation; by default 0.101."),
         optional("A_ratio", _UNIT, "Stability constant as a part of the tune; by default 0.1."),
     ),
-    _call(
-        "Linear",
-        "linear",
+    "linear": (
         optional(
             "features",
-            FunctionOrFile(Function("a function that returns a position's coefficients by name")),
+            _FeatureSource(),
             "Coefficients of the parameters: a function of (answer, position) or of (position), or "
             "a CSV or NPZ file.",
         ),
@@ -181,9 +137,21 @@ _CALLS = (
         optional("batch", Integer(minimum=1, maximum=10**9), "Of Adam: positions of a step."),
         optional("tapered", Boolean(), "Whether weights are pairs NAME_mg and NAME_eg by phase."),
     ),
-)
+}
+#: Their classes; each is in the module with the optimiser's name, imported on use.
+_CLASSES = {name: name.title().replace("_", "") for name in _ARGUMENTS}
+
+
+def _call(name: str) -> CallOf:
+    def build(values: dict[str, Any], context: Context) -> OptimiserSettings:
+        arguments = {key: value for key, value in values.items() if value is not None}
+        return OptimiserSettings(name, arguments)
+
+    return CallOf(_CLASSES[name], _ARGUMENTS[name], build)
+
+
 #: The setting `optimiser`.
-OPTIMISER = Choice(*_CALLS, words={name: cls for name, (_, cls) in _CLASSES.items()})
+OPTIMISER = Choice(*map(_call, _CLASSES), words=_CLASSES)
 GAUSS_NEWTON = OptimiserSettings("gauss_newton")
 
 RIDGE = CallOf(
@@ -220,8 +188,8 @@ def make_optimiser(
             "the linear optimiser needs the features of each position",
             "Linear(features=…), a function, or a CSV or NPZ file",
         )
-    module, name = _CLASSES[settings.name]
-    cls = getattr(import_module(module), name)
+    module = import_module(f"ringmaster.tuners.texel.{settings.name}")
+    cls = getattr(module, _CLASSES[settings.name])
     own = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
     accepted = {name for function in own for name in inspect.signature(function).parameters}
     if values["groups"] and "groups" not in accepted:
@@ -299,16 +267,13 @@ class Features:
         if not needs_engine:
             self.version = self._digest(file) if callable(self._source) else ""
         common = {"phase": self._phase, "unnamed": self._unnamed, "version": self.version}
-        try:
+        arguments = (self._source, file, self._names, self._target)
+        with refusing(PLACE, DatasetError):
             if not needs_engine:
-                return build_features(
-                    self._source, file, self._names, self._target, self._say, **common
-                )
-            self._pieces = FeatureShards(self._source, file, self._names, self._target, **common)
-            kept: FeatureFile | None = self._pieces.existing()
-            return kept
-        except DatasetError as error:
-            raise SettingError(PLACE, str(error)) from None
+                return build_features(*arguments, self._say, **common)
+            self._pieces = FeatureShards(*arguments, **common)
+            existing: FeatureFile | None = self._pieces.existing()
+            return existing
 
     def _digest(self, file: PositionFile) -> str:
         """Return a digest of the function's results for some positions.
@@ -326,10 +291,8 @@ class Features:
 
     def put(self, shard: int, rows: range, answers: Sequence[str]) -> None:
         """Record the engine's answers for a shard.  Raises SettingError."""
-        try:
+        with refusing(PLACE, DatasetError):
             self._pieces.put(shard, rows, answers)
-        except DatasetError as error:
-            raise SettingError(PLACE, str(error)) from None
 
     def finish(self, shards: int) -> FeatureFile:
         """Return the features after the last shard.  Raises StoreError."""

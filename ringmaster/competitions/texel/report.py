@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -11,10 +11,9 @@ import msgspec
 from ringmaster.competitions.result_lines import finite, void_line
 from ringmaster.competitions.texel.evaluations import probe_lines
 from ringmaster.competitions.texel.state import REFERENCE, Comparison
-from ringmaster.competitions.texel.tuning import Tuning, improvement_line
+from ringmaster.competitions.texel.tuning import Tuning
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.errors import counted
-from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, Cell, Column, Listing, Table, Text
 from ringmaster.tuners.texel.optimiser import Errors, Optimiser, OwnTable
 from ringmaster.tuners.texel.sweep import Swept
@@ -67,14 +66,11 @@ _EARLIER = (
 class TuneReport(msgspec.Struct, frozen=True):
     """The report of a tune.
 
-    values        settings of the control file
     best, start   values of all parameters, as engines receive them
     engine_value  returns the delivered value for a parameter's index and played value
     """
 
     tuning: Tuning
-    parameters: Sequence[TunedParameter]
-    values: Mapping[str, Any]
     best: ValuesByCode
     start: ValuesByCode
     engine_value: Callable[[int, float], Any]
@@ -96,9 +92,11 @@ class TuneReport(msgspec.Struct, frozen=True):
             notes.append(f"removed parameters, last values: {values}")
         blocks.append(self._parameters().table(self._title(), notes))
         if state.improvement is not None:
-            blocks.append(Text((improvement_line(state.improvement),)))
+            blocks.append(Text((state.improvement.text(),)))
         if state.comparison is not None:
-            blocks.append(_comparison(state.comparison, kind_of_error(self.values["loss"])))
+            blocks.append(
+                _comparison(state.comparison, kind_of_error(self.tuning.settings["loss"]))
+            )
         blocks += match
         if state.told:
             blocks.append(self._course_table(MOST_STEPS))
@@ -123,7 +121,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         state, shards = self.tuning.state, self.tuning.shards
         if not state.train:
             return []
-        name, count = self.values["optimiser"].name, len(self.tuning.codes)
+        name, count = self.tuning.settings["optimiser"].name, len(self.tuning.codes)
         lines = [
             f"{counted(state.train, 'position')} of training in "
             f"{counted(shards.of_train, 'shard')}, "
@@ -164,7 +162,7 @@ class TuneReport(msgspec.Struct, frozen=True):
     def _title(self) -> str:
         state = self.tuning.state
         where = "tuned" if state.done else self.phase()
-        return f"{self.values['optimiser'].name}, {counted(state.passes, 'pass')}; {where}"
+        return f"{self.tuning.settings['optimiser'].name}, {counted(state.passes, 'pass')}; {where}"
 
     @property
     def _optimiser(self) -> Optimiser | None:
@@ -174,12 +172,12 @@ class TuneReport(msgspec.Struct, frozen=True):
     def _parameters(self) -> Listing:
         ends, flags = self._intervals(), self._flags()
         rows = []
-        for i, p in enumerate(self.parameters):
+        for i, p in enumerate(self.tuning.parameters):
             start, value = self.start[p.code], self.best[p.code]
             low, high = ends.get(p.code, (None, None))
             remark = ", ".join(flags.get(p.code, ()))
             if p.code not in self.tuning.codes:
-                remark = "anchor" if p.code == self.values["anchor"] else "frozen"
+                remark = "anchor" if p.code == self.tuning.settings["anchor"] else "frozen"
             rows.append(
                 {
                     "code": p.code,
@@ -244,7 +242,7 @@ class TuneReport(msgspec.Struct, frozen=True):
     def _course_table(self, most: int) -> Table:
         shown, whole = self._course(most), len(self._course().rows)
         steps = f", {most} of {whole} steps" if whole > most else ""
-        return shown.table(f"errors ({kind_of_error(self.values['loss'])}){steps}")
+        return shown.table(f"errors ({kind_of_error(self.tuning.settings['loss'])}){steps}")
 
     def _own_tables(self) -> list[OwnTable]:
         return [] if self._optimiser is None else self._optimiser.report()
@@ -288,7 +286,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             yield from textwrap.wrap(note, 100, subsequent_indent="    ")
         if state.facts is not None:
             # the parameters' remarks name those without effect
-            yield from probe_lines(state.facts, (), self.values["score"])
+            yield from probe_lines(state.facts, (), self.tuning.settings["score"])
         if state.seconds > 0:
             yield (
                 f"{state.positions:,} positions scored, {state.positions / state.seconds:,.0f}/s "
@@ -301,7 +299,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         """Return the tune's part of `show --json`."""
         state, labelling = self.tuning.state, self.tuning.state.labelling
         return {
-            "optimiser": self.values["optimiser"].name,
+            "optimiser": self.tuning.settings["optimiser"].name,
             "phase": self.phase(),
             "passes": state.passes,
             "shards": {"completed": state.shards, "void": state.void},

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -10,18 +11,14 @@ import msgspec
 from ringmaster.competitions.common_settings import COMMON_SETTINGS
 from ringmaster.competitions.setting_types import Choice, Word, optional
 from ringmaster.competitions.texel.methods import GAUSS_NEWTON, OPTIMISER, RIDGE
-from ringmaster.competitions.texel.score_setting import DEPTH_1, EVAL, REFERENCE_CALL, ScoreSetting
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY
-from ringmaster.competitions.tuning.parameter_settings import (
-    BINDING,
-    BOUNDS,
-    GAINS,
-    build_parameter,
-)
+from ringmaster.competitions.tuning.parameter_settings import BINDING, BOUNDS, build_parameter
 from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
 from ringmaster.datasets.position_settings import POV_NAMES, PositionSettings
 from ringmaster.errors import SettingError, nearest, shown
+from ringmaster.model.jobs import ScoreKind
+from ringmaster.model.players import GameName
 from ringmaster.model.settings import (
     Boolean,
     Call,
@@ -55,11 +52,168 @@ PARAMETER = CallOf(
             "Change that shows its effect on the scores; by default adapted to the engine.",
         ),
         optional("group", String(), "Name of its group of parameters; see ``groups``."),
-        *GAINS,
         *BINDING,
     ),
     build_parameter,
     positional=("code", "start", "min", "max"),
+)
+
+
+#: Returns centipawns for the side to move, or None, from the engine's answer and the position.
+ScoreFunction = Callable[[str, str], float | None]
+#: Scores by a search.
+_SEARCH = re.compile(r"(depth|nodes) +([1-9]\d{0,9})\Z")
+_WORDS = "'eval', 'quiescence', 'depth N', 'nodes N'"
+
+
+class Scoring(msgspec.Struct, frozen=True):
+    """A way to score positions.
+
+    kind      request to the engine
+    pov       side of a pattern's score, as in the control file
+    function  computes a score from the engine's answer, None: built in
+    text      as shown in the control file and reports
+    """
+
+    kind: ScoreKind
+    pov: str = "mover"
+    function: ScoreFunction | None = None
+    text: str = "eval"
+
+    def __repr__(self) -> str:
+        return repr(self.text)
+
+    def canonical(self) -> dict[str, Any]:
+        """Return the settings for the comparison of two runs."""
+        return {"kind": self.kind, "pov": self.pov, "function": self.function}
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it is the engine's own static evaluation."""
+        return self.kind.kind == "eval" and self.function is None
+
+    def for_game(self, game: GameName) -> ScoreKind:
+        """Return the request of a job.  Raises SettingError for a wrong side."""
+        first = {"chess": "white", "shogi": "black"}.get(game)
+        if self.pov in ("white", "black") and self.pov != first:
+            raise SettingError(
+                ("score", "pov"),
+                f"{self.pov} does not move first in {game}",
+                f"{first!r} or 'mover'",
+            )
+        return msgspec.structs.replace(self.kind, pov="mover" if self.pov == "mover" else "first")
+
+
+def _build_score(values: dict[str, Any], context: Context) -> Scoring:
+    pattern, function = values["pattern"], values["function"]
+    if pattern is not None and function is not None:
+        raise SettingError(("function",), "pattern and function exclude each other", "one of them")
+    if pattern is not None:
+        try:
+            groups = re.compile(pattern).groups
+        except re.error as error:
+            raise SettingError(
+                ("pattern",), f"{shown(pattern)} is not a regular expression: {error}"
+            ) from None
+        if groups < 1:
+            raise SettingError(
+                ("pattern",),
+                f"{shown(pattern)} has no group",
+                r"a pair of brackets around the score, as in r'Total: (\S+)'",
+            )
+    command = values["command"]
+    if "\n" in command or "\r" in command or not command.strip():
+        raise SettingError(("command",), f"{shown(command)} cannot be sent", "one line of text")
+    kind = ScoreKind("eval", 0, command, pattern, values["unit"])
+    return Scoring(kind, values["pov"], function, command)
+
+
+_FUNCTION = Function("a function of the engine's answer and of the position")
+SCORE = CallOf(
+    "Score",
+    (
+        Setting("command", String(), "Command sent to the engine.", "eval"),
+        optional(
+            "pattern",
+            String(),
+            "Regular expression; its first group in the last matching line is the score.  By "
+            "default the usual format of the engine's family.",
+        ),
+        Setting(
+            "unit",
+            Float(above=0, maximum=1e6),
+            "Centipawns in a unit of the score: 100 if scores are in pawns.",
+            1.0,
+        ),
+        Setting(
+            "pov",
+            OneOf("mover", "white", "black"),
+            "Side of the score: to move, or first to move (White in chess, Black in shogi).",
+            "mover",
+        ),
+        optional(
+            "function",
+            _FUNCTION,
+            "Replaces a pattern: returns centipawns for the side to move, or None.",
+        ),
+    ),
+    _build_score,
+    positional=("command",),
+)
+
+
+class ScoreSetting(Choice):
+    """The setting `score`."""
+
+    def __init__(self) -> None:
+        super().__init__(SCORE, function=_FUNCTION)
+
+    def describe(self) -> str:
+        return f"{_WORDS}, {super().describe()}"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str):
+            words = " ".join(value.split())
+            if words in ("eval", "quiescence"):
+                return Scoring(ScoreKind(words), text=words)  # type: ignore[arg-type]  # a kind
+            search = _SEARCH.match(words)
+            if search is not None:
+                kind = ScoreKind(search[1], int(search[2]))  # type: ignore[arg-type]  # a kind
+                return Scoring(kind, text=words)
+            return context.refuse(path, f"{shown(value)} is not a valid score", self.describe())
+        if callable(value) and not isinstance(value, Call):
+            name = getattr(value, "__name__", "function")
+            return Scoring(ScoreKind("eval", command="eval"), function=value, text=name)
+        return super().interpret(value, path, context)
+
+
+EVAL = Scoring(ScoreKind("eval"))
+DEPTH_1 = Scoring(ScoreKind("depth", 1), text="depth 1")
+
+
+class ReferenceSettings(msgspec.Struct, frozen=True):
+    """Reference(…) of a control file.
+
+    score  how the reference scores a position, None: as the tuned player
+    """
+
+    player: str
+    score: Scoring | None
+
+
+REFERENCE_CALL = CallOf(
+    "Reference",
+    (
+        Setting("player", Identifier(), "Code of the engine."),
+        optional(
+            "score",
+            ScoreSetting(),
+            "How the engine scores a position; by default as the competition's ``score``.",
+        ),
+    ),
+    lambda values, context: ReferenceSettings(**values),
+    positional=("player",),
+    shorthand=True,
 )
 
 
@@ -77,10 +231,10 @@ class PositionsSettings(msgspec.Struct, frozen=True):
 
     def canonical(self) -> dict[str, Any]:
         """Return the settings for the comparison of two runs."""
-        data = {name: getattr(self.dataset, name) for name in PositionSettings.__dataclass_fields__}
+        data = {**vars(self.dataset), "quiet": self.quiet, "quiet_score": self.quiet_score}
         # changed positions have another digest
         del data["skip_bad"]
-        return {**data, "quiet": self.quiet, "quiet_score": self.quiet_score}
+        return data
 
 
 class _PositionsCall(CallOf):
@@ -92,12 +246,10 @@ class _PositionsCall(CallOf):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, str):
             value = Call(self.kind, (value,), {})
-        args = getattr(value, "args", None)
-        if getattr(value, "kind", None) == self.kind and args:
+        if isinstance(value, Call) and value.args:
+            args = value.args
             paths = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
-            if "paths" in value.kwargs:
-                return context.refuse((*path, "paths"), "argument 'paths' is args twice")
-            value = Call(self.kind, (), {"paths": list(paths), **value.kwargs})
+            value = Call(value.kind, (list(paths),), value.kwargs)
         return super().interpret(value, path, context)
 
 
@@ -144,6 +296,7 @@ POSITIONS = _PositionsCall(
         Setting("skip_bad", Boolean(), "Whether bad positions are left out, not refused.", False),
     ),
     _build_positions,
+    positional=("paths",),
 )
 
 _LAMBDA = Float(minimum=0, maximum=1)

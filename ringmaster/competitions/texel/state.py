@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ringmaster.competitions.common_settings import PlayerDefinition
 from ringmaster.competitions.result_lines import VoidKinds
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, changed_arguments
 from ringmaster.model.canonical import canonical
@@ -83,18 +82,12 @@ class TuneSettings(msgspec.Struct, frozen=True):
         parameters = [ParameterSettings.of(p, values["anchor"]) for p in values["parameters"]]
         limits = {name: values[name] for name in LIMITS}
         sweep = values["sweep"] and canonical(values["sweep"].targets(values["target"]))
-        own = cls(parameters, learning, limits, engine, reference, sweep, values["in_flight"])
-        return msgspec.convert(plain(own), cls)
+        return cls(parameters, learning, limits, engine, reference, sweep, values["in_flight"])
 
     @property
     def codes(self) -> list[str]:
         """Codes of the tuned parameters."""
         return [p.code for p in self.parameters if not p.frozen]
-
-
-def plain(data: Any) -> Any:
-    """Return JSON data as a store returns it."""
-    return msgspec.json.decode(msgspec.json.encode(data))
 
 
 #: Each restart stores scores under numbers of its own.
@@ -306,33 +299,17 @@ def record_positions(file: PositionFile, state: TexelState) -> bool:
 _SCORING_ARGUMENTS = ("command", "environ", "options", "protocol", "startup_gtp_commands")
 
 
-def scoring_arguments(player: PlayerDefinition | Player) -> dict[str, Any]:
+def scoring_arguments(player: Player) -> dict[str, Any]:
     """Return the arguments of a player on which scores depend.
 
     The competition's folder may move, and limits of moves may change.
     """
-    if isinstance(player, PlayerDefinition):
-        values = player.values
-    else:
-        values = msgspec.structs.asdict(player)
-    settings = {name: plain(canonical(values[name])) for name in _SCORING_ARGUMENTS}
-    command = list(settings["command"])
+    settings = {name: canonical(getattr(player, name)) for name in _SCORING_ARGUMENTS}
+    command = settings["command"]
     # sys.executable has many names (python, python3, …), depending on the call of ringmaster
     own = command[0] == sys.executable
     command[0] = "python" if own else command[0].rpartition("/")[2]
-    return {**settings, "command": command}
-
-
-#: Results of one function that a state has.
-MOST_PLAYED = 50
-
-
-def record_played(state: TexelState, played: Mapping[str, list[Any]]) -> None:
-    """Record arguments and results of functions, by setting."""
-    for name, result in played.items():
-        results = state.played.setdefault(name, [])
-        if len(results) < MOST_PLAYED:
-            results.append(result)
+    return settings
 
 
 def edit_of(

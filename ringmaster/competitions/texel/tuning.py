@@ -6,14 +6,13 @@ of the shards, so the order of results does not matter.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from ringmaster.competitions.competition import Reaction, ScoreSource
-from ringmaster.competitions.texel.labels import LabelledPositions, Shards
+from ringmaster.competitions.texel.labels import LabelledPositions, Shards, refusing
 from ringmaster.competitions.texel.methods import PLACE, Features, from_answers, make_optimiser
 from ringmaster.competitions.texel.state import (
     COMPARED,
@@ -25,12 +24,13 @@ from ringmaster.competitions.texel.state import (
     score_key,
 )
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.errors import SettingError, counted
+from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.positions import FeatureFile, PositionFile
+from ringmaster.tuners.texel.loss import Sum, mean
 from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Pass, Split, TellResult
 from ringmaster.tuners.texel.sweep import Swept, inner_state
-from ringmaster.tuners.texel.uncertainty import Improvement, gain_over_start
+from ringmaster.tuners.texel.uncertainty import gain_over_start
 
 #: Most parameters whose values are listed in a line of the history.
 MOST_NAMED = 12
@@ -39,7 +39,7 @@ MOST_NAMED = 12
 class Tuning:
     """The passes of a tune.
 
-    values      settings
+    settings    of the control file
     parameters  of the control file
     reference   code of the reference engine, None without one
     state       state of the tune; `load` replaces it
@@ -49,7 +49,7 @@ class Tuning:
 
     def __init__(
         self,
-        values: Mapping[str, Any],
+        settings: Mapping[str, Any],
         parameters: Sequence[TunedParameter],
         reference: str | None,
         state: TexelState,
@@ -57,7 +57,7 @@ class Tuning:
         say: Callable[[str], None],
     ) -> None:
         self.state = state
-        self._values, self._parameters, self._reference = values, parameters, reference
+        self.settings, self.parameters, self._reference = settings, parameters, reference
         self._say = say
         self._source = source
         self.positions: LabelledPositions | None = None
@@ -77,13 +77,13 @@ class Tuning:
         if file is None:
             return
         self.positions = LabelledPositions(
-            file, self._values, state.beginning, state.labelling, self._source
+            file, self.settings, state.beginning, state.labelling, self._source
         )
-        settings, self.features_are_known = self._values["optimiser"], False
-        if settings.name == "linear":
-            codes = [p.code for p in self._parameters]
+        optimiser, self.features_are_known = self.settings["optimiser"], False
+        if optimiser.name == "linear":
+            codes = [p.code for p in self.parameters]
             target = file.path.with_suffix(".features")
-            self.features = Features(settings, codes, target, self._say, state.features)
+            self.features = Features(optimiser, codes, target, self._say, state.features)
 
     @property
     def labelled(self) -> LabelledPositions:
@@ -97,6 +97,12 @@ class Tuning:
         return self.state.settings.codes
 
     @property
+    def tuned(self) -> list[TunedParameter]:
+        """The parameters of the optimiser's arrays."""
+        codes = set(self.codes)
+        return [p for p in self.parameters if p.code in codes]
+
+    @property
     def shards(self) -> Shards:
         """The division into shards; known after the positions have been read."""
         return Shards(self.state.train, self.state.validation)
@@ -104,7 +110,7 @@ class Tuning:
     def begin(self) -> None:
         """Make the optimiser and restore its state; needs the number of positions."""
         state = self.state
-        self.optimiser = make_optimiser(self._values, self._parameters, state, self.shards)
+        self.optimiser = make_optimiser(self.settings, self.parameters, state, self.shards)
         if state.optimiser is not None:
             swept = isinstance(self.optimiser, Swept)
             self.optimiser.restore(state.optimiser if swept else inner_state(state.optimiser))
@@ -117,10 +123,8 @@ class Tuning:
         """Pass features to the optimiser.  Raises SettingError if they do not fit."""
         optimiser: Any = self.optimiser
         fixed = {c: float(v) for c, v in self.state.values.items() if c not in self.codes}
-        try:
+        with refusing(PLACE):
             optimiser.set_features(matrix, fixed)
-        except ValueError as error:
-            raise SettingError(PLACE, str(error)) from None
         self.features_are_known = True
 
     def _named(self, theta: Sequence[float]) -> ValuesByCode:
@@ -129,8 +133,6 @@ class Tuning:
 
     def values(self, number: int) -> ValuesByCode:
         """Return the values of a pass."""
-        if number < 0:
-            return self.state.values
         one = self.state.open.get(str(number))
         return self.state.values if one is None else self._named(one.theta)
 
@@ -144,12 +146,12 @@ class Tuning:
     @property
     def _extra_passes(self) -> tuple[int, ...]:
         """Numbers of the passes that are not the optimiser's: features, quiet filter, reference."""
-        values = self._values
-        source = values["optimiser"].arguments.get("features")
+        settings = self.settings
+        source = settings["optimiser"].arguments.get("features")
         passes: tuple[int, ...] = (FEATURES,) if from_answers(source) else ()
-        if values["positions"].quiet is not None:
+        if settings["positions"].quiet is not None:
             # pass 0 has the static evaluation if it is the score of positions
-            passes += (COMPARED,) if values["score"].is_static else (STATIC, COMPARED)
+            passes += (COMPARED,) if settings["score"].is_static else (STATIC, COMPARED)
         return passes if self._reference is None else (*passes, self.state.reference_pass)
 
     def next(self) -> tuple[int, int] | None:
@@ -157,13 +159,11 @@ class Tuning:
         state = self.state
         if self.optimiser is None:
             return None
-        for number in self._extra_passes:
-            one = self._extra_pass(number)
+        passes = {number: self._extra_pass(number) for number in self._extra_passes}
+        passes |= {int(key): one for key, one in state.open.items()}
+        for number, one in passes.items():
             if one.next < len(one.shards):
                 return number, one.next
-        for key, one in state.open.items():
-            if one.next < len(one.shards):
-                return int(key), one.next
         if state.done:
             return None
         asked = self._ask()
@@ -173,12 +173,11 @@ class Tuning:
         one = self.state.filters.get(str(number))
         if one is None:
             shards = self.shards.of("all")
+            one = OpenPass([], number != FEATURES, shards, [None] * len(shards))
+            self.state.filters[str(number)] = one
             # known features need no pass
-            known = 0.0 if number == FEATURES and self.features_are_known else None
-            one = self.state.filters[str(number)] = OpenPass(
-                [], number != FEATURES, shards, [known] * len(shards)
-            )
-            one.next = 0 if known is None else len(shards)
+            if number == FEATURES and self.features_are_known:
+                one.next, one.losses = len(shards), [0.0] * len(shards)
         return one
 
     def _ask(self) -> int | None:
@@ -188,9 +187,8 @@ class Tuning:
         if asked is None:
             return None
         shards = self.shards.of(asked.part)
-        self.state.open[str(asked.number)] = OpenPass(
-            list(asked.theta), asked.keep, shards, [None] * len(shards)
-        )
+        one = OpenPass(list(asked.theta), asked.keep, shards, [None] * len(shards))
+        self.state.open[str(asked.number)] = one
         self.state.asked = max(self.state.asked, asked.number + 1)
         return asked.number
 
@@ -270,14 +268,12 @@ class Tuning:
     def _errors(self, one: OpenPass) -> Errors:
         labelling = self.state.labelling
         assert labelling is not None
-        border = self.shards.of_train
-        means: list[float | None] = []
-        for held in (False, True):
-            places = [i for i, shard in enumerate(one.shards) if (shard >= border) is held]
-            weight = math.fsum(labelling.weights[one.shards[i]] for i in places)
-            loss = math.fsum(one.losses[i] or 0.0 for i in places)
-            means.append(loss / weight if weight > 0 else None)
-        return Errors(*means)
+        train: list[Sum] = []
+        held: list[Sum] = []
+        for shard, loss in zip(one.shards, one.losses, strict=True):
+            part = train if shard < self.shards.of_train else held
+            part.append(Sum(loss or 0.0, labelling.weights[shard]))
+        return Errors(mean(train), mean(held))
 
     def _tell(self, number: int, one: OpenPass) -> Reaction:
         """Tell the optimiser the errors of a pass, and adopt the consequences."""
@@ -357,37 +353,14 @@ class Tuning:
         lines = [f"tuned after {counted(state.passes, 'pass')}: {values}"]
         if best:
             factors = (positions.unit_factor(0), positions.unit_factor(best))
-            seed = self._values["seed"]
+            seed = self.settings["seed"]
             gain = gain_over_start(positions, best, part, seed=seed, factors=factors)
             if gain is not None:
                 state.improvement = gain
-                lines.append(improvement_line(gain))
+                lines.append(gain.text())
         return lines + self._compare()
 
 
 def _shown(errors: Errors) -> str:
     parts = [("training", errors.train), ("validation", errors.validation)]
     return ", ".join(f"{name} error {value:.8f}" for name, value in parts if value is not None)
-
-
-def improvement_line(gain: Improvement, *, brief: bool = False) -> str:
-    """Return the gain in words; a change of unit is not part of it."""
-    form = "{:.3g}" if brief else "{:.8f}"
-
-    def interval(one: Improvement) -> str:
-        value, low, high = map(form.format, (one.value, one.low, one.high))
-        return f"{value} (95 %: {low} to {high})"
-
-    part = "training" if gain.part == "train" else gain.part
-    if gain.is_of_unit:
-        return (
-            f"the {part} error fell by {form.format(gain.value)} by a change of unit alone: "
-            f"the start values' scores times {gain.factor:.3g} do as well"
-        )
-    if gain.beyond is not None and brief:
-        return f"the {part} error fell by {interval(gain.beyond)} beyond a change of unit"
-    text = f"the {part} error fell by {interval(gain)}"
-    if brief:
-        return text
-    rest = gain.beyond and f"; {interval(gain.beyond)} of it beyond a change of unit"
-    return f"{text}, in {100 * gain.share:.4g} % of resampled games{rest or ''}"

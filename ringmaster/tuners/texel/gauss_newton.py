@@ -41,6 +41,7 @@ from ringmaster.tuners.texel.linearised import (
 )
 from ringmaster.tuners.texel.loss import Array
 from ringmaster.tuners.texel.optimiser import (
+    LEAST_DECREASE,
     NO_SIGNAL,
     Data,
     Errors,
@@ -81,7 +82,6 @@ class GaussNewton(Optimiser):
     patience     steps in a row without a better validation error that end the tune, None: no limit
     most_passes  limit of passes, None: no limit
     most_steps   limit of steps
-    tolerance    least decrease of an error that counts
 
     A parameter's own `step` is the distance of its differences; other distances are adapted.  The
     intervals refer to the optimum without the ridge, and are widened to include the values used.
@@ -98,7 +98,6 @@ class GaussNewton(Optimiser):
         patience: int | None = 2,
         most_passes: float | None = None,
         most_steps: int = 20,
-        tolerance: float = 1e-7,
     ) -> None:
         self._parameters = tuple(parameters)
         self._space = Space.of(parameters)
@@ -107,7 +106,7 @@ class GaussNewton(Optimiser):
         self._groups = tuned_blocks(parameters, groups)
         self._differences = Differences(parameters, self._space, central)
         self._patience, self._most_steps = patience, most_steps
-        self._most_passes, self._tolerance = most_passes, tolerance
+        self._most_passes = most_passes
         n = len(parameters)
         start = Point(0, self._played(self._space.start), WORST)
         self._state = State(
@@ -310,7 +309,7 @@ class GaussNewton(Optimiser):
         train = model.losses(points, "train")[0]
         held = model.losses(points, "validation")[0] if s.base.validation is not None else None
         promise = self._penalised(s.base) - train - self._penalty(trial)
-        if promise <= self._tolerance or trial in s.tried:
+        if promise <= LEAST_DECREASE or trial in s.tried:
             self._exhausted(data, notes)
             return
         known = self._at_hand(trial)
@@ -373,7 +372,7 @@ class GaussNewton(Optimiser):
         s = self._state
         s.tried.append(point.theta)
         s.trial = None
-        taken = self._penalised(point) < self._penalised(s.base) - self._tolerance
+        taken = self._penalised(point) < self._penalised(s.base) - LEAST_DECREASE
         agreement = self._compare(point, data) if taken else None
         extra = {"ridge": s.strength, "foreseen": s.foreseen[0]}
         if s.refused:
@@ -414,7 +413,7 @@ class GaussNewton(Optimiser):
             s.best = point
             return
         improved = s.best.validation - point.validation
-        s.stale = 0 if improved > self._tolerance else s.stale + 1
+        s.stale = 0 if improved > LEAST_DECREASE else s.stale + 1
         if improved > 0:
             s.best = point
 
@@ -443,7 +442,7 @@ class GaussNewton(Optimiser):
         s = self._state
         assert s.refused_theta is not None
         promise = self._penalised(s.base) - s.foreseen[0] - self._penalty(s.refused_theta)
-        return promise > max(_WORTHWHILE * self._gained(s.first), 10 * self._tolerance)
+        return promise > max(_WORTHWHILE * self._gained(s.first), 10 * LEAST_DECREASE)
 
     def _shrink(self) -> bool:
         """Halve the differences; return whether any could be halved."""

@@ -19,9 +19,8 @@ import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_ORDER_STREAM, word_array
-from ringmaster.tuners.texel.optimiser import OwnTable, Pass
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, OwnTable, Pass
 from ringmaster.tuners.texel.searching import (
-    LEAST_TOLERANCE,
     Search,
     SearchArguments,
     Theta,
@@ -44,7 +43,6 @@ class LocalSearch(Search):
     order      of the parameters in a sweep: as given, or random for each sweep
     grow       factor of a successful step
     precision  smallest step as a share of the range; 1 for integers
-    tolerance  least decrease of the penalised training error, at least 1e-7
 
     Other arguments: see `Search`.
     """
@@ -57,11 +55,10 @@ class LocalSearch(Search):
         order: Literal["given", "random"] = "given",
         grow: float = 2.0,
         precision: float = PRECISION_SHARE,
-        tolerance: float = LEAST_TOLERANCE,
         **common: Unpack[SearchArguments],
     ) -> None:
         super().__init__(parameters, **common)
-        self.order, self.grow, self.tolerance = order, grow, tolerance
+        self.order, self.grow = order, grow
         self.least = np.where(self.space.integer, 1.0, precision * self.space.width)
         self.most = np.maximum(MOST_SHARE * self.space.width, self.least)
         self._blocks = tuned_blocks(self.parameters, groups)
@@ -109,7 +106,7 @@ class LocalSearch(Search):
         self._tried += 1
         # a change of the ridge alone is no signal
         change = error - self.penalty(asked) - self._base_error + self.penalty(self._base)
-        if abs(change) > self.tolerance:
+        if abs(change) > LEAST_DECREASE:
             self._moved[i] = True
         if self._judge(i, asked, error):
             self._notes.append(
@@ -118,7 +115,7 @@ class LocalSearch(Search):
 
     def _judge(self, i: int, theta: Theta, error: float) -> bool:
         """Keep or reject a change, and continue with the next; return whether it was kept."""
-        if error < self._base_error - self.tolerance:
+        if error < self._base_error - LEAST_DECREASE:
             way = self._way[i] if self._side == 0 else -self._way[i]
             self._base, self._base_error, self._way[i] = theta, error, way
             self._steps[i] = self._fitted(i, self._steps[i] * self.grow)

@@ -225,6 +225,8 @@ class Optimiser(ABC):
         """Restore a state."""
 
 
+#: Least decrease of an error that counts.
+LEAST_DECREASE = 1e-7
 #: Strengths of the usual path: 0, and 10⁻⁶ to 1 in half decades.
 PATH = (0.0, *(float(f"{10 ** (k / 2):.3g}") for k in range(-12, 1)))
 #: Default of methods that try one strength only.

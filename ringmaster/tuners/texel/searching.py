@@ -68,8 +68,6 @@ def batch_size(share: float, shards: int) -> int:
 MOST_STEPS = 400
 #: Most errors over all training positions that are remembered.
 MOST_KNOWN = 50_000
-#: Least decrease of an error that counts.
-LEAST_TOLERANCE = 1e-7
 #: First steps and perturbations as a share of the range.
 STEP_SHARE = 1 / 32
 

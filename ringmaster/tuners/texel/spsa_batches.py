@@ -33,9 +33,8 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_SPSA_STREAM, word_array
 from ringmaster.tuners.spsa.course import Averages
 from ringmaster.tuners.spsa.perturbation import sides
-from ringmaster.tuners.texel.optimiser import Array, OwnTable, Pass
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, Array, OwnTable, Pass
 from ringmaster.tuners.texel.searching import (
-    LEAST_TOLERANCE,
     Batches,
     Search,
     SearchArguments,
@@ -253,7 +252,7 @@ class SpsaBatches(Search):
             ups = errors[f"+{i}"] - start, errors[f"-{i}"] - start
             # a change of the ridge alone is no signal
             bare = [up - self._ridge(i, by) for up, by in zip(ups, (first, second), strict=True)]
-            if max(map(abs, bare)) < LEAST_TOLERANCE / 10:
+            if max(map(abs, bare)) < LEAST_DECREASE / 10:
                 self._silent_ones.append(i)
             if first == second or not all(map(math.isfinite, ups)):
                 continue
@@ -318,7 +317,7 @@ class SpsaBatches(Search):
         words = f"iteration {self._k}: training error {error - self.penalty(theta):.9f}"
         if validation is not None:
             words += f", validation error {validation:.9f}"
-        if error > self._safe[1] + LEAST_TOLERANCE:
+        if error > self._safe[1] + LEAST_DECREASE:
             self._theta = np.array(self._safe[0])
             self._gain /= 2
             self._blocked += 1

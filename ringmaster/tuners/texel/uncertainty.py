@@ -151,6 +151,26 @@ class Improvement(msgspec.Struct):
         rest = self.beyond
         return rest is not None and rest.value < self.value / 2 and rest.low <= 0
 
+    def text(self, *, brief: bool = False) -> str:
+        """Return the gain in words; a change of unit is not part of it."""
+        form = "{:.3g}" if brief else "{:.8f}"
+
+        def interval(one: Improvement) -> str:
+            value, low, high = map(form.format, (one.value, one.low, one.high))
+            return f"{value} (95 %: {low} to {high})"
+
+        start = f"the {'training' if self.part == 'train' else self.part} error fell by"
+        if self.is_of_unit:
+            return (
+                f"{start} {form.format(self.value)} by a change of unit alone: "
+                f"the start values' scores times {self.factor:.3g} do as well"
+            )
+        beyond = self.beyond and interval(self.beyond)
+        if brief:
+            return f"{start} {f'{beyond} beyond a change of unit' if beyond else interval(self)}"
+        more = f"; {beyond} of it beyond a change of unit" if beyond else ""
+        return f"{start} {interval(self)}, in {100 * self.share:.4g} % of resampled games{more}"
+
 
 def bootstrap(
     data: Data,

@@ -70,8 +70,8 @@ def test_real_parameters_are_found_to_their_precision() -> None:
 
 def test_decrease_within_the_tolerance_does_not_count() -> None:
     parameters = parameters_of([0], -100, 100)
-    optimiser = LocalSearch(parameters, tolerance=1e-3)
-    follow(optimiser, lambda theta: 1 - 1e-5 * theta[0])
+    optimiser = LocalSearch(parameters)
+    follow(optimiser, lambda theta: 1 - 1e-9 * theta[0])
     assert optimiser.best == (0,)
 
 

@@ -279,10 +279,6 @@ class CandidateTune(GameTune):
         number = self._game_number(ticket)
         return number // 2 if self.values["candidate_colour"] == "alternating" else number
 
-    def _engine_values(self, ticket: Ticket) -> dict[str, Any]:
-        """Return the engine parameters of a ticket's candidate."""
-        return self.engine_values(self._sampled(ticket))
-
     def shown_values(self, values: ValuesByCode) -> dict[str, Any]:
         shown: dict[str, Any] = as_data(self.engine_values(values))
         return shown

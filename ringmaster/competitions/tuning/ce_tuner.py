@@ -18,7 +18,7 @@ from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_COLUMNS,
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
-    CandidateTune,
+    GomillTune,
     candidate_seat,
 )
 from ringmaster.competitions.tuning.parameter_settings import (
@@ -105,7 +105,7 @@ class State(GameTuneState, kw_only=True):
     issued: list[int] = msgspec.field(default_factory=list)
 
 
-class CeTuner(CandidateTune):
+class CeTuner(GomillTune):
     """The `ce_tuner` competition type."""
 
     type_name: ClassVar[str] = "ce_tuner"
@@ -174,7 +174,7 @@ class CeTuner(CandidateTune):
 
     def _game_number(self, ticket: Ticket) -> int:
         # the same for all candidates of a generation in a round
-        return int(ticket["g"]) * MOST_SAMPLES + int(ticket["r"])
+        return int(ticket["g"]) * MOST_SAMPLES + int(ticket["n"])
 
     @property
     def generation(self) -> int:
@@ -234,7 +234,7 @@ class CeTuner(CandidateTune):
         ticket: Ticket = {
             "g": state.generation,
             "c": candidate,
-            "r": round_number,
+            "n": round_number,
             "p": list(self._samples[candidate]),
         }
         ticket["s"] = candidate_seat(self.values, self._game_number(ticket))
@@ -245,7 +245,7 @@ class CeTuner(CandidateTune):
         if ticket["g"] != state.generation:
             return False
         candidate = ticket["c"]
-        state.issued[candidate] = max(state.issued[candidate], ticket["r"] + 1)
+        state.issued[candidate] = max(state.issued[candidate], ticket["n"] + 1)
         return state.generation < int(self.values["number_of_generations"])
 
     # results

@@ -13,19 +13,14 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import COMMON_SETTINGS, PlayerDefinition
 from ringmaster.competitions.competition import Reaction
 from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
 from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.setting_types import changed, optional
 from ringmaster.competitions.tuning.candidates import (
-    CANDIDATE,
     CANDIDATE_SETTINGS,
-    TUNE_GAME_SETTINGS,
-    by_name,
+    CandidateTune,
     candidate_seat,
-    check_maker,
-    in_order,
 )
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
@@ -39,15 +34,14 @@ from ringmaster.competitions.tuning.parameter_settings import (
     BOUNDS,
     PLAYED_BINDING,
     ValuesByCode,
-    check_codes,
     check_unchanged,
     checked_parameter,
     value_text,
     wrong_argument,
 )
-from ringmaster.competitions.tuning.player_tune import OPPONENT, GameTune, GameTuneState
+from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.competitions.verdicts import games_of
-from ringmaster.errors import SettingError, StoreError, counted
+from ringmaster.errors import StoreError, counted
 from ringmaster.model.jobs import Task, Ticket
 from ringmaster.model.parameters import CLOP_TYPES, ClopParameter, middle
 from ringmaster.model.report import LEFT, ChartGroup, Column, Listing, Progress, Table, Text
@@ -132,24 +126,17 @@ CLOP_VERIFY = CallOf(
 #: The closing match of the action `verify` for a control file without Verify(…).
 DEFAULT_VERIFY = VerifySettings(1000, against="")
 
-_OF_CANDIDATES = {
-    s.name: s for s in changed(CANDIDATE_SETTINGS, "candidate_colour", default="alternating")
-}
-
 CLOP_SETTINGS: tuple[Setting, ...] = (
-    *COMMON_SETTINGS,
-    *TUNE_GAME_SETTINGS,
+    *changed(
+        changed(CANDIDATE_SETTINGS, "candidate_colour", default="alternating"),
+        "opponent",
+        type=Opponents(),
+        help="Code of the candidates' opponent; or several codes, as a list or as a dictionary "
+        "of code to weight, a factor of `replications`.",
+    ),
     Setting(
         "parameters", ListOf(PARAMETER, minimum=1), "The parameters to tune.", change="refused"
     ),
-    Setting(
-        "opponent",
-        Opponents(),
-        "Code of the candidates' opponent; or several codes, as a list or as a dictionary of code "
-        "to weight, a factor of `replications`.",
-        change="refused",
-    ),
-    _OF_CANDIDATES["candidate_colour"],
     Setting(
         "replications",
         Integer(minimum=1, maximum=1000),
@@ -172,8 +159,6 @@ CLOP_SETTINGS: tuple[Setting, ...] = (
         "depend on each other.",
         "all",
     ),
-    _OF_CANDIDATES["make_candidate"],
-    _OF_CANDIDATES["player"],
     optional("verify", CLOP_VERIFY, "The closing match."),
     optional(
         "stop_on_error",
@@ -211,7 +196,7 @@ class State(GameTuneState, kw_only=True):
     sample: tuple[int, list[int]] = (-1, [])
 
 
-class ClopTuner(GameTune):
+class ClopTuner(CandidateTune):
     """The `clop_tuner` competition type.
 
     tuned   the parameters that are not frozen, in the order of the tuner's axes
@@ -225,9 +210,7 @@ class ClopTuner(GameTune):
     parameters: tuple[ClopParameter, ...]
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
-        make, self._player_setting = values["make_candidate"], values["player"]
-        own = self._player_setting if make is None else CANDIDATE
-        super().__init__(code, {**values, "make_candidate": by_name(make), "player": own})
+        super().__init__(code, values)
         self._is_endless = is_endless(values, "number_of_games")
         self.values = {**self.values, "number_of_games": limit_of(values, "number_of_games")}
         #: Games of each sample against each opponent.
@@ -246,26 +229,6 @@ class ClopTuner(GameTune):
         if values["verify"] is not None:
             self.values = {**self.values, "verify": self._against_opponent(values["verify"])}
         self._set_player(self._definition, counted="samples")
-
-    def _tuned_player(self) -> PlayerDefinition:
-        make, player = self.values["make_candidate"], self._player_setting
-        check_maker(make, player)
-        return PlayerDefinition({}) if player is None else super()._tuned_player()
-
-    def _wrong_settings(self) -> Iterable[SettingError]:
-        candidate = self._code_of(self._suffix)
-        if candidate in self.opponents:
-            yield SettingError(
-                ("opponent",),
-                f"{candidate!r} is the code of the candidates",
-                "another code for this player",
-            )
-        yield from check_codes(self.declared)
-
-    @property
-    def _suffix(self) -> str:
-        """End of the candidates' code: the player may be an opponent with its own values."""
-        return "" if self.values["make_candidate"] is not None else f":{CANDIDATE}"
 
     def _against_opponent(self, settings: VerifySettings) -> VerifySettings:
         """Return settings of a closing match, by default against the first opponent."""
@@ -354,17 +317,13 @@ class ClopTuner(GameTune):
         opponent, against = self._plan[place]
         return opponent, sample * self._each[opponent] + against
 
-    def _opening(self, ticket: Ticket) -> int:
-        return self._opening_of(self._place(ticket["n"])[1])
+    def _game_number(self, ticket: Ticket) -> int:
+        return self._place(ticket["n"])[1]
 
-    def _opening_of(self, against: int) -> int:
-        """Return the opening of a game by its number against its opponent."""
-        return against // 2 if self.values["candidate_colour"] == "alternating" else against
+    def _suffix(self, ticket: Ticket) -> str:
+        return self._candidate.removeprefix(self._tuned_code)
 
-    def _sides(self, ticket: Ticket) -> tuple[str, str]:
-        return in_order((self._suffix, OPPONENT), ticket["s"])
-
-    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
+    def _sampled(self, ticket: Ticket) -> ValuesByCode:
         return self._by_code(self.tuner.played(ticket["p"]))
 
     def _register_of_tune(self, ticket: Ticket) -> bool:

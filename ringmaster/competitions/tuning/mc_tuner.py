@@ -20,7 +20,7 @@ from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_COLUMNS,
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
-    CandidateTune,
+    GomillTune,
     as_data,
     candidate_seat,
 )
@@ -117,7 +117,7 @@ _COLUMNS = (
 )
 
 
-class McTuner(CandidateTune):
+class McTuner(GomillTune):
     """The `mc_tuner` competition type."""
 
     type_name: ClassVar[str] = "mc_tuner"

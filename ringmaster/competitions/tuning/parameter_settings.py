@@ -161,15 +161,6 @@ def changed_arguments(old: Any, new: Any, fields: Sequence[str]) -> list[str]:
     return changes
 
 
-def duplicates(codes: Sequence[str]) -> list[SettingError]:
-    """Return an error for each repeated code of a parameter."""
-    return [
-        SettingError(("parameters", i, "code"), f"parameter {code!r} is declared twice")
-        for i, code in enumerate(codes)
-        if code in codes[:i]
-    ]
-
-
 def check_unchanged(stored: Sequence[str], present: Sequence[str]) -> None:
     """Raise StateRefused if a stored tune is of other parameters."""
     if stored != present:
@@ -182,7 +173,12 @@ def check_unchanged(stored: Sequence[str], present: Sequence[str]) -> None:
 
 def check_codes(parameters: Sequence[TunedParameter]) -> list[SettingError]:
     """Return errors of the parameters as a whole."""
-    errors = duplicates([p.code for p in parameters])
+    codes = [p.code for p in parameters]
+    errors = [
+        SettingError(("parameters", i, "code"), f"parameter {code!r} is declared twice")
+        for i, code in enumerate(codes)
+        if code in codes[:i]
+    ]
     if all(p.frozen for p in parameters):
         errors.append(
             SettingError(("parameters",), "every parameter is frozen: there is nothing to tune")

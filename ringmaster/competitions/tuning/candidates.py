@@ -16,7 +16,7 @@ from ringmaster.competitions.common_settings import (
     find_player,
 )
 from ringmaster.competitions.game_settings import GAME_SETTINGS
-from ringmaster.competitions.result_lines import expected_repeats, result_line
+from ringmaster.competitions.result_lines import expected_repeats
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tuning.function_probes import FailedValue
@@ -32,7 +32,6 @@ from ringmaster.model.jobs import CheckJob, Ticket
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import COLOUR_STREAM, words
 from ringmaster.model.report import LEFT, Column
-from ringmaster.model.results import GameResult
 from ringmaster.model.settings import (
     Context,
     Function,
@@ -326,13 +325,6 @@ class GomillTune(CandidateTune):
     @property
     def _games(self) -> int:
         return self.tally.completed
-
-    def _line(self, ticket: Ticket, result: GameResult) -> str:
-        return result_line(result, self._codes(ticket, self._name(ticket)))
-
-    @abstractmethod
-    def _name(self, ticket: Ticket) -> str:
-        """Return a ticket's candidate with its values for a line of the history."""
 
 
 def in_order(candidate_first: tuple[T, T], seat: int) -> tuple[T, T]:

@@ -333,12 +333,6 @@ class CeTuner(GomillTune):
             return f"no result yet: generation 1 of {self.values['number_of_generations']:,}"
         return f"Tuning: {self._work_done()}; mean so far: {mean}"
 
-    def _blocks(self) -> list[Table | Text]:
-        return self._standings(None)
-
-    def _live_blocks(self) -> list[Table | Text]:
-        return self._standings(SHOWN_LIVE)
-
     def _distribution_lines(self) -> list[str]:
         state = self._state
         optimiser = " ".join(
@@ -347,7 +341,7 @@ class CeTuner(GomillTune):
         )
         return [f"  {self._shown(state.means)}", f"  mean~variance: {optimiser}"]
 
-    def _standings(self, limit: int | None) -> list[Table | Text]:
+    def _blocks(self, *, live: bool) -> list[Table | Text]:
         state = self._state
         wanted = self.values["number_of_generations"]
         if self.is_tuned:
@@ -355,7 +349,7 @@ class CeTuner(GomillTune):
             return [Text((heading, *self._distribution_lines()))]
         heading = f"distribution for generation {state.generation} (of {wanted}, from 0):"
         blocks: list[Table | Text] = [Text((heading, *self._distribution_lines()))]
-        listing = self._listing(limit)
+        listing = self._listing(SHOWN_LIVE if live else None)
         if listing.rows:
             more = sum(map(bool, state.games)) - len(listing.rows)
             title = f"candidates of generation {state.generation}"

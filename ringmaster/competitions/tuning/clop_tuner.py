@@ -15,7 +15,6 @@ import msgspec
 
 from ringmaster.competitions.competition import Reaction
 from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
-from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.setting_types import changed, optional
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_SETTINGS,
@@ -123,9 +122,6 @@ CLOP_VERIFY = CallOf(
     positional=VERIFY.positional,
 )
 
-#: The closing match of the action `verify` for a control file without Verify(…).
-DEFAULT_VERIFY = VerifySettings(1000, against="")
-
 CLOP_SETTINGS: tuple[Setting, ...] = (
     *changed(
         changed(CANDIDATE_SETTINGS, "candidate_colour", default="alternating"),
@@ -226,15 +222,8 @@ class ClopTuner(CandidateTune):
             all_pairs=values["correlations"] == "all",
         )
         self._state = State(codes=[p.code for p in self.tuned])
-        if values["verify"] is not None:
-            self.values = {**self.values, "verify": self._against_opponent(values["verify"])}
-        self._set_player(self._definition, counted="samples")
-
-    def _against_opponent(self, settings: VerifySettings) -> VerifySettings:
-        """Return settings of a closing match, by default against the first opponent."""
-        if settings.against:
-            return settings
-        return msgspec.structs.replace(settings, against=next(iter(self._weights)))
+        default_match = VerifySettings(1000, against=next(iter(self.opponents)))
+        self._set_player(self._definition, "samples", default_match)
 
     # values and players
 
@@ -267,11 +256,6 @@ class ClopTuner(CandidateTune):
             games = max(self._state.next, self.values["number_of_games"] or 0)
             openings = self._opening_of((games // len(self._plan) + 1) * max(self._each.values()))
         return Standing(self._samples, self.estimated() if self._due else {}, openings, self._due)
-
-    def verify(self, games: int | None = None) -> None:
-        if self.closing.settings is None:
-            self.closing.settings = self._against_opponent(DEFAULT_VERIFY)
-        super().verify(games)
 
     # before the games
 
@@ -341,7 +325,7 @@ class ClopTuner(CandidateTune):
         values = ", ".join(
             f"{p.code}={v}" for p, v in zip(self.tuned, self.tuner.played(ticket["p"]), strict=True)
         )
-        return f"{result_line(result, self._codes(ticket))}; {values}"
+        return f"{super()._line(ticket, result)}; {values}"
 
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         self.tuner.tell(ticket["p"], result.points(ticket["s"]))
@@ -374,8 +358,12 @@ class ClopTuner(CandidateTune):
         games = games_of(len(self.tuner), self.values["number_of_games"])
         return f"{games}, {counted(self._samples, 'sample')}"
 
-    def _blocks(self) -> Sequence[Table | Text]:
+    def _blocks(self, *, live: bool) -> Sequence[Table | Text]:
         notes = self._results()
+        if live:
+            return [
+                Listing(_PARAMETERS, self._live_rows()).table(self._work_done(), notes, live=True)
+            ]
         if len(self.tuner):
             weight, share = self.tuner.local()
             notes.append(
@@ -392,15 +380,14 @@ class ClopTuner(CandidateTune):
         table = Listing(_PARAMETERS, rows).table(self._work_done(), notes)
         return [table, *([Text(lines)] if lines else [])]
 
-    def _live_blocks(self) -> Sequence[Table | Text]:
+    def _live_rows(self) -> tuple[dict[str, Any], ...]:
         # regions and signals take a while
         estimate = self.tuner.estimate()
         shown = [None] * len(self.tuned) if estimate is None else map(_estimate, estimate)
-        rows = tuple(
+        return tuple(
             {"code": p.code, "range": _interval(p.minimum, p.maximum), "estimate_or_frozen": text}
             for p, text in zip(self.tuned, shown, strict=True)
         )
-        return [Listing(_PARAMETERS, rows).table(self._work_done(), self._results(), live=True)]
 
     def _results(self) -> list[str]:
         """Return the candidates' results against each opponent."""

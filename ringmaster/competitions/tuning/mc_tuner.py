@@ -405,15 +405,7 @@ class McTuner(GomillTune):
         is_best = "came out best" if self.is_tuned else "is best so far"
         return f"{shown} {is_best}: {share}; {_own_rate(best)}"
 
-    def _live_blocks(self) -> list[Table | Text]:
-        blocks = self._blocks()
-        shown = sorted(self._flying.items())[: self.values["number_of_running_simulations_to_show"]]
-        if shown:
-            lines = [f"game {number}: {self._full(path)}" for number, path in shown]
-            blocks.append(Text(("in progress:", *lines)))
-        return blocks
-
-    def _blocks(self) -> list[Table | Text]:
+    def _blocks(self, *, live: bool) -> list[Table | Text]:
         wins, losses, draws, unknown = map(self.tally.total, range(4))
         limit = self.values["number_of_games"]
         total = "" if limit is None else f"{self.tree.games}/"
@@ -443,6 +435,11 @@ class McTuner(GomillTune):
                 title = f"most visited at depth {depth}"
                 note = "win rates with the initial visits, games without"
                 blocks.append(self._listing(nodes[:count]).table(title, [note]))
+        flying = sorted(self._flying.items()) if live else []
+        shown = flying[: self.values["number_of_running_simulations_to_show"]]
+        if shown:
+            lines = [f"game {number}: {self._full(path)}" for number, path in shown]
+            blocks.append(Text(("in progress:", *lines)))
         return blocks
 
     def _share(self, best: Node) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,6 +15,7 @@ from ringmaster.competitions.common_settings import (
     PlayerDefinition,
     find_player,
 )
+from ringmaster.competitions.ending import limit_of
 from ringmaster.competitions.game_settings import GAME_SETTINGS
 from ringmaster.competitions.result_lines import expected_repeats
 from ringmaster.competitions.setting_types import optional
@@ -144,6 +145,7 @@ class CandidateTune(GameTune):
             # by name, where Gomill's takes them in order
             values = {**values, "make_candidate": lambda **named: make(*named.values())}
         super().__init__(code, {**values, "player": self._tuned_code})
+        self._limit = limit_of(values, "number_of_games")
 
     @property
     def _tuned_code(self) -> str:
@@ -183,6 +185,10 @@ class CandidateTune(GameTune):
             )
         return errors
 
+    def _wants(self, number: int) -> bool:
+        """Return whether the setting `number_of_games` allows the game with this number."""
+        return self._limit is None or number < self._limit
+
     @abstractmethod
     def _sampled(self, ticket: Ticket) -> ValuesByCode:
         """Return the values of a ticket's candidate."""
@@ -215,8 +221,6 @@ class GomillTune(CandidateTune):
     #: Candidates play again and again.
     cached_players = 2000
     runs_ahead_from = None
-    #: The setting with the most games of one candidate.
-    most_games: ClassVar[str]
 
     parameters: tuple[CandidateParameter, ...]
 
@@ -310,8 +314,11 @@ class GomillTune(CandidateTune):
         if lines:
             return lines
         colours = 1 if self.values["candidate_colour"] in ("b", "w") else 2
-        both, most = self._reported_players(), self.values[self.most_games]
-        line = expected_repeats(both, self.book.size, most, colours, " of a candidate")
+        # one candidate of an mc_tuner may play nearly all games
+        most = self.values.get("batch_size", self._limit)
+        line = expected_repeats(
+            self._reported_players(), self.book.size, most, colours, " of a candidate"
+        )
         return [line] if line else []
 
     # results

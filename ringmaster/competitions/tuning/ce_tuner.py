@@ -7,7 +7,7 @@ towards the most successful candidates.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -89,7 +89,7 @@ class State(GameTuneState, kw_only=True):
 
     codes       of the parameters
     samples     candidates of a generation
-    means, variances  of the present generation's distribution
+    distribution  of the present generation
     generation  from 0; at the end the number of generations
     points, games  of the present generation's candidates
     issued      issued games by candidate
@@ -97,8 +97,7 @@ class State(GameTuneState, kw_only=True):
 
     codes: list[str]
     samples: int
-    means: list[float]
-    variances: list[float]
+    distribution: Distribution
     generation: int = 0
     points: list[float] = msgspec.field(default_factory=list)
     games: list[int] = msgspec.field(default_factory=list)
@@ -109,7 +108,6 @@ class CeTuner(GomillTune):
     """The `ce_tuner` competition type."""
 
     type_name: ClassVar[str] = "ce_tuner"
-    most_games = "batch_size"
     _state: State
     parameters: tuple[CeParameter, ...]
     table: ClassVar[tuple[Setting, ...]] = (
@@ -149,14 +147,16 @@ class CeTuner(GomillTune):
         self._state = State(
             codes=[p.code for p in self.parameters],
             samples=values["samples_per_generation"],
-            means=[p.start for p in self.parameters],
-            variances=[p.initial_variance for p in self.parameters],
+            distribution=Distribution(
+                tuple(p.start for p in self.parameters),
+                tuple(p.initial_variance for p in self.parameters),
+            ),
         )
         self._samples: list[tuple[float, ...]] = []
         self._begin_generation()
 
     def _probes(self, index: int) -> list[float]:
-        mean, variance = self._state.means[index], self._state.variances[index]
+        mean, variance = self.distribution.means[index], self.distribution.variances[index]
         end = PROBED_DEVIATIONS * PROBED_STEPS
         steps = (step / PROBED_STEPS for step in range(-end, end + 1))
         probes = {mean + step * math.sqrt(variance) for step in steps}
@@ -164,7 +164,7 @@ class CeTuner(GomillTune):
         return sorted(probes)
 
     def estimated(self) -> ValuesByCode:
-        return self._by_code(self._state.means)
+        return self._by_code(self.distribution.means)
 
     def _sampled(self, ticket: Ticket) -> ValuesByCode:
         return self._by_code(ticket["p"])
@@ -184,7 +184,7 @@ class CeTuner(GomillTune):
     @property
     def distribution(self) -> Distribution:
         """The distribution of the present generation."""
-        return Distribution(tuple(self._state.means), tuple(self._state.variances))
+        return self._state.distribution
 
     @property
     def elite(self) -> int:
@@ -282,10 +282,9 @@ class CeTuner(GomillTune):
                 f"{self._code(state.generation, candidate)}{mark} "
                 f"{self._shown(self._samples[candidate])} {state.points[candidate]:g}"
             )
-        distribution = self.distribution.update(
+        state.distribution = self.distribution.update(
             [self._samples[candidate] for candidate in elite], self.values["step_size"]
         )
-        state.means, state.variances = list(distribution.means), list(distribution.variances)
         state.generation += 1
         self._begin_generation()
         return notes
@@ -333,13 +332,16 @@ class CeTuner(GomillTune):
             return f"no result yet: generation 1 of {self.values['number_of_generations']:,}"
         return f"Tuning: {self._work_done()}; mean so far: {mean}"
 
+    def _gaussians(self) -> Iterator[tuple[str, float, float]]:
+        """Yield each parameter's code with its mean and variance."""
+        distribution = self.distribution
+        return zip(self._state.codes, distribution.means, distribution.variances, strict=True)
+
     def _distribution_lines(self) -> list[str]:
-        state = self._state
         optimiser = " ".join(
-            f"{code} {mean:.2f}~{variance:.2f}"
-            for code, mean, variance in zip(state.codes, state.means, state.variances, strict=True)
+            f"{code} {mean:.2f}~{var:.2f}" for code, mean, var in self._gaussians()
         )
-        return [f"  {self._shown(state.means)}", f"  mean~variance: {optimiser}"]
+        return [f"  {self._shown(self.distribution.means)}", f"  mean~variance: {optimiser}"]
 
     def _blocks(self, *, live: bool) -> list[Table | Text]:
         state = self._state
@@ -374,13 +376,12 @@ class CeTuner(GomillTune):
 
     def _summary_of_tune(self) -> dict[str, Any]:
         state = self._state
-        distribution = zip(state.codes, state.means, state.variances, strict=True)
         return {
             "generation": state.generation,
             "repeats": self.tally.repeats,
             "parameters": [
                 {"code": code, "mean": mean, "variance": variance}
-                for code, mean, variance in distribution
+                for code, mean, variance in self._gaussians()
             ],
             "candidates": self._listing().data(),
         }

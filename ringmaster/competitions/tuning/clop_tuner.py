@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.competition import Reaction
-from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
+from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless
 from ringmaster.competitions.setting_types import changed, optional
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_SETTINGS,
@@ -207,8 +207,6 @@ class ClopTuner(CandidateTune):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        self._is_endless = is_endless(values, "number_of_games")
-        self.values = {**self.values, "number_of_games": limit_of(values, "number_of_games")}
         #: Games of each sample against each opponent.
         self._each = {code: n * values["replications"] for code, n in self._weights.items()}
         #: Opponent of each game of a sample, and the game's number against this opponent.
@@ -247,21 +245,22 @@ class ClopTuner(CandidateTune):
 
     @property
     def is_tuned(self) -> bool:
-        limit = self.values["number_of_games"]
-        return limit is not None and len(self.tuner) >= limit
+        return not self._wants(len(self.tuner))
 
     def _standing(self) -> Standing:
         openings = 0
         if self.values["verify"] is not None or self._verifying:
-            games = max(self._state.next, self.values["number_of_games"] or 0)
+            games = max(self._state.next, self._limit or 0)
             openings = self._opening_of((games // len(self._plan) + 1) * max(self._each.values()))
         return Standing(self._samples, self.estimated() if self._due else {}, openings, self._due)
 
     # before the games
 
     def _warnings(self) -> list[str]:
-        endless = [endless_warning("number_of_games")] if self._is_endless else []
-        return [*super()._warnings(), *endless]
+        lines = super()._warnings()
+        if is_endless(self.values, "number_of_games"):
+            lines.append(endless_warning("number_of_games"))
+        return lines
 
     def _notices(self) -> list[str]:
         lines = []
@@ -283,8 +282,8 @@ class ClopTuner(CandidateTune):
     # issuing games
 
     def next_job(self) -> Task | None:
-        number, limit = self._state.next, self.values["number_of_games"]
-        if self._verifying or (limit is not None and number >= limit):
+        number = self._state.next
+        if self._verifying or not self._wants(number):
             return self._match_game()
         sample = number // len(self._plan)
         places = self._state.sample[1]
@@ -316,8 +315,7 @@ class ClopTuner(CandidateTune):
         sample = number // len(self._plan)
         if sample > state.sample[0]:
             state.sample = sample, list(ticket["p"])
-        limit = self.values["number_of_games"]
-        return limit is None or number < limit
+        return self._wants(number)
 
     # learning
 
@@ -351,11 +349,11 @@ class ClopTuner(CandidateTune):
     # reports
 
     def _progress(self) -> Progress:
-        limit = self.values["number_of_games"]
+        limit = self._limit
         return self._progress_to(None if limit is None else max(limit, len(self.tuner)))
 
     def _work_done(self) -> str:
-        games = games_of(len(self.tuner), self.values["number_of_games"])
+        games = games_of(len(self.tuner), self._limit)
         return f"{games}, {counted(self._samples, 'sample')}"
 
     def _blocks(self, *, live: bool) -> Sequence[Table | Text]:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.competition import Reaction
-from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
+from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE,
@@ -121,7 +121,6 @@ class McTuner(GomillTune):
     """The `mc_tuner` competition type."""
 
     type_name: ClassVar[str] = "mc_tuner"
-    most_games = "number_of_games"
     _state: State
     parameters: tuple[McParameter, ...]
     table: ClassVar[tuple[Setting, ...]] = (
@@ -167,8 +166,6 @@ class McTuner(GomillTune):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        self._is_endless = is_endless(values, "number_of_games")
-        self.values = {**self.values, "number_of_games": limit_of(values, "number_of_games")}
         splits = [p.split for p in self.parameters]
         self.tree = Ucb(
             splits,
@@ -272,11 +269,11 @@ class McTuner(GomillTune):
     def _warnings(self) -> list[str]:
         values = self.values
         lines = super()._warnings()
-        if self._is_endless:
+        if is_endless(values, "number_of_games"):
             lines.append(endless_warning("number_of_games"))
         if values["initial_wins"] > values["initial_visits"]:
             lines.append("initial_wins is more than initial_visits")
-        total, games = self.tree.size, values["number_of_games"]
+        total, games = self.tree.size, self._limit
         if games and games < total:
             lines.append(
                 f"too few games ({games:,}) to try each of {counted(total, 'candidate')} once"
@@ -301,9 +298,8 @@ class McTuner(GomillTune):
     # issuing
 
     def next_job(self) -> Task | None:
-        limit = self.values["number_of_games"]
         number = self._state.next
-        if limit is not None and number >= limit:
+        if not self._wants(number):
             return None
         path, expanded = self.tree.choose(number)
         ticket: Ticket = {"n": number, "p": list(path), "s": candidate_seat(self.values, number)}
@@ -321,8 +317,7 @@ class McTuner(GomillTune):
     def _register_of_tune(self, ticket: Ticket) -> bool:
         number, path = ticket["n"], tuple(ticket["p"])
         self._state.next = max(self._state.next, number + 1)
-        limit = self.values["number_of_games"]
-        if limit is not None and number >= limit:
+        if not self._wants(number):
             return False
         if number not in self._flying:
             self.tree.resume(path, _initial(ticket))
@@ -362,8 +357,7 @@ class McTuner(GomillTune):
 
     @property
     def is_tuned(self) -> bool:
-        limit = self.values["number_of_games"]
-        return limit is not None and self._state.next >= limit and not self._flying
+        return not self._wants(self._state.next) and not self._flying
 
     # state
 
@@ -389,10 +383,10 @@ class McTuner(GomillTune):
     # reports
 
     def _progress(self) -> Progress:
-        return Progress(self._games + self.tally.void, self.values["number_of_games"])
+        return Progress(self._games + self.tally.void, self._limit)
 
     def _work_done(self) -> str:
-        return games_of(self.tree.games, None if self.is_tuned else self.values["number_of_games"])
+        return games_of(self.tree.games, None if self.is_tuned else self._limit)
 
     def _verdict(self) -> str:
         best = self.tree.node(self.tree.best())
@@ -407,7 +401,7 @@ class McTuner(GomillTune):
 
     def _blocks(self, *, live: bool) -> list[Table | Text]:
         wins, losses, draws, unknown = map(self.tally.total, range(4))
-        limit = self.values["number_of_games"]
+        limit = self._limit
         total = "" if limit is None else f"{self.tree.games}/"
         games = counted(self.tree.games if limit is None else limit, "game")
         parts = [

@@ -40,7 +40,7 @@ from ringmaster.competitions.tuning.parameter_settings import (
 )
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.competitions.verdicts import games_of
-from ringmaster.errors import StoreError, counted
+from ringmaster.errors import counted
 from ringmaster.model.jobs import Task, Ticket
 from ringmaster.model.parameters import CLOP_TYPES, ClopParameter, middle
 from ringmaster.model.report import LEFT, ChartGroup, Column, Listing, Progress, Table, Text
@@ -339,10 +339,7 @@ class ClopTuner(CandidateTune):
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, State)
         check_unchanged(restored.codes, self._state.codes)
-        try:
-            self.tuner.restore(restored.tuner)
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(f"the tune in the status file cannot be read: {error}") from error
+        self.tuner.restore(restored.tuner)
         self._state = restored
         self.closing.restore(restored.matches)
 

@@ -19,7 +19,7 @@ from ringmaster.competitions.tuning.chart_parts import (
     name_of,
     rate_text,
 )
-from ringmaster.competitions.tuning.mc_tuner import McTuner
+from ringmaster.competitions.tuning.mc_tuner import McTuner, share_of_best
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.report import (
     AnyChart,
@@ -37,7 +37,6 @@ from ringmaster.model.report import (
 )
 from ringmaster.model.results import GameResult
 from ringmaster.stats.elo import share_ends, share_interval
-from ringmaster.stats.shrinkage import chosen_share
 from ringmaster.tuners.ucb import Family, Path, Ucb
 
 #: Most parameters whose pairs have heat maps.
@@ -308,7 +307,5 @@ class McCharts:
 def _best(tree: Ucb) -> tuple[int, Path, tuple[float, float]]:
     """Return an item of the course."""
     node = tree.node(tree.best())
-    share = (0.0, 0.0)
-    if node.games:
-        share = chosen_share(node.points, node.games, tree.results(len(node.path)))
+    share = share_of_best(tree, node) if node.games else (0.0, 0.0)
     return tree.games, node.path, share

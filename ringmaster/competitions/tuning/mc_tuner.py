@@ -33,7 +33,7 @@ from ringmaster.competitions.tuning.parameter_settings import (
 )
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.competitions.verdicts import games_of
-from ringmaster.errors import SettingError, StoreError, counted
+from ringmaster.errors import SettingError, counted
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import Task, Ticket
 from ringmaster.model.parameters import Explicit
@@ -373,10 +373,7 @@ class McTuner(GomillTune):
             for each in (restored, present)
         )
         check_unchanged(was, now)
-        try:
-            self.tree.restore(restored.tree)
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(f"the tree in the status file cannot be read: {error}") from error
+        self.tree.restore(restored.tree)
         self._state = restored
         self._flying.clear()
 
@@ -395,7 +392,7 @@ class McTuner(GomillTune):
             candidates = counted(self.tree.size, "candidate")
             return f"no win{yet} of {candidates}, after {self._work_done()}"
         shown = self.brief(self.engine(best.path))
-        share = share_interval(*self._share(best))
+        share = share_interval(*share_of_best(self.tree, best))
         is_best = "came out best" if self.is_tuned else "is best so far"
         return f"{shown} {is_best}: {share}; {_own_rate(best)}"
 
@@ -416,7 +413,7 @@ class McTuner(GomillTune):
         against = self.opponent.code
         lines = [f"{total}{games} played: {tally} of the candidates against {against}"]
         if best.games:
-            share = share_interval(*self._share(best))
+            share = share_interval(*share_of_best(self.tree, best))
             lines.append(
                 f"best: {self._full(best.path)}: {share} by the results of all candidates; "
                 f"{_own_rate(best)}"
@@ -435,10 +432,6 @@ class McTuner(GomillTune):
             lines = [f"game {number}: {self._full(path)}" for number, path in shown]
             blocks.append(Text(("in progress:", *lines)))
         return blocks
-
-    def _share(self, best: Node) -> tuple[float, float]:
-        """Return points and games with the estimated rate of the best candidate."""
-        return chosen_share(best.points, best.games, self.tree.results(len(best.path)))
 
     def _listing(self, nodes: Iterable[Node]) -> Listing:
         return Listing(_COLUMNS, tuple(map(self._row, nodes)))
@@ -494,7 +487,7 @@ class McTuner(GomillTune):
         node = self.tree.node(self.tree.best())
         (best,) = self._listing([node]).data()
         if node.games:
-            points, games = self._share(node)
+            points, games = share_of_best(self.tree, node)
             best |= {"estimated_rate": points / games, "interval": list(share_ends(points, games))}
         return {
             "repeats": self.tally.repeats,
@@ -510,6 +503,11 @@ class McTuner(GomillTune):
         for ticket, result in history:
             charts.record_result(ticket, result)
         return charts.charts()
+
+
+def share_of_best(tree: Ucb, best: Node) -> tuple[float, float]:
+    """Return points and games with the estimated rate of the best candidate."""
+    return chosen_share(best.points, best.games, tree.results(len(best.path)))
 
 
 def _own_rate(best: Node) -> str:

@@ -33,7 +33,7 @@ from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import OptionChange, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import OptionValue, Player
-from ringmaster.model.settings import Context, Scalar, SettingPath
+from ringmaster.model.settings import Context, Scalar
 
 #: A conversion of printf's, "%%" included.
 _CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
@@ -55,7 +55,7 @@ def transformed(
     """
     if parameter.transform is None:
         return value
-    path = _path_of_function(index, parameter)
+    path = ("parameters", index, parameter.function_name)
     try:
         result = parameter.transform(value)
     except KeyboardInterrupt:
@@ -247,7 +247,7 @@ class ParameterBinding:
             if p.code in results or (self._has_function(p) and p.code in values):
                 value, result = results.get(p.code) or (values[p.code], values[p.code])
                 call = functools.partial(self.transformed, i, value)
-                played.append(PlayedValue(_path_of_function(i, p), value, result, call))
+                played.append(PlayedValue(("parameters", i, p.function_name), value, result, call))
         return played
 
     @staticmethod
@@ -375,12 +375,6 @@ def _probes(parameter: TunedParameter, most: int) -> list[int | float]:
         places = spread(math.floor((high - low) / spacing + 0.5) + 1, most)
         return [parameter.played_value(low + place * spacing) for place in places]
     return [low + (high - low) * (place / (most - 1)) for place in range(most)]
-
-
-def _path_of_function(index: int, parameter: TunedParameter) -> SettingPath:
-    if isinstance(parameter, CandidateParameter):
-        return "parameters", index, parameter.function_name
-    return "parameters", index, "transform"
 
 
 def _problem(way: str | None, name: str, protocol: str) -> tuple[str, str] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -41,9 +41,6 @@ class CandidateParameter(TunedParameter, frozen=True, kw_only=True):
     Its played values are optimiser parameters.  Its `transform` returns engine parameters of any
     type; `format` is for reports alone.
     """
-
-    #: Name of `transform` in control files.
-    function_name: ClassVar[str] = "transform"
 
     def text(self, value: Any) -> str:
         """Return an engine parameter for reports."""

@@ -254,7 +254,7 @@ class Tune(Competition):
             openings=self._openings_used(),
             matchups=tuple(self._matchup_infos()),
             ending=self._ending,
-            report=self._live_report() if live else self._full_report(),
+            report=Report(tuple(self._all_blocks(live=live))),
             warnings=[] if live else self._warnings(),
             data=self._json_data,
             trajectory=self._course_of_tune(),
@@ -279,12 +279,8 @@ class Tune(Competition):
         """Return the progress of the tune and its closing match."""
 
     @abstractmethod
-    def _full_report(self) -> Report:
-        """Return the report."""
-
-    @abstractmethod
-    def _live_report(self) -> Report:
-        """Return the shorter form for the live display."""
+    def _all_blocks(self, *, live: bool) -> Iterable[Table | Text]:
+        """Return the blocks of the report, or the shorter ones of the live display."""
 
     def _course_of_tune(self) -> Callable[[History], Trajectory] | None:
         """Return a function that reads the course from the history, None without a course."""
@@ -692,7 +688,9 @@ class GameTune(Tune):
             phase="closing match" if standing.due else phase,
         )
 
-    def _full_report(self) -> Report:
+    def _all_blocks(self, *, live: bool) -> Iterable[Table | Text]:
+        if live:
+            return [*self._blocks(live=True), *self.closing.live_blocks(self._standing())]
         tallies = list(self._own_tallies())
         faults = [
             line if len(tallies) == 1 else f"{' v '.join(tally.players)}: {line}"
@@ -702,12 +700,8 @@ class GameTune(Tune):
         conditions = [describe_settings(self.settings), *faults]
         shown = tuple(filter(None, conditions))
         closing = self.closing.blocks(self._standing())
-        return Report((*self._blocks(live=False), *closing, *([Text(shown)] if shown else [])))
-
-    def _live_report(self) -> Report:
-        closing = self.closing.live_blocks(self._standing())
-        return Report((*self._blocks(live=True), *closing))
+        return [*self._blocks(live=False), *closing, *([Text(shown)] if shown else [])]
 
     @abstractmethod
     def _blocks(self, *, live: bool) -> Sequence[Table | Text]:
-        """Return the report's blocks on the tune, or the shorter ones of the live display."""
+        """Return these blocks on the tune, without its closing match."""

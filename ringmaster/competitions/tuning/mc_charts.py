@@ -17,6 +17,7 @@ from ringmaster.competitions.tuning.chart_parts import (
     is_number,
     measured,
     name_of,
+    parts_of,
     rate_text,
 )
 from ringmaster.competitions.tuning.mc_tuner import McTuner, share_of_best
@@ -254,8 +255,7 @@ class McCharts:
 
     def _shares(self) -> tuple[AnyChart, ...]:
         """Return heat maps of the played values by groups of games."""
-        length = -(-len(self._played) // SHOWN)
-        parts = [self._played[n : n + length] for n in range(0, len(self._played), length)]
+        parts = parts_of(self._played, SHOWN)
         if len(parts) < 2:
             return ()
         ends = np.cumsum([sum(games for games, _ in part) for part in parts]).tolist()

@@ -413,7 +413,8 @@ class Competition(ABC):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Load a state.
 
-        Raises StateRefused for a state of other settings, StoreError for an unreadable one.
+        Raises StateRefused for a state of other settings, ValueError or another error of Python's
+        for an unreadable one.
         """
 
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -83,6 +83,9 @@ class TunedParameter(msgspec.Struct, frozen=True):
     comment  its comment in parameter files
     not_used  whether it is only a row of a parameter file, frozen and unknown to engines
     """
+
+    #: Name of `transform` in control files.
+    function_name: ClassVar[str] = "transform"
 
     code: str
     start: float

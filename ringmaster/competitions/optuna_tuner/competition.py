@@ -24,7 +24,6 @@ from ringmaster.competitions.optuna_tuner.settings import (
     space_of,
 )
 from ringmaster.competitions.optuna_tuner.state import Estimates, OptunaState, Trial
-from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.tuning.candidates import in_order
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_unchanged
@@ -271,8 +270,8 @@ class OptunaTuner(GameTune):
 
     # results
 
-    def _line(self, ticket: Ticket, result: GameResult) -> str:
-        return result_line(result, self._codes(ticket, f"trial {ticket['t']}"))
+    def _name(self, ticket: Ticket) -> str:
+        return f"trial {ticket['t']}"
 
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         state, number = self._state, ticket["t"]
@@ -362,11 +361,8 @@ class OptunaTuner(GameTune):
         ended, games = self._state.ended, counted(self._games, "game")
         return f"{ended:,} of {counted(self.values['number_of_trials'], 'trial')}, {games}"
 
-    def _blocks(self) -> Sequence[Table | Text]:
-        return self._report().blocks()
-
-    def _live_blocks(self) -> Sequence[Table | Text]:
-        return self._report(live=True).blocks(live=True)
+    def _blocks(self, *, live: bool) -> Sequence[Table | Text]:
+        return self._report(live=live).blocks(live=live)
 
     def _summary_of_tune(self) -> dict[str, Any]:
         return {**self._report().data(), "repeats": sum(t.repeats for t in self._own_tallies())}

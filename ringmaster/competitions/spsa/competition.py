@@ -18,7 +18,6 @@ from ringmaster.competitions.competition import (
     Reaction,
     Trajectory,
 )
-from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.spsa.charts import MOST_DRAWN, MOST_VALUES, TuneCharts
 from ringmaster.competitions.spsa.edits import Tune, apply_edit, make_tune, trajectory
 from ringmaster.competitions.spsa.games import IterationGames, Tickets, ValueGrid
@@ -171,9 +170,6 @@ class SpsaCompetition(GameTune):
             samples["between"] = self.values_by_code(self._grid.sample())
         return samples
 
-    def _optional(self) -> Iterable[TunedParameter]:
-        return self.tuned
-
     # issuing games
 
     def next_job(self) -> Task | None:
@@ -220,9 +216,6 @@ class SpsaCompetition(GameTune):
         return bool(k <= self.iterations)
 
     # learning
-
-    def _line(self, ticket: Ticket, result: GameResult) -> str:
-        return result_line(result, self._codes(ticket))
 
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         state = self._state
@@ -285,11 +278,9 @@ class SpsaCompetition(GameTune):
         done, games = self._state.iterations, counted(self._games, "game")
         return f"iteration {done:,} of {self.iterations:,}, {games}"
 
-    def _blocks(self) -> Sequence[Table | Text]:
-        return list(self._report().blocks())
-
-    def _live_blocks(self) -> Sequence[Table | Text]:
-        return [self._report().short()]
+    def _blocks(self, *, live: bool) -> Sequence[Table | Text]:
+        report = self._report()
+        return [report.short()] if live else list(report.blocks())
 
     def _summary_of_tune(self) -> dict[str, Any]:
         return {**self._report().data(), "repeats": sum(t.repeats for t in self._own_tallies())}

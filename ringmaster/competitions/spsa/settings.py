@@ -15,13 +15,13 @@ from ringmaster.competitions.tuning.parameter_settings import (
     BINDING,
     BOUNDS,
     GAINS,
-    ROW,
     build_parameter,
 )
 from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
 from ringmaster.errors import SettingError
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.settings import (
+    Boolean,
     CallOf,
     Float,
     Identifier,
@@ -29,6 +29,7 @@ from ringmaster.model.settings import (
     ListOf,
     OneOf,
     Setting,
+    String,
 )
 
 PARAMETER = CallOf(
@@ -43,7 +44,14 @@ PARAMETER = CallOf(
             'Of "weather_factory": scale of the perturbations; by default chosen so that the '
             "last one is c_end.",
         ),
-        *ROW,
+        optional("comment", String(), "Comment in parameter files.", change="report"),
+        Setting(
+            "not_used",
+            Boolean(),
+            "Keep it for parameter files only, neither tuned nor sent to engines: "
+            "``[[NOT USED]]`` in a ``.params``.",
+            False,
+        ),
     ),
     build_parameter,
     positional=("code", "start", "min", "max", "c_end", "r_end"),

@@ -13,11 +13,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
-from ringmaster.competitions.tuning.parameter_settings import (
-    LearnedParameter,
-    LearnedSettings,
-    ValuesByCode,
-)
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
@@ -37,20 +33,51 @@ LEARNING_SETTINGS = (
 PlayedValues = list[int | float]
 
 
-class ParameterSettings(LearnedParameter, frozen=True, omit_defaults=True, kw_only=True):
+class ParameterSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The arguments of Parameter(…) that a tune learns by."""
 
+    code: str
     start: float
+    minimum: float
+    maximum: float
     c_end: float | None = None
     r_end: float | None = None
+    step: float | None = None
+    integer: bool = False
+    frozen: bool = False
+
+    @classmethod
+    def of(cls, parameter: TunedParameter) -> ParameterSettings:
+        """Return the learning part of a parameter."""
+        return cls(**{name: getattr(parameter, name) for name in cls.__struct_fields__})
 
     def parameter(self) -> TunedParameter:
         """Return a parameter with these arguments only."""
         return TunedParameter(**msgspec.structs.asdict(self))
 
+    def clip(self, value: float) -> float:
+        """Return the nearest value within the bounds."""
+        return min(max(value, self.minimum), self.maximum)
 
-class LearningSettings(LearnedSettings[ParameterSettings], frozen=True, omit_defaults=True):
-    """The settings of `LEARNING_SETTINGS` that are not None, and the parameters."""
+
+class LearningSettings(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The settings of a control file that decide how a tune learns.
+
+    parameters  all parameters in the order of the control file
+    settings    the settings of `LEARNING_SETTINGS` that are not None, as JSON data
+    """
+
+    parameters: list[ParameterSettings]
+    settings: dict[str, Any] = {}
+
+    @property
+    def tuned(self) -> list[ParameterSettings]:
+        """The parameters that are not frozen."""
+        return [p for p in self.parameters if not p.frozen]
+
+    def by_code(self) -> dict[str, ParameterSettings]:
+        """Return all parameters by code."""
+        return {p.code: p for p in self.parameters}
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> LearningSettings:

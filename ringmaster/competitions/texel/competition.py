@@ -7,7 +7,7 @@ values may follow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -47,7 +47,7 @@ from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageEr
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.players import Player
-from ringmaster.model.report import ChartGroup, Progress, Report
+from ringmaster.model.report import ChartGroup, Progress, Table, Text
 from ringmaster.model.results import EvaluationResult, Result
 from ringmaster.model.settings import Setting
 
@@ -403,11 +403,10 @@ class TexelCompetition(Tune):
         done = counted(state.passes, "pass")
         return done if self.is_tuned else f"{done}, {self._report().phase()}"
 
-    def _full_report(self) -> Report:
-        return Report(tuple(self._report().blocks(self.closing.blocks(self._standing()))))
-
-    def _live_report(self) -> Report:
-        return Report((*self._report().short(), *self.closing.live_blocks(self._standing())))
+    def _all_blocks(self, *, live: bool) -> Iterable[Table | Text]:
+        if live:
+            return [*self._report().short(), *self.closing.live_blocks(self._standing())]
+        return self._report().blocks(self.closing.blocks(self._standing()))
 
     def _summary_of_tune(self) -> dict[str, Any]:
         return self._report().data()

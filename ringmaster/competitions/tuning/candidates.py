@@ -1,11 +1,11 @@
-"""The common base of mc_tuner and ce_tuner: candidates play against a fixed opponent."""
+"""The common bases of clop_tuner, mc_tuner and ce_tuner: candidates play opponents."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,8 +15,9 @@ from ringmaster.competitions.common_settings import (
     PlayerDefinition,
     find_player,
 )
+from ringmaster.competitions.ending import limit_of
 from ringmaster.competitions.game_settings import GAME_SETTINGS
-from ringmaster.competitions.result_lines import expected_repeats, result_line
+from ringmaster.competitions.result_lines import expected_repeats
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tuning.function_probes import FailedValue
@@ -24,7 +25,7 @@ from ringmaster.competitions.tuning.opponents import make_player
 from ringmaster.competitions.tuning.parameter_settings import (
     CandidateParameter,
     ValuesByCode,
-    duplicates,
+    check_codes,
 )
 from ringmaster.competitions.tuning.player_tune import OPPONENT, GameTune
 from ringmaster.errors import SettingError, counted, shown
@@ -32,7 +33,6 @@ from ringmaster.model.jobs import CheckJob, Ticket
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import COLOUR_STREAM, words
 from ringmaster.model.report import LEFT, Column
-from ringmaster.model.results import GameResult
 from ringmaster.model.settings import (
     Context,
     Function,
@@ -135,65 +135,113 @@ def candidate_seat(values: Mapping[str, Any], number: int) -> int:
     return 0 if colour == _FIRST[values["game"]] else 1
 
 
-def check_maker(make: Callable[..., Any] | None, player: str | None) -> None:
-    """Raise SettingError unless there is either a make_candidate function or a player."""
-    if make is None and player is None:
-        raise SettingError(
-            ("make_candidate",),
-            "'make_candidate' is missing",
-            "a function that returns a Player, or `player` for one with options",
-        )
-    if make is not None and player is not None:
-        raise SettingError(("player",), "player and make_candidate exclude each other")
-
-
-def by_name(make: Callable[..., Any] | None) -> Callable[..., Any] | None:
-    """Return a make_candidate that takes values by name, of Gomill's that takes them in order."""
-    return None if make is None else lambda **named: make(*named.values())
-
-
 class CandidateTune(GameTune):
-    """Base of the types that choose candidates and learn from their results."""
+    """Base of the types whose candidates play opponents, with one candidate a game."""
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        self._given = values
+        make = values["make_candidate"]
+        if make is not None:
+            # by name, where Gomill's takes them in order
+            values = {**values, "make_candidate": lambda **named: make(*named.values())}
+        super().__init__(code, {**values, "player": self._tuned_code})
+        self._limit = limit_of(values, "number_of_games")
+
+    @property
+    def _tuned_code(self) -> str:
+        """The code of the tuned player."""
+        player: str | None = self._given["player"]
+        return CANDIDATE if player is None else player
+
+    def _tuned_player(self) -> PlayerDefinition:
+        make, player = self._given["make_candidate"], self._given["player"]
+        if make is None and player is None:
+            raise SettingError(
+                ("make_candidate",),
+                "'make_candidate' is missing",
+                "a function that returns a Player, or `player` for one with options",
+            )
+        if make is not None and player is not None:
+            raise SettingError(("player",), "player and make_candidate exclude each other")
+        if player is None:
+            return PlayerDefinition({})
+        return find_player(self._given, player, ("player",))
+
+    @property
+    def _candidate(self) -> str:
+        """The code of candidates, or its beginning: the player may be an opponent, too."""
+        player = self._tuned_code
+        return player if player == CANDIDATE else f"{player}:{CANDIDATE}"
+
+    def _wrong_settings(self) -> list[SettingError]:
+        errors = check_codes(self.declared)
+        if self._candidate in self.opponents:
+            errors.append(
+                SettingError(
+                    ("opponent",),
+                    f"{self._candidate!r} is the code of the candidates",
+                    "another code for this player",
+                )
+            )
+        return errors
+
+    def _wants(self, number: int) -> bool:
+        """Return whether the setting `number_of_games` allows the game with this number."""
+        return self._limit is None or number < self._limit
+
+    @abstractmethod
+    def _sampled(self, ticket: Ticket) -> ValuesByCode:
+        """Return the values of a ticket's candidate."""
+
+    @abstractmethod
+    def _suffix(self, ticket: Ticket) -> str:
+        """Return the end of the code of a ticket's candidate."""
+
+    @abstractmethod
+    def _game_number(self, ticket: Ticket) -> int:
+        """Return a game's number in the tune, which determines opening and colour."""
+
+    def _sides(self, ticket: Ticket) -> tuple[str, str]:
+        return in_order((self._suffix(ticket), OPPONENT), ticket["s"])
+
+    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
+        return self._sampled(ticket)
+
+    def _opening(self, ticket: Ticket) -> int:
+        return self._opening_of(self._game_number(ticket))
+
+    def _opening_of(self, number: int) -> int:
+        return number // 2 if self.values["candidate_colour"] == "alternating" else number
+
+
+class GomillTune(CandidateTune):
+    """Base of Gomill's tuners: a fixed opponent, and engine parameters of any type."""
 
     has_closing_match = False
     #: Candidates play again and again.
     cached_players = 2000
     runs_ahead_from = None
-    #: The setting with the most games of one candidate.
-    most_games: ClassVar[str]
 
     parameters: tuple[CandidateParameter, ...]
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
-        self._given = values
-        make = by_name(values["make_candidate"])
-        super().__init__(code, {**values, "make_candidate": make, "player": CANDIDATE})
+        super().__init__(code, values)
         (self.opponent,) = self.opponents.values()
 
+    @property
+    def _tuned_code(self) -> str:
+        return CANDIDATE
+
     def _tuned_player(self) -> PlayerDefinition:
+        definition = super()._tuned_player()
         player = self._given["player"]
-        check_maker(self._given["make_candidate"], player)
-        if player is None:
-            return PlayerDefinition({})
-        if make_player(self._given, player, ("player",)).protocol == "gtp":
+        if player and make_player(self._given, player, ("player",)).protocol == "gtp":
             raise SettingError(
                 ("player",),
                 "GTP has no options that parameters could be",
                 "a make_candidate function that returns a Player",
             )
-        return find_player(self._given, player, ("player",))
-
-    def _wrong_settings(self) -> list[SettingError]:
-        errors = duplicates([p.code for p in self.declared])
-        if CANDIDATE in self.opponents:
-            errors.append(
-                SettingError(
-                    ("opponent",),
-                    f"{CANDIDATE!r} is the code of the candidates",
-                    "another code for this player",
-                )
-            )
-        return errors
+        return definition
 
     def _contestant_of(self, code: str) -> str:
         is_candidate = code.startswith(CANDIDATE) and code != self.opponent.code
@@ -205,24 +253,12 @@ class CandidateTune(GameTune):
         return {p.code: value for p, value in zip(self.parameters, point, strict=True)}
 
     @abstractmethod
-    def _sampled(self, ticket: Ticket) -> ValuesByCode:
-        """Return the optimiser parameters of a ticket's candidate."""
-
-    @abstractmethod
-    def _suffix(self, ticket: Ticket) -> str:
-        """Return the end of the code of a ticket's candidate."""
-
-    @abstractmethod
     def _probes(self, index: int) -> Sequence[float]:
         """Return optimiser parameters that may occur, ascending; a bounded number."""
 
     def _function_failures(self) -> list[SettingError]:
         columns = [self._probes(i) for i, _ in enumerate(self.parameters)]
         return self._binding.failures_between(columns=columns)
-
-    @abstractmethod
-    def _game_number(self, ticket: Ticket) -> int:
-        """Return a game's number in the tune, which determines opening and colour."""
 
     def engine_values(self, values: ValuesByCode) -> dict[str, Any]:
         """Return engine parameters, with `FailedValue` for failing functions."""
@@ -263,25 +299,8 @@ class CandidateTune(GameTune):
 
     # games
 
-    def _sides(self, ticket: Ticket) -> tuple[str, str]:
-        return in_order((self._suffix(ticket), OPPONENT), ticket["s"])
-
-    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
-        return self._sampled(ticket)
-
-    def _opponent(self, ticket: Ticket) -> str:
-        return self.opponent.code
-
     def _own_code(self, ticket: Ticket) -> str:
         return CANDIDATE
-
-    def _opening(self, ticket: Ticket) -> int:
-        number = self._game_number(ticket)
-        return number // 2 if self.values["candidate_colour"] == "alternating" else number
-
-    def _engine_values(self, ticket: Ticket) -> dict[str, Any]:
-        """Return the engine parameters of a ticket's candidate."""
-        return self.engine_values(self._sampled(ticket))
 
     def shown_values(self, values: ValuesByCode) -> dict[str, Any]:
         shown: dict[str, Any] = as_data(self.engine_values(values))
@@ -295,8 +314,11 @@ class CandidateTune(GameTune):
         if lines:
             return lines
         colours = 1 if self.values["candidate_colour"] in ("b", "w") else 2
-        both, most = self._reported_players(), self.values[self.most_games]
-        line = expected_repeats(both, self.book.size, most, colours, " of a candidate")
+        # one candidate of an mc_tuner may play nearly all games
+        most = self.values.get("batch_size", self._limit)
+        line = expected_repeats(
+            self._reported_players(), self.book.size, most, colours, " of a candidate"
+        )
         return [line] if line else []
 
     # results
@@ -310,13 +332,6 @@ class CandidateTune(GameTune):
     @property
     def _games(self) -> int:
         return self.tally.completed
-
-    def _line(self, ticket: Ticket, result: GameResult) -> str:
-        return result_line(result, self._codes(ticket, self._name(ticket)))
-
-    @abstractmethod
-    def _name(self, ticket: Ticket) -> str:
-        """Return a ticket's candidate with its values for a line of the history."""
 
 
 def in_order(candidate_first: tuple[T, T], seat: int) -> tuple[T, T]:

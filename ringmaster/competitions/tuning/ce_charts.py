@@ -15,6 +15,7 @@ from ringmaster.competitions.tuning.chart_parts import (
     measured,
     number,
     rate_text,
+    thinned,
 )
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.report import Band, Chart, ChartGroup, Level, Series, Whiskers
@@ -60,7 +61,6 @@ class CeCharts:
         self._open = 0
         self._candidates: dict[int, _Candidate] = {}
         self._generations: list[Generation] = []
-        self._stride = 1
 
     def record_result(self, ticket: Ticket, result: GameResult) -> None:
         """Add a game unless it is void."""
@@ -80,7 +80,7 @@ class CeCharts:
         """End a generation."""
         known = sorted(self._candidates.items())
         self._candidates = {}
-        if not known or self._open % self._stride:
+        if not known:
             return
         ones = [one for _, one in known]
         # the elite of a generation in progress is not known
@@ -98,9 +98,6 @@ class CeCharts:
                 self._drawn_from([(c, one.sample) for c, one in known[:_USED]]),
             )
         )
-        if len(self._generations) > MOST_GENERATIONS:
-            self._stride *= 2
-            self._generations = [g for g in self._generations if g.number % self._stride == 0]
 
     def _drawn_from(self, samples: Sequence[tuple[int, Sequence[float]]]) -> Distribution | None:
         """Return the distribution that candidates were drawn from: mean + deviation·z.
@@ -127,6 +124,7 @@ class CeCharts:
         self._close()
         if not self._generations:
             return []
+        self._generations = thinned(self._generations, MOST_GENERATIONS)
         distributions = [
             (g.number, g.distribution)
             for g in self._generations

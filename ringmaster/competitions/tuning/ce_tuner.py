@@ -7,7 +7,7 @@ towards the most successful candidates.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -18,7 +18,7 @@ from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_COLUMNS,
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
-    CandidateTune,
+    GomillTune,
     candidate_seat,
 )
 from ringmaster.competitions.tuning.parameter_settings import (
@@ -89,7 +89,7 @@ class State(GameTuneState, kw_only=True):
 
     codes       of the parameters
     samples     candidates of a generation
-    means, variances  of the present generation's distribution
+    distribution  of the present generation
     generation  from 0; at the end the number of generations
     points, games  of the present generation's candidates
     issued      issued games by candidate
@@ -97,19 +97,17 @@ class State(GameTuneState, kw_only=True):
 
     codes: list[str]
     samples: int
-    means: list[float]
-    variances: list[float]
+    distribution: Distribution
     generation: int = 0
     points: list[float] = msgspec.field(default_factory=list)
     games: list[int] = msgspec.field(default_factory=list)
     issued: list[int] = msgspec.field(default_factory=list)
 
 
-class CeTuner(CandidateTune):
+class CeTuner(GomillTune):
     """The `ce_tuner` competition type."""
 
     type_name: ClassVar[str] = "ce_tuner"
-    most_games = "batch_size"
     _state: State
     parameters: tuple[CeParameter, ...]
     table: ClassVar[tuple[Setting, ...]] = (
@@ -149,14 +147,16 @@ class CeTuner(CandidateTune):
         self._state = State(
             codes=[p.code for p in self.parameters],
             samples=values["samples_per_generation"],
-            means=[p.start for p in self.parameters],
-            variances=[p.initial_variance for p in self.parameters],
+            distribution=Distribution(
+                tuple(p.start for p in self.parameters),
+                tuple(p.initial_variance for p in self.parameters),
+            ),
         )
         self._samples: list[tuple[float, ...]] = []
         self._begin_generation()
 
     def _probes(self, index: int) -> list[float]:
-        mean, variance = self._state.means[index], self._state.variances[index]
+        mean, variance = self.distribution.means[index], self.distribution.variances[index]
         end = PROBED_DEVIATIONS * PROBED_STEPS
         steps = (step / PROBED_STEPS for step in range(-end, end + 1))
         probes = {mean + step * math.sqrt(variance) for step in steps}
@@ -164,7 +164,7 @@ class CeTuner(CandidateTune):
         return sorted(probes)
 
     def estimated(self) -> ValuesByCode:
-        return self._by_code(self._state.means)
+        return self._by_code(self.distribution.means)
 
     def _sampled(self, ticket: Ticket) -> ValuesByCode:
         return self._by_code(ticket["p"])
@@ -174,7 +174,7 @@ class CeTuner(CandidateTune):
 
     def _game_number(self, ticket: Ticket) -> int:
         # the same for all candidates of a generation in a round
-        return int(ticket["g"]) * MOST_SAMPLES + int(ticket["r"])
+        return int(ticket["g"]) * MOST_SAMPLES + int(ticket["n"])
 
     @property
     def generation(self) -> int:
@@ -184,7 +184,7 @@ class CeTuner(CandidateTune):
     @property
     def distribution(self) -> Distribution:
         """The distribution of the present generation."""
-        return Distribution(tuple(self._state.means), tuple(self._state.variances))
+        return self._state.distribution
 
     @property
     def elite(self) -> int:
@@ -234,7 +234,7 @@ class CeTuner(CandidateTune):
         ticket: Ticket = {
             "g": state.generation,
             "c": candidate,
-            "r": round_number,
+            "n": round_number,
             "p": list(self._samples[candidate]),
         }
         ticket["s"] = candidate_seat(self.values, self._game_number(ticket))
@@ -245,7 +245,7 @@ class CeTuner(CandidateTune):
         if ticket["g"] != state.generation:
             return False
         candidate = ticket["c"]
-        state.issued[candidate] = max(state.issued[candidate], ticket["r"] + 1)
+        state.issued[candidate] = max(state.issued[candidate], ticket["n"] + 1)
         return state.generation < int(self.values["number_of_generations"])
 
     # results
@@ -282,10 +282,9 @@ class CeTuner(CandidateTune):
                 f"{self._code(state.generation, candidate)}{mark} "
                 f"{self._shown(self._samples[candidate])} {state.points[candidate]:g}"
             )
-        distribution = self.distribution.update(
+        state.distribution = self.distribution.update(
             [self._samples[candidate] for candidate in elite], self.values["step_size"]
         )
-        state.means, state.variances = list(distribution.means), list(distribution.variances)
         state.generation += 1
         self._begin_generation()
         return notes
@@ -333,21 +332,18 @@ class CeTuner(CandidateTune):
             return f"no result yet: generation 1 of {self.values['number_of_generations']:,}"
         return f"Tuning: {self._work_done()}; mean so far: {mean}"
 
-    def _blocks(self) -> list[Table | Text]:
-        return self._standings(None)
-
-    def _live_blocks(self) -> list[Table | Text]:
-        return self._standings(SHOWN_LIVE)
+    def _gaussians(self) -> Iterator[tuple[str, float, float]]:
+        """Yield each parameter's code with its mean and variance."""
+        distribution = self.distribution
+        return zip(self._state.codes, distribution.means, distribution.variances, strict=True)
 
     def _distribution_lines(self) -> list[str]:
-        state = self._state
         optimiser = " ".join(
-            f"{code} {mean:.2f}~{variance:.2f}"
-            for code, mean, variance in zip(state.codes, state.means, state.variances, strict=True)
+            f"{code} {mean:.2f}~{var:.2f}" for code, mean, var in self._gaussians()
         )
-        return [f"  {self._shown(state.means)}", f"  mean~variance: {optimiser}"]
+        return [f"  {self._shown(self.distribution.means)}", f"  mean~variance: {optimiser}"]
 
-    def _standings(self, limit: int | None) -> list[Table | Text]:
+    def _blocks(self, *, live: bool) -> list[Table | Text]:
         state = self._state
         wanted = self.values["number_of_generations"]
         if self.is_tuned:
@@ -355,7 +351,7 @@ class CeTuner(CandidateTune):
             return [Text((heading, *self._distribution_lines()))]
         heading = f"distribution for generation {state.generation} (of {wanted}, from 0):"
         blocks: list[Table | Text] = [Text((heading, *self._distribution_lines()))]
-        listing = self._listing(limit)
+        listing = self._listing(SHOWN_LIVE if live else None)
         if listing.rows:
             more = sum(map(bool, state.games)) - len(listing.rows)
             title = f"candidates of generation {state.generation}"
@@ -380,13 +376,12 @@ class CeTuner(CandidateTune):
 
     def _summary_of_tune(self) -> dict[str, Any]:
         state = self._state
-        distribution = zip(state.codes, state.means, state.variances, strict=True)
         return {
             "generation": state.generation,
             "repeats": self.tally.repeats,
             "parameters": [
                 {"code": code, "mean": mean, "variance": variance}
-                for code, mean, variance in distribution
+                for code, mean, variance in self._gaussians()
             ],
             "candidates": self._listing().data(),
         }

@@ -65,10 +65,16 @@ def is_number(value: Any) -> bool:
     return is_real and math.isfinite(value)
 
 
-def thinned(points: Sequence[T]) -> list[T]:
-    """Return at most MOST_POINTS points, evenly spaced, the last one included."""
-    stride = max(1, math.ceil(len(points) / MOST_POINTS))
+def thinned(points: Sequence[T], most: int = MOST_POINTS) -> list[T]:
+    """Return at most `most` points, evenly spaced, the last one included."""
+    stride = max(1, math.ceil(len(points) / most))
     return list(points[::-stride])[::-1]
+
+
+def parts_of(items: Sequence[T], most: int) -> list[Sequence[T]]:
+    """Return at most `most` parts of neighbouring items, equally long but for the last one."""
+    length = max(1, math.ceil(len(items) / most))
+    return [items[first : first + length] for first in range(0, len(items), length)]
 
 
 def value_groups(
@@ -154,11 +160,10 @@ def grouped(sums: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
 
     A last group that is much smaller than the others belongs to the group before.
     """
-    length = math.ceil(len(sums) / SHOWN)
-    groups = []
-    for first in range(0, len(sums), max(1, length)):
-        part = sums[first : first + length]
-        groups.append((sum(games for games, _ in part), sum(points for _, points in part)))
+    groups = [
+        (sum(games for games, _ in part), sum(points for _, points in part))
+        for part in parts_of(sums, SHOWN)
+    ]
     if len(groups) > 1 and 2 * groups[-1][0] < groups[0][0]:
         games, points = groups.pop()
         groups[-1] = groups[-1][0] + games, groups[-1][1] + points
@@ -179,10 +184,8 @@ class Cells(msgspec.Struct, frozen=True):
 def cells_of(values: Sequence[Any], most: int = MOST_CELLS) -> Cells:
     """Return cells of values in their order: equal neighbours share one, many are grouped."""
     distinct = [list(same) for _, same in groupby(values, key=name_of)]
-    length = math.ceil(len(distinct) / most)
     names, cells = [], []
-    for first in range(0, len(distinct), max(1, length)):
-        part = distinct[first : first + length]
+    for part in parts_of(distinct, most):
         low, high = name_of(part[0][0]), name_of(part[-1][-1])
         names.append(low if low == high else f"{low} to {high}")
         cells += [len(names) - 1] * sum(len(same) for same in part)

@@ -13,19 +13,13 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import COMMON_SETTINGS, PlayerDefinition
 from ringmaster.competitions.competition import Reaction
-from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
-from ringmaster.competitions.result_lines import result_line
+from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless
 from ringmaster.competitions.setting_types import changed, optional
 from ringmaster.competitions.tuning.candidates import (
-    CANDIDATE,
     CANDIDATE_SETTINGS,
-    TUNE_GAME_SETTINGS,
-    by_name,
+    CandidateTune,
     candidate_seat,
-    check_maker,
-    in_order,
 )
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
@@ -39,15 +33,14 @@ from ringmaster.competitions.tuning.parameter_settings import (
     BOUNDS,
     PLAYED_BINDING,
     ValuesByCode,
-    check_codes,
     check_unchanged,
     checked_parameter,
     value_text,
     wrong_argument,
 )
-from ringmaster.competitions.tuning.player_tune import OPPONENT, GameTune, GameTuneState
+from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.competitions.verdicts import games_of
-from ringmaster.errors import SettingError, StoreError, counted
+from ringmaster.errors import counted
 from ringmaster.model.jobs import Task, Ticket
 from ringmaster.model.parameters import CLOP_TYPES, ClopParameter, middle
 from ringmaster.model.report import LEFT, ChartGroup, Column, Listing, Progress, Table, Text
@@ -129,27 +122,17 @@ CLOP_VERIFY = CallOf(
     positional=VERIFY.positional,
 )
 
-#: The closing match of the action `verify` for a control file without Verify(…).
-DEFAULT_VERIFY = VerifySettings(1000, against="")
-
-_OF_CANDIDATES = {
-    s.name: s for s in changed(CANDIDATE_SETTINGS, "candidate_colour", default="alternating")
-}
-
 CLOP_SETTINGS: tuple[Setting, ...] = (
-    *COMMON_SETTINGS,
-    *TUNE_GAME_SETTINGS,
+    *changed(
+        changed(CANDIDATE_SETTINGS, "candidate_colour", default="alternating"),
+        "opponent",
+        type=Opponents(),
+        help="Code of the candidates' opponent; or several codes, as a list or as a dictionary "
+        "of code to weight, a factor of `replications`.",
+    ),
     Setting(
         "parameters", ListOf(PARAMETER, minimum=1), "The parameters to tune.", change="refused"
     ),
-    Setting(
-        "opponent",
-        Opponents(),
-        "Code of the candidates' opponent; or several codes, as a list or as a dictionary of code "
-        "to weight, a factor of `replications`.",
-        change="refused",
-    ),
-    _OF_CANDIDATES["candidate_colour"],
     Setting(
         "replications",
         Integer(minimum=1, maximum=1000),
@@ -172,8 +155,6 @@ CLOP_SETTINGS: tuple[Setting, ...] = (
         "depend on each other.",
         "all",
     ),
-    _OF_CANDIDATES["make_candidate"],
-    _OF_CANDIDATES["player"],
     optional("verify", CLOP_VERIFY, "The closing match."),
     optional(
         "stop_on_error",
@@ -211,7 +192,7 @@ class State(GameTuneState, kw_only=True):
     sample: tuple[int, list[int]] = (-1, [])
 
 
-class ClopTuner(GameTune):
+class ClopTuner(CandidateTune):
     """The `clop_tuner` competition type.
 
     tuned   the parameters that are not frozen, in the order of the tuner's axes
@@ -225,11 +206,7 @@ class ClopTuner(GameTune):
     parameters: tuple[ClopParameter, ...]
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
-        make, self._player_setting = values["make_candidate"], values["player"]
-        own = self._player_setting if make is None else CANDIDATE
-        super().__init__(code, {**values, "make_candidate": by_name(make), "player": own})
-        self._is_endless = is_endless(values, "number_of_games")
-        self.values = {**self.values, "number_of_games": limit_of(values, "number_of_games")}
+        super().__init__(code, values)
         #: Games of each sample against each opponent.
         self._each = {code: n * values["replications"] for code, n in self._weights.items()}
         #: Opponent of each game of a sample, and the game's number against this opponent.
@@ -243,35 +220,8 @@ class ClopTuner(GameTune):
             all_pairs=values["correlations"] == "all",
         )
         self._state = State(codes=[p.code for p in self.tuned])
-        if values["verify"] is not None:
-            self.values = {**self.values, "verify": self._against_opponent(values["verify"])}
-        self._set_player(self._definition, counted="samples")
-
-    def _tuned_player(self) -> PlayerDefinition:
-        make, player = self.values["make_candidate"], self._player_setting
-        check_maker(make, player)
-        return PlayerDefinition({}) if player is None else super()._tuned_player()
-
-    def _wrong_settings(self) -> Iterable[SettingError]:
-        candidate = self._code_of(self._suffix)
-        if candidate in self.opponents:
-            yield SettingError(
-                ("opponent",),
-                f"{candidate!r} is the code of the candidates",
-                "another code for this player",
-            )
-        yield from check_codes(self.declared)
-
-    @property
-    def _suffix(self) -> str:
-        """End of the candidates' code: the player may be an opponent with its own values."""
-        return "" if self.values["make_candidate"] is not None else f":{CANDIDATE}"
-
-    def _against_opponent(self, settings: VerifySettings) -> VerifySettings:
-        """Return settings of a closing match, by default against the first opponent."""
-        if settings.against:
-            return settings
-        return msgspec.structs.replace(settings, against=next(iter(self._weights)))
+        default_match = VerifySettings(1000, against=next(iter(self.opponents)))
+        self._set_player(self._definition, "samples", default_match)
 
     # values and players
 
@@ -295,26 +245,22 @@ class ClopTuner(GameTune):
 
     @property
     def is_tuned(self) -> bool:
-        limit = self.values["number_of_games"]
-        return limit is not None and len(self.tuner) >= limit
+        return not self._wants(len(self.tuner))
 
     def _standing(self) -> Standing:
         openings = 0
         if self.values["verify"] is not None or self._verifying:
-            games = max(self._state.next, self.values["number_of_games"] or 0)
+            games = max(self._state.next, self._limit or 0)
             openings = self._opening_of((games // len(self._plan) + 1) * max(self._each.values()))
         return Standing(self._samples, self.estimated() if self._due else {}, openings, self._due)
-
-    def verify(self, games: int | None = None) -> None:
-        if self.closing.settings is None:
-            self.closing.settings = self._against_opponent(DEFAULT_VERIFY)
-        super().verify(games)
 
     # before the games
 
     def _warnings(self) -> list[str]:
-        endless = [endless_warning("number_of_games")] if self._is_endless else []
-        return [*super()._warnings(), *endless]
+        lines = super()._warnings()
+        if is_endless(self.values, "number_of_games"):
+            lines.append(endless_warning("number_of_games"))
+        return lines
 
     def _notices(self) -> list[str]:
         lines = []
@@ -336,8 +282,8 @@ class ClopTuner(GameTune):
     # issuing games
 
     def next_job(self) -> Task | None:
-        number, limit = self._state.next, self.values["number_of_games"]
-        if self._verifying or (limit is not None and number >= limit):
+        number = self._state.next
+        if self._verifying or not self._wants(number):
             return self._match_game()
         sample = number // len(self._plan)
         places = self._state.sample[1]
@@ -354,17 +300,13 @@ class ClopTuner(GameTune):
         opponent, against = self._plan[place]
         return opponent, sample * self._each[opponent] + against
 
-    def _opening(self, ticket: Ticket) -> int:
-        return self._opening_of(self._place(ticket["n"])[1])
+    def _game_number(self, ticket: Ticket) -> int:
+        return self._place(ticket["n"])[1]
 
-    def _opening_of(self, against: int) -> int:
-        """Return the opening of a game by its number against its opponent."""
-        return against // 2 if self.values["candidate_colour"] == "alternating" else against
+    def _suffix(self, ticket: Ticket) -> str:
+        return self._candidate.removeprefix(self._tuned_code)
 
-    def _sides(self, ticket: Ticket) -> tuple[str, str]:
-        return in_order((self._suffix, OPPONENT), ticket["s"])
-
-    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
+    def _sampled(self, ticket: Ticket) -> ValuesByCode:
         return self._by_code(self.tuner.played(ticket["p"]))
 
     def _register_of_tune(self, ticket: Ticket) -> bool:
@@ -373,8 +315,7 @@ class ClopTuner(GameTune):
         sample = number // len(self._plan)
         if sample > state.sample[0]:
             state.sample = sample, list(ticket["p"])
-        limit = self.values["number_of_games"]
-        return limit is None or number < limit
+        return self._wants(number)
 
     # learning
 
@@ -382,7 +323,7 @@ class ClopTuner(GameTune):
         values = ", ".join(
             f"{p.code}={v}" for p, v in zip(self.tuned, self.tuner.played(ticket["p"]), strict=True)
         )
-        return f"{result_line(result, self._codes(ticket))}; {values}"
+        return f"{super()._line(ticket, result)}; {values}"
 
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         self.tuner.tell(ticket["p"], result.points(ticket["s"]))
@@ -398,25 +339,26 @@ class ClopTuner(GameTune):
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, State)
         check_unchanged(restored.codes, self._state.codes)
-        try:
-            self.tuner.restore(restored.tuner)
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(f"the tune in the status file cannot be read: {error}") from error
+        self.tuner.restore(restored.tuner)
         self._state = restored
         self.closing.restore(restored.matches)
 
     # reports
 
     def _progress(self) -> Progress:
-        limit = self.values["number_of_games"]
+        limit = self._limit
         return self._progress_to(None if limit is None else max(limit, len(self.tuner)))
 
     def _work_done(self) -> str:
-        games = games_of(len(self.tuner), self.values["number_of_games"])
+        games = games_of(len(self.tuner), self._limit)
         return f"{games}, {counted(self._samples, 'sample')}"
 
-    def _blocks(self) -> Sequence[Table | Text]:
+    def _blocks(self, *, live: bool) -> Sequence[Table | Text]:
         notes = self._results()
+        if live:
+            return [
+                Listing(_PARAMETERS, self._live_rows()).table(self._work_done(), notes, live=True)
+            ]
         if len(self.tuner):
             weight, share = self.tuner.local()
             notes.append(
@@ -433,15 +375,14 @@ class ClopTuner(GameTune):
         table = Listing(_PARAMETERS, rows).table(self._work_done(), notes)
         return [table, *([Text(lines)] if lines else [])]
 
-    def _live_blocks(self) -> Sequence[Table | Text]:
+    def _live_rows(self) -> tuple[dict[str, Any], ...]:
         # regions and signals take a while
         estimate = self.tuner.estimate()
         shown = [None] * len(self.tuned) if estimate is None else map(_estimate, estimate)
-        rows = tuple(
+        return tuple(
             {"code": p.code, "range": _interval(p.minimum, p.maximum), "estimate_or_frozen": text}
             for p, text in zip(self.tuned, shown, strict=True)
         )
-        return [Listing(_PARAMETERS, rows).table(self._work_done(), self._results(), live=True)]
 
     def _results(self) -> list[str]:
         """Return the candidates' results against each opponent."""

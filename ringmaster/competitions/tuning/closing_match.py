@@ -75,6 +75,7 @@ class ClosingMatches:
         start: ValuesByCode,
         book: OpeningBook,
         *,
+        default: VerifySettings = DEFAULT,
         counted: str = "iterations",
         shown: Callable[[ValuesByCode], dict[str, Any]] = dict,
     ) -> None:
@@ -85,10 +86,14 @@ class ClosingMatches:
         game       settings of the games
         start      start values of the tune
         book       the tune's openings
+        default    settings of a match that a user requests without Verify(…)
         counted    unit of `Standing.iterations`
         shown      returns values for reports
         """
+        self._default = default
         self.settings: VerifySettings | None = values.get("verify")
+        if self.settings is not None and not self.settings.against:
+            self.settings = msgspec.structs.replace(self.settings, against=default.against)
         self.matches: list[Match] = []
         self._values = values
         self._candidate = candidate
@@ -119,7 +124,7 @@ class ClosingMatches:
 
         games  most games, None for the number in the settings
         """
-        settings = self.settings or DEFAULT
+        settings = self.settings or self._default
         if games is not None and games % 2:
             raise UsageError(f"{games} games are not a whole number of pairs; use an even number")
         if games is not None:
@@ -184,7 +189,7 @@ class ClosingMatches:
 
         start  values of the other side, if it is the tuned player as well
         """
-        settings = self.settings or DEFAULT
+        settings = self.settings or self._default
         first = limited(self._candidate(":tuned", tuned), settings)
         if start is None or settings.against != START:
             return first, self._opponent(settings)
@@ -258,7 +263,7 @@ class ClosingMatches:
         return None if self.nothing(standing) else self._add(standing)
 
     def _add(self, standing: Standing) -> Matchup:
-        settings = self.settings or DEFAULT
+        settings = self.settings or self._default
         match = Match(
             iteration=standing.iterations,
             tuned=dict(standing.values),

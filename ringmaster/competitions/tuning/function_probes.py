@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ringmaster.competitions.common_settings import PlayerDefinition
 from ringmaster.competitions.competition import PlayedValue
 from ringmaster.errors import SettingError, shown
 from ringmaster.model.canonical import canonical
-from ringmaster.model.players import Player
 from ringmaster.model.settings import SettingPath
 
 #: Most players built by probes of make_candidate, which may be slow or write files.
@@ -19,31 +17,6 @@ MOST_PLAYERS = 64
 _INSIDE = 24
 #: Relative rounding error of one formula written in two ways.
 _ROUNDING = 1e-12
-
-
-def plain(value: Any) -> Any:
-    """Return a number of numpy as a Python number, other values unchanged."""
-    is_number = type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0
-    return value.item() if is_number else value
-
-
-def call(function: Callable[[Any], Any], argument: Any, path: SettingPath, code: str) -> Any:
-    """Return the value of a parameter's scale or transform.
-
-    path  setting of the function
-    code  the parameter
-    Raises SettingError; its cause is the function's own exception.
-    """
-    try:
-        return plain(function(argument))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # SystemExit, too
-        raise SettingError(
-            path,
-            f"parameter {code!r}: called with ({argument!r}), it raised "
-            f"{type(error).__name__}: {error}",
-        ) from error
 
 
 def same_value(one: Any, other: Any) -> bool:
@@ -143,22 +116,3 @@ def fill(template: str, value: Any) -> str:
         except (TypeError, KeyError):  # one conversion for the whole value
             pass
     return template % (value,)
-
-
-def player_made_by(
-    make: Callable[[], PlayerDefinition], code: str, values: Mapping[str, Any]
-) -> Player:
-    """Return the player of a make_candidate function.
-
-    values  settings of the competition
-    Raises SettingError at the function's place.
-    """
-    try:
-        return make().with_defaults(values).make(code, values["game"])
-    except SettingError as error:
-        if error.path[:1] == ("make_candidate",):
-            raise
-        which = f" with a wrong {'.'.join(map(str, error.path))}" if error.path else ""
-        raise SettingError(
-            ("make_candidate",), f"it returned a Player{which}: {error.message}", error.expected
-        ) from None

@@ -17,9 +17,10 @@ from ringmaster.competitions.tuning.chart_parts import (
     is_number,
     measured,
     name_of,
+    parts_of,
     rate_text,
 )
-from ringmaster.competitions.tuning.mc_tuner import McTuner
+from ringmaster.competitions.tuning.mc_tuner import McTuner, share_of_best
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.report import (
     AnyChart,
@@ -37,7 +38,6 @@ from ringmaster.model.report import (
 )
 from ringmaster.model.results import GameResult
 from ringmaster.stats.elo import share_ends, share_interval
-from ringmaster.stats.shrinkage import chosen_share
 from ringmaster.tuners.ucb import Family, Path, Ucb
 
 #: Most parameters whose pairs have heat maps.
@@ -255,8 +255,7 @@ class McCharts:
 
     def _shares(self) -> tuple[AnyChart, ...]:
         """Return heat maps of the played values by groups of games."""
-        length = -(-len(self._played) // SHOWN)
-        parts = [self._played[n : n + length] for n in range(0, len(self._played), length)]
+        parts = parts_of(self._played, SHOWN)
         if len(parts) < 2:
             return ()
         ends = np.cumsum([sum(games for games, _ in part) for part in parts]).tolist()
@@ -308,7 +307,5 @@ class McCharts:
 def _best(tree: Ucb) -> tuple[int, Path, tuple[float, float]]:
     """Return an item of the course."""
     node = tree.node(tree.best())
-    share = (0.0, 0.0)
-    if node.games:
-        share = chosen_share(node.points, node.games, tree.results(len(node.path)))
+    share = share_of_best(tree, node) if node.games else (0.0, 0.0)
     return tree.games, node.path, share

@@ -13,14 +13,14 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.competition import Reaction
-from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless, limit_of
+from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE,
     CANDIDATE_COLUMNS,
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
-    CandidateTune,
+    GomillTune,
     as_data,
     candidate_seat,
 )
@@ -33,7 +33,7 @@ from ringmaster.competitions.tuning.parameter_settings import (
 )
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.competitions.verdicts import games_of
-from ringmaster.errors import SettingError, StoreError, counted
+from ringmaster.errors import SettingError, counted
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import Task, Ticket
 from ringmaster.model.parameters import Explicit
@@ -117,11 +117,10 @@ _COLUMNS = (
 )
 
 
-class McTuner(CandidateTune):
+class McTuner(GomillTune):
     """The `mc_tuner` competition type."""
 
     type_name: ClassVar[str] = "mc_tuner"
-    most_games = "number_of_games"
     _state: State
     parameters: tuple[McParameter, ...]
     table: ClassVar[tuple[Setting, ...]] = (
@@ -167,8 +166,6 @@ class McTuner(CandidateTune):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        self._is_endless = is_endless(values, "number_of_games")
-        self.values = {**self.values, "number_of_games": limit_of(values, "number_of_games")}
         splits = [p.split for p in self.parameters]
         self.tree = Ucb(
             splits,
@@ -272,11 +269,11 @@ class McTuner(CandidateTune):
     def _warnings(self) -> list[str]:
         values = self.values
         lines = super()._warnings()
-        if self._is_endless:
+        if is_endless(values, "number_of_games"):
             lines.append(endless_warning("number_of_games"))
         if values["initial_wins"] > values["initial_visits"]:
             lines.append("initial_wins is more than initial_visits")
-        total, games = self.tree.size, values["number_of_games"]
+        total, games = self.tree.size, self._limit
         if games and games < total:
             lines.append(
                 f"too few games ({games:,}) to try each of {counted(total, 'candidate')} once"
@@ -301,9 +298,8 @@ class McTuner(CandidateTune):
     # issuing
 
     def next_job(self) -> Task | None:
-        limit = self.values["number_of_games"]
         number = self._state.next
-        if limit is not None and number >= limit:
+        if not self._wants(number):
             return None
         path, expanded = self.tree.choose(number)
         ticket: Ticket = {"n": number, "p": list(path), "s": candidate_seat(self.values, number)}
@@ -321,8 +317,7 @@ class McTuner(CandidateTune):
     def _register_of_tune(self, ticket: Ticket) -> bool:
         number, path = ticket["n"], tuple(ticket["p"])
         self._state.next = max(self._state.next, number + 1)
-        limit = self.values["number_of_games"]
-        if limit is not None and number >= limit:
+        if not self._wants(number):
             return False
         if number not in self._flying:
             self.tree.resume(path, _initial(ticket))
@@ -362,8 +357,7 @@ class McTuner(CandidateTune):
 
     @property
     def is_tuned(self) -> bool:
-        limit = self.values["number_of_games"]
-        return limit is not None and self._state.next >= limit and not self._flying
+        return not self._wants(self._state.next) and not self._flying
 
     # state
 
@@ -379,20 +373,17 @@ class McTuner(CandidateTune):
             for each in (restored, present)
         )
         check_unchanged(was, now)
-        try:
-            self.tree.restore(restored.tree)
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(f"the tree in the status file cannot be read: {error}") from error
+        self.tree.restore(restored.tree)
         self._state = restored
         self._flying.clear()
 
     # reports
 
     def _progress(self) -> Progress:
-        return Progress(self._games + self.tally.void, self.values["number_of_games"])
+        return Progress(self._games + self.tally.void, self._limit)
 
     def _work_done(self) -> str:
-        return games_of(self.tree.games, None if self.is_tuned else self.values["number_of_games"])
+        return games_of(self.tree.games, None if self.is_tuned else self._limit)
 
     def _verdict(self) -> str:
         best = self.tree.node(self.tree.best())
@@ -401,21 +392,13 @@ class McTuner(CandidateTune):
             candidates = counted(self.tree.size, "candidate")
             return f"no win{yet} of {candidates}, after {self._work_done()}"
         shown = self.brief(self.engine(best.path))
-        share = share_interval(*self._share(best))
+        share = share_interval(*share_of_best(self.tree, best))
         is_best = "came out best" if self.is_tuned else "is best so far"
         return f"{shown} {is_best}: {share}; {_own_rate(best)}"
 
-    def _live_blocks(self) -> list[Table | Text]:
-        blocks = self._blocks()
-        shown = sorted(self._flying.items())[: self.values["number_of_running_simulations_to_show"]]
-        if shown:
-            lines = [f"game {number}: {self._full(path)}" for number, path in shown]
-            blocks.append(Text(("in progress:", *lines)))
-        return blocks
-
-    def _blocks(self) -> list[Table | Text]:
+    def _blocks(self, *, live: bool) -> list[Table | Text]:
         wins, losses, draws, unknown = map(self.tally.total, range(4))
-        limit = self.values["number_of_games"]
+        limit = self._limit
         total = "" if limit is None else f"{self.tree.games}/"
         games = counted(self.tree.games if limit is None else limit, "game")
         parts = [
@@ -430,7 +413,7 @@ class McTuner(CandidateTune):
         against = self.opponent.code
         lines = [f"{total}{games} played: {tally} of the candidates against {against}"]
         if best.games:
-            share = share_interval(*self._share(best))
+            share = share_interval(*share_of_best(self.tree, best))
             lines.append(
                 f"best: {self._full(best.path)}: {share} by the results of all candidates; "
                 f"{_own_rate(best)}"
@@ -443,11 +426,12 @@ class McTuner(CandidateTune):
                 title = f"most visited at depth {depth}"
                 note = "win rates with the initial visits, games without"
                 blocks.append(self._listing(nodes[:count]).table(title, [note]))
+        flying = sorted(self._flying.items()) if live else []
+        shown = flying[: self.values["number_of_running_simulations_to_show"]]
+        if shown:
+            lines = [f"game {number}: {self._full(path)}" for number, path in shown]
+            blocks.append(Text(("in progress:", *lines)))
         return blocks
-
-    def _share(self, best: Node) -> tuple[float, float]:
-        """Return points and games with the estimated rate of the best candidate."""
-        return chosen_share(best.points, best.games, self.tree.results(len(best.path)))
 
     def _listing(self, nodes: Iterable[Node]) -> Listing:
         return Listing(_COLUMNS, tuple(map(self._row, nodes)))
@@ -503,7 +487,7 @@ class McTuner(CandidateTune):
         node = self.tree.node(self.tree.best())
         (best,) = self._listing([node]).data()
         if node.games:
-            points, games = self._share(node)
+            points, games = share_of_best(self.tree, node)
             best |= {"estimated_rate": points / games, "interval": list(share_ends(points, games))}
         return {
             "repeats": self.tally.repeats,
@@ -519,6 +503,11 @@ class McTuner(CandidateTune):
         for ticket, result in history:
             charts.record_result(ticket, result)
         return charts.charts()
+
+
+def share_of_best(tree: Ucb, best: Node) -> tuple[float, float]:
+    """Return points and games with the estimated rate of the best candidate."""
+    return chosen_share(best.points, best.games, tree.results(len(best.path)))
 
 
 def _own_rate(best: Node) -> str:

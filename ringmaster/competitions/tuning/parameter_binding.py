@@ -18,10 +18,8 @@ import msgspec
 from ringmaster.competitions.common_settings import PlayerDefinition, noting
 from ringmaster.competitions.competition import PlayedValue, TunedOptions
 from ringmaster.competitions.tuning.function_probes import (
-    call,
     combinations,
     fill,
-    player_made_by,
     spread,
 )
 from ringmaster.competitions.tuning.parameter_settings import (
@@ -35,7 +33,7 @@ from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import OptionChange, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import OptionValue, Player
-from ringmaster.model.settings import Context, Scalar, SettingPath
+from ringmaster.model.settings import Context, Scalar
 
 #: A conversion of printf's, "%%" included.
 _CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
@@ -48,16 +46,28 @@ _NOWHERE = Path()
 def transformed(
     parameter: TunedParameter, index: int, value: int | float, *, is_free: bool = False
 ) -> Any:
-    """Return a played value after the parameter's function.  Raises SettingError.
+    """Return a played value after the parameter's function, without numpy's types of numbers.
 
     index    of the parameter in the settings
     is_free  whether the function may return a value of any type, not only text, numbers and
              truth values
+    Raises SettingError; its cause is the function's own exception.
     """
     if parameter.transform is None:
         return value
-    path = _path_of_function(index, parameter)
-    result = call(parameter.transform, value, path, parameter.code)
+    path = ("parameters", index, parameter.function_name)
+    try:
+        result = parameter.transform(value)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit, too
+        raise SettingError(
+            path,
+            f"parameter {parameter.code!r}: called with ({value!r}), it raised "
+            f"{type(error).__name__}: {error}",
+        ) from error
+    if type(result).__module__ == "numpy" and getattr(result, "ndim", None) == 0:
+        result = result.item()
     if is_free:
         return result
     context = Context(_NOWHERE)
@@ -126,7 +136,14 @@ class ParameterBinding:
                 p.code: self.transformed(i, values[p.code]) if p.code in values else None
                 for i, p in self._used
             }
-            return player_made_by(lambda: make(**named), code, self._values)
+            try:
+                return make(**named).with_defaults(self._values).make(code, self._values["game"])
+            except SettingError as error:
+                if error.path[:1] == ("make_candidate",):
+                    raise
+                which = f" with a wrong {'.'.join(map(str, error.path))}" if error.path else ""
+                text = f"it returned a Player{which}: {error.message}"
+                raise SettingError(("make_candidate",), text, error.expected) from None
         options: dict[str, OptionValue] = {}
         commands: list[tuple[str, ...]] = []
         words: list[str] = []
@@ -230,7 +247,7 @@ class ParameterBinding:
             if p.code in results or (self._has_function(p) and p.code in values):
                 value, result = results.get(p.code) or (values[p.code], values[p.code])
                 call = functools.partial(self.transformed, i, value)
-                played.append(PlayedValue(_path_of_function(i, p), value, result, call))
+                played.append(PlayedValue(("parameters", i, p.function_name), value, result, call))
         return played
 
     @staticmethod
@@ -358,12 +375,6 @@ def _probes(parameter: TunedParameter, most: int) -> list[int | float]:
         places = spread(math.floor((high - low) / spacing + 0.5) + 1, most)
         return [parameter.played_value(low + place * spacing) for place in places]
     return [low + (high - low) * (place / (most - 1)) for place in range(most)]
-
-
-def _path_of_function(index: int, parameter: TunedParameter) -> SettingPath:
-    if isinstance(parameter, CandidateParameter):
-        return "parameters", index, parameter.function_name
-    return "parameters", index, "transform"
 
 
 def _problem(way: str | None, name: str, protocol: str) -> tuple[str, str] | None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from ringmaster.competitions.setting_types import changed, optional
+from ringmaster.competitions.setting_types import Choice, changed, optional
 from ringmaster.competitions.tuning.function_probes import FailedValue, fill
-from ringmaster.errors import SettingError, StateRefused, shown
+from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.parameters import Explicit, Linear, Log, TunedParameter
 from ringmaster.model.players import OptionValue
 from ringmaster.model.settings import (
     Boolean,
-    Call,
     CallOf,
     Context,
     Float,
@@ -42,9 +41,6 @@ class CandidateParameter(TunedParameter, frozen=True, kw_only=True):
     Its played values are optimiser parameters.  Its `transform` returns engine parameters of any
     type; `format` is for reports alone.
     """
-
-    #: Name of `transform` in control files.
-    function_name: ClassVar[str] = "transform"
 
     def text(self, value: Any) -> str:
         """Return an engine parameter for reports."""
@@ -142,18 +138,6 @@ BINDING: tuple[Setting, ...] = (
 #: The same, for types that cannot go on with other engine values than those played.
 PLAYED_BINDING = changed(BINDING, "transform", change="played")
 
-#: The rest of its row in a parameter file.
-ROW: tuple[Setting, ...] = (
-    optional("comment", String(), "Comment in parameter files.", change="report"),
-    Setting(
-        "not_used",
-        Boolean(),
-        "Keep it for parameter files only, neither tuned nor sent to engines: ``[[NOT USED]]`` "
-        "in a ``.params``.",
-        False,
-    ),
-)
-
 
 def value_text(value: Any) -> str:
     """Return a value for people: numbers with six digits."""
@@ -174,59 +158,6 @@ def changed_arguments(old: Any, new: Any, fields: Sequence[str]) -> list[str]:
     return changes
 
 
-class LearnedParameter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The arguments of Parameter(…) that decide how a tune learns."""
-
-    code: str
-    minimum: float
-    maximum: float
-    step: float | None = None
-    integer: bool = False
-    frozen: bool = False
-
-    @classmethod
-    def of(cls, parameter: TunedParameter, **changes: Any) -> Self:
-        """Return the learning part of a parameter."""
-        arguments = {name: getattr(parameter, name) for name in cls.__struct_fields__}
-        return cls(**{**arguments, **changes})
-
-    def clip(self, value: float) -> float:
-        """Return the nearest value within the bounds."""
-        return min(max(value, self.minimum), self.maximum)
-
-
-Learned = TypeVar("Learned", bound=LearnedParameter)
-
-
-class LearnedSettings(msgspec.Struct, Generic[Learned], frozen=True, omit_defaults=True):
-    """The settings of a control file that decide how a tune learns.
-
-    parameters  all parameters in the order of the control file
-    settings    other settings as JSON data, by name
-    """
-
-    parameters: list[Learned]
-    settings: dict[str, Any] = {}
-
-    @property
-    def tuned(self) -> list[Learned]:
-        """The parameters that are not frozen."""
-        return [p for p in self.parameters if not p.frozen]
-
-    def by_code(self) -> dict[str, Learned]:
-        """Return all parameters by code."""
-        return {p.code: p for p in self.parameters}
-
-
-def duplicates(codes: Sequence[str]) -> list[SettingError]:
-    """Return an error for each repeated code of a parameter."""
-    return [
-        SettingError(("parameters", i, "code"), f"parameter {code!r} is declared twice")
-        for i, code in enumerate(codes)
-        if code in codes[:i]
-    ]
-
-
 def check_unchanged(stored: Sequence[str], present: Sequence[str]) -> None:
     """Raise StateRefused if a stored tune is of other parameters."""
     if stored != present:
@@ -239,7 +170,12 @@ def check_unchanged(stored: Sequence[str], present: Sequence[str]) -> None:
 
 def check_codes(parameters: Sequence[TunedParameter]) -> list[SettingError]:
     """Return errors of the parameters as a whole."""
-    errors = duplicates([p.code for p in parameters])
+    codes = [p.code for p in parameters]
+    errors = [
+        SettingError(("parameters", i, "code"), f"parameter {code!r} is declared twice")
+        for i, code in enumerate(codes)
+        if code in codes[:i]
+    ]
     if all(p.frozen for p in parameters):
         errors.append(
             SettingError(("parameters",), "every parameter is frozen: there is nothing to tune")
@@ -308,23 +244,5 @@ EXPLICIT = CallOf(
 )
 
 
-class Scale(SettingType):
-    """A predefined scale, or a function of one number from 0 to 1."""
-
-    def __init__(self) -> None:
-        self._predefined = {call.kind: call for call in (LINEAR, LOG, EXPLICIT)}
-        self._function = Function("a function of a number from 0 to 1")
-
-    def describe(self) -> str:
-        return "LINEAR(…), LOG(…), EXPLICIT([…]) or a function of a number from 0 to 1"
-
-    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if isinstance(value, Call):
-            call = self._predefined.get(value.kind)
-            if call is None:
-                return context.refuse(path, f"{shown(value)} is not a scale", self.describe())
-            return call.interpret(value, path, context)
-        return self._function.interpret(value, path, context)
-
-
-SCALE = Scale()
+#: A predefined scale, or a function.
+SCALE = Choice(LINEAR, LOG, EXPLICIT, function=Function("a function of a number from 0 to 1"))

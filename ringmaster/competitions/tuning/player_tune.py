@@ -26,13 +26,14 @@ from ringmaster.competitions.competition import (
 )
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
-from ringmaster.competitions.result_lines import sum_void_kinds
+from ringmaster.competitions.result_lines import result_line, sum_void_kinds
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tally import Tally, doubts_of, tally_of, void_of
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import describe_settings, fault_notes
 from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standing
+from ringmaster.competitions.tuning.closing_match_settings import DEFAULT, VerifySettings
 from ringmaster.competitions.tuning.function_probes import FailedValue
 from ringmaster.competitions.tuning.opponents import (
     make_opponents,
@@ -94,10 +95,13 @@ class Tune(Competition):
         #: Whether only the closing match is played (the action `verify`).
         self._verifying = False
 
-    def _set_player(self, definition: PlayerDefinition, counted: str) -> None:
+    def _set_player(
+        self, definition: PlayerDefinition, counted: str, default_match: VerifySettings = DEFAULT
+    ) -> None:
         """Set the tuned player; `settings` must be set before.
 
-        counted  unit of the tune: iterations, passes
+        counted        unit of the tune: iterations, passes
+        default_match  settings of a closing match without Verify(…)
         Raises SettingError, SettingErrors for a wrong player or closing match.
         """
         values = self.values
@@ -111,6 +115,7 @@ class Tune(Competition):
             self.settings,
             self.start_values,
             self.book,
+            default=default_match,
             counted=counted,
             shown=self.shown_values,
         )
@@ -249,7 +254,7 @@ class Tune(Competition):
             openings=self._openings_used(),
             matchups=tuple(self._matchup_infos()),
             ending=self._ending,
-            report=self._live_report() if live else self._full_report(),
+            report=Report(tuple(self._all_blocks(live=live))),
             warnings=[] if live else self._warnings(),
             data=self._json_data,
             trajectory=self._course_of_tune(),
@@ -274,12 +279,8 @@ class Tune(Competition):
         """Return the progress of the tune and its closing match."""
 
     @abstractmethod
-    def _full_report(self) -> Report:
-        """Return the report."""
-
-    @abstractmethod
-    def _live_report(self) -> Report:
-        """Return the shorter form for the live display."""
+    def _all_blocks(self, *, live: bool) -> Iterable[Table | Text]:
+        """Return the blocks of the report, or the shorter ones of the live display."""
 
     def _course_of_tune(self) -> Callable[[History], Trajectory] | None:
         """Return a function that reads the course from the history, None without a course."""
@@ -457,7 +458,7 @@ class GameTune(Tune):
             self._definition = self._tuned_player()
         self.opponents: dict[str, Player] = {}
         with noting(errors):
-            self.opponents = self._find_opponents()
+            self.opponents = make_opponents(values)
         errors += self._wrong_settings()
         if errors:
             raise SettingErrors(errors)
@@ -467,10 +468,6 @@ class GameTune(Tune):
     def _tuned_player(self) -> PlayerDefinition:
         """Return the definition of the tuned player.  Raises SettingError."""
         return find_player(self.values, self.values["player"], ("player",))
-
-    def _find_opponents(self) -> dict[str, Player]:
-        """Return the opponents by code.  Raises SettingError."""
-        return make_opponents(self.values)
 
     @abstractmethod
     def _wrong_settings(self) -> Iterable[SettingError]:
@@ -644,9 +641,13 @@ class GameTune(Tune):
             return Reaction(line, replay=True, halt=halt)
         return msgspec.structs.replace(self._learn(ticket, result, line), halt=halt)
 
-    @abstractmethod
     def _line(self, ticket: Ticket, result: GameResult) -> str:
         """Return a result's line for the display and the history."""
+        return result_line(result, self._codes(ticket, self._name(ticket)))
+
+    def _name(self, ticket: Ticket) -> str:
+        """Return the tuned player's name in this line, "" for its code."""
+        return ""
 
     @abstractmethod
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
@@ -687,7 +688,9 @@ class GameTune(Tune):
             phase="closing match" if standing.due else phase,
         )
 
-    def _full_report(self) -> Report:
+    def _all_blocks(self, *, live: bool) -> Iterable[Table | Text]:
+        if live:
+            return [*self._blocks(live=True), *self.closing.live_blocks(self._standing())]
         tallies = list(self._own_tallies())
         faults = [
             line if len(tallies) == 1 else f"{' v '.join(tally.players)}: {line}"
@@ -697,15 +700,8 @@ class GameTune(Tune):
         conditions = [describe_settings(self.settings), *faults]
         shown = tuple(filter(None, conditions))
         closing = self.closing.blocks(self._standing())
-        return Report((*self._blocks(), *closing, *([Text(shown)] if shown else [])))
-
-    def _live_report(self) -> Report:
-        return Report((*self._live_blocks(), *self.closing.live_blocks(self._standing())))
+        return [*self._blocks(live=False), *closing, *([Text(shown)] if shown else [])]
 
     @abstractmethod
-    def _blocks(self) -> Sequence[Table | Text]:
-        """Return the report's blocks on the tune."""
-
-    @abstractmethod
-    def _live_blocks(self) -> Sequence[Table | Text]:
-        """Return the blocks of the live display on the tune."""
+    def _blocks(self, *, live: bool) -> Sequence[Table | Text]:
+        """Return these blocks on the tune, without its closing match."""

@@ -91,7 +91,7 @@ matchups = [Matchup("new", "old", sprt=SPRT(0, 200), number_of_games=100)]
     (matchup,) = summary["matchups"]
     games = matchup["games"]
     assert (matchup["sprt"]["accepted"], matchup["repeats"]) == ("H1", games - 6)
-    output = f"{games - 6} of {games} games repeat an earlier one, move for move: the SPRT counts"
+    output = f"{games - 6} of {games} games repeat an earlier one, move for move"
     assert output in control.with_suffix(".report").read_text()
     new, old = summary["conditions"]["players"]
     assert new["engine"].startswith("Stockfish ")

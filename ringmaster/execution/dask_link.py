@@ -158,21 +158,17 @@ class DaskLink(Link):
         self._watcher = self._start(self._watch())
 
     def fileno(self) -> int:
-        """Return a descriptor that is readable when there are news."""
         return self._read_fd
 
     def take(self) -> list[News]:
-        """Return the news since the last call; does not wait."""
         with suppress(BlockingIOError):
             os.read(self._read_fd, 4096)
         return [self._news.popleft() for _ in range(len(self._news))]
 
     def prepare(self, address: str, id: str, orders: Assignment) -> None:
-        """Have a worker take orders and files."""
         self._loop.call_soon_threadsafe(self._prepare_soon, address, id, orders)
 
     def send(self, address: str, key: str, run: str, jobs: bytes) -> None:
-        """Submit a task for one worker, which alone may run it."""
         future = self._client.submit(
             self._host.play,
             run,
@@ -190,13 +186,11 @@ class DaskLink(Link):
         future.add_done_callback(self._note_finished)
 
     def forget(self, key: str) -> None:
-        """Drop a task, here and on the cluster; it may be in progress."""
         if key in self._futures:
             future, _ = self._futures.pop(key)
             future.release()
 
     def close(self, run: str, patience: float) -> None:
-        """End a run on all workers, and the connection."""
         self._watcher.cancel()
         for key in list(self._futures):
             self.forget(key)

@@ -13,6 +13,7 @@ from ringmaster.execution import shipping
 from ringmaster.execution.dask_link import Link, Prepared, Unprepared
 from ringmaster.execution.dask_protocol import Assignment, HostFacts
 from ringmaster.execution.health import Health
+from ringmaster.model.builds import files_of
 from ringmaster.model.cluster import Cluster, Host
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Job
 from ringmaster.model.players import GameName, Player, threads_of
@@ -124,6 +125,9 @@ class Hosts:
         self._health = Health()
         #: The SHA-256 that each file must have, and where it has it.
         self._expected = {name: (sum, "in this competition") for name, sum in builds.items()}
+        needed = {name for player in players for name in files_of(player)}
+        #: Files that every host must have under the same path.
+        self._needed = [n for n in builds if n in needed]
         #: Prepared hosts that wait for others: together they tell which files are right.
         self._waiting: dict[ClusterHost, HostFacts] = {}
 
@@ -264,6 +268,10 @@ class Hosts:
 
     def _difference(self, facts: HostFacts) -> str:
         """Return how a host's files differ from the expected ones, or ""."""
+        shipped = {file.path for file in self.orders.files}
+        for name in self._needed:
+            if name not in facts.builds and name not in shipped:
+                return f"it has no file {name}"
         for name, sum in facts.builds.items():
             expected, where = self._expected.get(name, (sum, ""))
             if sum != expected:

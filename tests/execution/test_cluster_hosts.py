@@ -370,6 +370,19 @@ def test_stale_hosts_are_refused_though_they_are_more_when_this_machine_has_the_
     )
 
 
+def test_host_without_a_network_of_this_machine_is_not_used(
+    link: FakeLink, make: Make, tmp_path: Path
+) -> None:
+    net = tmp_path / "net.bin"
+    net.write_bytes(b"\0")
+    player = msgspec.structs.replace(PLAYER, options={"EvalFile": str(net)})
+    executor = make(players=[player], builds={"a": "aaaa", str(net): "cccc"})
+    link.join("tcp://one", 1, builds={"a": "aaaa"})
+    link.join("tcp://two", 1, builds={"a": "aaaa", str(net): "cccc"})
+    news(executor)
+    assert executor.refused() == [f"host one is not used: it has no file {net}"]
+
+
 def test_run_ends_when_no_file_is_on_most_hosts(link: FakeLink, make: Make) -> None:
     executor = make(players=[PLAYER])
     link.join("tcp://one", 1, builds={"a": "aaaa"})

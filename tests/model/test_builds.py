@@ -80,6 +80,20 @@ def test_networks_books_and_settings_count_but_no_logs_and_folders(folder: Path)
     assert files == ["engine", "net.bin", "engine.cfg", "book.epd"]
 
 
+def test_files_that_the_engine_writes_do_not_count_whatever_is_in_them(folder: Path) -> None:
+    files = named(
+        folder,
+        *("./engine", "--output", "net.bin", "--logfile=book.txt"),
+        **{"Experience File": "bin/engine", "HashFile": "script"},
+    )
+    assert files == ["engine"]
+    logs = folder / "logs"
+    logs.mkdir()
+    (folder / "net.bin").rename(logs / "net.bin")
+    files = named(folder, "./engine", "--output", "x.sgf", "--weights", "logs/net.bin")
+    assert files == ["engine", "logs/net.bin"]
+
+
 def test_file_is_hashed_once_and_again_only_after_a_change(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

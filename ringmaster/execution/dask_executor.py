@@ -32,7 +32,6 @@ from ringmaster.execution.dask_link import (
     Prepared,
     Silence,
     Unanswered,
-    Unprepared,
     Workers,
 )
 from ringmaster.execution.dask_protocol import Answer, Assignment, NumberedJob, encode
@@ -267,8 +266,6 @@ class DaskExecutor(NumberingExecutor):
                         self._take_loss(key, "it has left", told=True)
             case Prepared():
                 self._hosts.take_prepared(news)
-            case Unprepared():
-                self._hosts.take_unprepared(news)
             case Silence(seconds, detail):
                 self._failure = ExecutorError(
                     f"the cluster's scheduler has not answered for {seconds:.0f} s ({detail}); "

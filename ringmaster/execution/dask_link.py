@@ -41,24 +41,17 @@ class Workers:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A worker has taken its orders and files; `facts` may have a refusal."""
+    """A worker has taken its orders and files, or cannot be a host.
 
-    address: str
-    id: str
-    orders: Assignment
-    facts: HostFacts
-
-
-@dataclass(frozen=True)
-class Unprepared:
-    """A worker cannot be a host.
-
+    files   number of files of the orders
+    facts   with the refusal, if there is one
     is_cut  whether the network failed, so that another try may succeed
     """
 
     address: str
     id: str
-    reason: str
+    files: int
+    facts: HostFacts
     is_cut: bool = False
 
 
@@ -90,7 +83,7 @@ class Silence:
     detail: str
 
 
-News = Workers | Prepared | Unprepared | Answered | Unanswered | Silence
+News = Workers | Prepared | Answered | Unanswered | Silence
 
 
 class Link(ABC):
@@ -245,6 +238,7 @@ class DaskLink(Link):
         try:
             while address in self._orders:
                 id, orders = self._orders.pop(address)
+                is_cut = False
                 try:
                     facts = await self._call(address, orders)
                     if facts.missing and not facts.refusal:
@@ -252,10 +246,10 @@ class DaskLink(Link):
                             if file.path in facts.missing:
                                 await self._ship(address, orders.run, file)
                         facts = await self._call(address, orders)
-                    self._post(Prepared(address, id, orders, facts))
                 except Exception as error:
                     is_cut = isinstance(error, OSError | TimeoutError)
-                    self._post(Unprepared(address, id, reason_of(error), is_cut))
+                    facts = HostFacts("", refusal=reason_of(error))
+                self._post(Prepared(address, id, len(orders.files), facts, is_cut))
         finally:
             del self._preparers[address]
 

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.errors import ExecutorError
+from ringmaster.execution.cluster_hosts import CHANCE, Health
 from ringmaster.execution.dask_executor import DaskExecutor
-from ringmaster.execution.dask_link import Answered, Silence, Unprepared, Workers
+from ringmaster.execution.dask_link import Answered, Prepared, Silence, Workers
+from ringmaster.execution.dask_protocol import HostFacts
 from ringmaster.execution.executor import Done, JobEnd, Lost
-from ringmaster.execution.health import CHANCE, Health
 from ringmaster.model.cluster import Calibration, Cluster, Host
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
 from ringmaster.model.players import Player
@@ -423,7 +424,7 @@ def test_worker_that_cannot_be_prepared_is_not_used(
     link.join("tcp://one", 1)
     (listed,) = link.take()
     link.prepare = lambda *_: link.post(  # type: ignore[method-assign]  # never succeeds
-        Unprepared("tcp://one", "id of one", reason, is_cut=is_cut)
+        Prepared("tcp://one", "id of one", 0, HostFacts("", refusal=reason), is_cut)
     )
     for _ in range(tries - 1):
         link.post(listed)
@@ -442,7 +443,7 @@ def test_worker_is_prepared_again_after_a_failure_of_the_network(
     for _ in range(2):
         link.post(*listed)
         link.prepare = lambda *_: link.post(  # type: ignore[method-assign]  # fails for once
-            Unprepared("tcp://one", "id of one", "OSError: Timed out", is_cut=True)
+            Prepared("tcp://one", "id of one", 0, HostFacts("", refusal="OSError"), True)
         )
         news(executor)
     assert told(executor) == []

@@ -76,24 +76,29 @@ class Builds:
             self._choose(code, self._present_files(code, when))
 
     def _present_files(self, code: str, when: str) -> dict[str, FileSum]:
-        """Return the sums of a player's files; note the first that differs from all recorded.
+        """Return the sums of a player's files; note a change if they differ from each recorded
+        build's.
 
         when  "after game 40"
         """
+        own = [build.files for build in self.of(code)]
         files: dict[str, FileSum] = {}
-        changes = []
         for name, path in self._paths[code].items():
             key = self._key(name)
-            former = [build.files[key] for build in self.of(code) if key in build.files]
+            former = [sums[key] for sums in own if key in sums]
             files[key] = sum_of(path, former)
             if former and not files[key].sha256 and code not in self._accepted:
                 # only hosts of a cluster have it
                 files[key] = former[0]
-            now = files[key].sha256
-            if former and now not in [sum.sha256 for sum in former]:
-                what = f"{key} was {'changed' if len(files) > 1 else 'rebuilt'} {when}"
-                changes.append(self._change(code, what, former[0].sha256, now))
-        self.rebuilt += changes[:1]
+        changed = [
+            [key for key in files if key in sums and sums[key].sha256 != files[key].sha256]
+            for sums in own
+        ]
+        if own and all(changed):
+            key = changed[0][0]
+            verb = "rebuilt" if key == next(iter(files)) else "changed"
+            sums = own[0][key].sha256, files[key].sha256
+            self.rebuilt.append(self._change(code, f"{key} was {verb} {when}", *sums))
         return files
 
     def _change(self, code: str, what: str, before: str, now: str) -> SettingChange:
@@ -146,7 +151,8 @@ class Builds:
         """
         build = self.current.get(code) or self._choose(code, {})
         if is_own and name and build.name and name != build.name:
-            if code not in self._accepted:
+            is_recorded = (name, build.label) in [(b.name, b.label) for b in self.of(code)]
+            if not is_recorded and code not in self._accepted:
                 what = f"its engine is {name} now and was {build.name}, with the same files"
                 return self._change(code, what, build.label, build.label)
             build = self._choose(code, build.files, name)

@@ -26,7 +26,7 @@ _INTERPRETER: Final = re.compile(
 #: Their options before a program's text or the name of a module.
 _CODE: Final = ("-c", "-e", "-m")
 #: Suffixes of settings and books.  Other texts may be logs, which the engine writes.
-_TEXTS: Final = (".cfg", ".conf", ".epd", ".fen", ".ini", ".json", ".pgn", ".sfen", ".toml")
+_TEXTS: Final = re.compile(r".*\.(cfg|conf|config|epd|fen|ini|json|pgn|sfen|toml|ya?ml)")
 #: Names of settings whose files an engine writes.
 _WRITTEN: Final = re.compile(
     "log|debug|experience|learn|hash ?file|session|cache|save|output", re.IGNORECASE
@@ -161,7 +161,7 @@ def _counts(path: str) -> bool:
     """Return whether a file that is not the program is a part of a build."""
     if not os.path.isfile(path):
         return False
-    if path.endswith(_TEXTS) or os.access(path, os.X_OK):
+    if _TEXTS.fullmatch(path) or os.access(path, os.X_OK):
         return True
     try:
         with open(path, "rb") as file:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -16,12 +16,25 @@ from ringmaster.errors import EngineRebuilt, counted
 from ringmaster.model.builds import Build
 from ringmaster.model.jobs import GameJob, Task
 from ringmaster.model.players import HASH, Player, describe_limits, given_option, threads_of
-from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
+from ringmaster.model.report import LEFT, Column, Listing, Table, Text
 from ringmaster.model.results import CheckResult, EvaluationResult, HostTally, Result
 from ringmaster.storage.store import Store
 
 #: Key of the store's note with texts about hosts that are not used.
 REFUSED_HOSTS = "refused hosts"
+
+_PLAYERS: Final = (
+    Column("code", "player", align=LEFT),
+    Column("engine", "engine", align=LEFT),
+    Column("build", "build", align=LEFT),
+    Column("description"),
+    Column("command"),
+    Column("matchups"),
+    Column("limits"),
+    Column("all_limits", "limits", align=LEFT, in_data=False),
+    Column("hash", "hash MB", int),
+    Column("threads", "threads", int),
+)
 
 
 class ReportedConditions:
@@ -106,37 +119,50 @@ class ReportedConditions:
     def _contestants(self) -> list[Player]:
         return [each.player for each in self.competition.summary(live=True).contestants]
 
-    def _rows(
-        self, contestants: Iterable[Contestant]
-    ) -> Iterator[tuple[Contestant, Build, int | None, int | None]]:
-        """Yield contestants with the facts about their engines, hash in MB, and threads."""
-        for contestant in contestants:
-            player = contestant.player
-            facts = self.builds.shown(player.code)
-            hash, threads = given_option(player, HASH), threads_of(player)
-            megabytes = int(hash) if hash is not None and str(hash).isdecimal() else facts.hash
-            yield contestant, facts, megabytes, facts.threads if threads is None else threads
+    def _threads(self, player: Player) -> int | None:
+        threads = threads_of(player)
+        return self.builds.shown(player.code).threads if threads is None else threads
 
     # reports
 
+    def _player(self, contestant: Contestant) -> dict[str, Any]:
+        """Return a row of the listing of players."""
+        player, ids = contestant.player, contestant.matchups
+        facts, hash = self.builds.shown(player.code), given_option(player, HASH)
+        limits = ", ".join(
+            filter(None, (describe_limits(player), "ponders" if player.ponder else ""))
+        )
+        if ids:
+            limits += f" (matchup{'s' if len(ids) > 1 else ''} {', '.join(ids)})"
+        return {
+            "code": player.code,
+            "engine": facts.name or None,
+            "build": facts.label or None,
+            "description": facts.description or None,
+            "command": list(player.command),
+            "matchups": list(ids) or None,
+            "limits": {
+                "time_control": player.time_control and str(player.time_control),
+                "move_time": player.move_time,
+                "nodes": player.nodes,
+                "depth": player.depth,
+                "ponder": player.ponder,
+            },
+            "all_limits": limits or None,
+            "hash": int(hash) if hash is not None and str(hash).isdecimal() else facts.hash,
+            "threads": self._threads(player),
+        }
+
     def blocks(self, summary: Summary) -> list[Table | Text]:
         """Return the blocks for a report."""
-        rows: list[tuple[Cell, ...]] = []
-        lines = []
-        for contestant, facts, hash, threads in self._rows(summary.contestants):
-            player, ids = contestant.player, contestant.matchups
-            words = describe_limits(player), "ponders" if player.ponder else ""
-            limits = ", ".join(filter(None, words))
-            if ids:
-                limits += f" (matchup{'s' if len(ids) > 1 else ''} {', '.join(ids)})"
-            rows.append((player.code, facts.name, facts.label, limits, hash, threads))
-        present = [contestant.player.code for contestant in summary.contestants]
+        players = {each.player.code: self._player(each) for each in summary.contestants}
         recorded = [build.player for build in self.builds.recorded.values()]
-        # players of matchups that were removed from the control file
-        for code in dict.fromkeys([*present, *self.builds.current, *recorded]):
+        lines = []
+        for code in dict.fromkeys([*players, *self.builds.current, *recorded]):
             facts = self.builds.shown(code)
-            if code not in present:
-                rows.append((code, facts.name, facts.label, None, None, None))
+            # players of matchups that were removed from the control file, too
+            known = {"code": code, "engine": facts.name or None, "build": facts.label or None}
+            players.setdefault(code, known)
             if facts.description:
                 lines.append(f"player {code}: {facts.description}")
         for place, openings in summary.openings.items():
@@ -144,16 +170,10 @@ class ReportedConditions:
                 continue
             source = f"openings of {place}" if place else "openings"
             lines.append(f"{source}: {', '.join(_words(openings)) or 'none'}")
-        headers = ("player", "engine", "build", "limits", "hash MB", "threads")
-        columns = [i for i in range(len(headers)) if i < 2 or any(row[i] for row in rows)]
-        table = Table(
-            headers=tuple(headers[i] for i in columns),
-            rows=tuple(tuple(row[i] for i in columns) for row in rows),
-            align=tuple(RIGHT if i > 3 else LEFT for i in columns),
-        )
         lines += self._build_lines()
         texts = [Text(tuple(part)) for part in (lines, self.refused_hosts) if part]
-        return [table, *texts[:1], *self._host_table(), *texts[1:]]
+        hosts = [self._host_listing().table()] if self._hosts else []
+        return [Listing(_PLAYERS, tuple(players.values())).table(), *texts[:1], *hosts, *texts[1:]]
 
     def _build_lines(self) -> Iterator[str]:
         """Yield a line on each build of players with several."""
@@ -164,54 +184,31 @@ class ReportedConditions:
                 known = " ".join(filter(None, (build.label, build.name)))
                 yield f"player {build.player}, build {number} ({known}): {games} since {since}"
 
-    def _host_table(self) -> list[Table]:
-        """Return a table of the hosts of a cluster, [] without one."""
-        hosts = sorted(self._hosts.values(), key=lambda tally: tally.name)
-        has_speed = any(tally.speed is not None for tally in hosts)
-        headers = ("host", self.competition.unit, "time losses", "faults", "load", "speed")
-        rows = [
-            (
-                tally.name,
-                tally.results,
-                tally.time_losses,
-                tally.faults,
-                f"{tally.load / tally.results:.2f}",
-                "" if tally.speed is None else f"{tally.speed:.2f}",
-            )
-            for tally in hosts
-        ]
-        width = len(headers) if has_speed else len(headers) - 1
-        table = Table(
-            headers=headers[:width],
-            rows=tuple(row[:width] for row in rows),
-            align=(LEFT, *[RIGHT] * (width - 1)),
+    def _host_listing(self) -> Listing:
+        """Return the hosts of a cluster."""
+        unit = self.competition.unit
+        columns = (
+            Column("name", "host", align=LEFT),
+            Column(unit, unit, int),
+            Column("time_losses", "time losses", int),
+            Column("faults", "faults", int),
+            Column("load", "load", "{:.2f}".format),
+            Column("speed", "speed", "{:.2f}".format),
         )
-        return [table] if rows else []
+        rows = [
+            {
+                **msgspec.structs.asdict(tally),
+                unit: tally.results,
+                "load": tally.load / tally.results,
+            }
+            for _, tally in sorted(self._hosts.items())
+        ]
+        return Listing(columns, tuple(rows))
 
     def data(self, summary: Summary) -> dict[str, Any]:
         """Return the conditions for `show --json`."""
         return {
-            "players": [
-                {
-                    "code": contestant.player.code,
-                    "engine": facts.name or None,
-                    "build": facts.label or None,
-                    "description": facts.description or None,
-                    "command": list(contestant.player.command),
-                    "matchups": list(contestant.matchups) or None,
-                    "limits": {
-                        "time_control": contestant.player.time_control
-                        and str(contestant.player.time_control),
-                        "move_time": contestant.player.move_time,
-                        "nodes": contestant.player.nodes,
-                        "depth": contestant.player.depth,
-                        "ponder": contestant.player.ponder,
-                    },
-                    "hash": hash,
-                    "threads": threads,
-                }
-                for contestant, facts, hash, threads in self._rows(summary.contestants)
-            ],
+            "players": Listing(_PLAYERS, tuple(map(self._player, summary.contestants))).data(),
             "builds": [
                 {
                     "player": build.player,
@@ -224,17 +221,7 @@ class ReportedConditions:
                 for number, build in self.builds.recorded.items()
             ],
             "refused_hosts": self.refused_hosts,
-            "hosts": [
-                {
-                    "name": tally.name,
-                    self.competition.unit: tally.results,
-                    "time_losses": tally.time_losses,
-                    "faults": tally.faults,
-                    "load": tally.load / tally.results,
-                    "speed": tally.speed,
-                }
-                for tally in self._hosts.values()
-            ],
+            "hosts": self._host_listing().data(),
             "openings": [
                 {"of": place or None, "file": None, **openings}
                 for place, openings in summary.openings.items()
@@ -254,12 +241,9 @@ class ReportedConditions:
         if progress.total is not None and self.competition.unit == "games":
             parallel = min(parallel, max(1, progress.total - progress.completed))
         needed_codes = {self.contestant(job.player.code) for job in self.competition.setup().checks}
+        players = [each.player for each in summary.contestants]
         by_threads = sorted(
-            (
-                (threads or 1, each.player)
-                for each, _, _, threads in self._rows(summary.contestants)
-                if each.player.code in needed_codes
-            ),
+            ((self._threads(p) or 1, p) for p in players if p.code in needed_codes),
             key=lambda row: -row[0],
         )
         if not by_threads or self.competition.finished():

@@ -295,7 +295,7 @@ class LoadedCompetition:
         `compare` sees only the last run and may miss it.
         """
         snapshot = None if store is None or not any(store.counts()) else store.snapshot()
-        if snapshot is not None:
+        if store is not None and snapshot is not None:
             try:
                 with self._refusing():
                     self.competition.restore(snapshot[1])
@@ -303,6 +303,7 @@ class LoadedCompetition:
                 return refused
             finally:
                 self.forget_results()
+                self.conditions.restore_builds(store)
         return None
 
     @contextmanager

@@ -29,7 +29,7 @@ class FirstTests:
     """Test the limits and tuned options of each player before its first game.
 
     A test is repeated only after a change of the player or of the tune's parameters in the control
-    file, or after a warning.
+    file, for another build, or after a warning.
 
     outcomes  warnings by the key of a test; JSON data for the store
     """
@@ -84,7 +84,7 @@ class FirstTests:
         return self._untested
 
     def _key(self, job: CheckJob) -> str:
-        """Return a key of all settings that matter to the tests of a player."""
+        """Return a key of the build, and of all settings that matter to the tests of a player."""
         player, settings = job.player, self._loaded.settings
         definition: object = settings
         for name in self._loaded.place_of(player.code):
@@ -93,7 +93,10 @@ class FirstTests:
             definition = [definition.get(name) for name in _PROGRAM]
         limits = (player.nodes, player.depth, player.move_time, str(player.time_control))
         tuned = [settings.get(name) for name in ("parameters", "options")]
-        text = json.dumps([limits, definition, tuned], sort_keys=True, default=str)
+        conditions = self._loaded.conditions
+        build = conditions.builds.current.get(conditions.contestant(player.code))
+        files = None if build is None else build.label
+        text = json.dumps([limits, definition, tuned, files], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -142,6 +142,9 @@ def test_engine_of_another_name_in_the_same_files_is_refused(tmp_path: Path) -> 
     refused = ringmaster(control, "-q")
     assert refused.returncode == 1
     assert f"its engine is Inner 2 now and was {name}" in refused.stderr
+    checked = ringmaster(control, "check", "--quick")
+    assert checked.returncode == 1
+    assert f"its engine is Inner 2 now and was {name}" in checked.stderr
     unchecked = control.read_text()
     control.write_text(f"{unchecked}\nskip_player_checks = True\n")
     refused = ringmaster(control, "-q")

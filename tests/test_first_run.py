@@ -208,7 +208,7 @@ def test_limits_are_tested_again_after_a_warning_and_after_another_command_or_li
     assert FOUND in ringmaster(control, "run", "-q", "-g", "1").stderr
 
 
-def test_engine_that_was_mended_is_warned_of_no_more(tmp_path: Path) -> None:
+def test_engine_that_was_mended_is_warned_of_no_more_until_it_is_rebuilt(tmp_path: Path) -> None:
     shim = tmp_path / "engine.sh"
     command = f"exec {sys.executable} {CAREFUL}"
     shim.write_text(f"#!/bin/sh\n{command} --nodes 7\n")
@@ -217,8 +217,12 @@ def test_engine_that_was_mended_is_warned_of_no_more(tmp_path: Path) -> None:
     control = write(tmp_path, LIAR.replace(player, repr(str(shim))))
     assert FOUND in ringmaster(control, "run", "-q", "-g", "1").stderr
     shim.write_text(f"#!/bin/sh\n{command}\n")
+    accepted = ("run", "-q", "-g", "1", "--accept-build", "liar")
     for _ in range(2):
-        assert "nodes" not in ringmaster(control, "run", "-q", "-g", "1").stderr
+        assert "nodes" not in ringmaster(control, *accepted).stderr
+    # a build that was not tested yet
+    shim.write_text(f"#!/bin/sh\n{command} --nodes 8\n")
+    assert FOUND.replace("7", "8") in ringmaster(control, *accepted).stderr
 
 
 @pytest.mark.parametrize("source", [SPSA, MC_TUNER, CE_TUNER], ids=["spsa", "mc", "ce"])

@@ -63,43 +63,43 @@ class Builds:
         self.rebuilt: list[SettingChange] = []
         #: Numbers of present builds with results.
         self._numbers: dict[str, int] = {}
-        #: The word in each player's command that names its program.
-        self._programs: dict[str, str] = {}
         #: Paths of each player's files by name, the program first.
         self._paths: dict[str, dict[str, str]] = {}
         for player in players:
-            files = files_of(player)
-            self._paths.setdefault(player.code, {}).update(files)
-            path = next(iter(files.values()))
-            words = [word for word in player.command if absolute(word, player.cwd) == path]
-            self._programs[player.code] = words[0] if words else player.command[0]
+            self._paths.setdefault(player.code, {}).update(files_of(player))
         for code in accepted:
             if code not in self._paths:
                 known = nearest(code, [*self._paths])
                 raise UsageError(f"--accept-build: no player {code!r}; {known}")
         when = f"after game {completed:,}" if completed else "before the first game"
-        for code, paths in self._paths.items():
-            self._look(code, paths, when)
+        for code in self._paths:
+            self._choose(code, self._present_files(code, when))
 
-    def _look(self, code: str, paths: Mapping[str, str], when: str) -> None:
-        """Find the present build of a player."""
+    def _present_files(self, code: str, when: str) -> dict[str, FileSum]:
+        """Return the sums of a player's files; note a change if they differ from each recorded
+        build's.
+
+        when  "after game 40"
+        """
         own = [build.files for build in self.of(code)]
         files: dict[str, FileSum] = {}
-        changes = []
-        for name, path in paths.items():
+        for name, path in self._paths[code].items():
             key = self._key(name)
-            former = [files[key] for files in own if key in files]
-            now = sum_of(path, former)
-            if former and not now.sha256 and code not in self._accepted:
+            former = [sums[key] for sums in own if key in sums]
+            files[key] = sum_of(path, former)
+            if former and not files[key].sha256 and code not in self._accepted:
                 # only hosts of a cluster have it
-                now = former[0]
-            if former and all(now.sha256 != sum.sha256 for sum in former):
-                verb = "changed" if files else "rebuilt"
-                what = f"{key} was {verb} {when}"
-                changes.append(self._change(code, what, former[0].sha256, now.sha256))
-            files[key] = now
-        self.rebuilt += changes[:1]
-        self._choose(code, files)
+                files[key] = former[0]
+        changed = [
+            [key for key in files if key in sums and sums[key].sha256 != files[key].sha256]
+            for sums in own
+        ]
+        if own and all(changed):
+            key = changed[0][0]
+            verb = "rebuilt" if key == next(iter(files)) else "changed"
+            sums = own[0][key].sha256, files[key].sha256
+            self.rebuilt.append(self._change(code, f"{key} was {verb} {when}", *sums))
+        return files
 
     def _change(self, code: str, what: str, before: str, now: str) -> SettingChange:
         details = f"SHA-256 {before[:12]} before, {now[:12]} now", *remedies(code)
@@ -151,7 +151,8 @@ class Builds:
         """
         build = self.current.get(code) or self._choose(code, {})
         if is_own and name and build.name and name != build.name:
-            if code not in self._accepted:
+            is_recorded = (name, build.label) in [(b.name, b.label) for b in self.of(code)]
+            if not is_recorded and code not in self._accepted:
                 what = f"its engine is {name} now and was {build.name}, with the same files"
                 return self._change(code, what, build.label, build.label)
             build = self._choose(code, build.files, name)
@@ -160,7 +161,8 @@ class Builds:
 
     def is_own(self, code: str, player: Player) -> bool:
         """Return whether a player of a job has the program of a reported player."""
-        return self._programs.get(code) in player.command
+        program = next(iter(self._paths.get(code, ())), None)
+        return any(program in (word, absolute(word, player.cwd)) for word in player.command)
 
     def number(self, code: str, now: float) -> tuple[int, Build | None]:
         """Return the number of a player's present build, and the build if it has to be stored.

@@ -10,17 +10,13 @@ import msgspec
 
 from ringmaster.errors import ExecutorError, counted
 from ringmaster.execution import shipping
-from ringmaster.execution.dask_link import Link, Prepared, Unprepared
+from ringmaster.execution.dask_link import Link, Prepared
 from ringmaster.execution.dask_protocol import Assignment, HostFacts
-from ringmaster.execution.health import Health
+from ringmaster.model.builds import files_of
 from ringmaster.model.cluster import Cluster, Host
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Job
 from ringmaster.model.players import GameName, Player, threads_of
-from ringmaster.model.results import (
-    CheckResult,
-    GameResult,
-    JobResult,
-)
+from ringmaster.model.results import FAULTS, TIME_LOSSES, CheckResult, GameResult, JobResult
 
 #: Shorter jobs share a task that takes so many seconds; longer ones have a task each.
 TASK_SECONDS = 0.25
@@ -34,6 +30,10 @@ _WEIGHT = 0.3
 _FEW = 3
 #: Failures of the network while a host is prepared, before it is not used.
 _MOST_CUTS = 3
+#: The chance, over all hosts of a run, that a healthy host is taken for a bad one at a fault.
+CHANCE = 1e-4
+#: Faults of engines below which no host is judged.
+FEWEST_FAULTS = 3
 
 
 class ClusterHost:
@@ -94,6 +94,38 @@ class ClusterHost:
         return msgspec.structs.replace(job, players=(first, second))
 
 
+class Health:
+    """Games and faults of engines by host: whether one has more faults than chance allows."""
+
+    def __init__(self) -> None:
+        self._games: dict[str, int] = {}
+        self._faults: dict[str, int] = {}
+        self._all_games = self._all_faults = 0
+
+    def take(self, host: str, result: GameResult) -> str:
+        """Record a game; return why its host is bad, or ""."""
+        is_fault = result.reason in FAULTS or result.reason in TIME_LOSSES
+        self._games[host] = self._games.get(host, 0) + 1
+        self._faults[host] = self._faults.get(host, 0) + is_fault
+        self._all_games += 1
+        self._all_faults += is_fault
+        games, faults = self._games[host], self._faults[host]
+        if not is_fault or faults < FEWEST_FAULTS or games == self._all_games:
+            return ""
+        # imported here: its import takes long, and few runs need it
+        from scipy.stats import hypergeom
+
+        # Fisher's exact test, one-sided: faults fall on games at random
+        chance = hypergeom.sf(faults - 1, self._all_games, self._all_faults, games)
+        if chance > CHANCE / len(self._games):
+            return ""
+        elsewhere = self._all_games - games, self._all_faults - faults
+        return (
+            f"{faults} of its {counted(games, 'game')} had an engine that lost on time, crashed "
+            f"or hung, and {elsewhere[1]} of {elsewhere[0]} elsewhere"
+        )
+
+
 class Hosts:
     """The hosts of a run.
 
@@ -124,6 +156,9 @@ class Hosts:
         self._health = Health()
         #: The SHA-256 that each file must have, and where it has it.
         self._expected = {name: (sum, "in this competition") for name, sum in builds.items()}
+        needed = {name for player in players for name in files_of(player)}
+        #: Files that every host must have under the same path.
+        self._needed = [n for n in builds if n in needed]
         #: Prepared hosts that wait for others: together they tell which files are right.
         self._waiting: dict[ClusterHost, HostFacts] = {}
 
@@ -181,22 +216,26 @@ class Hosts:
         return host if host is not None and host.id == id and host.state != "out" else None
 
     def take_prepared(self, news: Prepared) -> None:
-        """Take a host that has its orders and files; `admit` lets a new one play."""
+        """Take the facts of a host, or refuse it; `admit` lets a new one play."""
         host, facts = self.known(news.address, news.id), news.facts
         if host is None:
             return
-        if host.name == host.address:
+        host.cuts += news.is_cut
+        if news.is_cut and host.cuts < _MOST_CUTS:
+            host.state = "new"
+            return
+        if facts.name and host.name == host.address:
             self._name(host, facts.name)
         refusal = facts.refusal or self._difference(facts)
-        others = [other for other in self._usable() if other is not host]
-        if self.orders.pin and any(h.machine == facts.name for h in others):
+        machines = [other.machine for other in self._usable() if other is not host]
+        if not refusal and self.orders.pin and facts.name in machines:
             refusal = f"pin needs one worker a machine, and {facts.name} has another"
         if not refusal and facts.missing:
             refusal = f"it did not keep {counted(len(facts.missing), 'shipped file')}"
         if refusal:
             self.refuse(host, refusal)
             return
-        host.files = max(host.files, len(news.orders.files))
+        host.files = max(host.files, news.files)
         if host.state == "preparing":
             self._waiting[host] = facts
         else:
@@ -251,19 +290,12 @@ class Hosts:
                 (f"host {host.name} has {counted(facts.cpus, 'CPU')}, but {text}", True)
             )
 
-    def take_unprepared(self, news: Unprepared) -> None:
-        """Refuse a worker that could not be prepared; try again if the network failed."""
-        host = self.known(news.address, news.id)
-        if host is None:
-            return
-        host.cuts += news.is_cut
-        if news.is_cut and host.cuts < _MOST_CUTS:
-            host.state = "new"
-        else:
-            self.refuse(host, news.reason)
-
     def _difference(self, facts: HostFacts) -> str:
         """Return how a host's files differ from the expected ones, or ""."""
+        shipped = {file.path for file in self.orders.files}
+        for name in self._needed:
+            if name not in facts.builds and name not in shipped:
+                return f"it has no file {name}"
         for name, sum in facts.builds.items():
             expected, where = self._expected.get(name, (sum, ""))
             if sum != expected:

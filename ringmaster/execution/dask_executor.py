@@ -32,12 +32,11 @@ from ringmaster.execution.dask_link import (
     Prepared,
     Silence,
     Unanswered,
-    Unprepared,
     Workers,
 )
 from ringmaster.execution.dask_protocol import Answer, Assignment, NumberedJob, encode
-from ringmaster.execution.executor import Done, Executor, JobEnd, Lost
-from ringmaster.execution.local import MAX_DEATHS, job_key, milliseconds
+from ringmaster.execution.executor import JobEnd, NumberingExecutor
+from ringmaster.execution.local import milliseconds
 from ringmaster.model.cluster import Cluster, Host
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Job
 from ringmaster.model.players import Player
@@ -46,7 +45,7 @@ from ringmaster.model.results import CheckResult, JobResult
 _decode_answer = msgspec.json.Decoder(Answer).decode
 
 
-class DaskExecutor(Executor):
+class DaskExecutor(NumberingExecutor):
     """Carries out jobs on the workers of a Dask cluster.
 
     work      as for LocalExecutor, as is `setup`; it is found on each host
@@ -81,18 +80,13 @@ class DaskExecutor(Executor):
         most: int | None = None,
         error_lines: int | None = None,
     ) -> None:
+        super().__init__()
         players = list(players)
         self._most = most
         self._error_lines = error_lines
-        self._closed = False
         self._is_cut = False
-        self._jobs: dict[int, Job] = {}  # by number, in order of submission
-        self._last_number = 0
         self._last_task = 0
         self._pending: deque[int] = deque()
-        self._events: list[tuple[int, JobEnd]] = []
-        self._failure: ExecutorError | None = None
-        self._losses: dict[tuple[str, str], int] = {}
         #: The host of each task in progress.
         self._tasks: dict[str, ClusterHost] = {}
         #: Jobs that measure a host, by number; the caller knows nothing of them.
@@ -123,7 +117,6 @@ class DaskExecutor(Executor):
         return max(1, offered if self._most is None else min(offered, self._most))
 
     def room(self, *, ahead: bool = False) -> int:
-        """Return how many more jobs are worth submitting now (see `Executor.room`)."""
         count = self.slots
         hosts = self._hosts.ready()
         if ahead and (self._most is None or self._most >= sum(host.slots for host in hosts)):
@@ -141,85 +134,56 @@ class DaskExecutor(Executor):
             # hosts may offer less than the limit for now
             self._most = max(self._most, slots)
 
-    def submit(self, job: Job) -> None:
-        """Take a job; it is sent with the next `wait`.
-
-        Raises ExecutorError after `close`, or for a job that JSON cannot express.
-        """
-        if self._closed:
-            raise ExecutorError(f"job {job.id} was submitted to an executor that is closed")
-        try:
-            encode(job)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ExecutorError(f"job {job.id} cannot be sent to a worker: {error}") from error
+    def _enqueue(self, number: int, data: bytes) -> None:
+        # sent with the next `wait`
+        job = self._jobs[number]
         if isinstance(job, EvaluationJob) and job.positions not in self._positions:
             self._positions.add(job.positions)
             if os.path.isfile(job.positions):
                 self._hosts.add_files([job.positions])
-        number = self._next_number()
-        self._jobs[number] = job
         self._pending.append(number)
 
-    def _next_number(self) -> int:
-        self._last_number += 1
-        return self._last_number
-
-    def running(self) -> Sequence[Job]:
-        """Return the jobs submitted and not yet reported, oldest first."""
-        return list(self._jobs.values())
-
     def notices(self) -> list[tuple[str, bool]]:
-        """Return news of hosts since the last call (see `Executor.notices`)."""
         notices, self._hosts.notices = self._hosts.notices, []
         return notices
 
     def refuse(self, host: Host | None, reason: str) -> bool:
-        """Send no more jobs to the host of a result (see `Executor.refuse`)."""
         for each in self._hosts.all():
             if host is not None and each.name == host.name and each.state != "out":
                 self._hosts.refuse(each, reason)
         return True
 
     def refused(self) -> list[str]:
-        """Return why hosts are not used (see `Executor.refused`)."""
         return list(self._hosts.refusals)
 
     def programs(self) -> Mapping[str, str]:
-        """Return the checksums of the hosts' programs (see `Executor.programs`)."""
         return self._hosts.programs()
 
     def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:
-        """Return events as soon as there is one (see `Executor.wait`)."""
         if self._closed or (timeout is None and not wake and not self._jobs):
             return []
         deadline = math.inf if timeout is None else time.monotonic() + timeout
         poll = select.poll()
         for fd in {self._link.fileno(), *wake}:
             poll.register(fd, select.POLLIN)
-        failure = self._failure or self._hosts.failure
         while True:
             self._dispatch()
-            seconds = 0.0 if self._events or failure else deadline - time.monotonic()
+            self._failure = self._failure or self._hosts.failure
+            seconds = 0.0 if self._events or self._failure else deadline - time.monotonic()
             ready = [fd for fd, _ in poll.poll(milliseconds(seconds))]
             for news in self._link.take():
                 self._take(news)
                 for host in self._hosts.admit():
                     self._try(host)
             woken = any(fd != self._link.fileno() for fd in ready)
-            failure = self._failure or self._hosts.failure
-            if self._events or failure or woken or time.monotonic() >= deadline:
+            self._failure = self._failure or self._hosts.failure
+            if self._events or self._failure or woken or time.monotonic() >= deadline:
                 break
-        # Results come before failures.
-        if failure and not self._events:
-            raise failure
+        events = self._take_events()
         self._dispatch()
-        events, self._events = self._events, []
-        for number, _ in events:
-            self._jobs.pop(number, None)
-        return [event for _, event in events]
+        return events
 
     def close(self, *, patience: float = 2.0) -> None:
-        """End the run's games and engines on all hosts; idempotent."""
         if self._closed:
             return
         self._closed = True
@@ -302,8 +266,6 @@ class DaskExecutor(Executor):
                         self._take_loss(key, "it has left", told=True)
             case Prepared():
                 self._hosts.take_prepared(news)
-            case Unprepared():
-                self._hosts.take_unprepared(news)
             case Silence(seconds, detail):
                 self._failure = ExecutorError(
                     f"the cluster's scheduler has not answered for {seconds:.0f} s ({detail}); "
@@ -353,18 +315,17 @@ class DaskExecutor(Executor):
             if outcome.result is None:
                 self._lose(outcome.number, host, outcome.lost, counts=True)
             else:
-                self._take_result(outcome.number, job, placed(outcome.result, place), host)
+                self._take_result(outcome.number, placed(outcome.result, place), host)
         for number in left:
             self._lose(number, host, answer.failure or "it was restarted", told=True)
 
-    def _take_result(self, number: int, job: Job, result: JobResult, host: ClusterHost) -> None:
+    def _take_result(self, number: int, result: JobResult, host: ClusterHost) -> None:
         if self._trials.pop(number, None) is not None:
             assert isinstance(result, CheckResult)
             self._hosts.take_speed(host, result)
             return
         self._hosts.judge(host, result)
-        self._losses.pop(job_key(job), None)
-        self._events.append((number, Done(job, result)))
+        self._finish(number, result)
 
     def _take_loss(self, key: str, reason: str, *, told: bool = False) -> None:
         """Report the jobs of a task that will not be answered (see `Lost.told`)."""
@@ -390,20 +351,9 @@ class DaskExecutor(Executor):
         counts: bool = False,
         told: bool = False,
     ) -> None:
-        """Report a job as lost.
-
-        counts  whether the work failed, which may be the job's fault
-        """
+        """Report a job as lost (see `_report_loss`), or refuse a host that was measured."""
         if self._trials.pop(number, None) is not None:
             if host.state == "calibrating" and not told:
                 self._hosts.refuse(host, f"its speed cannot be measured: {reason}")
             return
-        job = self._jobs[number]
-        reason = f"host {host.name}: {reason}"
-        self._events.append((number, Lost(job, reason, told)))
-        if counts:
-            losses = self._losses[job_key(job)] = self._losses.get(job_key(job), 0) + 1
-            if losses >= MAX_DEATHS and self._failure is None:
-                self._failure = ExecutorError(
-                    f"job {job.id} was lost {losses} times; the last time: {reason}"
-                )
+        self._report_loss(number, f"host {host.name}: {reason}", told=told, counts=counts)

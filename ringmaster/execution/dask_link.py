@@ -41,24 +41,17 @@ class Workers:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A worker has taken its orders and files; `facts` may have a refusal."""
+    """A worker has taken its orders and files, or cannot be a host.
 
-    address: str
-    id: str
-    orders: Assignment
-    facts: HostFacts
-
-
-@dataclass(frozen=True)
-class Unprepared:
-    """A worker cannot be a host.
-
+    files   number of files of the orders
+    facts   with the refusal, if there is one
     is_cut  whether the network failed, so that another try may succeed
     """
 
     address: str
     id: str
-    reason: str
+    files: int
+    facts: HostFacts
     is_cut: bool = False
 
 
@@ -90,7 +83,7 @@ class Silence:
     detail: str
 
 
-News = Workers | Prepared | Unprepared | Answered | Unanswered | Silence
+News = Workers | Prepared | Answered | Unanswered | Silence
 
 
 class Link(ABC):
@@ -158,21 +151,17 @@ class DaskLink(Link):
         self._watcher = self._start(self._watch())
 
     def fileno(self) -> int:
-        """Return a descriptor that is readable when there are news."""
         return self._read_fd
 
     def take(self) -> list[News]:
-        """Return the news since the last call; does not wait."""
         with suppress(BlockingIOError):
             os.read(self._read_fd, 4096)
         return [self._news.popleft() for _ in range(len(self._news))]
 
     def prepare(self, address: str, id: str, orders: Assignment) -> None:
-        """Have a worker take orders and files."""
         self._loop.call_soon_threadsafe(self._prepare_soon, address, id, orders)
 
     def send(self, address: str, key: str, run: str, jobs: bytes) -> None:
-        """Submit a task for one worker, which alone may run it."""
         future = self._client.submit(
             self._host.play,
             run,
@@ -190,13 +179,11 @@ class DaskLink(Link):
         future.add_done_callback(self._note_finished)
 
     def forget(self, key: str) -> None:
-        """Drop a task, here and on the cluster; it may be in progress."""
         if key in self._futures:
             future, _ = self._futures.pop(key)
             future.release()
 
     def close(self, run: str, patience: float) -> None:
-        """End a run on all workers, and the connection."""
         self._watcher.cancel()
         for key in list(self._futures):
             self.forget(key)
@@ -251,6 +238,7 @@ class DaskLink(Link):
         try:
             while address in self._orders:
                 id, orders = self._orders.pop(address)
+                is_cut = False
                 try:
                     facts = await self._call(address, orders)
                     if facts.missing and not facts.refusal:
@@ -258,10 +246,10 @@ class DaskLink(Link):
                             if file.path in facts.missing:
                                 await self._ship(address, orders.run, file)
                         facts = await self._call(address, orders)
-                    self._post(Prepared(address, id, orders, facts))
                 except Exception as error:
                     is_cut = isinstance(error, OSError | TimeoutError)
-                    self._post(Unprepared(address, id, reason_of(error), is_cut))
+                    facts = HostFacts("", refusal=reason_of(error))
+                self._post(Prepared(address, id, len(orders.files), facts, is_cut))
         finally:
             del self._preparers[address]
 

@@ -14,9 +14,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 
+import msgspec
+
+from ringmaster.errors import ExecutorError
 from ringmaster.model.cluster import Host
 from ringmaster.model.jobs import Job
 from ringmaster.model.results import JobResult
+
+#: A worker that dies this often in a row without finishing a job, or a job lost this often,
+#: ends the run.
+MAX_DEATHS = 3
 
 _CHUNK = 1 << 16
 
@@ -116,6 +123,90 @@ class Executor(ABC):
 
         patience  seconds for engines to quit before they are killed
         """
+
+
+class NumberingExecutor(Executor):
+    """An executor that numbers its jobs, and fails when a job is lost too often."""
+
+    def __init__(self) -> None:
+        #: Jobs not yet reported by number, in order of submission.
+        self._jobs: dict[int, Job] = {}
+        self._last_number = 0
+        self._events: list[tuple[int, JobEnd]] = []
+        self._notices: list[tuple[str, bool]] = []
+        #: How often jobs were lost since their last result, by class and id.
+        self._losses: dict[tuple[str, str], int] = {}
+        self._failure: ExecutorError | None = None
+        self._closed = False
+        self._encode = msgspec.json.Encoder().encode
+
+    @abstractmethod
+    def _enqueue(self, number: int, data: bytes) -> None:
+        """Take a numbered job, encoded, for the next idle worker."""
+
+    def submit(self, job: Job) -> None:
+        """Take a job.
+
+        Raises ExecutorError after `close`, or for a job that JSON cannot express.
+        """
+        if self._closed:
+            raise ExecutorError(f"job {job.id} was submitted to an executor that is closed")
+        try:
+            data = self._encode(job)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ExecutorError(f"job {job.id} cannot be sent to a worker: {error}") from error
+        number = self._next_number()
+        self._jobs[number] = job
+        self._enqueue(number, data)
+
+    def _next_number(self) -> int:
+        self._last_number += 1
+        return self._last_number
+
+    def running(self) -> Sequence[Job]:
+        return list(self._jobs.values())
+
+    def notices(self) -> list[tuple[str, bool]]:
+        notices, self._notices = self._notices, []
+        return notices
+
+    def _take_events(self) -> list[JobEnd]:
+        """Return the events so far.  Raises the failure if there are none: results come first."""
+        if self._failure is not None and not self._events:
+            raise self._failure
+        events, self._events = self._events, []
+        for number, _ in events:
+            self._jobs.pop(number, None)
+        return [event for _, event in events]
+
+    def _finish(self, number: int, result: JobResult) -> None:
+        """Report the result of a job."""
+        job = self._jobs[number]
+        self._losses.pop(_key(job), None)
+        self._events.append((number, Done(job, result)))
+
+    def _report_loss(
+        self, number: int, reason: str, *, told: bool = False, counts: bool = True
+    ) -> None:
+        """Report a job as lost.
+
+        told    as in `Lost`
+        counts  whether the work failed, which may be the job's fault
+        """
+        job = self._jobs[number]
+        self._events.append((number, Lost(job, reason, told)))
+        if counts:
+            losses = self._losses[_key(job)] = self._losses.get(_key(job), 0) + 1
+            if losses >= MAX_DEATHS:
+                self._fail(f"job {job.id} was lost {losses} times; the last time: {reason}")
+
+    def _fail(self, message: str) -> None:
+        self._failure = self._failure or ExecutorError(message)
+
+
+def _key(job: Job) -> tuple[str, str]:
+    """Return a key of the tries of one job."""
+    return type(job).__name__, job.id
 
 
 class Signals:

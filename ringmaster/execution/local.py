@@ -24,7 +24,7 @@ import msgspec
 
 from ringmaster.errors import ExecutorError
 from ringmaster.execution import worker
-from ringmaster.execution.executor import Done, Executor, JobEnd, Lost
+from ringmaster.execution.executor import MAX_DEATHS, JobEnd, NumberingExecutor
 from ringmaster.execution.processes import (
     ForkServer,
     Reaper,
@@ -35,9 +35,6 @@ from ringmaster.execution.processes import (
 from ringmaster.model.jobs import CheckJob, Job
 from ringmaster.model.results import JobResult
 
-#: A worker that dies this often in a row without finishing a job, or a job lost this often,
-#: ends the run.
-MAX_DEATHS = 3
 #: Seconds of work, and jobs, that are queued ahead for a worker at most; Linux holds ten
 #: messages in the socket.
 AHEAD_SECONDS, AHEAD_JOBS = 0.01, 10
@@ -75,11 +72,11 @@ class _Slot:
         self.is_leaving = False
 
 
-class LocalExecutor(Executor):
+class LocalExecutor(NumberingExecutor):
     """Carries out jobs by `slots` worker processes.
 
     work      "package.module:factory"; each worker calls `factory(context)` once
-              (see `worker.WorkerContext`) and then `run(job)` for each job
+              (see `model.jobs.WorkerContext`) and then `run(job)` for each job
     setup     JSON data for the factory.  Its "marker" (random if missing) is the value of
               RINGMASTER_RUN in the environment of this run's engines
     reaper    path of the reaper program, or None for no reaper
@@ -106,21 +103,15 @@ class LocalExecutor(Executor):
         reaper: str | None = None,
         pass_fds: Sequence[int] = (),
     ) -> None:
+        super().__init__()
         marker = setup.get("marker") or os.urandom(12).hex()
-        self._closed = False
         self._size = slots
         cpus = setup.get("cpus")
         #: Slots for which CPUs are planned, None without a plan.
         self._planned = None if cpus is None else len(cpus)
-        self._jobs: dict[int, Job] = {}  # by number, in order of submission
-        self._last_number = 0
         #: Encoded jobs that no worker has yet.
         self._pending: deque[tuple[int, bytes]] = deque()
         self._idle: deque[_Slot] = deque()
-        self._events: list[tuple[int, JobEnd]] = []
-        self._losses: dict[tuple[str, str], int] = {}
-        self._notices: list[tuple[str, bool]] = []
-        self._failure: ExecutorError | None = None
         self._slots: list[_Slot] = []
         #: Workers that were told to end, with the time at which they are killed.
         self._leaving: list[tuple[WorkerProcess, float]] = []
@@ -130,7 +121,6 @@ class LocalExecutor(Executor):
         self._by_fd: dict[int, _Slot] = {}
         self._has_queued = False
         self._poll = select.poll()
-        self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(JobResult).decode
         open_files = raise_file_limit(slots)
         self._reaper = None if reaper is None else Reaper(reaper, marker)
@@ -150,11 +140,9 @@ class LocalExecutor(Executor):
 
     @property
     def slots(self) -> int:
-        """The number of jobs that run at a time."""
         return self._size
 
     def room(self, *, ahead: bool = False) -> int:
-        """Return how many more jobs are worth submitting now (see `Executor.room`)."""
         depth = sum(slot.depth for slot in self._slots) if ahead else 0
         return max(0, self._size + depth - len(self._jobs))
 
@@ -188,25 +176,10 @@ class LocalExecutor(Executor):
         self._size = slots
         self._dispatch()
 
-    def submit(self, job: Job) -> None:
-        """Take a job; an idle worker gets it at once.
-
-        Raises ExecutorError after `close`, or for a job that JSON cannot express.
-        """
-        if self._closed:
-            raise ExecutorError(f"job {job.id} was submitted to an executor that is closed")
-        try:
-            data = self._encode(job)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ExecutorError(f"job {job.id} cannot be sent to a worker: {error}") from error
-        self._last_number += 1
-        self._jobs[self._last_number] = job
-        self._pending.append((self._last_number, data))
+    def _enqueue(self, number: int, data: bytes) -> None:
+        # an idle worker gets it at once
+        self._pending.append((number, data))
         self._dispatch()
-
-    def running(self) -> Sequence[Job]:
-        """Return the jobs submitted and not yet reported, oldest first."""
-        return list(self._jobs.values())
 
     def in_progress(self) -> Sequence[Job]:
         """Return the jobs that workers have begun, those of leaving workers too."""
@@ -241,15 +214,7 @@ class LocalExecutor(Executor):
         finally:
             for fd in others:
                 self._poll.unregister(fd)
-        # Results come before failures.
-        if self._failure and not self._events:
-            raise self._failure
         return self._take_events()
-
-    def notices(self) -> list[tuple[str, bool]]:
-        """Return messages of workers since the last call (see `Executor.notices`)."""
-        notices, self._notices = self._notices, []
-        return notices
 
     def close(self, *, patience: float = 2.0) -> None:
         """End all workers and their engines; idempotent.
@@ -315,12 +280,6 @@ class LocalExecutor(Executor):
         fd = slot.process.connection.fileno()
         self._by_fd[fd] = slot
         self._poll.register(fd, select.POLLIN)
-
-    def _take_events(self) -> list[JobEnd]:
-        events, self._events = self._events, []
-        for number, _ in events:
-            self._jobs.pop(number, None)
-        return [event for _, event in events]
 
     def _dispatch(self) -> None:
         """Send pending jobs to idle workers, then queue more of them ahead."""
@@ -412,10 +371,8 @@ class LocalExecutor(Executor):
                 self._replace(slot, f"sent no valid result of its job: {error}")
                 return False
             slot.deaths = 0
-            job = self._jobs[number]
-            slot.has_played = not isinstance(job, CheckJob)
-            self._losses.pop(job_key(job), None)
-            self._events.append((number, Done(job, result)))
+            slot.has_played = not isinstance(self._jobs[number], CheckJob)
+            self._finish(number, result)
         elif tag != worker.READY:
             self._replace(slot, body.decode("utf-8", "replace"))
             return False
@@ -447,7 +404,7 @@ class LocalExecutor(Executor):
             self._reaper.kill_engines(slot.number)
         slot.deaths += 1
         while slot.jobs:
-            self._lose(slot.jobs.popleft(), reason)
+            self._report_loss(slot.jobs.popleft(), reason)
         if slot.deaths >= MAX_DEATHS:
             self._fail(
                 f"worker {slot.number} ended {slot.deaths} times in a row without "
@@ -474,23 +431,6 @@ class LocalExecutor(Executor):
         if not words and process.pid is None:
             words = self._fork_server.last_words()
         return "\n".join(part for part in (summary, fault.strip(), words) if part)
-
-    def _lose(self, number: int, reason: str) -> None:
-        """Report a job as lost."""
-        job = self._jobs[number]
-        key = job_key(job)
-        self._losses[key] = self._losses.get(key, 0) + 1
-        self._events.append((number, Lost(job, reason)))
-        if self._losses[key] >= MAX_DEATHS:
-            self._fail(f"job {job.id} was lost {self._losses[key]} times; the last time: {reason}")
-
-    def _fail(self, message: str) -> None:
-        self._failure = self._failure or ExecutorError(message)
-
-
-def job_key(job: Job) -> tuple[str, str]:
-    """Return a key of the tries of one job."""
-    return type(job).__name__, job.id
 
 
 def milliseconds(seconds: float) -> int | None:

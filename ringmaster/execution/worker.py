@@ -19,7 +19,6 @@ import signal
 import struct
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Protocol
 
@@ -27,7 +26,7 @@ import msgspec
 
 from ringmaster.execution.affinity import pin
 from ringmaster.execution.connection import Inbox, Messages
-from ringmaster.model.jobs import Job
+from ringmaster.model.jobs import Job, WorkerContext
 from ringmaster.model.results import JobResult
 
 READY = b"+"
@@ -42,27 +41,6 @@ NUMBER = struct.Struct("!I")
 FAULTY = 70
 #: Bytes of standard error that are kept between jobs.
 STDERR_LIMIT = 65536
-
-
-@dataclass(frozen=True)
-class WorkerContext:
-    """The worker's process, as the work object sees it.
-
-    slot        number of the worker, from 0; a replacement has the same number
-    control_fd  readable when the job must be abandoned.  Every wait during a job must
-                watch it; nothing may read from it
-    reaper_fd   the pipe on which engines are announced to the reaper, or None
-    setup       the executor's `setup`.  Always has "marker", the value of RINGMASTER_RUN
-                for every engine.  "cpus", if present, has the CPUs of each slot, and
-                "memory" the bytes of data that a process of a slot may have
-    say         sends the parent a message for the user
-    """
-
-    slot: int
-    control_fd: int
-    reaper_fd: int | None
-    setup: Mapping[str, Any]
-    say: Callable[[str], None]
 
 
 class Work(Protocol):

@@ -26,7 +26,11 @@ _INTERPRETER: Final = re.compile(
 #: Their options before a program's text or the name of a module.
 _CODE: Final = ("-c", "-e", "-m")
 #: Suffixes of settings and books.  Other texts may be logs, which the engine writes.
-_TEXTS: Final = (".cfg", ".conf", ".epd", ".fen", ".ini", ".json", ".pgn", ".sfen", ".toml")
+_TEXTS: Final = re.compile(r".*\.(cfg|conf|config|epd|fen|ini|json|pgn|sfen|toml|ya?ml)")
+#: Names of settings whose files an engine writes.
+_WRITTEN: Final = re.compile(
+    "log|debug|experience|learn|hash ?file|session|cache|save|output", re.IGNORECASE
+)
 #: Bytes of files that are none, such as /proc/kcore.
 _ENDLESS: Final = 1 << 40
 
@@ -132,8 +136,8 @@ def files_of(player: Player) -> dict[str, str]:
 
     A program is looked for as its start does, on the PATH or below the working directory; an
     interpreter's program is its script.  Other files are those that arguments, option values
-    and variables name: programs, networks, books and settings, but no logs.  The name of a
-    program on the PATH is its word, that of another file its path.
+    and variables name: programs, networks, books and settings, but no files that the engine
+    writes.  The name of a program on the PATH is its word, that of another file its path.
     """
     program = name = path = player.command[0]
     if "/" in program:
@@ -148,7 +152,7 @@ def files_of(player: Player) -> dict[str, str]:
             if word[:1] != "-" and (os.path.isfile(place) or file_words(word)):
                 name = path = place
                 break
-    arguments, variables = named_paths(player)
+    arguments, variables = named_paths(player, written=False)
     others = [place for place in (*arguments, *variables) if place != path and _counts(place)]
     return {name: path, **{place: place for place in others}}
 
@@ -157,7 +161,7 @@ def _counts(path: str) -> bool:
     """Return whether a file that is not the program is a part of a build."""
     if not os.path.isfile(path):
         return False
-    if path.endswith(_TEXTS) or os.access(path, os.X_OK):
+    if _TEXTS.fullmatch(path) or os.access(path, os.X_OK):
         return True
     try:
         with open(path, "rb") as file:
@@ -166,15 +170,31 @@ def _counts(path: str) -> bool:
         return False
 
 
-def named_paths(player: Player) -> tuple[list[str], list[str]]:
+def named_paths(player: Player, *, written: bool = True) -> tuple[list[str], list[str]]:
     """Return paths that may be files: those that arguments and option values name, and those of
-    variables.  A bare word without a dot or slash is no name."""
-    options = [value for value in player.options.values() if isinstance(value, str)]
+    variables.  A bare word without a dot or slash is no name.
+
+    written  also those that the engine writes, by the names of their settings
+    """
+    names = [word if word.startswith("-") else "" for word in player.command]
+    words = zip(names, player.command[1:], strict=False)
+    arguments = [*words, *player.options.items()]
     first, second = (
-        [absolute(word, player.cwd) for text in texts for word in file_words(text)]
-        for texts in ((*player.command[1:], *options), player.environ.values())
+        [
+            absolute(word, player.cwd)
+            for name, text in texts
+            if isinstance(text, str) and (written or not _is_written(name, text))
+            for word in file_words(text)
+        ]
+        for texts in (arguments, player.environ.items())
     )
     return first, second
+
+
+def _is_written(name: str, text: str) -> bool:
+    """Return whether an engine writes the file of a setting, or of a word "--name=file"."""
+    own_name, has_name, _ = text.partition("=")
+    return _WRITTEN.search(own_name if has_name else name) is not None
 
 
 def file_words(text: str) -> list[str]:

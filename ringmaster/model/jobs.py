@@ -5,6 +5,8 @@ A job holds everything needed to run it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -327,3 +329,26 @@ class EvaluationJob(msgspec.Struct, frozen=True, tag="evaluation"):
 #: A job of a competition.
 Task = GameJob | EvaluationJob
 Job = GameJob | EvaluationJob | CheckJob
+
+
+@dataclass(frozen=True)
+class WorkerContext:
+    """A worker's process, as the object that runs its jobs sees it.
+
+    slot        number of the worker, from 0; a replacement has the same number
+    control_fd  readable when the job must be abandoned.  Every wait during a job must
+                watch it; nothing may read from it
+    reaper_fd   the pipe on which engines are announced to the reaper, or None
+    setup       JSON data of the executor: "marker" (RINGMASTER_RUN of every engine),
+                "workers" (their number), "error_lines" (descriptor for the engines' standard
+                error), "live" (folder for records of games in progress), "builds" (sums of the
+                players' files by path, for `model.builds.Watch`), "cpus" (of each slot),
+                "memory" (bytes of data that a process may have)
+    say         shows a message to the user
+    """
+
+    slot: int
+    control_fd: int
+    reaper_fd: int | None
+    setup: Mapping[str, Any]
+    say: Callable[[str], None]

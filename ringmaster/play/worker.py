@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 import os
 import select
-from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -16,7 +15,7 @@ from ringmaster.engines.engine import QUIT_PATIENCE, Engine
 from ringmaster.engines.process import STDERR_LINE, Surroundings
 from ringmaster.errors import counted
 from ringmaster.model.builds import FileSum, Watch
-from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
+from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job, WorkerContext
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, JobResult
 from ringmaster.play.engine_pool import EnginePool, make_engine
@@ -28,31 +27,6 @@ if TYPE_CHECKING:
 
 #: The game id during checks (Gomill's word).
 CHECK: Final = "startup-check"
-
-
-class Context(Protocol):
-    """A worker's process as the executor describes it (see `execution.worker`).
-
-    slot        number of the worker, from 0
-    control_fd  readable when the job must be dropped
-    reaper_fd   write end of the reaper's pipe, or None
-    setup       JSON data: "marker" (environment marker of the run), "workers" (their
-                number), "error_lines" (descriptor for the engines' standard error), "live"
-                (folder for records of games in progress), "builds" (sums of the players'
-                files by path, as `model.builds.Watch` has them)
-    say         shows a message to the user
-    """
-
-    @property
-    def slot(self) -> int: ...
-    @property
-    def control_fd(self) -> int: ...
-    @property
-    def reaper_fd(self) -> int | None: ...
-    @property
-    def setup(self) -> Mapping[str, Any]: ...
-    @property
-    def say(self) -> Callable[[str], None]: ...
 
 
 class Echo:
@@ -83,7 +57,7 @@ class Worker:
     ended the job's engines.
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: WorkerContext) -> None:
         self._control_fd = context.control_fd
         variables = {}
         if "marker" in context.setup:
@@ -205,7 +179,7 @@ class Worker:
         sweep()
 
 
-def contained_worker(context: Context) -> Worker:
+def contained_worker(context: WorkerContext) -> Worker:
     """Return the worker of a process of its own, in which all processes are engines'."""
     contain()
     return Worker(context)

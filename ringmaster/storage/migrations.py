@@ -44,11 +44,9 @@ def _first(connection: sqlite3.Connection) -> None:
         "CREATE INDEX fingerprints ON results (fingerprint) WHERE fingerprint IS NOT NULL",
         """CREATE TABLE names (
             id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, checksum INTEGER NOT NULL)""",
-        # of the players; `files` and `facts` are JSON
+        # of the players; `data` is JSON
         """CREATE TABLE builds (
-            number INTEGER PRIMARY KEY, player TEXT NOT NULL, files TEXT NOT NULL,
-            name TEXT NOT NULL, facts TEXT NOT NULL, first_seen REAL NOT NULL,
-            checksum INTEGER NOT NULL)""",
+            number INTEGER PRIMARY KEY, data TEXT NOT NULL, checksum INTEGER NOT NULL)""",
         """CREATE TABLE issues (
             number INTEGER PRIMARY KEY,
             game_id TEXT NOT NULL UNIQUE, attempt INTEGER NOT NULL, ticket TEXT NOT NULL,

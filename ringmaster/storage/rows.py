@@ -68,14 +68,7 @@ class UsageRow(msgspec.Struct, array_like=True):
 TABLES: Final[dict[str, dict[str, Any]]] = {
     "results": get_type_hints(ResultRow),
     "names": {"name": str},
-    "builds": {
-        "number": int,
-        "player": str,
-        "files": str,
-        "name": str,
-        "facts": str,
-        "first_seen": float,
-    },
+    "builds": {"number": int, "data": str},
     "issues": {"game_id": str, "attempt": int, "ticket": str},
     "state": {"one": int, "seq": int, "data": str},
     "notes": {"key": str, "value": str},

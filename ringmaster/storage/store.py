@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.model.builds import Build, FileSum
+from ringmaster.model.builds import Build
 from ringmaster.model.cluster import Host
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import (
@@ -348,16 +348,10 @@ class Store:
 
     def builds(self) -> dict[int, Build]:
         """Return the builds of the players by their numbers in results."""
-        builds = {}
         found = self._rows(f"{rows.selection('builds')} ORDER BY number")
         with decoding(self._path):
-            for _, number, player, files, name, facts, seen in (
-                rows.checked("builds", row) for row in found
-            ):
-                sums = decode(files, type=dict[str, FileSum])
-                reported = decode(facts, type=tuple[str, int | None, int | None])
-                builds[number] = Build(player, sums, name, *reported, seen)
-        return builds
+            checked = (rows.checked("builds", row) for row in found)
+            return {number: decode(data, type=Build) for _, number, data in checked}
 
     def games_of_builds(self) -> dict[int, int]:
         """Return the number of results of each build, void ones left out."""

@@ -190,9 +190,8 @@ class Transaction:
 
     def put_build(self, number: int, build: Build) -> None:
         """Store a build under its number in results."""
-        files = self._encode(build.files)
-        facts = self._encode([clean(build.description), build.hash, build.threads])
-        self._put("builds", number, build.player, files, clean(build.name), facts, build.first_seen)
+        texts = {"name": clean(build.name), "description": clean(build.description)}
+        self._put("builds", number, self._encode(msgspec.structs.replace(build, **texts)))
 
     def drop_scores(self, number: int) -> None:
         """Delete the scores of a pass."""

@@ -79,6 +79,20 @@ def test_changed_file_is_a_refused_change_unless_accepted(
     assert both.number("new", 9.0) == (2, None)
 
 
+def test_files_of_two_recorded_builds_together_are_another_build(
+    player: Player, tmp_path: Path
+) -> None:
+    first = played(player, tmp_path)
+    for name in ("engine", "net.bin"):
+        (tmp_path / name).write_bytes(b"\0another")
+    recorded = {**first, 2: played(player, tmp_path)[1]}
+    (tmp_path / "engine").write_bytes(b"\0engine")
+    (change,) = Builds([player], directory=str(tmp_path), recorded=recorded).rebuilt
+    assert change.what == "./engine was rebuilt before the first game"
+    (tmp_path / "net.bin").write_bytes(b"\0net.bin")
+    assert Builds([player], directory=str(tmp_path), recorded=recorded).rebuilt == []
+
+
 def test_program_that_is_not_here_is_the_recorded_one_or_that_of_the_hosts(
     player: Player, tmp_path: Path
 ) -> None:
@@ -115,6 +129,10 @@ def test_engine_of_another_name_is_refused_unless_it_is_a_candidates(
     assert number == 2
     assert build is not None
     assert build.name == "Engine 2"
+    # the former name again, which is known
+    both = Builds([player], directory=str(tmp_path), recorded={**recorded, 2: build})
+    assert both.report("new", "Engine 1", is_own=True) is None
+    assert both.number("new", 9.0)[0] == 1
 
 
 def test_lost_builds_of_a_repaired_file_give_their_numbers_to_no_other(

@@ -71,7 +71,7 @@ class FakeLink(Link):
 
     def prepare(self, address: str, id: str, orders: Assignment) -> None:
         self.orders.append(orders)
-        self.post(Prepared(address, id, orders, self.facts[address]))
+        self.post(Prepared(address, id, len(orders.files), self.facts[address]))
 
     def send(self, address: str, key: str, run: str, jobs: bytes) -> None:
         self.tasks.append(Task(address, key, jobs))

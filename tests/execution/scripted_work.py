@@ -13,8 +13,7 @@ import sys
 import msgspec
 
 from ringmaster.engines import reaper
-from ringmaster.execution.worker import WorkerContext
-from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, GameSettings, Job
+from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, GameSettings, Job, WorkerContext
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, JobResult
 

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.errors import ExecutorError
+from ringmaster.execution.cluster_hosts import CHANCE, Health
 from ringmaster.execution.dask_executor import DaskExecutor
-from ringmaster.execution.dask_link import Answered, Silence, Unprepared, Workers
+from ringmaster.execution.dask_link import Answered, Prepared, Silence, Workers
+from ringmaster.execution.dask_protocol import HostFacts
 from ringmaster.execution.executor import Done, JobEnd, Lost
-from ringmaster.execution.health import CHANCE, Health
 from ringmaster.model.cluster import Calibration, Cluster, Host
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
 from ringmaster.model.players import Player
@@ -370,6 +371,19 @@ def test_stale_hosts_are_refused_though_they_are_more_when_this_machine_has_the_
     )
 
 
+def test_host_without_a_network_of_this_machine_is_not_used(
+    link: FakeLink, make: Make, tmp_path: Path
+) -> None:
+    net = tmp_path / "net.bin"
+    net.write_bytes(b"\0")
+    player = msgspec.structs.replace(PLAYER, options={"EvalFile": str(net)})
+    executor = make(players=[player], builds={"a": "aaaa", str(net): "cccc"})
+    link.join("tcp://one", 1, builds={"a": "aaaa"})
+    link.join("tcp://two", 1, builds={"a": "aaaa", str(net): "cccc"})
+    news(executor)
+    assert executor.refused() == [f"host one is not used: it has no file {net}"]
+
+
 def test_run_ends_when_no_file_is_on_most_hosts(link: FakeLink, make: Make) -> None:
     executor = make(players=[PLAYER])
     link.join("tcp://one", 1, builds={"a": "aaaa"})
@@ -410,7 +424,7 @@ def test_worker_that_cannot_be_prepared_is_not_used(
     link.join("tcp://one", 1)
     (listed,) = link.take()
     link.prepare = lambda *_: link.post(  # type: ignore[method-assign]  # never succeeds
-        Unprepared("tcp://one", "id of one", reason, is_cut=is_cut)
+        Prepared("tcp://one", "id of one", 0, HostFacts("", refusal=reason), is_cut)
     )
     for _ in range(tries - 1):
         link.post(listed)
@@ -429,7 +443,7 @@ def test_worker_is_prepared_again_after_a_failure_of_the_network(
     for _ in range(2):
         link.post(*listed)
         link.prepare = lambda *_: link.post(  # type: ignore[method-assign]  # fails for once
-            Unprepared("tcp://one", "id of one", "OSError: Timed out", is_cut=True)
+            Prepared("tcp://one", "id of one", 0, HostFacts("", refusal="OSError"), True)
         )
         news(executor)
     assert told(executor) == []

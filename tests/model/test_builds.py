@@ -68,16 +68,31 @@ def test_text_of_a_program_is_none_but_files_in_it_count(folder: Path) -> None:
 
 
 def test_networks_books_and_settings_count_but_no_logs_and_folders(folder: Path) -> None:
-    for name in ("old.log", "debug.txt", "book.epd", "engine.cfg"):
+    for name in ("old.log", "debug.txt", "book.epd", "engine.cfg", "lc0.config"):
         (folder / name).write_text("text\n")
     files = named(
         folder,
         *("./engine", "--weights=net.bin", "-config", "engine.cfg", "--log", "old.log", "a.b"),
+        "--config=lc0.config",
         DebugLogFile="debug.txt",
         Book="./book.epd",
         Path="./bin",
     )
-    assert files == ["engine", "net.bin", "engine.cfg", "book.epd"]
+    assert files == ["engine", "net.bin", "engine.cfg", "lc0.config", "book.epd"]
+
+
+def test_files_that_the_engine_writes_do_not_count_whatever_is_in_them(folder: Path) -> None:
+    files = named(
+        folder,
+        *("./engine", "--output", "net.bin", "--logfile=book.txt"),
+        **{"Experience File": "bin/engine", "HashFile": "script"},
+    )
+    assert files == ["engine"]
+    logs = folder / "logs"
+    logs.mkdir()
+    (folder / "net.bin").rename(logs / "net.bin")
+    files = named(folder, "./engine", "--output", "x.sgf", "--weights", "logs/net.bin")
+    assert files == ["engine", "logs/net.bin"]
 
 
 def test_file_is_hashed_once_and_again_only_after_a_change(

@@ -62,7 +62,7 @@ BUDGET = {
     "play": 3925,
     "positions": 550,
     "reporting": 2725,
-    "results": 1515,
+    "results": 1505,
     "scaffold": 3080,
     "server": 620,
     "stats": 940,

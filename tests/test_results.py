@@ -182,7 +182,7 @@ def check_matchups(results: Results) -> None:
         assert matchup.total == len(games)
         assert matchup.void == sum(game.matchup == id for game in results.void_games)
         assert matchup.draws == sum(game.is_draw for game in games)
-        assert matchup.unknown == sum(game.is_unknown for game in games)
+        assert matchup.unknown == sum(game.outcome == "unknown" for game in games)
         for player in matchup:
             code = player.code
             assert player.wins == sum(game.winner == code for game in games)

@@ -351,8 +351,8 @@ def fault_rule(recent: str, unit: str = "games") -> str:
     unit    for the reason
     """
     count = recent.count("1")
-    if recent == FIRST * "1":
-        return f"the first {FIRST} {unit} all ended by faults"
+    if FIRST <= count == len(recent) < LATEST:
+        return f"the first {count} {unit} all ended by faults"
     return f"{count} of the last {LATEST} {unit} ended by faults" if 2 * count > LATEST else ""
 
 

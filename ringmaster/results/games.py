@@ -146,11 +146,6 @@ class Game:
         return self.outcome == "draw"
 
     @property
-    def is_unknown(self) -> bool:
-        """Whether the result is unknown (a Go game that was not scored)."""
-        return self.outcome == "unknown"
-
-    @property
     def is_void(self) -> bool:
         """Whether the game does not count because of a software failure."""
         return self.outcome == "void"

@@ -171,17 +171,10 @@ class Game:
         return f"{os.path.basename(self._folder)}/{self.id}{attempt}.{suffix}"
 
     @property
-    def has_record(self) -> bool:
-        """Whether the file of its record exists."""
-        return os.path.isfile(self._record())
-
-    @property
     def record_path(self) -> Path | None:
         """Path of its record; None without a file."""
-        return Path(self._record()) if self.has_record else None
-
-    def _record(self) -> str:
-        return os.path.join(os.path.dirname(self._folder), self.record_name)
+        path = os.path.join(os.path.dirname(self._folder), self.record_name)
+        return Path(path) if os.path.isfile(path) else None
 
     def describe(self) -> str:
         """Return the history's line, such as "game 0_12: a beat b W+2.5"."""

@@ -163,6 +163,11 @@ class Results:
         """The counted games, in order of recording."""
         return list(self.iter_games())
 
+    @cached_property
+    def void_games(self) -> list[Game]:
+        """The void games, in order of recording."""
+        return [game for game in self.iter_games(void=True) if game.is_void]
+
     def _recorded(self, void: bool = True) -> Iterator[StoredGame]:
         if self._last:
             with closing(self._open()) as store:

@@ -69,7 +69,7 @@ GAME_COLUMNS: tuple[tuple[str, Kind, Callable[[Game], Value]], ...] = (
     ("plies", "integer", attrgetter("plies")),
     ("seconds", "number", attrgetter("seconds")),
     ("finished", "time", _finished),
-    ("record", "text", lambda game: game.record_name if game.has_record else None),
+    ("record", "text", lambda game: game.record_name if game.record_path else None),
     ("name_1", "text", _of_side(0, "name")),
     ("cpu_time_1", "number", _of_side(0, "cpu_time")),
     ("thinking_1", "number", _of_side(0, "thinking")),

@@ -181,7 +181,9 @@ class Rack:
             return
         family = psutil.Process(self.workers[number].pid)
         for process in [family, *family.children(recursive=True)]:
-            process.send_signal(signal.SIGKILL)
+            # children of a killed process may end before their turn
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(signal.SIGKILL)
         self.workers.pop(number).wait()
 
     def kill_scheduler(self) -> None:

@@ -32,6 +32,7 @@ class FirstTests:
     file, for another build, or after a warning.
 
     outcomes  warnings by the key of a test; JSON data for the store
+    checks    startup checks of the players
     """
 
     def __init__(
@@ -39,7 +40,8 @@ class FirstTests:
     ) -> None:
         self._loaded = loaded
         self.outcomes = {key: list(lines) for key, lines in (outcomes or {}).items()}
-        self._tuned = loaded.setup().options
+        setup = loaded.setup()
+        self.checks, self._tuned = setup.checks, setup.options
         #: Keys of the players, and those whose tests are due.
         self._keys: dict[str, str] = {}
         self._due: set[str] = set()
@@ -113,7 +115,7 @@ def check_before_run(
 
     Raises ControlFileError with all problems.
     """
-    jobs = [tests.add_to(job) for job in loaded.setup().checks]
+    jobs = [tests.add_to(job) for job in tests.checks]
     # the pool keeps the processes of the last checks, so the first players are checked last
     results = _run_checks(
         jobs[::-1], executor, say, [signals.fd], lambda: signals.received is not None

@@ -46,9 +46,9 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2620,
+    "": 2625,
     "commands": 2450,
-    "competitions": 18150,
+    "competitions": 18155,
     "control": 4230,
     "datasets": 4195,
     "demo": 1400,
@@ -57,7 +57,7 @@ BUDGET = {
     "export": 1195,
     "forecast": 1050,
     "games": 4255,
-    "model": 2560,
+    "model": 2556,
     "parameter_files": 1405,
     "play": 3925,
     "positions": 550,
@@ -65,8 +65,8 @@ BUDGET = {
     "results": 1505,
     "scaffold": 3080,
     "server": 620,
-    "stats": 940,
-    "storage": 3390,
+    "stats": 937,
+    "storage": 3387,
     "tuners": 9750,
 }
 

@@ -160,7 +160,7 @@ class MatchupInfo(msgspec.Struct, frozen=True):
 
     @property
     def even(self) -> bool:
-        """Whether the score measures strength: both colours, no handicap."""
+        """Return whether the score measures strength: both colours, no handicap."""
         if self.settings is None:
             return sum(self.tally.pairs.counts) > 0
         return self.alternating is not False and self.settings.handicap is None

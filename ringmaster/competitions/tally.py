@@ -49,7 +49,7 @@ class Pairs(msgspec.Struct):
         return 2 * sum(self.counts) + len(self.half)
 
     def are_all(self, known: int, completed: int) -> bool:
-        """Whether all `completed` games of a matchup have a result and belong to a pair.
+        """Return whether all `completed` games of a matchup have a result and belong to a pair.
 
         known  games with a result
         """
@@ -78,8 +78,7 @@ class Tally(msgspec.Struct):
     next           number of the next game
     by_colour      for each colouring (0: the first player moved first, 1: the second):
                    wins of the first player, wins of the second, draws, unknown results
-    forfeits       games lost by a fault, by player
-    forfeit_kinds  the same by player and fault
+    forfeit_kinds  games lost by a fault, by player and fault
     extra_moves    games in which a player sent moves without a search, by player
     unknown_kinds  games with an unknown result by reason
     cpu, timed     CPU seconds by player, and the number of games with a measurement
@@ -93,11 +92,9 @@ class Tally(msgspec.Struct):
     players: tuple[str, str]
     next: int = 0
     by_colour: list[list[int]] = msgspec.field(default_factory=lambda: [[0, 0, 0, 0], [0, 0, 0, 0]])
-    forfeits: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     forfeit_kinds: list[dict[str, int]] = msgspec.field(default_factory=lambda: [{}, {}])
     extra_moves: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     unknown_kinds: dict[str, int] = msgspec.field(default_factory=dict)
-    void: int = 0
     cpu: list[float] = msgspec.field(default_factory=lambda: [0.0, 0.0])
     timed: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     pairs: Pairs = msgspec.field(default_factory=Pairs)
@@ -120,6 +117,16 @@ class Tally(msgspec.Struct):
         """Games with a result."""
         return self.completed - self.total(3)
 
+    @property
+    def forfeits(self) -> list[int]:
+        """Games lost by a fault, by player."""
+        return [sum(kinds.values()) for kinds in self.forfeit_kinds]
+
+    @property
+    def void(self) -> int:
+        """Void games."""
+        return sum(sum(reasons.values()) for reasons in self.void_kinds.values())
+
     def points(self, player: int) -> float:
         """Return a player's (0, 1) wins plus half its draws."""
         return self.total(player) + self.total(2) / 2
@@ -129,14 +136,12 @@ class Tally(msgspec.Struct):
         void = result.outcome == "void"
         seat = (0, 1) if first_mover == 0 else (1, 0)
         if void:
-            self.void += 1
             count_void(self.void_kinds, result, [self.players[index] for index in seat])
             return
         ending = result.reason or "other"
         if result.winner is not None:
             column = seat[result.winner]
             if result.forfeit:
-                self.forfeits[1 - column] += 1
                 _count(self.forfeit_kinds[1 - column], result.reason or "other")
         elif result.outcome == "draw":
             column = 2
@@ -157,7 +162,7 @@ class Tally(msgspec.Struct):
 
     @property
     def in_pairs(self) -> bool:
-        """Whether all games were played in pairs and have a result."""
+        """Return whether all games were played in pairs and have a result."""
         return self.pairs.are_all(self.known, self.completed)
 
     def estimate(self) -> elo.EloEstimate:
@@ -220,7 +225,6 @@ class Tally(msgspec.Struct):
             self,
             players=self.players[::-1],
             by_colour=[[c[1], c[0], c[2], c[3]] for c in reversed(self.by_colour)],
-            forfeits=self.forfeits[::-1],
             forfeit_kinds=self.forfeit_kinds[::-1],
             extra_moves=self.extra_moves[::-1],
             cpu=self.cpu[::-1],

@@ -140,7 +140,7 @@ class DisplayView:
 
     @property
     def is_limited(self) -> bool:
-        """Whether this run ends before the competition."""
+        """Return whether this run ends before the competition."""
         total = self.progress.total
         if self.limit is None or total is None:
             return self.limit is not None

@@ -89,7 +89,7 @@ class Scoring(msgspec.Struct, frozen=True):
 
     @property
     def is_static(self) -> bool:
-        """Whether it is the engine's own static evaluation."""
+        """Return whether it is the engine's own static evaluation."""
         return self.kind.kind == "eval" and self.function is None
 
     def for_game(self, game: GameName) -> ScoreKind:

@@ -554,7 +554,7 @@ class Tournament(Competition):
 
     @property
     def _voids(self) -> bool:
-        """Whether failures make games void, so that they could lose games instead."""
+        """Return whether failures make games void, so that they could lose games instead."""
         return any(matchup.settings.failures == "void" for matchup in self.matchups.values())
 
     def _stopped(self) -> list[str]:

@@ -6,8 +6,7 @@
     │   ├── SafeModeError               an expression that safe mode does not evaluate
     │   ├── SettingError                one setting; carries its path
     │   └── SettingErrors               several settings
-    ├── OpeningsError                   an opening file: file and line
-    ├── DatasetError                    labelled positions: file and line, or record
+    ├── DataFileError                   openings, games or positions: file and line, or record
     ├── ParameterFileError              a parameter file: file, line and the line itself
     ├── StoreError                      the status file
     │   ├── StoreCorrupt, StoreReplaced, StoreUnsupported, StoreUnwritable
@@ -90,18 +89,8 @@ class SettingErrors(ControlFileError):
         super().__init__("\n".join(map(str, self.errors)))
 
 
-class OpeningsError(RingmasterError):
-    """An opening file is missing, empty, or has a bad line."""
-
-    def __init__(self, path: str, line: int | None, message: str) -> None:
-        self.path = path
-        self.line = line
-        where = path if line is None else f"{path}:{line}"
-        super().__init__(f"{where}: {message}")
-
-
-class DatasetError(RingmasterError):
-    """Labelled positions are missing, cannot be read, or contradict themselves.
+class DataFileError(RingmasterError):
+    """A file of openings, games or positions is missing, or has a fault.
 
     where  unit of `number`: "line", "record", "game"
     """

@@ -34,8 +34,7 @@ from ringmaster.control.changes import (
 from ringmaster.control.loader import ControlFile, load
 from ringmaster.errors import (
     ControlFileError,
-    DatasetError,
-    OpeningsError,
+    DataFileError,
     SettingError,
     SettingErrors,
     StateRefused,
@@ -167,7 +166,7 @@ class LoadedCompetition:
     def prepare(self) -> None:
         """Load openings and positions.
 
-        Raises ControlFileError, and OpeningsError or DatasetError for a line or record of a file.
+        Raises ControlFileError, and DataFileError for a line or record of a file.
         """
         try:
             with self.locating_errors():
@@ -176,10 +175,9 @@ class LoadedCompetition:
                 jobs = self.competition.setup().checks
                 for settings in {job.settings.tablebases: job.settings for job in jobs}.values():
                     check_files(settings)
-        except (OpeningsError, DatasetError) as error:
+        except DataFileError as error:
             place = self._place_of_file(error.path)
-            line = error.line if isinstance(error, OpeningsError) else error.number
-            if line is not None or not place:
+            if error.number is not None or not place:
                 raise
             raise self.control_file.error([SettingError(place, str(error))]) from None
 

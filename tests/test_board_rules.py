@@ -14,18 +14,18 @@ from typing import Any
 import msgspec
 import pytest
 
+from ringmaster.formats.csa import write_csa
+from ringmaster.formats.pgn import write_pgn
+from ringmaster.formats.sgf import write_sgf
 from ringmaster.games.chess960 import start_fen
-from ringmaster.games.csa import write_csa
 from ringmaster.games.game import Game, beginning
 from ringmaster.games.go import GoGame, fixed_handicap
-from ringmaster.games.pgn import write_pgn
 from ringmaster.games.sfen import normalise_sfen
-from ringmaster.games.sgf import write_sgf
 from ringmaster.model.board import BoardGame
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.results import GameRecord, MoveRecord
 from ringmaster.results.boards import board_game
-from tests.games.shogi_records import STARTS, random_game
+from tests.formats.shogi_records import STARTS, random_game
 from tests.requirements import missing, package
 from tests.test_boards import game_of, record_of
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.competitions.competition import Played
-from ringmaster.games.csa import write_csa
-from ringmaster.games.kif import write_kif
-from ringmaster.games.pgn import write_pgn
-from ringmaster.games.sgf import write_sgf
+from ringmaster.formats.csa import write_csa
+from ringmaster.formats.kif import write_kif
+from ringmaster.formats.pgn import write_pgn
+from ringmaster.formats.sgf import write_sgf
 from ringmaster.model.board import MATE, BoardGame
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import GameName

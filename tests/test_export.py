@@ -22,7 +22,7 @@ import ringmaster
 from ringmaster.cli import run
 from ringmaster.errors import OBEYED, visible
 from ringmaster.export.result_files import export_results
-from ringmaster.games.openings import load_openings
+from ringmaster.formats.openings import load_openings
 from ringmaster.results import Game, Results
 from ringmaster.storage.entries import PendingRecord
 from ringmaster.storage.paths import OutputPaths
@@ -407,9 +407,9 @@ def test_shogi_records_of_each_format_make_a_file_and_the_others_are_counted(
 ) -> None:
     from rsshogi.record import Record
 
-    from ringmaster.games.csa import write_csa
-    from ringmaster.games.kif import write_kif
-    from tests.games.shogi_records import make_record
+    from ringmaster.formats.csa import write_csa
+    from ringmaster.formats.kif import write_kif
+    from tests.formats.shogi_records import make_record
 
     control = write(tmp_path, SHOGI)
     store = open_store(control)
@@ -452,13 +452,13 @@ FALSE_STARTS = (
 
 
 def _written(format: str, game_id: str, comment: str) -> str:
-    from ringmaster.games.csa import write_csa
-    from ringmaster.games.kif import write_kif
-    from ringmaster.games.pgn import write_pgn
-    from ringmaster.games.sgf import write_sgf
+    from ringmaster.formats.csa import write_csa
+    from ringmaster.formats.kif import write_kif
+    from ringmaster.formats.pgn import write_pgn
+    from ringmaster.formats.sgf import write_sgf
     from ringmaster.model.jobs import GameSettings
     from ringmaster.model.results import MoveRecord
-    from tests.games.shogi_records import make_record
+    from tests.formats.shogi_records import make_record
 
     write, game, move = {
         "pgn": (write_pgn, "chess", "e2e4"),
@@ -536,9 +536,9 @@ def test_final_positions_of_chess_are_epd_with_result_and_id(
 
 
 def test_final_positions_of_shogi_are_sfen_whatever_the_records_are(tmp_path: Path) -> None:
-    from ringmaster.games.csa import write_csa
-    from ringmaster.games.kif import write_kif
-    from tests.games.shogi_records import handicap_sfen, make_record
+    from ringmaster.formats.csa import write_csa
+    from ringmaster.formats.kif import write_kif
+    from tests.formats.shogi_records import handicap_sfen, make_record
 
     control = recorded(write(tmp_path, SHOGI), [(ticket("0", n), won(f"0_{n}")) for n in range(2)])
     singles = control.with_suffix(".games")

@@ -12,6 +12,7 @@ LAYERS = [
     {"errors"},
     {"model"},
     {"engines", "games", "parameter_files", "positions"},
+    {"formats"},
     {"play", "demo", "datasets"},
     {"tuners", "stats"},
     {"competitions"},
@@ -31,9 +32,19 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 #: Packages that may import fewer packages than their layer allows.
 NARROWED = {
-    "competitions": {"errors", "model", "games", "positions", "datasets", "tuners", "stats"},
+    "competitions": {
+        "errors",
+        "model",
+        "games",
+        "formats",
+        "positions",
+        "datasets",
+        "tuners",
+        "stats",
+    },
     "positions": {"errors", "model"},
-    "datasets": {"errors", "model", "games", "positions"},
+    "formats": {"errors", "model", "games"},
+    "datasets": {"errors", "model", "games", "formats", "positions"},
     "execution": {"errors", "model"},
     "storage": {"errors", "model"},
     "parameter_files": {"errors", "model"},
@@ -46,28 +57,29 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2625,
-    "commands": 2450,
+    "": 2610,
+    "commands": 2446,
     "competitions": 18155,
-    "control": 4230,
-    "datasets": 4195,
+    "control": 4228,
+    "datasets": 2546,
     "demo": 1400,
     "engines": 3955,
     "execution": 3800,
     "export": 1195,
     "forecast": 1050,
-    "games": 4255,
+    "formats": 3510,
+    "games": 2427,
     "model": 2556,
     "parameter_files": 1405,
     "play": 3925,
     "positions": 550,
-    "reporting": 2725,
+    "reporting": 2721,
     "results": 1505,
-    "scaffold": 3080,
+    "scaffold": 3076,
     "server": 620,
     "stats": 937,
     "storage": 3387,
-    "tuners": 9750,
+    "tuners": 9746,
 }
 
 

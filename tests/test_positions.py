@@ -11,12 +11,12 @@ import chess
 import pytest
 
 from ringmaster.cli import REPORTED, USAGE, run
-from ringmaster.games.csa import write_csa
-from ringmaster.games.kif import write_kif
-from ringmaster.games.pgn import write_pgn
+from ringmaster.formats.csa import write_csa
+from ringmaster.formats.kif import write_kif
+from ringmaster.formats.pgn import write_pgn
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.results import GameRecord, MoveRecord
-from tests.games.shogi_records import make_record, random_game
+from tests.formats.shogi_records import make_record, random_game
 from tests.recorded import GO, SHOGI, recorded, ticket, won, write
 
 GAMES = 12

@@ -65,7 +65,7 @@ def make(arguments: argparse.Namespace) -> int:
 
 
 def describe(arguments: argparse.Namespace) -> int:
-    """Print statistics of labelled positions.  Raises UsageError, DatasetError."""
+    """Print statistics of labelled positions.  Raises UsageError, DataFileError."""
     from ringmaster.datasets.position_settings import POV_NAMES, PositionSettings
     from ringmaster.datasets.survey import survey
     from ringmaster.reporting.tables import render_report

@@ -324,7 +324,7 @@ class Competition(ABC):
 
         Return failures of functions of the control file, probed with values that later jobs
         may need; one a function.
-        Raises OpeningsError, SettingError.
+        Raises DataFileError, SettingError.
         """
 
     @abstractmethod

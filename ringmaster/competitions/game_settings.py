@@ -10,7 +10,7 @@ from ringmaster.competitions.common_settings import PLAYER_DEFAULTS, Margin, che
 from ringmaster.competitions.opening_settings import OPENINGS, check_openings
 from ringmaster.competitions.setting_types import optional
 from ringmaster.errors import SettingError
-from ringmaster.games.annotations import RECORD_INFO
+from ringmaster.formats.annotations import RECORD_INFO
 from ringmaster.games.tablebases import find_problem
 from ringmaster.games.variants import check_variant
 from ringmaster.model.jobs import DrawAdjudication, GameSettings, ResignAdjudication, Tablebases

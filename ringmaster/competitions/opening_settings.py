@@ -11,7 +11,7 @@ import msgspec
 
 from ringmaster.competitions.setting_types import optional
 from ringmaster.errors import SettingError
-from ringmaster.games.openings import (
+from ringmaster.formats.openings import (
     FORMATS,
     Format,
     OpeningOrder,
@@ -179,7 +179,7 @@ class OpeningBook:
         return self._settings is not None and self._settings.policy == "encounter"
 
     def load(self) -> None:
-        """Read the file.  Raises OpeningsError."""
+        """Read the file.  Raises DataFileError."""
         if self.has_positions:
             _ = self._opening
 

@@ -29,8 +29,8 @@ from ringmaster.datasets.feature_tables import (
     call,
     read_table,
 )
-from ringmaster.datasets.source import Progress
-from ringmaster.errors import DatasetError, StoreCorrupt, StoreUnwritable
+from ringmaster.errors import DataFileError, StoreCorrupt, StoreUnwritable
+from ringmaster.formats.source import Progress
 from ringmaster.positions import FeatureFile, FeatureWriter, PositionFile
 
 #: Increased by every change that gives another file from the same sources.
@@ -64,7 +64,7 @@ def build_features(
 
     The file is written completely or not at all.
 
-    Raises DatasetError, StoreUnwritable, and StoreCorrupt where `target` is not a feature file.
+    Raises DataFileError, StoreUnwritable, and StoreCorrupt where `target` is not a feature file.
     """
     wanted = Wanted(names, phase=phase, unnamed=unnamed)
     key = _key(source, positions, wanted, version)
@@ -79,7 +79,7 @@ def build_features(
         missing = writer.missing()
         if len(missing):
             shown = "; ".join(positions.text(int(i)).decode() for i in missing[:_EXAMPLES])
-            raise DatasetError(
+            raise DataFileError(
                 str(source),
                 None,
                 f"{len(missing):,} of {len(positions):,} positions have no row: {shown}",
@@ -93,7 +93,7 @@ def _key(source: Source | None, positions: PositionFile, wanted: Wanted, version
 
     source  None for an engine's answers
 
-    Raises DatasetError for a missing file.
+    Raises DataFileError for a missing file.
     """
     inputs: list[Any] = [_VERSION, positions.key, len(positions)]
     inputs += [wanted.names, wanted.phase, wanted.unnamed, version]
@@ -102,7 +102,7 @@ def _key(source: Source | None, positions: PositionFile, wanted: Wanted, version
             status = os.stat(source)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise DatasetError(str(source), None, f"cannot read the features: {reason}") from None
+            raise DataFileError(str(source), None, f"cannot read the features: {reason}") from None
         inputs += [os.fspath(source), status.st_size, status.st_mtime_ns]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
@@ -154,8 +154,8 @@ def _called_rows(
         raise
 
 
-def _at(words: tuple[bytes, ...], error: CountsError) -> DatasetError:
-    return DatasetError("features", None, f"{error} (position {words[-1].decode()})")
+def _at(words: tuple[bytes, ...], error: CountsError) -> DataFileError:
+    return DataFileError("features", None, f"{error} (position {words[-1].decode()})")
 
 
 def _write_table(table: Table, positions: PositionFile, writer: FeatureWriter, say: Say) -> None:
@@ -237,7 +237,7 @@ class FeatureShards:
     def put(self, shard: int, rows: range, answers: Sequence[str]) -> None:
         """Store an engine's answers to the positions `rows` of the position file.
 
-        Raises DatasetError for a function that fails or returns invalid counts, and
+        Raises DataFileError for a function that fails or returns invalid counts, and
         StoreUnwritable.
         """
         texts = self._positions.texts(rows.start, rows.stop, rows.step)

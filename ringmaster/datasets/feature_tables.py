@@ -17,8 +17,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.datasets.source import Source
-from ringmaster.errors import DatasetError
+from ringmaster.errors import DataFileError
+from ringmaster.formats.source import Source
 
 Numbers = npt.NDArray[Any]
 #: Treatment of a feature without a parameter.
@@ -219,14 +219,14 @@ Table = Iterator[tuple[list[bytes], Rows]]
 def read_table(path: str, wanted: Wanted) -> Table:
     """Yield the rows of a CSV or NPZ file, some thousands at a time.
 
-    Raises DatasetError with the number of the line or row.
+    Raises DataFileError with the number of the line or row.
     """
     stem = path.lower().removesuffix(".gz").removesuffix(".bz2").removesuffix(".xz")
     if stem.endswith(".npz"):
         return _npz(path, wanted)
     if stem.endswith((".csv", ".tsv", ".txt")):
         return _csv(path, wanted)
-    raise DatasetError(path, None, "a table of features is a .csv or a .npz file")
+    raise DataFileError(path, None, "a table of features is a .csv or a .npz file")
 
 
 def _csv(path: str, wanted: Wanted) -> Table:
@@ -237,13 +237,13 @@ def _csv(path: str, wanted: Wanted) -> Table:
             delimiter = max(",;\t", key=start.count)
             head = next(csv.reader([start], delimiter=delimiter), [])
         except _UNREADABLE as error:
-            raise DatasetError(path, 1, f"cannot be read: {error}") from None
+            raise DataFileError(path, 1, f"cannot be read: {error}") from None
         header = [name.strip() for name in head]
         text_at, phase_at, features = _split_header(path, header, wanted)
         try:
             columns = wanted.columns_of([header[i] for i in features])
         except CountsError as error:
-            raise DatasetError(path, 1, str(error)) from None
+            raise DataFileError(path, 1, str(error)) from None
         reader = csv.reader(file, delimiter=delimiter)
         lines: list[list[str]] = []
         numbers: list[int] = []
@@ -252,7 +252,7 @@ def _csv(path: str, wanted: Wanted) -> Table:
                 if not line:
                     continue
                 if len(line) != len(header):
-                    raise DatasetError(
+                    raise DataFileError(
                         path,
                         reader.line_num + 1,
                         f"there are {len(line)} fields, but {len(header)} columns",
@@ -263,7 +263,7 @@ def _csv(path: str, wanted: Wanted) -> Table:
                     yield _lines(path, lines, numbers, text_at, phase_at, features, columns)
                     lines, numbers = [], []
         except _UNREADABLE as error:
-            raise DatasetError(path, reader.line_num + 1, f"cannot be read: {error}") from None
+            raise DataFileError(path, reader.line_num + 1, f"cannot be read: {error}") from None
         if lines:
             yield _lines(path, lines, numbers, text_at, phase_at, features, columns)
 
@@ -275,12 +275,12 @@ def _split_header(
     texts = [i for i, name in enumerate(header) if name.lower() in TEXTS]
     if len(texts) != 1:
         number = "no column" if not texts else f"{len(texts)} columns"
-        raise DatasetError(
+        raise DataFileError(
             path, 1, f"{number} with the position; the first line must name one, as fen or sfen"
         )
     phases = [i for i, name in enumerate(header) if name.lower() == PHASE]
     if wanted.phase and len(phases) != 1:
-        raise DatasetError(path, 1, f'a tapered evaluation needs a column "{PHASE}"')
+        raise DataFileError(path, 1, f'a tapered evaluation needs a column "{PHASE}"')
     features = [i for i in range(len(header)) if i not in (*texts, *phases)]
     return texts[0], phases[0] if wanted.phase else None, features
 
@@ -311,7 +311,7 @@ def _lines(
             share = np.array([as_number(line[i]) for i in more]) if more else None
             dense_rows(counts, places, share)
         except CountsError as error:
-            raise DatasetError(path, number, str(error)) from None
+            raise DataFileError(path, number, str(error)) from None
     raise AssertionError("every line is right, but not all lines together")
 
 
@@ -321,11 +321,11 @@ def _npz(path: str, wanted: Wanted) -> Table:
             arrays = {name: archive[name] for name in archive.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
         # zipfile raises RuntimeError for encryption, and for compression that it lacks
-        raise DatasetError(path, None, f"cannot read the features: {error}") from None
+        raise DataFileError(path, None, f"cannot read the features: {error}") from None
     try:
         yield from _arrays(path, arrays, wanted)
     except CountsError as error:
-        raise DatasetError(path, None, str(error)) from None
+        raise DataFileError(path, None, str(error)) from None
 
 
 def _arrays(path: str, arrays: Mapping[str, Any], wanted: Wanted) -> Table:

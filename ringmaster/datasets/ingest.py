@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.datasets.boards import Boards, Mask, chess_boards, shogi_boards, text_key
-from ringmaster.datasets.formats import Format, format_of
-from ringmaster.datasets.legality import InCheck, legality_check
-from ringmaster.datasets.position_settings import PositionSettings, Pov
-from ringmaster.datasets.source import Batch, Progress, Source, quoted
+from ringmaster.datasets.position_settings import PositionSettings
+from ringmaster.formats.registry import Format, Pov, format_of
+from ringmaster.formats.source import Batch, Progress, Source, quoted
+from ringmaster.games.legality import InCheck, legality_check
 from ringmaster.model.players import GameName
 
 _QUANTITIES = ("result", "score", "material")
@@ -213,7 +213,7 @@ class Ingest:
         self._previous: _Previous = _NONE
 
     def read(self, path: str) -> None:
-        """Read a file.  Raises DatasetError."""
+        """Read a file.  Raises DataFileError."""
         source = Source(path, self.game, self.variant, skip_bad=self.settings.skip_bad)
         format = format_of(source, self.settings.format)
         labels = Labels()
@@ -241,7 +241,7 @@ class Ingest:
         )
 
     def _check_povs(self, source: Source, format: Format, labels: Labels) -> None:
-        """Raise DatasetError for wrong points of view, or warn where the settings name them."""
+        """Raise DataFileError for wrong points of view, or warn where the settings name them."""
         result, score = povs(format, self.settings)
         sides = ("Black", "White") if self.game == "shogi" else ("White", "Black")
         text, setting = contradiction(labels, sides, result, score)
@@ -345,7 +345,7 @@ def checked_batches(
 ) -> Iterator[CheckedBatch]:
     """Yield the legal positions of a file.
 
-    Raises DatasetError for illegal positions, unless they are skipped.
+    Raises DataFileError for illegal positions, unless they are skipped.
     """
     result_pov, score_pov = povs(format, settings)
     is_variant = source.game == "chess" and source.variant not in ("standard", "chess960")
@@ -384,7 +384,7 @@ def _legal(
 ) -> tuple[Batch, Mask]:
     """Return the batch without illegal positions, and the mask of checks.
 
-    Raises DatasetError.
+    Raises DataFileError.
     """
     in_check = np.zeros(len(batch), dtype=np.bool_)
     bad = []

@@ -12,8 +12,8 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ringmaster.datasets.recorded_game import Replay
-from ringmaster.datasets.source import hash_of
+from ringmaster.formats.recorded_game import Replay
+from ringmaster.formats.source import hash_of
 from ringmaster.games.clean_text import shown
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import LABELLED_STREAM, words

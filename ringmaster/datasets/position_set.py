@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from ringmaster.datasets.ingest import Columns, Ingest, IngestedFile
 from ringmaster.datasets.position_settings import PositionSettings
-from ringmaster.datasets.source import SIZE, Progress
-from ringmaster.errors import DatasetError, StoreCorrupt, StoreUnwritable, counted
+from ringmaster.errors import DataFileError, StoreCorrupt, StoreUnwritable, counted
+from ringmaster.formats.source import SIZE, Progress
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import SAMPLE_STREAM, SPLIT_STREAM, word_array
 from ringmaster.positions import PositionFile, PositionWriter
@@ -58,11 +58,11 @@ def build_positions(
 
     The file is written completely or not at all.  Memory grows by about 100 bytes a position.
 
-    Raises DatasetError for an invalid file, StoreUnwritable, and StoreCorrupt where `target`
+    Raises DataFileError for an invalid file, StoreUnwritable, and StoreCorrupt where `target`
     is not a position file.
     """
     if game == "go":
-        raise DatasetError("positions", None, "there are no labelled positions of Go")
+        raise DataFileError("positions", None, "there are no labelled positions of Go")
     key = _key(game, variant, settings, validation, seed)
     try:
         existing = PositionFile(target)
@@ -93,17 +93,17 @@ def _key(
 ) -> str:
     """Return a hash of everything that determines the position file.
 
-    Raises DatasetError for a missing file.
+    Raises DataFileError for a missing file.
     """
     if not settings.paths:
-        raise DatasetError("positions", None, "there is no file of positions")
+        raise DataFileError("positions", None, "there is no file of positions")
     files = []
     for path in settings.paths:
         try:
             status = os.stat(path)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise DatasetError(path, None, f"cannot read the positions: {reason}") from None
+            raise DataFileError(path, None, f"cannot read the positions: {reason}") from None
         files.append((os.path.basename(path), status.st_size, status.st_mtime_ns))
     # the folder of the files may be moved
     chosen = asdict(settings) | {"paths": files}
@@ -157,7 +157,7 @@ def _write(
         keep &= ~merged
     notes += _sample(keep, ingest.settings.most, seed)
     if not keep.any():
-        raise DatasetError(
+        raise DataFileError(
             ingest.settings.paths[0], None, "no position is left: " + "; ".join(notes)
         )
     notes += _check_labels(result[keep], teacher[keep], ingest.settings.paths[0])
@@ -349,16 +349,16 @@ def _crossing(
 def _check_labels(
     result: npt.NDArray[np.float32], teacher: npt.NDArray[np.float32], path: str
 ) -> list[str]:
-    """Return notes on missing labels.  Raises DatasetError for labels without information."""
+    """Return notes on missing labels.  Raises DataFileError for labels without information."""
     notes = []
     known = result[~np.isnan(result)]
     scored = int(np.count_nonzero(~np.isnan(teacher)))
     if not len(known) and not scored:
-        raise DatasetError(path, None, "no position has a result or a score")
+        raise DataFileError(path, None, "no position has a result or a score")
     if len(known) and (known == known[0]).all() and len(result) > 1:
         constant = f"all results are {known[0]:g}"
         if not scored:
-            raise DatasetError(path, None, f"{constant}: they hold no information")
+            raise DataFileError(path, None, f"{constant}: they hold no information")
         notes.append(f"{constant}: only the scores hold information")
     for what, count in (("result", len(known)), ("score", scored)):
         if count == 0:

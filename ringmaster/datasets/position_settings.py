@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-#: Point of view of a score or result: the player who moves first in a game, or the player to
-#: move in the position.
-Pov = Literal["first", "mover"]
+from ringmaster.formats.registry import Pov
+
 #: Values of `score_pov` and `result_pov` in a control file.
 POV_NAMES: dict[str, Pov] = {
     "white": "first",

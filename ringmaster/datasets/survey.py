@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.datasets.formats import FORMATS, format_of, record_format
 from ringmaster.datasets.ingest import Labels, checked_batches, contradiction, povs
-from ringmaster.datasets.position_settings import PositionSettings, Pov
-from ringmaster.datasets.source import MATE, Source
-from ringmaster.datasets.text_formats import other_game
+from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.errors import UsageError
+from ringmaster.formats.registry import FORMATS, Pov, format_of, record_format
+from ringmaster.formats.source import MATE, Source
+from ringmaster.formats.text_formats import other_game
 from ringmaster.model.players import GameName
 from ringmaster.model.report import Report, Table, Text
 
@@ -256,7 +256,7 @@ def survey(
     settings  files, format and points of view; filters are ignored
     game      None to guess the game
 
-    Raises DatasetError for unreadable files, UsageError for files of two games.
+    Raises DataFileError for unreadable files, UsageError for files of two games.
     """
     game = game or _game_of(settings.paths)
     total: Survey | None = None

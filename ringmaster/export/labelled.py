@@ -13,12 +13,12 @@ from typing import BinaryIO
 import numpy as np
 
 from ringmaster.datasets.picking import UNSCORED, Labelled, Picker, Rules
-from ringmaster.datasets.recorded_game import RESULTS, replay
-from ringmaster.datasets.source import PACKED
 from ringmaster.datasets.survey import Overview
 from ringmaster.datasets.writers import FORMS
-from ringmaster.errors import DatasetError, IllegalMove, RingmasterError, UsageError, counted
+from ringmaster.errors import DataFileError, IllegalMove, RingmasterError, UsageError, counted
 from ringmaster.export.records import Records, read_record, variant_of
+from ringmaster.formats.recorded_game import RESULTS, replay
+from ringmaster.formats.source import PACKED
 from ringmaster.games.game import beginning
 from ringmaster.model.report import Report, Table, Text
 from ringmaster.results import Game, Results
@@ -177,7 +177,7 @@ def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[Label
             continue
         try:
             played = replay(read_record(results, record, game.id), name, begin)
-        except (DatasetError, IllegalMove, ValueError):
+        except (DataFileError, IllegalMove, ValueError):
             counts.unused["with an unreadable record"] += 1
             continue
         counts.used += 1

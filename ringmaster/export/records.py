@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from ringmaster.datasets.chess_games import pgn_games
-from ringmaster.datasets.recorded_game import RecordedGame
-from ringmaster.errors import DatasetError, IllegalMove
+from ringmaster.errors import DataFileError, IllegalMove
+from ringmaster.formats.chess_games import pgn_games
+from ringmaster.formats.recorded_game import RecordedGame
+from ringmaster.formats.source import Source
 from ringmaster.games.game import beginning
 from ringmaster.results import Game, Results
 
@@ -88,7 +89,7 @@ def write_positions(results: Results, format: str, stream: BinaryIO, void: bool)
             position = begin(recorded.start)
             for move in recorded.moves:
                 position.play(move)
-        except (DatasetError, IllegalMove, ValueError):
+        except (DataFileError, IllegalMove, ValueError):
             unread += 1
             continue
         line = f"sfen {position.position()}"
@@ -109,15 +110,15 @@ def variant_of(results: Results) -> str:
 
 
 def read_record(results: Results, record: bytes, id: str) -> RecordedGame:
-    """Return the only game of a record.  Raises DatasetError, ValueError."""
-    lines = record.decode(errors="replace").split("\n")
+    """Return the only game of a record.  Raises DataFileError, ValueError."""
+    source = Source(id, results.game, variant_of(results), data=record)
     if results.game == "chess":
-        games = pgn_games(lines, id, variant_of(results))
+        games = pgn_games(source)
     else:
         # rsshogi's tables take a while to import
-        from ringmaster.datasets.shogi_games import csa_games, kif_games
+        from ringmaster.formats.shogi_games import csa_games, kif_games
 
-        games = (csa_games if shogi_format(record) == "csa" else kif_games)(lines, id)
+        games = (csa_games if shogi_format(record) == "csa" else kif_games)(source)
     game = next(games, None)
     if game is None:
         raise ValueError("there is no game")

@@ -1,1 +1,1 @@
-"""The rules of each game, openings, and the formats of game records."""
+"""The rules of each game."""

@@ -167,7 +167,7 @@ class GoReferee(Referee):
         return f"{_LETTERS[winner]}+{_SUFFIX_OF_REASON.get(reason, 'F')}"
 
     def write(self, record: GameRecord) -> str:
-        from ringmaster.games.sgf import write_sgf
+        from ringmaster.formats.sgf import write_sgf
 
         return write_sgf(record)
 

@@ -13,7 +13,7 @@ import pytest
 
 from ringmaster.datasets.position_set import build_positions
 from ringmaster.datasets.position_settings import PositionSettings
-from ringmaster.errors import DatasetError
+from ringmaster.errors import DataFileError
 from ringmaster.positions import PositionFile
 
 VALUES = {1: 1, 2: 3, 3: 3, 4: 5, 5: 9, 6: 0}
@@ -120,7 +120,7 @@ def build_set(
 
 def refusal(folder: Path, text: str | bytes, name: str = "set.bar", **more: Any) -> str:
     """Return the error for a file, without the path of its folder."""
-    with pytest.raises(DatasetError) as caught:
+    with pytest.raises(DataFileError) as caught:
         make(folder, text, name, **more)
     assert not (folder / "made.positions").exists()
     return str(caught.value).replace(f"{folder}/", "")

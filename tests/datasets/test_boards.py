@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from rsshogi.core import Board
 
 from ringmaster.datasets.boards import Boards, chess_boards, shogi_boards
-from ringmaster.datasets.legality import legality_check
 from ringmaster.games.chess import new_chess_game
 from ringmaster.games.chess960 import new_chess960_game
 from ringmaster.games.game import Game
+from ringmaster.games.legality import legality_check
 from ringmaster.games.sfen import normalise_sfen
 from ringmaster.games.shogi import new_shogi_game
 from tests.datasets.sets import material

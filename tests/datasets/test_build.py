@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ringmaster.errors import DatasetError, StoreCorrupt
+from ringmaster.errors import DataFileError, StoreCorrupt
 from ringmaster.positions import PositionFile
 from tests.datasets.sets import Row, bars, build_set, line, make, refusal, rows
 from tests.requirements import package
@@ -238,7 +238,7 @@ def test_an_error_leaves_the_existing_file_unchanged(tmp_path: Path) -> None:
     make(tmp_path, bars())
     before = (tmp_path / "made.positions").read_bytes()
     (tmp_path / "set.bar").write_text(bars() + "nonsense\n")
-    with pytest.raises(DatasetError):
+    with pytest.raises(DataFileError):
         build_set((tmp_path / "set.bar",))
     assert (tmp_path / "made.positions").read_bytes() == before
     assert {p.name for p in tmp_path.iterdir()} == {"made.positions", "set.bar"}
@@ -275,7 +275,7 @@ def test_a_chess_variant_is_read_by_its_rules(tmp_path: Path) -> None:
 
 
 def refusal_of(folder: Path, text: str, variant: str) -> str:
-    with pytest.raises(DatasetError) as caught:
+    with pytest.raises(DataFileError) as caught:
         make(folder, text, "set2.bar", variant=variant)
     return str(caught.value)
 

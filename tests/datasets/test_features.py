@@ -10,7 +10,7 @@ import pytest
 
 from ringmaster.datasets.boards import position_keys
 from ringmaster.datasets.feature_set import FeatureShards, build_features
-from ringmaster.errors import DatasetError, StoreCorrupt
+from ringmaster.errors import DataFileError, StoreCorrupt
 from ringmaster.positions import FeatureFile, PositionFile, PositionWriter
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
@@ -183,7 +183,7 @@ def test_a_fault_of_a_csv_is_reported_with_its_line(
     text, words = CSV_FAULTS[fault]
     path = tmp_path / "features.csv"
     path.write_text(text)
-    with pytest.raises(DatasetError, match=words):
+    with pytest.raises(DataFileError, match=words):
         make(path)
     assert not make.target.exists()
 
@@ -203,20 +203,20 @@ NPZ_FAULTS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("fault", NPZ_FAULTS)
 def test_a_fault_of_an_npz_is_reported(make: Builder, tmp_path: Path, fault: str) -> None:
     arrays, words = NPZ_FAULTS[fault]
-    with pytest.raises(DatasetError, match=words):
+    with pytest.raises(DataFileError, match=words):
         make(npz(tmp_path / "features.npz", **arrays))
 
 
 def test_a_file_without_a_table_is_refused(make: Builder, tmp_path: Path) -> None:
     path = tmp_path / "features.npz"
-    with pytest.raises(DatasetError, match="cannot read the features: no such file"):
+    with pytest.raises(DataFileError, match="cannot read the features: no such file"):
         make(path)
     path.write_bytes(b"no zip")
-    with pytest.raises(DatasetError, match="cannot read the features"):
+    with pytest.raises(DataFileError, match="cannot read the features"):
         make(path)
     other = tmp_path / "features.xls"
     other.write_bytes(b"")
-    with pytest.raises(DatasetError, match=r"is a \.csv or a \.npz file"):
+    with pytest.raises(DataFileError, match=r"is a \.csv or a \.npz file"):
         make(other)
 
 
@@ -244,7 +244,7 @@ def exits(position: str) -> Any:
 def test_a_fault_of_a_function_is_reported_with_the_position(
     make: Builder, function: Any, words: str
 ) -> None:
-    with pytest.raises(DatasetError, match=words):
+    with pytest.raises(DataFileError, match=words):
         make(function)
 
 

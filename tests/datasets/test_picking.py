@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringmaster.datasets.picking import Labelled, Picker, Rules, is_quiet
-from ringmaster.datasets.recorded_game import RecordedGame, Replay, replay
+from ringmaster.formats.recorded_game import RecordedGame, Replay, replay
 from ringmaster.games.game import beginning
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from rsshogi.core import Board
 
-from ringmaster.datasets.formats import format_of
 from ringmaster.datasets.ingest import checked_batches
 from ringmaster.datasets.picking import Labelled
 from ringmaster.datasets.position_settings import PositionSettings
-from ringmaster.datasets.source import Source
 from ringmaster.datasets.writers import FORMS
+from ringmaster.formats.registry import format_of
+from ringmaster.formats.source import Source
 from ringmaster.games.shogi import new_shogi_game
 from tests.requirements import package
 

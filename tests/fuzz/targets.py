@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from ringmaster.errors import (
     ControlFileError,
-    DatasetError,
+    DataFileError,
     EngineProtocolError,
-    OpeningsError,
     ParameterFileError,
     RingmasterError,
     StoreError,
@@ -52,7 +51,7 @@ def check(target: Target, data: bytes, folder: Path) -> None:
 
 def _openings(game: GameName, name: str) -> Callable[[bytes, Path], None]:
     def read(data: bytes, folder: Path) -> None:
-        from ringmaster.games.openings import load_openings
+        from ringmaster.formats.openings import load_openings
 
         path = folder / name
         path.write_bytes(data)
@@ -62,7 +61,7 @@ def _openings(game: GameName, name: str) -> Callable[[bytes, Path], None]:
 
 
 def _polyglot(data: bytes, folder: Path) -> None:
-    from ringmaster.games.openings.polyglot import PolyglotBook
+    from ringmaster.formats.openings.polyglot import PolyglotBook
 
     path = folder / "book.bin"
     path.write_bytes(data)
@@ -111,8 +110,8 @@ def _polyglot_seeds() -> list[bytes]:
 
 def _positions(game: GameName, name: str, format: str | None) -> Callable[[bytes, Path], None]:
     def read(data: bytes, folder: Path) -> None:
-        from ringmaster.datasets.formats import format_of
-        from ringmaster.datasets.source import Source
+        from ringmaster.formats.registry import format_of
+        from ringmaster.formats.source import Source
 
         path = folder / name
         path.write_bytes(data)
@@ -136,10 +135,10 @@ def _labelled(format: str) -> list[bytes]:
 def _shogi(format: str) -> list[bytes]:
     """Return positions or games of shogi in a format of ringmaster's writers."""
     from ringmaster.datasets.writers import FORMS
-    from ringmaster.games.csa import write_csa
-    from ringmaster.games.kif import write_kif
+    from ringmaster.formats.csa import write_csa
+    from ringmaster.formats.kif import write_kif
     from tests.datasets.test_writers import shogi_positions
-    from tests.games.shogi_records import random_record
+    from tests.formats.shogi_records import random_record
 
     if format not in FORMS:
         write = write_csa if format == "csa" else write_kif
@@ -464,31 +463,31 @@ def _worker(data: bytes, folder: Path) -> None:
 
 
 TARGETS: dict[str, Target] = {
-    "openings-epd": Target(_openings("chess", "book.epd"), (OpeningsError,), _epd_seeds),
-    "openings-pgn": Target(_openings("chess", "book.pgn"), (OpeningsError,), lambda: [_PGN]),
-    "openings-sfen": Target(_openings("shogi", "book.sfen"), (OpeningsError,), _sfen_seeds),
-    "polyglot": Target(_polyglot, (OpeningsError,), _polyglot_seeds),
+    "openings-epd": Target(_openings("chess", "book.epd"), (DataFileError,), _epd_seeds),
+    "openings-pgn": Target(_openings("chess", "book.pgn"), (DataFileError,), lambda: [_PGN]),
+    "openings-sfen": Target(_openings("shogi", "book.sfen"), (DataFileError,), _sfen_seeds),
+    "polyglot": Target(_polyglot, (DataFileError,), _polyglot_seeds),
     **{
         f"positions-{format}": Target(
-            _positions("chess", "set.txt", None), (DatasetError,), lambda f=format: _labelled(f)
+            _positions("chess", "set.txt", None), (DataFileError,), lambda f=format: _labelled(f)
         )
         for format in ("epd", "fen", "bar", "comma", "plain")
     },
-    "positions-pgn": Target(_positions("chess", "set.pgn", None), (DatasetError,), lambda: [_PGN]),
+    "positions-pgn": Target(_positions("chess", "set.pgn", None), (DataFileError,), lambda: [_PGN]),
     **{
         f"positions-{format}": Target(
             _positions("shogi", f"set.{format}", format),
-            (DatasetError,),
+            (DataFileError,),
             lambda f=format: _shogi(f),
         )
         for format in ("psv", "hcpe", "sfen", "csa", "kif")
     },
     "features-csv": Target(
         _features(".csv"),
-        (DatasetError,),
+        (DataFileError,),
         lambda: [b"fen,pawn,rook,phase\n8/8/8/8/8/8/8/K1k5 w - - 0 1,1,-2,0.5\n"],
     ),
-    "features-npz": Target(_features(".npz"), (DatasetError,), _npz_seeds),
+    "features-npz": Target(_features(".npz"), (DataFileError,), _npz_seeds),
     "position-file": Target(_own_file("positions"), (StoreError,), lambda: _own_seeds("positions")),
     "feature-file": Target(_own_file("features"), (StoreError,), lambda: _own_seeds("features")),
     "uci": Target(_uci, (EngineProtocolError,), lambda: _UCI_SEEDS),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.games.annotations import search_summary
+from ringmaster.formats.annotations import search_summary
 from ringmaster.games.clean_text import cut, lines, one_line, shown
 from ringmaster.model.results import MoveRecord
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ringmaster.formats.pgn_reader import PgnError, read_games
 from ringmaster.games.chess import new_chess_game
 from ringmaster.games.chess960 import start_fen
-from ringmaster.games.pgn_reader import PgnError, read_games
 from ringmaster.games.san import san_moves
 
 

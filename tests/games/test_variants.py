@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringmaster.errors import IllegalMove
+from ringmaster.formats.pgn import write_pgn
 from ringmaster.games import variants
 from ringmaster.games.chess960 import start_fen
 from ringmaster.games.game import Ending, Game
-from ringmaster.games.pgn import write_pgn
 from ringmaster.games.variants import VariantGame, check_variant
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.results import GameRecord, MoveRecord

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ringmaster.formats.pgn_reader import read_games
 from ringmaster.games.game import beginning
 from ringmaster.games.go import GoGame
-from ringmaster.games.pgn_reader import read_games
 from ringmaster.model.board import BoardGame
 from ringmaster.results import Game, load
 from ringmaster.results.boards import board_game

@@ -16,7 +16,7 @@ from ringmaster.competitions.setting_types import Choice, optional
 from ringmaster.competitions.texel.labels import Shards, refusing
 from ringmaster.competitions.texel.state import TexelState
 from ringmaster.competitions.tuning.function_probes import spread
-from ringmaster.errors import DatasetError, SettingError
+from ringmaster.errors import DataFileError, SettingError
 from ringmaster.model.canonical import canonical
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.settings import (
@@ -268,7 +268,7 @@ class Features:
             self.version = self._digest(file) if callable(self._source) else ""
         common = {"phase": self._phase, "unnamed": self._unnamed, "version": self.version}
         arguments = (self._source, file, self._names, self._target)
-        with refusing(PLACE, DatasetError):
+        with refusing(PLACE, DataFileError):
             if not needs_engine:
                 return build_features(*arguments, self._say, **common)
             self._pieces = FeatureShards(*arguments, **common)
@@ -291,7 +291,7 @@ class Features:
 
     def put(self, shard: int, rows: range, answers: Sequence[str]) -> None:
         """Record the engine's answers for a shard.  Raises SettingError."""
-        with refusing(PLACE, DatasetError):
+        with refusing(PLACE, DataFileError):
             self._pieces.put(shard, rows, answers)
 
     def finish(self, shards: int) -> FeatureFile:

@@ -132,7 +132,7 @@ class ClosingMatches:
         self.settings = settings
 
     def prepare(self) -> None:
-        """Load openings before the first game.  Raises OpeningsError."""
+        """Load openings before the first game.  Raises DataFileError."""
         self._book.load()
         if self.settings is not None and self.settings.sprt is not None:
             # imports scipy before any clock runs

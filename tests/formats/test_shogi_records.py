@@ -10,13 +10,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rsshogi.record import Record
 
-from ringmaster.games.csa import write_csa
-from ringmaster.games.kif import write_kif
+from ringmaster.formats.csa import write_csa
+from ringmaster.formats.kif import write_kif
 from ringmaster.games.sfen import START_SFEN
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.results import GameRecord, MoveRecord
 from ringmaster.model.time_control import TimeControl
-from tests.games.shogi_records import (
+from tests.formats.shogi_records import (
     ENDINGS,
     HANDICAPS,
     ended_record,

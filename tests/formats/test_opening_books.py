@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ringmaster.errors import OpeningsError
-from ringmaster.games.openings import PolyglotBook, format_of, load_openings
+from ringmaster.errors import DataFileError
+from ringmaster.formats.openings import PolyglotBook, format_of, load_openings
 from ringmaster.games.shogi import new_shogi_game
 from ringmaster.model.jobs import Opening
 from tests.requirements import package
@@ -34,7 +34,7 @@ def pgn(folder: Path, content: str | bytes, **more: object) -> list[tuple[str, .
 
 
 def refusal(path: str, game: str = "chess", **more: object) -> str:
-    with pytest.raises(OpeningsError) as caught:
+    with pytest.raises(DataFileError) as caught:
         load_openings(path, game, **more)  # type: ignore[arg-type]
     text = str(caught.value)
     assert text.isprintable()
@@ -159,7 +159,7 @@ def test_no_file_raises_anything_but_an_openings_error(
         load_openings(path, "shogi" if name.endswith("sfen") else "chess")
         if name.endswith("bin"):
             PolyglotBook(path)
-    except OpeningsError as error:
+    except DataFileError as error:
         refused = error
     assert refused is None or refused.path == path
     assert str(refused).isprintable()
@@ -273,7 +273,7 @@ def test_a_format_that_the_game_does_not_have_is_refused(tmp_path: Path) -> None
     assert "'pgn' are not for shogi; expected 'sfen'" in refusal(file(tmp_path, "x"), "shogi")
     path = file(tmp_path, "startpos", "a.sfen")
     assert "'sfen' are not for chess" in refusal(path)
-    with pytest.raises(OpeningsError, match="standard chess, not for crazyhouse"):
+    with pytest.raises(DataFileError, match="standard chess, not for crazyhouse"):
         format_of(str(tmp_path / "a.bin"), "chess", variant="crazyhouse")
 
 
@@ -368,12 +368,12 @@ def test_a_walk_stops_before_the_move_that_ends_the_game(tmp_path: Path) -> None
     ],
 )
 def test_an_unusable_book_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
-    with pytest.raises(OpeningsError, match=message):
+    with pytest.raises(DataFileError, match=message):
         PolyglotBook(file(tmp_path, content, "a.bin"))
 
 
 def test_a_missing_book_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(OpeningsError, match="cannot read the opening file: no such file"):
+    with pytest.raises(DataFileError, match="cannot read the opening file: no such file"):
         PolyglotBook(str(tmp_path / "a.bin"))
 
 

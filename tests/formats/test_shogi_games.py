@@ -9,24 +9,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.datasets.recorded_game import RecordedGame
-from ringmaster.datasets.shogi_games import csa_games, kif_games, read_csa, read_kif
-from ringmaster.datasets.source import Source
-from ringmaster.errors import DatasetError
-from ringmaster.games.csa import write_csa
-from ringmaster.games.kif import write_kif
+from ringmaster.errors import DataFileError
+from ringmaster.formats.csa import write_csa
+from ringmaster.formats.kif import write_kif
+from ringmaster.formats.recorded_game import RecordedGame
+from ringmaster.formats.shogi_games import csa_games, kif_games, read_csa, read_kif
+from ringmaster.formats.source import Source
 from ringmaster.games.sfen import normalise_sfen
-from tests.games.shogi_records import ENDINGS, HANDICAPS, handicap_sfen, make_record, random_record
+from tests.formats.shogi_records import (
+    ENDINGS,
+    HANDICAPS,
+    handicap_sfen,
+    make_record,
+    random_record,
+)
 
 HEAD = "V2.2\nPI\n+\n"
 
 
 def csa(text: str) -> list[RecordedGame]:
-    return list(csa_games(text.splitlines(), "a.csa"))
+    return list(csa_games(Source("a.csa", "shogi", data=text.encode())))
 
 
 def kif(text: str) -> list[RecordedGame]:
-    return list(kif_games(text.splitlines(), "a.kif"))
+    return list(kif_games(Source("a.kif", "shogi", data=text.encode())))
 
 
 def known_scores(scores: list[float]) -> list[float | None]:
@@ -110,7 +116,7 @@ def test_an_interrupted_game_has_no_result() -> None:
     ],
 )
 def test_a_fault_is_reported_with_line_and_game(text: str, expected: str) -> None:
-    with pytest.raises(DatasetError) as caught:
+    with pytest.raises(DataFileError) as caught:
         (csa if expected.startswith("a.csa") else kif)(text)
     assert str(caught.value).startswith(expected)
 

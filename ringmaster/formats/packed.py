@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from rsshogi.core import Board
 
-from ringmaster.datasets.legality import legality_check
-from ringmaster.datasets.source import MATE, SIZE, Batch, Source
+from ringmaster.formats.source import MATE, SIZE, Batch, Source
+from ringmaster.games.legality import legality_check
 
 #: Bytes of a packed position.
 _PACKED = 32
@@ -137,7 +137,7 @@ def _records(
 
 
 def _refuse(source: Source, place: int, bad: npt.NDArray[np.bool_], message: str) -> None:
-    """Raise DatasetError for the first bad record."""
+    """Raise DataFileError for the first bad record."""
     if bad.any():
         raise source.error(place + int(bad.argmax()), message)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from ringmaster.datasets.source import (
+from ringmaster.formats.source import (
     NAN,
     SIZE,
     Batch,
@@ -363,7 +363,7 @@ def read_plain(source: Source) -> Iterator[Batch]:
     A block has lines with `fen` (in shogi `sfen`), `move`, `score`, `ply` and `result`, and
     ends with `e`.  Score and result are the mover's; a result is 1, 0 or -1.
 
-    Raises DatasetError.
+    Raises DataFileError.
     """
     notation = notation_of(source)
     match = re.compile(_BLOCK % notation.place).fullmatch

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.datasets.chess_games import pgn_games, read_pgn
-from ringmaster.datasets.recorded_game import RecordedGame
-from ringmaster.datasets.source import Source
-from ringmaster.errors import DatasetError
-from ringmaster.games.pgn import write_pgn
+from ringmaster.errors import DataFileError
+from ringmaster.formats.chess_games import pgn_games, read_pgn
+from ringmaster.formats.pgn import write_pgn
+from ringmaster.formats.recorded_game import RecordedGame
+from ringmaster.formats.source import Source
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.results import GameRecord, MoveRecord
 
@@ -24,7 +24,7 @@ TAGS = '[Event "?"]\n[Round "7"]\n[Result "1-0"]\n\n'
 
 
 def games(text: str, variant: str = "standard") -> list[RecordedGame]:
-    return list(pgn_games(text.splitlines(), "a.pgn", variant))
+    return list(pgn_games(Source("a.pgn", "chess", variant, data=text.encode())))
 
 
 def only(text: str, variant: str = "standard") -> RecordedGame:
@@ -37,7 +37,7 @@ def known_scores(scores: list[float]) -> list[float | None]:
 
 
 def fault(text: str, variant: str = "standard") -> str:
-    with pytest.raises(DatasetError) as caught:
+    with pytest.raises(DataFileError) as caught:
         games(text, variant)
     return str(caught.value)
 

@@ -13,19 +13,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from ringmaster.datasets.recorded_game import (
+from ringmaster.formats.pgn_reader import PgnError, PgnGame, read_games
+from ringmaster.formats.recorded_game import (
     RESULTS,
     RecordedGame,
     limited,
     positions_of,
-    text_lines,
 )
-from ringmaster.datasets.source import MATE, Batch, Source, batches_of
-from ringmaster.errors import DatasetError
+from ringmaster.formats.source import MATE, Batch, Source, batches_of
 from ringmaster.games.clean_text import one_line
-from ringmaster.games.pgn_reader import PgnError, PgnGame, read_games
 
 _OF_MOVE = re.compile(
     r"\s*(?:\([^)]*\)\s*)?([+-]?)(?:[M#](\d+)|(\d{1,5}\.\d+))(?:/\d+)?(?=[\s,;]|$)"
@@ -38,29 +36,24 @@ _FORFEITS = frozenset(("time forfeit", "rules infraction", "abandoned", "stalled
 
 
 def read_pgn(source: Source) -> Iterator[Batch]:
-    """Yield the positions of a PGN file.  Raises DatasetError."""
-    lines = text_lines(source, "latin-1")
+    """Yield the positions of a PGN file.  Raises DataFileError."""
     # most programs write the mover's scores; `score_pov` selects another point of view
-    return batches_of(
-        positions_of(source, pgn_games(lines, source.path, source.variant), mover=True)
-    )
+    return batches_of(positions_of(source, pgn_games(source), mover=True))
 
 
-def pgn_games(lines: Iterable[str], name: str, variant: str = "standard") -> Iterator[RecordedGame]:
+def pgn_games(source: Source, plies: int | None = None) -> Iterator[RecordedGame]:
     """Yield the games of a PGN file, unfinished ones included.
 
-    lines    its lines, with or without line breaks
-    name     the file's name in errors
-    variant  "standard", "chess960" or a name of `variant_names`
+    plies  moves that are read of each game, None for all
 
-    Raises DatasetError, with line and game, for text that is not PGN, illegal moves, and
+    Raises DataFileError, with line and game, for text that is not PGN, illegal moves, and
     games of another variant.
     """
     try:
-        for game in read_games(enumerate(lines, 1), variant):
+        for game in read_games(source.lines(), source.variant, plies):
             yield _recorded(game)
     except PgnError as error:
-        raise DatasetError(name, error.line, error.message) from None
+        raise source.error(error.line, error.message) from None
 
 
 def _recorded(game: PgnGame) -> RecordedGame:
@@ -77,6 +70,7 @@ def _recorded(game: PgnGame) -> RecordedGame:
         [math.nan] * count,
         result=RESULTS.get(result, math.nan),
         is_forfeit=tags.get("Termination", "").casefold() in _FORFEITS,
+        opening=_opening_name(tags),
     )
     black_begins = game.start is not None and game.start.split()[1] == "b"
     for plies, text in game.comments:
@@ -85,6 +79,11 @@ def _recorded(game: PgnGame) -> RecordedGame:
         if plies < count and "[%eval" in text:
             recorded.scores[plies] = _white_score(text, _OF_POSITION)
     return recorded
+
+
+def _opening_name(tags: dict[str, str]) -> str:
+    titles = [one_line(tags.get(key, ""), 80) for key in ("ECO", "Opening", "Variation")]
+    return " ".join(title for title in titles if title.strip("?"))
 
 
 def _read_comment(game: RecordedGame, ply: int, text: str, of_black: bool) -> None:

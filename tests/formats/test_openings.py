@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.errors import OpeningsError
-from ringmaster.games.openings import OpeningOrder, load_openings
+from ringmaster.errors import DataFileError
+from ringmaster.formats.openings import OpeningOrder, load_openings
 from ringmaster.model.jobs import Opening
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
@@ -27,14 +27,14 @@ def fens(folder: Path, content: str | bytes) -> list[str | None]:
 
 def refusal(folder: Path, content: str | bytes) -> str:
     path = book(folder, content)
-    with pytest.raises(OpeningsError) as caught:
+    with pytest.raises(DataFileError) as caught:
         load_openings(path, "chess")
     assert caught.value.path == path
     text = str(caught.value)
     assert len(text) < 400
     assert text.isprintable()
     where, _, message = text.removeprefix(path).partition(": ")
-    assert where == ("" if caught.value.line is None else f":{caught.value.line}")
+    assert where == ("" if caught.value.number is None else f":{caught.value.number}")
     return f"{where.removeprefix(':')} {message}"
 
 
@@ -116,14 +116,14 @@ def test_a_file_without_openings_is_refused(
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(OpeningsError, match=r"missing\.epd: cannot read the opening file: no such"):
+    with pytest.raises(DataFileError, match=r"missing\.epd: cannot read the opening file: no such"):
         load_openings(str(tmp_path / "missing.epd"), "chess")
-    with pytest.raises(OpeningsError, match="cannot read the opening file: is a directory"):
+    with pytest.raises(DataFileError, match="cannot read the opening file: is a directory"):
         load_openings(str(tmp_path), "chess")
 
 
 def test_there_are_no_openings_for_go(tmp_path: Path) -> None:
-    with pytest.raises(OpeningsError, match="openings are for chess and shogi so far, not for go"):
+    with pytest.raises(DataFileError, match="openings are for chess and shogi so far, not for go"):
         load_openings(book(tmp_path, START), "go")
 
 

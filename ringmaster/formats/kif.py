@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from rsshogi.core import Board
 from rsshogi.initial_positions import SFEN_TO_HANDICAP
 
-from ringmaster.games.annotations import (
+from ringmaster.formats.annotations import (
     closing_lines,
     player_lines,
     player_name,

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Final
 
 from ringmaster import __version__
-from ringmaster.games.annotations import (
+from ringmaster.formats.annotations import (
     note_lines,
     player_lines,
     player_name,

@@ -13,8 +13,8 @@ import itertools
 import os
 from typing import Any
 
-from ringmaster.errors import OpeningsError
-from ringmaster.games.openings.readers import cannot_read
+from ringmaster.errors import DataFileError
+from ringmaster.formats.openings.readers import cannot_read
 from ringmaster.model.jobs import Opening
 from ringmaster.model.randomness import BOOK_STREAM, words
 
@@ -28,7 +28,7 @@ class PolyglotBook:
     def __init__(self, path: str, plies: int | None = None, seed: int = 0) -> None:
         """Open a book for walks of at most `plies` moves.
 
-        Raises OpeningsError for a file that is not a Polyglot book, or has no move for the
+        Raises DataFileError for a file that is not a Polyglot book, or has no move for the
         usual position.
         """
         import chess.polyglot
@@ -43,7 +43,7 @@ class PolyglotBook:
         except OSError as error:
             raise cannot_read(path, error) from None
         if not self._choices(chess.Board()):
-            raise OpeningsError(path, None, "this book has no move for the usual start position")
+            raise DataFileError(path, None, "this book has no move for the usual start position")
 
     def opening(self, number: int) -> Opening:
         """Return walk `number`, from 0."""
@@ -80,15 +80,15 @@ class PolyglotBook:
 
 
 def _check(path: str) -> None:
-    """Raise OpeningsError for a file that cannot be a Polyglot book."""
+    """Raise DataFileError for a file that cannot be a Polyglot book."""
     import numpy as np
 
     try:
         size = os.stat(path).st_size
         if size == 0:
-            raise OpeningsError(path, None, "there is no opening in this file")
+            raise DataFileError(path, None, "there is no opening in this file")
         if size % _ENTRY:
-            raise OpeningsError(
+            raise DataFileError(
                 path, None, f"this is not a Polyglot book: its {size} bytes are not entries of 16"
             )
         keys = np.memmap(path, dtype=">u8", mode="r")[::2]
@@ -96,7 +96,7 @@ def _check(path: str) -> None:
         raise cannot_read(path, error) from None
     descents = np.flatnonzero(keys[1:] < keys[:-1])
     if len(descents):
-        raise OpeningsError(
+        raise DataFileError(
             path,
             None,
             f"this is not a Polyglot book: entry {int(descents[0]) + 2} is out of order",

@@ -8,13 +8,13 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from ringmaster.errors import IllegalMove, OpeningsError
+from ringmaster.errors import DataFileError, IllegalMove
 from ringmaster.games.clean_text import one_line, shown
 from ringmaster.games.game import Begin, Game
 from ringmaster.model.jobs import Opening
 
 if TYPE_CHECKING:
-    from ringmaster.games.pgn_reader import PgnGame
+    from ringmaster.formats.pgn_reader import PgnGame
 
 #: Characters of a bad line that an error shows.
 QUOTED = 60
@@ -24,10 +24,10 @@ LONGEST = 1 << 16
 LONGEST_OF_PGN = 1 << 20
 
 
-def cannot_read(path: str, error: OSError) -> OpeningsError:
+def cannot_read(path: str, error: OSError) -> DataFileError:
     """Return the error for an operating system's refusal."""
     reason = (error.strerror or str(error)).lower()
-    return OpeningsError(path, None, f"cannot read the opening file: {reason}")
+    return DataFileError(path, None, f"cannot read the opening file: {reason}")
 
 
 def numbered_lines(
@@ -38,7 +38,7 @@ def numbered_lines(
     longest  limit of a line in bytes
     latin    whether other lines than UTF-8 are ISO 8859-1, as the PGN standard prescribes
 
-    Raises OpeningsError for an unreadable file or one that is not text.
+    Raises DataFileError for an unreadable file or one that is not text.
     """
     try:
         with open(path, "rb") as file:
@@ -46,15 +46,15 @@ def numbered_lines(
                 if number == 1:
                     raw = raw.removeprefix(codecs.BOM_UTF8)
                 if len(raw) == longest:
-                    raise OpeningsError(path, number, "the line is too long for a text file")
+                    raise DataFileError(path, number, "the line is too long for a text file")
                 if b"\0" in raw:
-                    raise OpeningsError(path, number, "this is not a text file (it has a NUL)")
+                    raise DataFileError(path, number, "this is not a text file (it has a NUL)")
                 try:
                     line = raw.decode().strip()
                 except UnicodeDecodeError:
                     if not latin:
                         line = raw.decode(errors="backslashreplace").strip()
-                        raise OpeningsError(
+                        raise DataFileError(
                             path, number, f"this is not UTF-8 text: {shown(line, QUOTED)}"
                         ) from None
                     line = raw.decode("latin-1").strip()
@@ -229,10 +229,10 @@ def read_pgn(path: str, name: str, variant: str, plies: int | None) -> Iterator[
 
     name  first part of the openings' sources
 
-    Raises OpeningsError with line and game.  Moves after the first `plies` are not checked.
+    Raises DataFileError with line and game.  Moves after the first `plies` are not checked.
     """
     # imported late, so that programs without such a file start faster
-    from ringmaster.games.pgn_reader import PgnError, read_games
+    from ringmaster.formats.pgn_reader import PgnError, read_games
 
     with closing(numbered_lines(path, longest=LONGEST_OF_PGN, latin=True)) as lines:
         try:
@@ -242,7 +242,7 @@ def read_pgn(path: str, name: str, variant: str, plies: int | None) -> Iterator[
                 except ValueError as error:
                     raise PgnError(game.line, f"game {game.number}: {error}") from None
         except PgnError as error:
-            raise OpeningsError(path, error.line, error.message) from None
+            raise DataFileError(path, error.line, error.message) from None
 
 
 def _pgn_opening(game: PgnGame, name: str) -> Opening:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from ringmaster.games.annotations import (
+from ringmaster.formats.annotations import (
     assignments,
     note_lines,
     player_name,

@@ -1,4 +1,5 @@
-"""A file of labelled positions: its bytes, its errors, and the batches that its readers yield."""
+"""A file of games or positions: its bytes, its lines, its faults, and the batches of positions that
+readers yield."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import codecs
 import gzip
 import hashlib
 import importlib
+import io
 import lzma
 import os
 import re
@@ -20,7 +22,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.errors import DatasetError
+from ringmaster.errors import DataFileError
 from ringmaster.games.clean_text import shown
 from ringmaster.model.players import GameName
 
@@ -30,6 +32,16 @@ _REPORT_SECONDS = 5.0
 _PIECE = 1 << 20
 #: Bytes a line may have; keeps a wrong file (a disk image, /dev/zero) out of memory.
 LONGEST = 1 << 16
+#: A whole game with comments may stand on one line.
+LONGEST_OF_GAMES = 1 << 20
+#: Encodings of other text than UTF-8, with their names in messages.
+_FALLBACKS = {
+    "chess": ("latin-1", "ISO 8859-1"),
+    "shogi": ("cp932", "Shift JIS"),
+    "go": ("latin-1", "ISO 8859-1"),
+}
+#: Bytes of text files from Windows and CP/M: carriage return, end of file (^Z).
+_IGNORED = b"\r\x1a"
 #: Bad lines of a file that one error lists.
 LISTED = 20
 _REMEDY = "skip_bad=True in Positions(…), or --skip-bad, leaves bad positions out and counts them"
@@ -57,13 +69,24 @@ class Source:
     variant    variant of chess, "standard" for the usual rules
     counts     numbers of omitted games and positions, by reason in words
     where      unit of places: "line", "record" or "game"
-    skip_bad   whether bad positions are left out and counted
-    first_bad  message and place of the first bad position
+    skip_bad   whether bad games and positions are left out and counted
+    first_bad  message and place of the first bad game or position
+    notes      sentences about the reading, for the user
     """
 
     def __init__(
-        self, path: str, game: GameName, variant: str = "standard", *, skip_bad: bool = False
+        self,
+        path: str,
+        game: GameName,
+        variant: str = "standard",
+        *,
+        skip_bad: bool = False,
+        data: bytes | None = None,
     ) -> None:
+        """Name a file, or text in memory with a name for messages.
+
+        data  the text; None to read the file `path`
+        """
         self.path = path
         self.game: GameName = game
         self.variant = variant
@@ -71,6 +94,8 @@ class Source:
         self.where = "line"
         self.skip_bad = skip_bad
         self.first_bad = ""
+        self.notes: list[str] = []
+        self._data = data
         self._bad: list[tuple[int, str]] = []
 
     @property
@@ -79,22 +104,26 @@ class Source:
         stem, suffix = os.path.splitext(self.path.lower())
         return os.path.splitext(stem)[1] if suffix in PACKED else suffix
 
-    def error(self, place: int | None, message: str) -> DatasetError:
+    def error(self, place: int | None, message: str) -> DataFileError:
         """Return the error for a place in the file."""
-        return DatasetError(self.path, place, message, where=self.where)
+        return DataFileError(self.path, place, message, where=self.where)
 
-    def bad(self, place: int, message: str) -> None:
-        """Record a bad position.  Raises DatasetError where the list is full."""
+    def bad(self, place: int, message: str, kind: str = "") -> None:
+        """Record a bad game or position.  Raises DataFileError where the list is full.
+
+        kind  plural of the omitted things in counts, e.g. "bad games"; by default bad lines,
+              records or games
+        """
         if self.skip_bad:
             self.first_bad = self.first_bad or str(self.error(place, message))
-            self.counts[f"bad {self.where}s"] += 1
+            self.counts[kind or f"bad {self.where}s"] += 1
             return
         self._bad.append((place, message))
         if len(self._bad) == LISTED:
             self.finish()
 
     def finish(self) -> None:
-        """Raise one DatasetError that lists the bad positions, unless they are skipped."""
+        """Raise one DataFileError that lists the faults, unless they are skipped."""
         if not self._bad:
             return
         (first, message), *others = sorted(self._bad)
@@ -104,7 +133,9 @@ class Source:
         raise self.error(first, "\n".join([*lines, _REMEDY]))
 
     def open(self) -> IO[bytes]:
-        """Open the file for reading, decompressed.  Raises DatasetError."""
+        """Open the file for reading, decompressed.  Raises DataFileError."""
+        if self._data is not None:
+            return io.BytesIO(self._data)
         try:
             return _open(self.path)
         except ImportError:
@@ -115,7 +146,7 @@ class Source:
             raise self._unreadable(error) from None
 
     def pieces(self, size: int = _PIECE) -> Iterator[bytes]:
-        """Yield the file's bytes.  Raises DatasetError."""
+        """Yield the file's bytes.  Raises DataFileError."""
         with self.open() as file:
             while True:
                 try:
@@ -133,7 +164,7 @@ class Source:
 
         longest  limit of a line in bytes
 
-        Raises DatasetError for a file that is not text.
+        Raises DataFileError for a file that is not text.
         """
         number, rest = 1, b""
         for piece in self.pieces():
@@ -148,14 +179,32 @@ class Source:
             else:
                 chunk = rest + head
                 rest = tail
-                yield number, chunk.replace(b"\r", b"")
+                yield number, chunk.translate(None, _IGNORED)
                 number += chunk.count(b"\n") + 1
             if len(rest) > longest:
                 raise self.error(number, "the line is too long for a text file")
         if rest.strip():
-            yield number, rest.replace(b"\r", b"")
+            yield number, rest.translate(None, _IGNORED)
 
-    def _unreadable(self, error: OSError) -> DatasetError:
+    def lines(self, longest: int = LONGEST_OF_GAMES) -> Iterator[tuple[int, str]]:
+        """Yield (number from 1, text without the line break) for each line.
+
+        Lines other than UTF-8 are read in the usual encoding of the game's older files; a note
+        tells of the first one.  Raises DataFileError for a file that is not text.
+        """
+        fallback, name = _FALLBACKS[self.game]
+        for first, chunk in self.chunks(longest):
+            for number, line in enumerate(chunk.split(b"\n"), first):
+                try:
+                    yield number, line.decode()
+                except UnicodeDecodeError:
+                    if not any(name in note for note in self.notes):
+                        self.notes.append(
+                            f"{self.path}:{number} is not UTF-8; it is read as {name}"
+                        )
+                    yield number, line.decode(fallback, "replace")
+
+    def _unreadable(self, error: OSError) -> DataFileError:
         reason = (error.strerror or str(error)).lower()
         return self.error(None, f"cannot read the positions: {reason}")
 

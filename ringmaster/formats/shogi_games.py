@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rsshogi.record import GameResult, MoveEntry, Record
 
-from ringmaster.datasets.recorded_game import (
+from ringmaster.formats.recorded_game import (
     RESULTS,
     RecordedGame,
     limited,
     positions_of,
-    text_lines,
 )
-from ringmaster.datasets.source import MATE, Batch, Source, batches_of
-from ringmaster.errors import DatasetError
+from ringmaster.formats.source import MATE, Batch, Source, batches_of
 from ringmaster.games.clean_text import shown
 from ringmaster.games.sfen import START_SFEN, normalise_sfen
 from ringmaster.games.shogi import MATE_SCORE
@@ -38,49 +36,56 @@ _ILLEGAL = re.compile(r"illegal move at index ([0-9]+)")
 
 
 def read_csa(source: Source) -> Iterator[Batch]:
-    """Yield the positions of a CSA file.  Raises DatasetError."""
-    # older files are in Shift JIS, the names of players at least
-    return batches_of(positions_of(source, csa_games(text_lines(source, "cp932"), source.path)))
+    """Yield the positions of a CSA file.  Raises DataFileError."""
+    return batches_of(positions_of(source, csa_games(source)))
 
 
 def read_kif(source: Source) -> Iterator[Batch]:
-    """Yield the positions of a KIF file, in UTF-8 or Shift JIS.  Raises DatasetError."""
-    return batches_of(positions_of(source, kif_games(text_lines(source, "cp932"), source.path)))
+    """Yield the positions of a KIF file, in UTF-8 or Shift JIS.  Raises DataFileError."""
+    return batches_of(positions_of(source, kif_games(source)))
 
 
-def csa_games(lines: Iterable[str], name: str) -> Iterator[RecordedGame]:
+def csa_games(source: Source) -> Iterator[RecordedGame]:
     """Yield the games of a CSA file, unfinished ones included.
 
-    Raises DatasetError, with line and game, for text that is not CSA and for illegal moves.
+    Raises DataFileError, with line and game, for text that is not CSA and for illegal moves.
     """
     first, game = 1, list[str]()
     number = 0
-    for at, line in enumerate([*lines, "/"], 1):
+    for at, line in _closed(source, "/"):
         if line.rstrip() != "/":
             game.append(line.rstrip())
             continue
         if any(game):
             number += 1
-            yield _recorded(game, name, number, first, is_csa=True)
+            yield _recorded(source, game, number, first, is_csa=True)
         first, game = at + 1, []
 
 
-def kif_games(lines: Iterable[str], name: str) -> Iterator[RecordedGame]:
+def kif_games(source: Source) -> Iterator[RecordedGame]:
     """Yield the games of a KIF file, unfinished ones included.
 
-    Raises DatasetError, with line and game, for text that is not KIF and for illegal moves.
+    Raises DataFileError, with line and game, for text that is not KIF and for illegal moves.
     """
     first, game = 1, list[str]()
     number = 0
     has_moves = False
-    for at, line in enumerate([*lines, "#KIF"], 1):
+    for at, line in _closed(source, "#KIF"):
         begins = line.startswith("#KIF") or (has_moves and _is_heading(line))
         if begins and any(text and text[0] not in "#&" for text in game):
             number += 1
-            yield _recorded(game, name, number, first, is_csa=False)
+            yield _recorded(source, game, number, first, is_csa=False)
             first, game, has_moves = at, [], False
         game.append(line.rstrip())
         has_moves = has_moves or _KIF_MOVE.match(line) is not None
+
+
+def _closed(source: Source, end: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file, and a last one that ends its last game."""
+    number = 0
+    for number, line in source.lines():
+        yield number, line
+    yield number + 1, end
 
 
 def _is_heading(line: str) -> bool:
@@ -89,7 +94,7 @@ def _is_heading(line: str) -> bool:
 
 
 def _recorded(
-    lines: list[str], name: str, number: int, first: int, *, is_csa: bool
+    source: Source, lines: list[str], number: int, first: int, *, is_csa: bool
 ) -> RecordedGame:
     """Return the game of some lines; `first` is the number of the first line."""
     text = "\n".join([*lines, ""])
@@ -101,11 +106,11 @@ def _recorded(
         start = normalise_sfen(record.init_position_sfen)
     except ValueError as error:
         at, fault = _fault(text, str(error), is_csa=is_csa)
-        raise DatasetError(name, first + at, f"game {number}: {fault}") from None
+        raise source.error(first + at, f"game {number}: {fault}") from None
     entries = record.moves
     at, fault = _unread(text, record, is_csa=is_csa)
     if fault:
-        raise DatasetError(name, first + at, f"game {number}: {fault}")
+        raise source.error(first + at, f"game {number}: {fault}")
     game_id = _GAME_ID.search(text)
     game = RecordedGame(
         number,

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Literal
 
-from ringmaster.errors import OpeningsError
-from ringmaster.games.clean_text import shown
-from ringmaster.games.game import Begin, beginning
-from ringmaster.games.openings.readers import (
+from ringmaster.errors import DataFileError
+from ringmaster.formats.openings.readers import (
     QUOTED,
     cannot_read,
     numbered_lines,
@@ -19,6 +17,8 @@ from ringmaster.games.openings.readers import (
     read_sfen,
     read_variant_epd,
 )
+from ringmaster.games.clean_text import shown
+from ringmaster.games.game import Begin, beginning
 from ringmaster.model.jobs import Opening
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import OPENINGS_STREAM, words
@@ -46,17 +46,17 @@ def format_of(
 ) -> Format:
     """Return the format of a file by `format`, its suffix, or its first bytes.
 
-    Raises OpeningsError for a format that the game does not have.
+    Raises DataFileError for a format that the game does not have.
     """
     if game not in FORMATS:
-        raise OpeningsError(path, None, f"openings are for chess and shogi so far, not for {game}")
+        raise DataFileError(path, None, f"openings are for chess and shogi so far, not for {game}")
     name = format or _SUFFIXES.get(os.path.splitext(path)[1].lower()) or _guess(path, game)
     if name not in FORMATS[game]:
         expected = " or ".join(map(repr, FORMATS[game]))
         message = f"openings in the format {name!r} are not for {game}; expected {expected}"
-        raise OpeningsError(path, None, message)
+        raise DataFileError(path, None, message)
     if name == "polyglot" and variant != "standard":
-        raise OpeningsError(path, None, f"Polyglot books are for standard chess, not for {variant}")
+        raise DataFileError(path, None, f"Polyglot books are for standard chess, not for {variant}")
     return name
 
 
@@ -88,7 +88,7 @@ def load_openings(
 
     Blank lines and lines with # or ; at the start are skipped in lists of positions.
 
-    Raises OpeningsError, with the line number, for an illegal position or line of moves,
+    Raises DataFileError, with the line number, for an illegal position or line of moves,
     and for an opening that ends the game.  Raises it without a number for an unreadable
     file, text that is not UTF-8, a Polyglot book, and a file without openings.
     """
@@ -96,13 +96,13 @@ def load_openings(
     begin = beginning(game, variant=variant)
     name = os.path.basename(path)
     if format == "polyglot":
-        raise OpeningsError(path, None, "a Polyglot book is not a list of openings")
+        raise DataFileError(path, None, "a Polyglot book is not a list of openings")
     if format == "pgn":
         openings = tuple(read_pgn(path, name, variant, plies))
     else:
         openings = tuple(_one_a_line(path, name, begin, format, variant, plies))
     if not openings:
-        raise OpeningsError(path, None, "there is no opening in this file")
+        raise DataFileError(path, None, "there is no opening in this file")
     if variant == "chess960":
         openings = tuple(_with_fen(opening, begin) for opening in openings)
     return openings
@@ -122,7 +122,7 @@ def _one_a_line(
             try:
                 yield read(line, begin, plies, f"{name}:{number}")
             except ValueError as error:
-                raise OpeningsError(path, number, f"{error}: {shown(line, QUOTED)}") from None
+                raise DataFileError(path, number, f"{error}: {shown(line, QUOTED)}") from None
 
 
 def _with_fen(opening: Opening, begin: Begin) -> Opening:

@@ -6,13 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ringmaster.datasets.source import MATE, Record, Source
+from ringmaster.formats.pgn import plies_before as fen_plies_before
+from ringmaster.formats.source import MATE, Record, Source
 from ringmaster.games.game import Begin, beginning
-from ringmaster.games.pgn import plies_before as fen_plies_before
 from ringmaster.model.players import GameName
-
-#: Bytes in a line: a whole game with comments may stand on one.
-_LONGEST = 1 << 20
 
 
 @dataclass(slots=True)
@@ -29,6 +26,7 @@ class RecordedGame:
     book        number of opening moves
     result      0, 0.5 or 1 from the same side, NaN unfinished
     is_forfeit  whether a side lost by a fault or on time
+    opening     name of the opening, "" unknown
     """
 
     number: int
@@ -40,6 +38,7 @@ class RecordedGame:
     book: int = 0
     result: float = math.nan
     is_forfeit: bool = False
+    opening: str = ""
 
     @property
     def is_finished(self) -> bool:
@@ -114,25 +113,6 @@ def _count_pieces(text: str) -> int:
     """Return the number of pieces on the board of a FEN or an SFEN."""
     board = text[: text.index(" ")].partition("[")[0]
     return len(board.encode().translate(None, _NOT_PIECES))
-
-
-def text_lines(source: Source, fallback: str) -> Iterator[str]:
-    """Yield the lines of a file, decompressed, without line breaks.
-
-    fallback  the encoding of lines that are not UTF-8
-
-    Raises DatasetError.
-    """
-    for _, chunk in source.chunks(_LONGEST):
-        for line in chunk.split(b"\n"):
-            yield _decoded(line, fallback)
-
-
-def _decoded(line: bytes, fallback: str) -> str:
-    try:
-        return line.decode()
-    except UnicodeDecodeError:
-        return line.decode(fallback, "replace")
 
 
 def positions_of(

@@ -10,13 +10,16 @@ import importlib
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
-from ringmaster.datasets.position_settings import Pov
-from ringmaster.datasets.source import Batch, Source, quoted
-from ringmaster.datasets.text_formats import is_bare, other_game, sniffers
-from ringmaster.errors import DatasetError
+from ringmaster.errors import DataFileError
+from ringmaster.formats.source import Batch, Source, quoted
+from ringmaster.formats.text_formats import is_bare, other_game, sniffers
 from ringmaster.model.players import GameName
 
+#: Point of view of a score or result: the player who moves first in a game, or the player to
+#: move in the position.
+Pov = Literal["first", "mover"]
 Reader = Callable[[Source], Iterator[Batch]]
 
 
@@ -39,9 +42,9 @@ class Format:
     suffixes: tuple[str, ...] = ()
 
     def read(self, source: Source) -> Iterator[Batch]:
-        """Yield the positions of a file.  Raises DatasetError."""
+        """Yield the positions of a file.  Raises DataFileError."""
         module, _, function = self.reader.partition(":")
-        reader: Reader = getattr(importlib.import_module(f"ringmaster.datasets.{module}"), function)
+        reader: Reader = getattr(importlib.import_module(f"ringmaster.formats.{module}"), function)
         return reader(source)
 
 
@@ -71,7 +74,7 @@ _JAPANESE = ("utf-8", "cp932")
 def format_of(source: Source, name: str | None = None) -> Format:
     """Return the format of a file: `name`'s, else by suffix or content.
 
-    Raises DatasetError for an unknown format, or one that the game does not have.
+    Raises DataFileError for an unknown format, or one that the game does not have.
     """
     if name is not None:
         format = FORMATS.get(name)
@@ -139,7 +142,7 @@ def record_format(start: bytes, first: bytes) -> str:
     return ""
 
 
-def _doubtful(source: Source, what: str) -> DatasetError:
+def _doubtful(source: Source, what: str) -> DataFileError:
     return source.error(
         None,
         f'{what}; name the format by Positions(…, format="…") or --format: {_choices(source.game)}',
@@ -162,7 +165,7 @@ def _packed(source: Source, start: bytes) -> str:
             "this is not text; packed positions (PSV, hcpe) are for shogi only; for chess, "
             "convert them to .plain",
         )
-    from ringmaster.datasets.packed import fits
+    from ringmaster.formats.packed import fits
 
     names = [name for name in ("psv", "hcpe") if fits(name, start)]
     if len(names) != 1:

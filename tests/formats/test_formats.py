@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ringmaster.datasets import source
-from ringmaster.datasets.formats import format_of
 from ringmaster.datasets.ingest import checked_batches
 from ringmaster.datasets.position_settings import PositionSettings
+from ringmaster.formats import source
+from ringmaster.formats.registry import format_of
 from tests.datasets.sets import Row, bars, line, make, refusal, rows
 
 FORMATS = ("epd", "fen", "bar", "comma", "plain")

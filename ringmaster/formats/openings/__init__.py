@@ -5,7 +5,7 @@ are checked at loading.  A Polyglot book is a tree with weights, and its lines a
 one.
 """
 
-from ringmaster.games.openings.loading import (
+from ringmaster.formats.openings.loading import (
     FORMATS,
     Format,
     OpeningOrder,
@@ -13,7 +13,7 @@ from ringmaster.games.openings.loading import (
     format_of,
     load_openings,
 )
-from ringmaster.games.openings.polyglot import PolyglotBook
+from ringmaster.formats.openings.polyglot import PolyglotBook
 
 __all__ = [
     "FORMATS",

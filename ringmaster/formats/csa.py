@@ -15,7 +15,7 @@ from typing import Final
 
 from rsshogi.core import Board
 
-from ringmaster.games.annotations import (
+from ringmaster.formats.annotations import (
     closing_lines,
     player_lines,
     player_name,

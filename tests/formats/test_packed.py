@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ringmaster.datasets.packed import HCPE, PSV, read_hcpe, read_psv
-from ringmaster.datasets.source import Source
+from ringmaster.formats.packed import HCPE, PSV, read_hcpe, read_psv
+from ringmaster.formats.source import Source
 from tests.datasets.sets import make, refusal
 from tests.requirements import package
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sgfmill import sgf
 
+from ringmaster.formats.sgf import write_sgf
 from ringmaster.games.clean_text import lines, one_line
 from ringmaster.games.go import format_vertex
-from ringmaster.games.sgf import write_sgf
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.results import GameRecord, MoveRecord
 from ringmaster.model.time_control import TimeControl

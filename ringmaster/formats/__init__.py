@@ -1,0 +1,1 @@
+"""Files of games, openings and positions, as this and other programs read and write them."""

@@ -92,12 +92,14 @@ class SettingErrors(ControlFileError):
 class DataFileError(RingmasterError):
     """A file of openings, games or positions is missing, or has a fault.
 
-    where  unit of `number`: "line", "record", "game"
+    message  the fault, without its place
+    where    unit of `number`: "line", "record", "game"
     """
 
     def __init__(self, path: str, number: int | None, message: str, *, where: str = "line") -> None:
         self.path = path
         self.number = number
+        self.message = message
         if number is None:
             place = path
         elif where == "line":

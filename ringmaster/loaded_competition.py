@@ -181,6 +181,16 @@ class LoadedCompetition:
                 raise
             raise self.control_file.error([SettingError(place, str(error))]) from None
 
+    def verify_openings(self) -> None:
+        """Verify all openings now; a run does it between games.  Raises DataFileError."""
+        # imports NumPy
+        from ringmaster.formats.source import Progress
+
+        progress = Progress(self.competition.say)
+        for checks in self.competition.unverified:
+            for number in checks:
+                progress.report(f"{number:,} openings verified")
+
     def _place_of_file(self, name: str) -> SettingPath:
         """Return the outermost setting that names a file, () if there is none."""
         values = canonical_settings(self.control_file.table, self.control_file.values)

@@ -38,7 +38,14 @@ from ringmaster.model.jobs import CheckJob, GameJob, Task
 from ringmaster.model.results import REBUILT, CheckResult, EvaluationResult, GameResult, Result
 from ringmaster.player_checks import FirstTests, check_before_run
 from ringmaster.reporting.live import Display, DisplayView
-from ringmaster.run_control import COMMAND_PERIOD, PAGE, Keys, RunControl, RunOptions
+from ringmaster.run_control import (
+    COMMAND_PERIOD,
+    PAGE,
+    Keys,
+    RunControl,
+    RunOptions,
+    SpareTime,
+)
 from ringmaster.run_log import RunLog
 from ringmaster.storage.entries import IssuedJob, PendingRecord, RunEntry
 from ringmaster.storage.journal import Journal
@@ -438,6 +445,7 @@ class Ringmaster:
     # recording
 
     def _loop(self) -> None:
+        spare_time, unverified = SpareTime(), self._competition.unverified
         while self._executor.running() or self._is_waiting():
             self._control.check()
             if self._control.signals.received is not None:
@@ -450,7 +458,9 @@ class Ringmaster:
                 if self._slots:
                     self._warn_of_crowding()
                 self._commit(deque())
-            results = deque(self._wait(COMMAND_PERIOD if due is None else min(due, COMMAND_PERIOD)))
+            wait = COMMAND_PERIOD if due is None else min(due, COMMAND_PERIOD)
+            results = deque(self._wait(min(wait, SpareTime.PERIOD) if unverified else wait))
+            spare_time.use(unverified)
             while results:
                 self._commit(results)
             self._control.signals.drain()

@@ -4,7 +4,7 @@ at a time."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -46,6 +46,31 @@ class Keys(Protocol):
 
     def read(self) -> str:
         """Return the keys pressed since the last call; never blocks."""
+
+
+class SpareTime:
+    """Runs checks in short slices, while engines play.
+
+    A slice of 2 ms every 40 ms leaves the processors to the engines.  Slices in the run's only
+    loop need no thread, and a fault ends the run as any other error does.
+    """
+
+    SLICE, PERIOD = 0.002, 0.04
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._next = 0.0
+
+    def use(self, checks: list[Iterator[int]]) -> None:
+        """Carry on with checks for one slice if it is due; remove finished ones."""
+        now = self._clock()
+        if not checks or now < self._next:
+            return
+        end = now + self.SLICE
+        self._next = now + self.PERIOD
+        while checks and self._clock() < end:
+            if next(checks[0], None) is None:
+                del checks[0]
 
 
 class RunControl:

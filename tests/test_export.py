@@ -22,11 +22,11 @@ import ringmaster
 from ringmaster.cli import run
 from ringmaster.errors import OBEYED, visible
 from ringmaster.export.result_files import export_results
-from ringmaster.formats.openings import load_openings
 from ringmaster.results import Game, Results
 from ringmaster.storage.entries import PendingRecord
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.records import GameRecords
+from tests.openings import load_openings
 from tests.program import PLAYOFF, environment, write_control_file
 from tests.program import ringmaster as run_ringmaster
 from tests.recorded import GO, SHOGI, TUNE, add, open_store, recorded, ticket, won, write

@@ -36,7 +36,9 @@ def _check(arguments: argparse.Namespace) -> dict[str, Any]:
     with compared(arguments) as (loaded, store, comparison):
         refused = loaded.changes_failure(comparison) or loaded.state_failure(store)
         refused = refused or loaded.builds_failure(comparison)
+    loaded.competition.say = note
     loaded.prepare()
+    loaded.verify_openings()
     loaded.check_functions(played=comparison.played)
     warnings = loaded.warnings()
     parallel = games_at_a_time(arguments, loaded)

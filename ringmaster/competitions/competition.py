@@ -317,6 +317,10 @@ class Competition(ABC):
         self.watch = FaultWatch()
         #: Receives progress messages of a long `prepare`.
         self.say: Callable[[str], None] = lambda line: None
+        #: Checks of openings that games need not wait for, added by `prepare`: each step takes
+        #: at most some milliseconds, yields the number of checked ones, and may raise
+        #: DataFileError.
+        self.unverified: list[Iterator[int]] = []
 
     @abstractmethod
     def prepare(self) -> list[SettingError]:

@@ -344,7 +344,7 @@ def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSetting
     variant = arguments.get("variant", "standard")
     if game != "chess" and variant != "standard":
         raise SettingError(("variant",), f"'variant' has no meaning in {game}")
-    check_openings(values.get("openings"), game, variant)
+    check_openings(values.get("openings"), game, variant, arguments.get("handicap"))
     check_defaults(values, game)
     settings = GameSettings(game=game, **arguments)
     check_adjudication(settings)

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from ringmaster.competitions.setting_types import optional
 from ringmaster.errors import SettingError
-from ringmaster.formats.openings import (
-    FORMATS,
-    Format,
-    OpeningOrder,
-    Order,
-    PolyglotBook,
-    format_of,
-    load_openings,
-)
-from ringmaster.model.jobs import Opening
+from ringmaster.formats.openings.order import OpeningOrder, Order
+from ringmaster.formats.registry import FORMATS
+from ringmaster.games.game import Begin, beginning
+from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import GameName
-from ringmaster.model.settings import CallOf, FileName, Integer, OneOf, Setting
+from ringmaster.model.settings import Boolean, CallOf, FileName, Integer, OneOf, Setting
+
+if TYPE_CHECKING:
+    from ringmaster.formats.openings.index import OpeningFile
 
 #: Start positions of Chess960.
 POSITIONS = 960
@@ -32,12 +29,13 @@ class OpeningsSettings(msgspec.Struct, frozen=True):
     """Openings(…) of a control file; path is absolute."""
 
     path: str
-    format: Format | None = None
+    format: str | None = None
     order: Order = "sequential"
     start: int = 1
     plies: int | None = None
     seed: int | None = None
     policy: Literal["round", "encounter"] = "round"
+    skip_bad: bool = False
 
 
 def describe_openings(openings: OpeningsSettings | None) -> dict[str, Any]:
@@ -58,15 +56,14 @@ OPENINGS = CallOf(
         Setting("path", FileName(), "The file with the openings."),
         optional(
             "format",
-            OneOf("epd", "pgn", "polyglot", "sfen"),
-            "Format of the file; by default from its suffix (.epd, .fen, .pgn, .bin, .sfen) "
-            "or its first lines.",
+            OneOf(*FORMATS),
+            "Format of the file; by default recognised by its suffix and first lines.",
         ),
         Setting(
             "order",
             OneOf("sequential", "random"),
             "The file's order, or a new shuffle for each pass over the file.  Lines of a "
-            "Polyglot book are always drawn at random.",
+            "book of Polyglot or YaneuraOu are always drawn at random.",
             "sequential",
         ),
         Setting("start", Integer(minimum=1), "Number of the first opening, from 1.", 1),
@@ -74,7 +71,7 @@ OPENINGS = CallOf(
             "plies",
             Integer(minimum=1, maximum=1000),
             "Moves to play from each line, counting both sides; by default all, or 16 from a "
-            "Polyglot book.",
+            "book of Polyglot or YaneuraOu.",
         ),
         optional("seed", Integer(), "Seed of the random order; by default the competition's."),
         Setting(
@@ -84,31 +81,32 @@ OPENINGS = CallOf(
             "opening of the book for each pair of games.",
             "round",
         ),
+        Setting(
+            "skip_bad",
+            Boolean(),
+            "Leave out bad lines and games, and count them, instead of refusing the file.",
+            False,
+        ),
     ),
     lambda values, context: OpeningsSettings(**values),
     positional=("path",),
 )
 
 
-def check_openings(openings: OpeningsSettings | None, game: GameName, variant: str) -> None:
+def check_openings(
+    openings: OpeningsSettings | None, game: GameName, variant: str, handicap: int | None = None
+) -> None:
     """Check openings against the game.  Raises SettingError."""
     if openings is None:
         return
-    if game not in FORMATS:
-        raise SettingError(("openings",), f"openings are for {' and '.join(FORMATS)} so far")
-    known = FORMATS[game]
-    if openings.format is not None and openings.format not in known:
+    if handicap is not None:
         raise SettingError(
-            ("openings", "format"),
-            f"openings in the format {openings.format!r} are not for {game}",
-            " or ".join(map(repr, known)),
+            ("openings",), "openings begin from the empty board, but 'handicap' places stones"
         )
-    if openings.format == "polyglot" and variant != "standard":
-        raise SettingError(
-            ("openings", "format"),
-            f"Polyglot books are for standard chess, not for {variant}",
-            "another format",
-        )
+    reason = openings.format and FORMATS[openings.format].refusal(game, variant)
+    if reason:
+        known = (repr(f.name) for f in FORMATS.values() if not f.refusal(game, variant))
+        raise SettingError(("openings", "format"), reason, " or ".join(known))
 
 
 #: Warnings about missing openings, in a tournament and in a tune.
@@ -119,41 +117,57 @@ SAME_GAMES_OF_TUNE = "without openings, the games of a tune are all much the sam
 
 
 class OpeningBook:
-    """The start positions of a competition, read once before the first game.
+    """The start positions of a competition, indexed before the first game.
 
     Without openings, Chess960 uses its 960 positions.
     """
 
-    def __init__(
-        self,
-        settings: OpeningsSettings | None,
-        game: GameName,
-        seed: int,
-        variant: str = "standard",
-    ) -> None:
+    def __init__(self, settings: OpeningsSettings | None, game: GameSettings, seed: int) -> None:
         self._settings = settings
         self._game = game
-        self._variant = variant
         self._seed = seed if settings is None or settings.seed is None else settings.seed
-        #: Number of openings; None before loading, and for a Polyglot book.
+        #: Number of openings; None before loading, and for a book of Polyglot or YaneuraOu.
         self.size: int | None = None
+        #: A function from a pair's number to its opening, None before loading.
+        self._opening: Callable[[int], Opening] | None = None
 
-    @functools.cached_property
-    def _opening(self) -> Callable[[int], Opening]:
-        """A function from a pair's number to its opening."""
+    def load(self, say: Callable[[str], None]) -> list[Iterator[int]]:
+        """Index the file; verify its openings if they are few.
+
+        say  gets reports of progress and notices, also later ones
+
+        Return the verification of the other openings, for `Competition.unverified`.
+        Raises DataFileError.
+        """
         settings = self._settings
+        if self._opening is not None or not self.has_positions:
+            return []
         if settings is None:
-            return self._chess960()
-        format = format_of(settings.path, self._game, variant=self._variant, format=settings.format)
-        if format == "polyglot":
-            book = PolyglotBook(settings.path, settings.plies, self._seed)
-            return lambda number: book.opening(settings.start - 1 + number)
-        openings = load_openings(
-            settings.path, self._game, variant=self._variant, format=format, plies=settings.plies
-        )
-        self.size = len(openings)
-        order = OpeningOrder(len(openings), settings.order, seed=self._seed, start=settings.start)
-        return lambda number: openings[order.index(number)]
+            self._opening = self._chess960()
+            return []
+        from ringmaster.formats.openings.books import Walks
+        from ringmaster.formats.openings.index import OpeningFile
+        from ringmaster.formats.registry import format_of
+        from ringmaster.formats.source import Progress, Source
+
+        game = self._game
+        source = Source(settings.path, game.game, game.variant, skip_bad=settings.skip_bad)
+        source.board_size = game.board_size
+        source.remedy = "skip_bad=True in Openings(…) leaves bad openings out and counts them"
+        format = format_of(source, settings.format, labelled=False)
+        if format.kind == "book":
+            walks = Walks(source, format, _beginning(game), settings.plies, self._seed)
+            self._opening = lambda number: walks.opening(settings.start - 1 + number)
+            return []
+        file = OpeningFile(source, format, _beginning(game), settings.plies, Progress(say))
+        self.size = len(file)
+        order = OpeningOrder(len(file), settings.order, seed=self._seed, start=settings.start)
+        self._opening = lambda number: file.opening(order.index(number))
+        if file.is_verified:
+            for notice in file.notices():
+                say(notice)
+            return []
+        return [_verification(file, say)]
 
     def _chess960(self) -> Callable[[int], Opening]:
         from ringmaster.games.chess960 import start_fen
@@ -178,22 +192,39 @@ class OpeningBook:
         """Whether each pair of games of a tournament has its own opening."""
         return self._settings is not None and self._settings.policy == "encounter"
 
-    def load(self) -> None:
-        """Read the file.  Raises DataFileError."""
-        if self.has_positions:
-            _ = self._opening
-
     @property
     def lacks_openings(self) -> bool:
         """Whether openings are needed: engines of chess and shogi, more than Go engines,
         repeat their moves from the same position."""
-        return self._game != "go" and not self.has_positions
+        return self._game.game != "go" and not self.has_positions
 
     @property
     def has_positions(self) -> bool:
         """Whether games have start positions other than the game's usual one."""
-        return self._settings is not None or self._variant == "chess960"
+        return self._settings is not None or self._game.variant == "chess960"
 
     def pick(self, number: int) -> Opening:
-        """Return the opening of the `number`-th pair (from 0)."""
-        return self._opening(number) if self.has_positions else Opening()
+        """Return the opening of the `number`-th pair (from 0).  Raises DataFileError."""
+        if not self.has_positions:
+            return Opening()
+        if self._opening is None:
+            self.load(lambda line: None)
+        assert self._opening is not None
+        return self._opening(number)
+
+
+def _beginning(settings: GameSettings) -> Begin:
+    """Return the function that begins games from openings."""
+    if settings.game != "go":
+        return beginning(settings.game, variant=settings.variant)
+    from ringmaster.games.go_rules import new_go_game
+
+    make = partial(new_go_game, ko_rule=settings.ko_rule, suicide=settings.suicide)
+    return lambda fen: make(settings.board_size)
+
+
+def _verification(file: OpeningFile, say: Callable[[str], None]) -> Iterator[int]:
+    """Verify a list of openings, one a step, then report its notices."""
+    yield from file.verify()
+    for notice in file.notices():
+        say(notice)

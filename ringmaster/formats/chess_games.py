@@ -50,7 +50,7 @@ def pgn_games(source: Source, plies: int | None = None) -> Iterator[RecordedGame
     games of another variant.
     """
     try:
-        for game in read_games(source.lines(), source.variant, plies):
+        for game in read_games(source.lines(), source.variant, plies, source.previous):
             yield _recorded(game)
     except PgnError as error:
         raise source.error(error.line, error.message) from None

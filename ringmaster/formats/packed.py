@@ -115,7 +115,7 @@ def _records(
 ) -> Iterator[tuple[int, Records, list[bytes]]]:
     """Yield (number of the first record, records, their positions)."""
     source.where = "record"
-    rest, place = b"", 1
+    rest, place = b"", source.first
     whole = dtype.itemsize * SIZE
     for piece in source.pieces():
         rest += piece

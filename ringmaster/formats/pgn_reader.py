@@ -67,17 +67,21 @@ class PgnGame:
 
 
 def read_games(
-    lines: Iterable[tuple[int, str]], variant: str = "standard", plies: int | None = None
+    lines: Iterable[tuple[int, str]],
+    variant: str = "standard",
+    plies: int | None = None,
+    previous: int = 0,
 ) -> Iterator[PgnGame]:
     """Yield the games of a PGN file; a game ends at its result or before the next tags.
 
     lines    (number, text)
     variant  "standard", "chess960" or a name of `variant_names`
     plies    moves that are read of each game, None for all; later ones are not checked
+    previous number of games before these
 
     Raises PgnError.
     """
-    reader = _Reader(variant, plies)
+    reader = _Reader(variant, plies, previous)
     for number, line in lines:
         yield from reader.read(number, line)
     yield from reader.finish()
@@ -86,11 +90,11 @@ def read_games(
 class _Reader:
     """Splits lines into tags, moves and comments."""
 
-    def __init__(self, variant: str, plies: int | None) -> None:
+    def __init__(self, variant: str, plies: int | None, previous: int) -> None:
         self._variant = variant
         self._begin: Begin = beginning("chess", variant=variant)
         self._plies = plies
-        self._number = 0
+        self._number = previous
         self._line = 0
         self._tags: dict[str, str] = {}
         self._comments: list[tuple[int, str]] = []

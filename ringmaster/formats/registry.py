@@ -1,33 +1,39 @@
-"""The formats of labelled positions, and the recognition of a file's format.
+"""The formats of games, openings and labelled positions, and the recognition of a file's format.
 
 A suffix of one format only decides; otherwise the first lines or records do.  An ambiguous
-file is an error.
+file is an error.  The table itself imports no reader, so that programs start fast.
 """
 
 from __future__ import annotations
 
-import importlib
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
 
 from ringmaster.errors import DataFileError
-from ringmaster.formats.source import Batch, Source, quoted
-from ringmaster.formats.text_formats import is_bare, other_game, sniffers
 from ringmaster.model.players import GameName
+
+if TYPE_CHECKING:
+    from ringmaster.formats.recorded_game import RecordedGame
+    from ringmaster.formats.source import Batch, Source
 
 #: Point of view of a score or result: the player who moves first in a game, or the player to
 #: move in the position.
 Pov = Literal["first", "mover"]
-Reader = Callable[[Source], Iterator[Batch]]
+#: Contents of a file: positions, one a line or in larger blocks; games; or a book, a tree of
+#: moves with weights.
+Kind = Literal["lines", "positions", "games", "book"]
 
 
 @dataclass(frozen=True)
 class Format:
     """One format.
 
-    reader    "module:function" in this package; see `Reader`
+    reader    "module:function" in this package.  The function yields the `Batch`es of a
+              `Source`, or its `RecordedGame`s, or returns the choices of a book.
     result    point of view of its results
     score     point of view of its scores
     games     games with this format
@@ -35,44 +41,83 @@ class Format:
     """
 
     name: str
+    kind: Kind
     reader: str
     result: Pov = "first"
     score: Pov = "first"
     games: tuple[GameName, ...] = ("chess", "shogi")
     suffixes: tuple[str, ...] = ()
 
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The reader."""
+        module, _, name = self.reader.partition(":")
+        function: Callable[..., Any] = getattr(import_module(f"ringmaster.formats.{module}"), name)
+        return function
+
     def read(self, source: Source) -> Iterator[Batch]:
-        """Yield the positions of a file.  Raises DataFileError."""
-        module, _, function = self.reader.partition(":")
-        reader: Reader = getattr(importlib.import_module(f"ringmaster.formats.{module}"), function)
-        return reader(source)
+        """Yield the labelled positions of a file.  Raises DataFileError."""
+        if self.kind != "games":
+            batches: Iterator[Batch] = self.function(source)
+            return batches
+        from ringmaster.formats.recorded_game import positions_of
+        from ringmaster.formats.source import batches_of
+
+        games: Iterator[RecordedGame] = self.function(source)
+        return batches_of(positions_of(source, games, mover=self.score == "mover"))
+
+    def refusal(self, game: GameName, variant: str) -> str:
+        """Return the reason why a game cannot have the format, "" if it can."""
+        if game not in self.games:
+            return f"the format {self.name!r} is for {' and '.join(self.games)}, not for {game}"
+        if self.kind == "book" and variant != "standard":
+            return f"books of the format {self.name!r} are for standard chess, not for {variant}"
+        return ""
 
 
 FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
-        Format("epd", "text_formats:read_epd", score="mover"),
-        Format("fen", "text_formats:read_fen"),
-        Format("sfen", "text_formats:read_fen", games=("shogi",)),
-        Format("bar", "text_formats:read_bar"),
-        Format("comma", "text_formats:read_comma", result="mover", score="mover"),
-        Format("plain", "text_formats:read_plain", "mover", "mover", suffixes=(".plain",)),
-        Format("psv", "packed:read_psv", "mover", "mover", ("shogi",), (".psv",)),
-        Format("hcpe", "packed:read_hcpe", "first", "mover", ("shogi",), (".hcpe",)),
-        Format("pgn", "chess_games:read_pgn", "first", "mover", ("chess",), (".pgn",)),
-        Format("csa", "shogi_games:read_csa", games=("shogi",), suffixes=(".csa",)),
-        Format("kif", "shogi_games:read_kif", games=("shogi",), suffixes=(".kif", ".kifu")),
+        Format("epd", "lines", "text_formats:read_epd", score="mover"),
+        Format("fen", "lines", "text_formats:read_fen"),
+        Format("sfen", "lines", "text_formats:read_fen", games=("shogi",)),
+        Format("bar", "lines", "text_formats:read_bar"),
+        Format("comma", "lines", "text_formats:read_comma", result="mover", score="mover"),
+        Format(
+            *("plain", "positions", "text_formats:read_plain", "mover", "mover"),
+            suffixes=(".plain",),
+        ),
+        Format("psv", "positions", "packed:read_psv", "mover", "mover", ("shogi",), (".psv",)),
+        Format("hcpe", "positions", "packed:read_hcpe", "first", "mover", ("shogi",), (".hcpe",)),
+        # most programs write the mover's scores; `score_pov` selects another point of view
+        Format("pgn", "games", "chess_games:pgn_games", "first", "mover", ("chess",), (".pgn",)),
+        Format("csa", "games", "shogi_games:csa_games", games=("shogi",), suffixes=(".csa",)),
+        Format(
+            "kif", "games", "shogi_games:kif_games", games=("shogi",), suffixes=(".kif", ".kifu")
+        ),
+        Format("sgf", "games", "sgf:sgf_games", games=("go",), suffixes=(".sgf",)),
+        Format("polyglot", "book", "openings.books:Polyglot", games=("chess",), suffixes=(".bin",)),
+        Format(
+            "yaneuraou", "book", "openings.books:Yaneuraou", games=("shogi",), suffixes=(".db",)
+        ),
     )
 }
+#: Formats with labelled positions.
+LABELLED = {f.name: f for f in FORMATS.values() if f.kind != "book" and f.games != ("go",)}
 _OF_SUFFIX = {suffix: format for format in FORMATS.values() for suffix in format.suffixes}
+#: Suffixes of lists of positions: the first lines decide which labels they have.
+_LISTS = (".epd", ".fen", ".sfen")
 #: Bytes and lines that are read to guess a format.
 _LOOK = 1 << 16
 _LINES = 50
 _JAPANESE = ("utf-8", "cp932")
+_JSON = re.compile(rb'\s*(?:\{\s*"|\[\s*[\[{"0-9-])')
 
 
-def format_of(source: Source, name: str | None = None) -> Format:
+def format_of(source: Source, name: str | None = None, *, labelled: bool = True) -> Format:
     """Return the format of a file: `name`'s, else by suffix or content.
+
+    labelled  whether labelled positions are read, not openings
 
     Raises DataFileError for an unknown format, or one that the game does not have.
     """
@@ -81,38 +126,61 @@ def format_of(source: Source, name: str | None = None) -> Format:
         if format is None:
             raise source.error(None, f"there is no format {name!r}; {_choices(source.game)}")
     else:
-        format = _OF_SUFFIX.get(source.suffix) or _guessed(source)
-    if source.game not in format.games:
-        raise source.error(
-            None,
-            f"the format {format.name!r} is for {' and '.join(format.games)}, "
-            f"but the game is {source.game}",
-        )
+        format = _OF_SUFFIX.get(source.suffix)
+        # .bin and .db are suffixes of other files as well
+        if format is None or (
+            format.kind == "book" and (labelled or source.game not in format.games)
+        ):
+            format = FORMATS[_guessed(source, labelled)]
+    reason = format.refusal(source.game, source.variant)
+    if not reason and labelled and format.name not in LABELLED:
+        reason = f"the format {format.name!r} has no labelled positions"
+    if reason:
+        raise source.error(None, reason)
     return format
 
 
 def _choices(game: GameName) -> str:
-    names = ", ".join(repr(f.name) for f in FORMATS.values() if game in f.games)
-    return f"there are {names}"
+    return f"there are {', '.join(repr(f.name) for f in LABELLED.values() if game in f.games)}"
 
 
-def _guessed(source: Source) -> Format:
+def _guessed(source: Source, labelled: bool) -> str:
+    from ringmaster.formats.source import quoted
+    from ringmaster.formats.text_formats import is_bare, other_game, sniffers
+
     start = next(source.pieces(_LOOK), b"")
+    if source.game == "go":
+        return "sgf"
+    usual = "epd" if source.game == "chess" else "sfen"
+    if not labelled and (not start or source.suffix in _LISTS):
+        return usual
     if not start:
         raise source.error(None, "this file is empty")
     if b"\0" in start or not _is_text(start):
-        return FORMATS[_packed(source, start)]
-    lines = [line.strip() for line in start.split(b"\n")[:-1] or [start]]
-    lines = [line for line in lines if line and line[:1] not in b"#;"]
+        return "polyglot" if source.game == "chess" and not labelled else _packed(source, start)
+    if _JSON.match(start):
+        raise source.error(
+            None, "this is JSON, which is not read; write one position a line: FEN | score | result"
+        )
+    if start.startswith(b"#YANEURAOU-DB"):
+        return "yaneuraou"
+    whole = start[: start.rfind(b"\n")] if len(start) == _LOOK and b"\n" in start else start
+    lines = [line.strip() for line in whole.split(b"\n")]
+    lines = [line for line in lines if line and line[:1] not in b"#;%"]
+    if not lines and not labelled:
+        return usual
     if not lines:
         raise source.error(None, "there is no position at its beginning")
     first = lines[0].removeprefix(b"\xef\xbb\xbf")
-    if source.game == "chess" and first.startswith((b"[", b"1. ", b"{")):
-        return FORMATS["pgn"]
+    if source.game == "chess" and first.startswith((b"[", b"1.", b"1 ", b"{")):
+        return "pgn"
     if source.game == "shogi" and (name := record_format(start, first)):
-        return FORMATS[name]
+        return name
     if _is_plain(lines):
-        return FORMATS["plain"]
+        return "plain"
+    if not labelled:
+        # labels are of no use to openings: all lists of positions are alike
+        return usual
     board = first.split(b",")[0].split(b"|")[0]
     other = other_game(board.strip(b'" '), source.game)
     if other:
@@ -130,7 +198,7 @@ def _guessed(source: Source) -> Format:
     names = [name for name, count in counts.items() if count == most]
     if len(names) > 1:
         raise _doubtful(source, f"it could be {' or '.join(map(repr, names))}")
-    return FORMATS[names[0]]
+    return names[0]
 
 
 def record_format(start: bytes, first: bytes) -> str:
@@ -150,7 +218,8 @@ def _doubtful(source: Source, what: str) -> DataFileError:
 
 
 def _is_text(start: bytes) -> bool:
-    return sum(b < 9 or 13 < b < 32 for b in start[:4096]) == 0
+    # ^Z ends files of CP/M
+    return not any(b < 9 or (13 < b < 32 and b != 26) for b in start[:4096])
 
 
 def _is_plain(lines: list[bytes]) -> bool:

@@ -1,10 +1,13 @@
-"""Write game records in SGF (FF[4]), for Go.
+"""Read and write game records in SGF (FF[4]), for Go.
 
-Engine text is cleaned and quoted, so that every record parses.
+sgfmill reads.  It does not write, since it takes six times as long (0.5 ms a game).  Engine
+text is cleaned and quoted, so that every record parses.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
@@ -16,6 +19,8 @@ from ringmaster.formats.annotations import (
     reason_line,
     search_summary,
 )
+from ringmaster.formats.recorded_game import RecordedGame
+from ringmaster.formats.source import Source
 from ringmaster.games.clean_text import lines, one_line
 from ringmaster.games.go import Point, format_vertex, parse_vertex
 from ringmaster.model.results import GameRecord, MoveRecord
@@ -25,6 +30,75 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxy"
 _COLOURS: Final = ("B", "W")
 _SIDES: Final = ("Black", "White")
 _WIDTH: Final = 79
+
+#: Bytes of a line: whole collections may stand on one.
+LONGEST_TREE: Final = 1 << 26
+#: A property value, or a parenthesis outside values.
+_VALUES: Final = re.compile(rb"\[(?:\\.|[^\]\\])*\]?|([()])", re.DOTALL)
+
+
+def sgf_ends(data: bytes) -> list[int]:
+    """Return where the game trees of a collection end, the rest of the file included."""
+    ends: list[int] = []
+    depth = 0
+    for match in _VALUES.finditer(data):
+        if match[1] is not None:
+            depth += 1 if match[1] == b"(" else -1
+            if depth == 0:
+                ends.append(match.end())
+    return [*ends, len(data)]
+
+
+def sgf_games(source: Source) -> Iterator[RecordedGame]:
+    """Yield the main lines of an SGF collection, with moves in GTP's notation.
+
+    Setup stones, handicaps and another board size than the source's are faults: moves from
+    the empty board are read only.  Komi and results do not matter here.
+
+    Raises DataFileError for a file that is not text.
+    """
+    data = b"\n".join(chunk for _, chunk in source.chunks(LONGEST_TREE))
+    start, number = 0, source.previous
+    for end in sgf_ends(data):
+        tree = data[start:end].lstrip()
+        line = source.first + data.count(b"\n", 0, end - len(tree))
+        start = end
+        if not tree:
+            continue
+        number += 1
+        try:
+            yield RecordedGame(number, line, moves=_main_line(tree, source.board_size))
+        except ValueError as error:
+            source.bad(line, f"game {number}: {error}", "bad games")
+
+
+def _main_line(tree: bytes, board_size: int) -> list[str]:
+    """Return the moves of a game tree's first line.  Raises ValueError."""
+    from sgfmill import sgf
+
+    game = sgf.Sgf_game.from_bytes(tree)
+    size, root = game.get_size(), game.get_root()
+    if root.has_property("GM") and root.get("GM") != 1:
+        raise ValueError(f"it is not a game of Go: GM[{root.get('GM')}]")
+    if board_size and size != board_size:
+        raise ValueError(f"its board is {size}x{size}, but board_size is {board_size}")
+    moves: list[str] = []
+    for node in game.get_main_sequence():
+        if node.has_setup_stones() or node.has_property("HA"):
+            raise ValueError(
+                "it has setup stones (AB, AW, AE) or a handicap: an opening is moves from the "
+                "empty board"
+            )
+        side = len(moves) % 2
+        try:
+            colour, place = node.get_move()
+        except ValueError:
+            raise ValueError(f"move {len(moves) + 1} is not a point of {size}x{size}") from None
+        if colour is not None:
+            if colour != "bw"[side] or node.has_property(_COLOURS[1 - side]):
+                raise ValueError(f"move {len(moves) + 1} is not one of {_SIDES[side]} alone")
+            moves.append(format_vertex(None if place is None else (place[1], place[0])))
+    return moves
 
 
 def write_sgf(record: GameRecord) -> str:

@@ -50,8 +50,8 @@ def csa_games(source: Source) -> Iterator[RecordedGame]:
 
     Raises DataFileError, with line and game, for text that is not CSA and for illegal moves.
     """
-    first, game = 1, list[str]()
-    number = 0
+    first, game = source.first, list[str]()
+    number = source.previous
     for at, line in _closed(source, "/"):
         if line.rstrip() != "/":
             game.append(line.rstrip())
@@ -67,8 +67,8 @@ def kif_games(source: Source) -> Iterator[RecordedGame]:
 
     Raises DataFileError, with line and game, for text that is not KIF and for illegal moves.
     """
-    first, game = 1, list[str]()
-    number = 0
+    first, game = source.first, list[str]()
+    number = source.previous
     has_moves = False
     for at, line in _closed(source, "#KIF"):
         begins = line.startswith("#KIF") or (has_moves and _is_heading(line))
@@ -82,7 +82,7 @@ def kif_games(source: Source) -> Iterator[RecordedGame]:
 
 def _closed(source: Source, end: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file, and a last one that ends its last game."""
-    number = 0
+    number = source.first - 1
     for number, line in source.lines():
         yield number, line
     yield number + 1, end

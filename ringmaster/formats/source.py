@@ -26,8 +26,8 @@ from ringmaster.errors import DataFileError
 from ringmaster.games.clean_text import shown
 from ringmaster.model.players import GameName
 
-#: Seconds between two reports of progress.
-_REPORT_SECONDS = 5.0
+#: Seconds before the first report of progress, and between two reports.
+_FIRST_SECONDS, _REPORT_SECONDS = 1.0, 5.0
 #: Bytes that are read at once.
 _PIECE = 1 << 20
 #: Bytes a line may have; keeps a wrong file (a disk image, /dev/zero) out of memory.
@@ -49,17 +49,18 @@ PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 
 class Progress:
-    """Reports progress every five seconds."""
+    """Reports progress after one second, then every five seconds."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
-        self._start = self._last = time.monotonic()
+        self._start = time.monotonic()
+        self._due = self._start + _FIRST_SECONDS
 
     def report(self, text: str) -> None:
         """Report `text` and the elapsed time, unless the last report is recent."""
         now = time.monotonic()
-        if now - self._last >= _REPORT_SECONDS:
-            self._last = now
+        if now >= self._due:
+            self._due = now + _REPORT_SECONDS
             self._say(f"{text}, {now - self._start:.0f} s so far")
 
 
@@ -67,11 +68,15 @@ class Source:
     """One file, for one game.
 
     variant    variant of chess, "standard" for the usual rules
+    board_size of Go, 0 for any
     counts     numbers of omitted games and positions, by reason in words
     where      unit of places: "line", "record" or "game"
     skip_bad   whether bad games and positions are left out and counted
     first_bad  message and place of the first bad game or position
     notes      sentences about the reading, for the user
+    first      place of the first line or record, 1 in a whole file
+    previous   number of games before those that are read
+    remedy     last line of an error that lists faults
     """
 
     def __init__(
@@ -95,8 +100,15 @@ class Source:
         self.skip_bad = skip_bad
         self.first_bad = ""
         self.notes: list[str] = []
+        self.board_size = 0
+        self.first, self.previous = 1, 0
+        self.remedy = _REMEDY
         self._data = data
         self._bad: list[tuple[int, str]] = []
+
+    def narrow(self, data: bytes, first: int, previous: int) -> None:
+        """Read only a part of the file from now on; see `first` and `previous`."""
+        self._data, self.first, self.previous = data, first, previous
 
     @property
     def suffix(self) -> str:
@@ -130,7 +142,7 @@ class Source:
         lines = [message, *(str(self.error(place, text)) for place, text in others)]
         if len(self._bad) == LISTED:
             lines.append(f"these are the first {LISTED}; the rest of the file was not read")
-        raise self.error(first, "\n".join([*lines, _REMEDY]))
+        raise self.error(first, "\n".join([*lines, self.remedy]))
 
     def open(self) -> IO[bytes]:
         """Open the file for reading, decompressed.  Raises DataFileError."""
@@ -166,7 +178,7 @@ class Source:
 
         Raises DataFileError for a file that is not text.
         """
-        number, rest = 1, b""
+        number, rest = self.first, b""
         for piece in self.pieces():
             if number == 1 and not rest:
                 piece = piece.removeprefix(codecs.BOM_UTF8)
@@ -192,21 +204,23 @@ class Source:
         Lines other than UTF-8 are read in the usual encoding of the game's older files; a note
         tells of the first one.  Raises DataFileError for a file that is not text.
         """
-        fallback, name = _FALLBACKS[self.game]
         for first, chunk in self.chunks(longest):
             for number, line in enumerate(chunk.split(b"\n"), first):
-                try:
-                    yield number, line.decode()
-                except UnicodeDecodeError:
-                    if not any(name in note for note in self.notes):
-                        self.notes.append(
-                            f"{self.path}:{number} is not UTF-8; it is read as {name}"
-                        )
-                    yield number, line.decode(fallback, "replace")
+                yield number, self.decode(number, line)
+
+    def decode(self, number: int, line: bytes) -> str:
+        """Return the text of a line; see `lines`."""
+        try:
+            return line.decode()
+        except UnicodeDecodeError:
+            fallback, name = _FALLBACKS[self.game]
+            if not any(name in note for note in self.notes):
+                self.notes.append(f"{self.path}:{number} is not UTF-8; it is read as {name}")
+            return line.decode(fallback, "replace")
 
     def _unreadable(self, error: OSError) -> DataFileError:
         reason = (error.strerror or str(error)).lower()
-        return self.error(None, f"cannot read the positions: {reason}")
+        return self.error(None, f"cannot read the file: {reason}")
 
 
 def _open(path: str) -> IO[bytes]:

@@ -75,6 +75,8 @@ class Notation:
         if self.game == "shogi":
             words = words[1:] if words[:1] == ["sfen"] else words
             position = " ".join(words[:4] if words[3:4] and words[3].isdigit() else words[:3])
+        elif len(words) < 4:
+            return f"an EPD has at least 4 fields, this has {len(words)}"
         else:
             counted = len(words) >= 6 and words[4].isdigit() and words[5].isdigit()
             position = " ".join(words[:6] if counted else [*words[:4], "0", "1"])
@@ -367,7 +369,7 @@ def read_plain(source: Source) -> Iterator[Batch]:
     """
     notation = notation_of(source)
     match = re.compile(_BLOCK % notation.place).fullmatch
-    rest, first = b"", 1
+    rest, first = b"", source.first
     texts: list[bytes] = []
     results: list[float] = []
     scores: list[float] = []

@@ -377,11 +377,11 @@ if HAVE_COZY:
 #: A FEN with fields in their usual form.
 _PLAIN: Final = re.compile(
     r"(?!\S*[1-8]{2})(?:[1-8KQRBNPkqrbnp]+/){7}[1-8KQRBNPkqrbnp]+ [wb]"
-    r" (-|(?! )K?Q?k?q?) (?:-|[a-h][36]) [0-9]{1,2} [1-9][0-9]{0,3}"
+    r" (-|(?! )[KQA-H]{0,2}[kqa-h]{0,2}) (?:-|[a-h][36]) [0-9]{1,2} [1-9][0-9]{0,3}"
 )
 
 
-def usual_board(fen: str) -> tuple[cozy.Board, str] | None:
+def usual_board(fen: str, chess960: bool = False) -> tuple[cozy.Board, str] | None:
     """Return the board of a FEN in the usual form and its castling rights, or None.
 
     None leaves the judgement to python-chess.  cozy_chess differs on adjacent kings, on
@@ -391,7 +391,7 @@ def usual_board(fen: str) -> tuple[cozy.Board, str] | None:
     if form is None:
         return None
     try:
-        board = cozy.Board.from_fen(without_counters(fen))
+        board = chess960_board(fen) if chess960 else cozy.Board.from_fen(without_counters(fen))
     except ValueError:
         return None
     kings_apart = board.king(_BLACK) not in cozy.get_king_moves(board.king(_WHITE))
@@ -412,6 +412,36 @@ def plain_board(fen: str) -> cozy.Board | None:
     if ("k" in rights or "q" in rights) and board.king(_BLACK) != cozy.Square.E8:
         return None
     return board
+
+
+def chess960_board(fen: str) -> cozy.Board:
+    """Return the board of a FEN of Chess960, without its counters.
+
+    Castling rights are files of rooks, or KQkq for the outermost ones.  Raises ValueError.
+    """
+    placement, turn, rights, en_passant, _, _ = fen.split()
+    ranks = placement.split("/")
+    files = ""
+    for right in rights.strip("-"):
+        is_white = right.isupper()
+        rank = ranks[7 if is_white else 0].translate(_GAPS)
+        king, rook = ("K", "R") if is_white else ("k", "r")
+        outermost = {"K": rank.rfind(rook), "Q": rank.find(rook)}.get(right.upper())
+        file = _FILES.index(right.lower()) if outermost is None else outermost
+        if file < 0 or (outermost is not None and (file > rank.find(king)) != (right in "Kk")):
+            raise ValueError(f"no rook can castle by {right}")
+        files += _FILES[file].upper() if is_white else _FILES[file]
+    board = cozy.Board.from_fen(
+        f"{placement} {turn} {files or '-'} {en_passant} 0 1", shredder=True
+    )
+    held = [board.castle_rights(colour) for colour in (_WHITE, _BLACK)]
+    if sum((r.short is not None) + (r.long is not None) for r in held) != len(files):
+        raise ValueError("two rooks castle to the same side")
+    return board
+
+
+#: The characters of empty squares by number.
+_GAPS: Final = {ord(str(count)): " " * count for count in range(1, 9)}
 
 
 def without_counters(fen: str) -> str:

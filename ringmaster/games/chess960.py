@@ -12,9 +12,9 @@ from ringmaster.games.chess import (
     HAVE_COZY,
     ChessGame,
     ReferenceChessGame,
+    chess960_board,
     normalise_fen,
     usual_board,
-    without_counters,
 )
 
 if HAVE_COZY:
@@ -30,11 +30,11 @@ class Chess960Game(ChessGame):
 
     @staticmethod
     def _read(fen: str) -> tuple[str, cozy.Board]:
-        usual = usual_board(fen)
+        usual = usual_board(fen, chess960=True)
         if usual is not None:
             return fen, usual[0]
         fen = normalise_fen(fen, chess960=True)
-        return fen, cozy.Board.from_fen(without_counters(_shredder(fen)), shredder=True)
+        return fen, chess960_board(fen)
 
     def fen(self) -> str:
         board, turn, castling, *rest = super().fen().split()
@@ -91,13 +91,3 @@ def start_fen(number: int) -> str:
     import chess
 
     return chess.Board.from_chess960_pos(number).fen()
-
-
-def _shredder(fen: str) -> str:
-    """Return a FEN with file letters for its castling rights."""
-    import chess
-
-    board = chess.Board(fen, chess960=True)
-    fields = fen.split()
-    fields[2] = board.castling_shredder_fen()
-    return " ".join(fields)

@@ -35,7 +35,7 @@ def _chess_check(by_rules: InCheck, chess960: bool, verify_checks: bool) -> InCh
     import cozy_chess as cozy
 
     def check(text: str) -> bool:
-        if (usual_board(text) if chess960 else plain_board(text)) is not None:
+        if (usual_board(text, chess960=True) if chess960 else plain_board(text)) is not None:
             return False
         if not verify_checks:
             try:

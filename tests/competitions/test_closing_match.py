@@ -196,7 +196,7 @@ def test_start_of_a_run_warns_of_a_book_that_the_tune_uses_up(tmp_path: Path) ->
         ({"games": 4, "time_control": "1+5x30"}, "verify.time_control: UCI has no byo-yomi"),
         (
             {"games": 4, "openings": call("Openings", "x", format="sfen")},
-            "verify.openings.format: openings in the format 'sfen' are not for chess",
+            "verify.openings.format: the format 'sfen' is for shogi, not for chess",
         ),
     ],
 )

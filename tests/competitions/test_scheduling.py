@@ -171,11 +171,11 @@ def test_unknown_variant_is_refused_with_the_nearest_names() -> None:
     [
         (
             {"openings": call("Openings", "x.bin", format="polyglot")},
-            "openings.format: Polyglot books are for standard chess, not for chess960",
+            "openings.format: books of the format 'polyglot' are for standard chess",
         ),
         (
             {"openings": call("Openings", "x", format="sfen")},
-            "openings.format: openings in the format 'sfen' are not for chess",
+            "openings.format: the format 'sfen' is for shogi, not for chess",
         ),
     ],
 )

@@ -14,9 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ringmaster.errors import DataFileError
-from ringmaster.formats.openings import PolyglotBook, format_of, load_openings
+from ringmaster.formats.registry import format_of
+from ringmaster.formats.source import Source
 from ringmaster.games.shogi import new_shogi_game
 from ringmaster.model.jobs import Opening
+from tests.openings import load_openings, opened
 from tests.requirements import package
 
 in_a_folder = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -37,7 +39,7 @@ def refusal(path: str, game: str = "chess", **more: object) -> str:
     with pytest.raises(DataFileError) as caught:
         load_openings(path, game, **more)  # type: ignore[arg-type]
     text = str(caught.value)
-    assert text.isprintable()
+    assert text.replace("\n", " ").isprintable()
     return text.removeprefix(path)
 
 
@@ -156,13 +158,11 @@ def test_no_file_raises_anything_but_an_openings_error(
     path = file(tmp_path, raw, name)
     refused = None
     try:
-        load_openings(path, "shogi" if name.endswith("sfen") else "chess")
-        if name.endswith("bin"):
-            PolyglotBook(path)
+        opened(path, "shogi" if name.endswith("sfen") else "chess")
     except DataFileError as error:
         refused = error
     assert refused is None or refused.path == path
-    assert str(refused).isprintable()
+    assert str(refused).replace("\n", " ").isprintable()
 
 
 # lists of moves
@@ -235,7 +235,7 @@ def test_a_line_of_a_shogi_file_is_read(
     [
         ("startpos moves 7g7f 7g7f", "move 2, '7g7f', is not legal"),
         ("9/9/9/9/9/9/9/9/9 b - 1", ""),
-        ("7g7f 3c3d", "a SFEN has 4 fields, then moves; this has 2"),
+        ("7g7f 3c3d", "an SFEN has 4 fields (board, side, hands, move number), this has 2"),
     ],
 )
 def test_a_bad_line_of_shogi_is_reported(tmp_path: Path, line: str, message: str) -> None:
@@ -266,15 +266,15 @@ def test_plies_cut_lists_of_moves(tmp_path: Path) -> None:
 def test_a_format_is_recognised_by_suffix_or_content(
     tmp_path: Path, name: str, content: str | bytes, format: str
 ) -> None:
-    assert format_of(file(tmp_path, content, name), "chess") == format
+    source = Source(file(tmp_path, content, name), "chess")
+    assert format_of(source, labelled=False).name == format
 
 
 def test_a_format_that_the_game_does_not_have_is_refused(tmp_path: Path) -> None:
-    assert "'pgn' are not for shogi; expected 'sfen'" in refusal(file(tmp_path, "x"), "shogi")
-    path = file(tmp_path, "startpos", "a.sfen")
-    assert "'sfen' are not for chess" in refusal(path)
-    with pytest.raises(DataFileError, match="standard chess, not for crazyhouse"):
-        format_of(str(tmp_path / "a.bin"), "chess", variant="crazyhouse")
+    assert "'pgn' is for chess, not for shogi" in refusal(file(tmp_path, "x"), "shogi")
+    assert "'csa' is for shogi, not for chess" in refusal(file(tmp_path, "x", "a.csa"))
+    message = refusal(file(tmp_path, b"\0" * 16, "a.bin"), variant="crazyhouse")
+    assert "'polyglot' are for standard chess, not for crazyhouse" in message
 
 
 # variants
@@ -337,25 +337,25 @@ def polyglot(lines: list[tuple[str, int]]) -> bytes:
 @pytest.mark.slow
 def test_walks_through_a_book_follow_its_weights(tmp_path: Path) -> None:
     content = polyglot([("e4 e5 Nf3", 3), ("d4 d5", 1), ("c4", 0)])
-    book = PolyglotBook(file(tmp_path, content, "a.bin"), seed=1)
-    walks = [book.opening(number) for number in range(2000)]
+    book = opened(file(tmp_path, content, "a.bin"), seed=1)
+    walks = [book.pick(number) for number in range(2000)]
     counts = {moves: sum(w.moves == moves for w in walks) for moves in {w.moves for w in walks}}
     assert counts.keys() == {("e2e4", "e7e5", "g1f3"), ("d2d4", "d7d5")}
     # 1500 expected; 5 standard deviations are 97
     assert 1400 < counts["e2e4", "e7e5", "g1f3"] < 1600
     assert walks[16].source == "a.bin#17"
-    assert [book.opening(number) for number in (7, 3)] == [walks[7], walks[3]]
+    assert [book.pick(number) for number in (7, 3)] == [walks[7], walks[3]]
 
 
 def test_a_walk_has_the_requested_plies_and_castles_in_uci(tmp_path: Path) -> None:
     path = file(tmp_path, polyglot([("Nf3 Nf6 g3 g6 Bg2 Bg7 O-O O-O", 1)]), "a.bin")
-    assert PolyglotBook(path).opening(0).moves[-2:] == ("e1g1", "e8g8")
-    assert PolyglotBook(path, plies=3).opening(0).moves == ("g1f3", "g8f6", "g2g3")
+    assert opened(path).pick(0).moves[-2:] == ("e1g1", "e8g8")
+    assert opened(path, plies=3).pick(0).moves == ("g1f3", "g8f6", "g2g3")
 
 
 def test_a_walk_stops_before_the_move_that_ends_the_game(tmp_path: Path) -> None:
     path = file(tmp_path, polyglot([("f3 e5 g4 Qh4#", 1)]), "a.bin")
-    assert len(PolyglotBook(path).opening(0).moves) == 3
+    assert len(opened(path).pick(0).moves) == 3
 
 
 @pytest.mark.parametrize(
@@ -369,14 +369,9 @@ def test_a_walk_stops_before_the_move_that_ends_the_game(tmp_path: Path) -> None
 )
 def test_an_unusable_book_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     with pytest.raises(DataFileError, match=message):
-        PolyglotBook(file(tmp_path, content, "a.bin"))
+        opened(file(tmp_path, content, "a.bin"))
 
 
 def test_a_missing_book_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataFileError, match="cannot read the opening file: no such file"):
-        PolyglotBook(str(tmp_path / "a.bin"))
-
-
-def test_a_polyglot_book_is_not_a_list(tmp_path: Path) -> None:
-    path = file(tmp_path, polyglot([("e4", 1)]), "a.bin")
-    assert refusal(path) == ": a Polyglot book is not a list of openings"
+    with pytest.raises(DataFileError, match="cannot read the file: no such file"):
+        opened(tmp_path / "a.bin")

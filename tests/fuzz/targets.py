@@ -7,6 +7,7 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,23 +52,17 @@ def check(target: Target, data: bytes, folder: Path) -> None:
 
 def _openings(game: GameName, name: str) -> Callable[[bytes, Path], None]:
     def read(data: bytes, folder: Path) -> None:
-        from ringmaster.formats.openings import load_openings
+        from tests.openings import opened
 
         path = folder / name
         path.write_bytes(data)
-        load_openings(str(path), game)
+        with suppress(DataFileError):
+            opened(path, game)
+        book = opened(path, game, skip_bad=True)
+        for number in range(3):
+            book.pick(number)
 
     return read
-
-
-def _polyglot(data: bytes, folder: Path) -> None:
-    from ringmaster.formats.openings.polyglot import PolyglotBook
-
-    path = folder / "book.bin"
-    path.write_bytes(data)
-    book = PolyglotBook(str(path), seed=1)
-    for number in range(3):
-        book.opening(number)
 
 
 def _epd_seeds() -> list[bytes]:
@@ -91,6 +86,14 @@ Ke6 3. Kd2 1-0
 
 1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. O-O 1/2-1/2
 """
+
+_SGF = b"(;GM[1]SZ[19]KM[7.5];B[pd];W[dp];B[pp](;W[dd])(;W[dc]C[a\\]]))\n(;SZ[9];B[ee];W[])"
+_BOOK_DB = (
+    b"#YANEURAOU-DB2016 1.00\n# NOE:2\n"
+    b"sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1\n"
+    b"7g7f 3c3d 50 20 3\n2g2f none 20 20 1\n"
+    b"sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2\n3c3d\n"
+)
 
 
 @cache
@@ -466,7 +469,11 @@ TARGETS: dict[str, Target] = {
     "openings-epd": Target(_openings("chess", "book.epd"), (DataFileError,), _epd_seeds),
     "openings-pgn": Target(_openings("chess", "book.pgn"), (DataFileError,), lambda: [_PGN]),
     "openings-sfen": Target(_openings("shogi", "book.sfen"), (DataFileError,), _sfen_seeds),
-    "polyglot": Target(_polyglot, (DataFileError,), _polyglot_seeds),
+    "openings-csa": Target(_openings("shogi", "book.csa"), (DataFileError,), lambda: _shogi("csa")),
+    "openings-kif": Target(_openings("shogi", "book.kif"), (DataFileError,), lambda: _shogi("kif")),
+    "openings-sgf": Target(_openings("go", "book.sgf"), (DataFileError,), lambda: [_SGF]),
+    "polyglot": Target(_openings("chess", "book.bin"), (DataFileError,), _polyglot_seeds),
+    "yaneuraou": Target(_openings("shogi", "book.db"), (DataFileError,), lambda: [_BOOK_DB]),
     **{
         f"positions-{format}": Target(
             _positions("chess", "set.txt", None), (DataFileError,), lambda f=format: _labelled(f)

@@ -144,8 +144,7 @@ class TexelCompetition(Tune):
         super().verify(games)
 
     def prepare(self) -> list[SettingError]:
-        self.book.load()
-        self.closing.prepare()
+        self._load_openings()
         if not self._verifying:
             self._prepare_positions()
         return self._function_failures()

@@ -93,9 +93,8 @@ class Swiss(RosterTournament):
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
         self._check_ratings()
-        self._openings = self._book(values["openings"], values["variant"])
+        self._openings = self._book(values["openings"], self._even_settings)
         self._rounds: list[Round] = []
-        _ = self._even_settings  # checks them before the first round
 
     def _check_ratings(self) -> None:
         """Raise SettingErrors for ratings of players that do not take part."""

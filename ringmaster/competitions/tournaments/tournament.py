@@ -84,7 +84,7 @@ class Tournament(Competition):
         self._endless: set[str] = set()
         #: By code, each definition of a player with the player.
         self._made: dict[str, list[tuple[PlayerDefinition, Player]]] = {}
-        self._books: dict[tuple[OpeningsSettings | None, str], OpeningBook] = {}
+        self._books: dict[tuple[object, ...], OpeningBook] = {}
         self._numbers = OpeningNumbers()
         self._holds = Holds(self.watch)
         #: By roster, all competitors of all runs: each keeps its place, and its matchups' ids.
@@ -120,10 +120,11 @@ class Tournament(Competition):
             made.append((definition, player))
         return msgspec.structs.replace(player, code=code + SECOND_SELF) if second_self else player
 
-    def _book(self, openings: OpeningsSettings | None, variant: str) -> OpeningBook:
+    def _book(self, openings: OpeningsSettings | None, game: GameSettings) -> OpeningBook:
         """Return the book of some openings; equal ones share a book."""
-        book = OpeningBook(openings, self._game, self.values["seed"], variant)
-        return self._books.setdefault((openings, variant), book)
+        rules = game.variant, game.board_size, game.ko_rule, game.suicide
+        book = OpeningBook(openings, game, self.values["seed"])
+        return self._books.setdefault((openings, *rules), book)
 
     def _add(
         self,
@@ -144,7 +145,7 @@ class Tournament(Competition):
             given_name=name,
             players=players,
             settings=settings,
-            book=self._book(openings, settings.variant),
+            book=self._book(openings, settings),
             tally=Tally(codes),
             codes=codes,
             limit=number_of_games,
@@ -164,7 +165,7 @@ class Tournament(Competition):
 
     def prepare(self) -> list[SettingError]:
         for book in self._books.values():
-            book.load()
+            self.unverified += book.load(self.say)
         for matchup in self.matchups.values():
             if matchup.sprt is not None:
                 # imports scipy before any clock runs

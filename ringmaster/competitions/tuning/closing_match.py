@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -114,10 +114,10 @@ class ClosingMatches:
         if openings is None:
             return None
         try:
-            check_openings(openings, self._game.game, self._game.variant)
+            check_openings(openings, self._game.game, self._game.variant, self._game.handicap)
         except SettingError as error:
             raise error.under("verify") from None
-        return OpeningBook(openings, self._game.game, self._values["seed"], self._game.variant)
+        return OpeningBook(openings, self._game, self._values["seed"])
 
     def request(self, games: int | None) -> None:
         """Request a match, with or without Verify(…).  Raises UsageError.
@@ -131,12 +131,12 @@ class ClosingMatches:
             settings = msgspec.structs.replace(settings, games=games)
         self.settings = settings
 
-    def prepare(self) -> None:
-        """Load openings before the first game.  Raises DataFileError."""
-        self._book.load()
+    def prepare(self, say: Callable[[str], None]) -> list[Iterator[int]]:
+        """Load openings before the first game, as `OpeningBook.load` does."""
         if self.settings is not None and self.settings.sprt is not None:
             # imports scipy before any clock runs
             self.settings.sprt.llr([1, 1, 1])
+        return self._book.load(say)
 
     # games
 

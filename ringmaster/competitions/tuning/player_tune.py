@@ -106,7 +106,7 @@ class Tune(Competition):
         """
         values = self.values
         self._binding = ParameterBinding(self.declared, values, definition, self.cached_players)
-        self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
+        self.book = OpeningBook(values["openings"], self.settings, values["seed"])
         # fails before the first job
         self._binding.player("", self.start_values)
         self.closing = ClosingMatches(
@@ -119,6 +119,11 @@ class Tune(Competition):
             counted=counted,
             shown=self.shown_values,
         )
+
+    def _load_openings(self) -> None:
+        """Load the openings of the tune and of the closing match.  Raises DataFileError."""
+        self.unverified += self.book.load(self.say)
+        self.unverified += self.closing.prepare(self.say)
 
     # values and players
 
@@ -476,8 +481,7 @@ class GameTune(Tune):
     # before the games
 
     def prepare(self) -> list[SettingError]:
-        self.book.load()
-        self.closing.prepare()
+        self._load_openings()
         return self._function_failures()
 
     def _warnings(self) -> list[str]:

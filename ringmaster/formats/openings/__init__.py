@@ -1,26 +1,5 @@
-"""Opening books: files of start positions and lines, and the order of their use.
+"""Opening books: files of start positions, lines and games, and the order of their use.
 
-A text file (EPD, FEN, lists of moves, SFEN, PGN) is a list of openings.  All of its openings
-are checked at loading.  A Polyglot book is a tree with weights, and its lines are drawn one by
-one.
+A list of openings, in any format, is indexed at first; each opening is read when it is used
+or verified.  A book is a tree with weights, and its lines are drawn one by one.
 """
-
-from ringmaster.formats.openings.loading import (
-    FORMATS,
-    Format,
-    OpeningOrder,
-    Order,
-    format_of,
-    load_openings,
-)
-from ringmaster.formats.openings.polyglot import PolyglotBook
-
-__all__ = [
-    "FORMATS",
-    "Format",
-    "OpeningOrder",
-    "Order",
-    "PolyglotBook",
-    "format_of",
-    "load_openings",
-]

@@ -1,0 +1,348 @@
+"""Index a list of openings, and read single openings of it.
+
+The index has the place of each opening in the file's bytes.  It is made without knowledge of
+the rules, so that a book of a million lines is ready at once.  An opening is verified when it
+is read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ringmaster.errors import DataFileError
+from ringmaster.formats.openings.lines import check_goes_on, play_line, read_line
+from ringmaster.formats.recorded_game import RecordedGame
+from ringmaster.formats.registry import Format
+from ringmaster.formats.sgf import LONGEST_TREE, sgf_ends
+from ringmaster.formats.source import LONGEST, LONGEST_OF_GAMES, Progress, Source
+from ringmaster.formats.text_formats import notation_of
+from ringmaster.games.clean_text import shown
+from ringmaster.games.game import Begin
+from ringmaster.model.jobs import Opening
+
+#: Lists up to this length are verified before the first game.
+VERIFIED_AT_FIRST: Final = 2000
+#: Openings that are verified before their faults are reported.
+_TOGETHER: Final = 500
+#: Characters of a bad line that an error shows.
+_QUOTED: Final = 60
+_BLANK: Final = b" \t"
+_COMMENTS: Final = b"#;%"
+_UNKNOWN, _GOOD, _BAD = range(3)
+
+Offsets = npt.NDArray[np.int64]
+
+
+class OpeningFile:
+    """The openings of a file, by number from 0; the first one follows the last.
+
+    Bad openings are faults of the source.  Where it skips them, the next good opening takes
+    the place of a bad one.
+    """
+
+    def __init__(
+        self, source: Source, format: Format, begin: Begin, plies: int | None, progress: Progress
+    ) -> None:
+        """Index a file.
+
+        plies  number of moves used of each line, None for all
+
+        Raises DataFileError for a file that cannot be read or has no opening.
+        """
+        self.source = source
+        self._format, self._begin, self._plies = format, begin, plies
+        self._name = os.path.basename(source.path)
+        self._notation = notation_of(source) if format.kind == "lines" else None
+        self._data = _content(source, format, progress)
+        split = _SPLITTERS.get(format.name) or _lines
+        self._starts, self._stops = split(self._data)
+        breaks = np.flatnonzero(np.frombuffer(self._data, dtype=np.uint8) == 10)
+        self._lines: Offsets = np.searchsorted(breaks, self._starts) + 1
+        self._states = bytearray(len(self._starts))
+        #: Numbers of the good openings of a list that was verified at first.
+        self._good: list[int] | None = None
+        if not len(self):
+            raise source.error(None, "there is no opening in this file")
+        if len(self) <= VERIFIED_AT_FIRST:
+            for number in self.verify():
+                progress.report(f"{source.path}: {number:,} openings verified")
+            self._good = [i for i, state in enumerate(self._states) if state == _GOOD]
+
+    def __len__(self) -> int:
+        return len(self._starts) if self._good is None else len(self._good)
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether all openings have been verified."""
+        return self._good is not None
+
+    def opening(self, number: int) -> Opening:
+        """Return an opening.  Raises DataFileError for a bad one."""
+        if self._good is not None:
+            number = self._good[number]
+        for _ in self._states:
+            opening = None if self._states[number] == _BAD else self._read(number)
+            self.source.finish()
+            if opening is not None:
+                return opening
+            number = (number + 1) % len(self._states)
+        raise self._without_openings()
+
+    def verify(self) -> Iterator[int]:
+        """Verify one opening a step; yield the number of verified openings.
+
+        Raises DataFileError for bad openings.
+        """
+        for number, state in enumerate(self._states, 1):
+            if state == _UNKNOWN:
+                self._read(number - 1)
+            if not number % _TOGETHER:
+                self.source.finish()
+            yield number
+        self.source.finish()
+        if _GOOD not in self._states:
+            raise self._without_openings()
+
+    def notices(self) -> list[str]:
+        """Return sentences about the verified file: openings left out, and another encoding."""
+        source = self.source
+        omitted = ", ".join(f"{count:,} {kind}" for kind, count in source.counts.items())
+        if omitted:
+            omitted = f"{source.path}: left out: {omitted}; the first: {source.first_bad}"
+        return [*source.notes, *filter(None, [omitted])]
+
+    def _without_openings(self) -> DataFileError:
+        return self.source.error(
+            None, f"there is no good opening in this file; the first fault: {self.source.first_bad}"
+        )
+
+    def _read(self, number: int) -> Opening | None:
+        """Return an opening; record the fault of a bad one."""
+        data = self._data[self._starts[number] : self._stops[number]]
+        line = int(self._lines[number])
+        try:
+            opening = self._opening(number, line, data)
+        except DataFileError as error:
+            if error.number is None:
+                raise
+            opening = None
+            self.source.bad(error.number, error.message, self._bad_ones)
+        except ValueError as error:
+            opening = None
+            self.source.bad(line, str(error), self._bad_ones)
+        self._states[number] = _BAD if opening is None else _GOOD
+        return opening
+
+    @property
+    def _bad_ones(self) -> str:
+        return "bad games" if self._format.kind == "games" else ""
+
+    def _opening(self, number: int, line: int, data: bytes) -> Opening | None:
+        """Return an opening, None for a bad one that a reader has reported.
+
+        Raises ValueError, DataFileError.
+        """
+        source = self.source
+        if self._format.kind == "games":
+            source.narrow(data, line, number)
+            games = list(self._games())
+            return self._opening_of(games[0], data) if games else None
+        if self._notation is not None:
+            text = source.decode(line, data).strip()
+            place = f"{self._name}:{line}"
+            try:
+                opening = read_line(text, self._notation, self._begin, self._plies, place)
+            except ValueError as error:
+                raise ValueError(f"{error}: {shown(text, _QUOTED)}") from None
+            return self._with_position(opening)
+        is_text = self._format.name not in _PACKED
+        source.narrow(data, line if is_text else number + 1, 0)
+        texts = [text for batch in self._format.read(source) for text in batch.texts]
+        if not texts:
+            return None
+        position = self._begin(texts[0].decode())
+        check_goes_on(position)
+        place = f"{self._name}:{line}" if is_text else f"{self._name}#{number + 1}"
+        return Opening(fen=position.position(), source=place)
+
+    def _games(self) -> Iterator[RecordedGame]:
+        read: Callable[..., Iterator[RecordedGame]] = self._format.function
+        # only this reader can leave later moves unread
+        return read(self.source, self._plies) if self._format.name == "pgn" else read(self.source)
+
+    def _opening_of(self, game: RecordedGame, data: bytes) -> Opening:
+        number = f"game {game.number}"
+        if not game.moves and game.start is None and not _ENDED.search(data):
+            raise self.source.error(game.line, f"{number}: it has no moves and no result")
+        position = self._begin(game.start)
+        try:
+            play_line(position, game.moves[: self._plies])
+        except ValueError as error:
+            remedy = "; fewer `plies` would end the line before" if position.ending() else ""
+            raise self.source.error(game.line, f"{number}: {error}{remedy}") from None
+        opening = Opening(
+            fen=game.start,
+            moves=tuple(position.moves),
+            source=f"{self._name}#{game.number}",
+            name=game.opening,
+        )
+        return self._with_position(opening)
+
+    def _with_position(self, opening: Opening) -> Opening:
+        """Return an opening of Chess960 with an explicit start position."""
+        if opening.fen is not None or self.source.variant != "chess960":
+            return opening
+        fen = self._begin(None).position()
+        return Opening(fen, opening.moves, opening.source, opening.name)
+
+
+_ENDED: Final = re.compile(rb"(?:1-0|0-1|1/2-1/2|\*)\s*\Z")
+#: Bytes of a record.
+_PACKED: Final = {"psv": 40, "hcpe": 38}
+
+
+def _content(source: Source, format: Format, progress: Progress) -> bytes:
+    """Return a file's bytes; of text only those of its lines."""
+    pieces: list[bytes] = []
+    size = 0
+    longest = LONGEST if format.kind == "lines" else LONGEST_OF_GAMES
+    if format.name == "sgf":
+        longest = LONGEST_TREE
+    if format.name in _PACKED:
+        parts, joint = source.pieces(), b""
+    else:
+        parts, joint = (chunk for _, chunk in source.chunks(longest)), b"\n"
+    for piece in parts:
+        pieces.append(piece)
+        size += len(piece)
+        progress.report(f"{source.path}: {size >> 20:,} MB read")
+    return joint.join(pieces)
+
+
+def _lines(data: bytes) -> tuple[Offsets, Offsets]:
+    """Return where lines with openings begin and end."""
+    text = np.frombuffer(data, dtype=np.uint8)
+    breaks = np.flatnonzero(text == 10)
+    starts = np.concatenate(([0], breaks + 1)).astype(np.int64)
+    stops = np.append(breaks, len(data)).astype(np.int64)
+    filled = starts < stops
+    starts, stops = starts[filled], stops[filled]
+    first = text[starts]
+    good = ~np.isin(first, np.frombuffer(_COMMENTS, dtype=np.uint8))
+    for i in np.flatnonzero(np.isin(first, np.frombuffer(_BLANK, dtype=np.uint8))):
+        line = data[starts[i] : stops[i]].strip()
+        good[i] = bool(line) and line[0] not in _COMMENTS
+    return starts[good], stops[good]
+
+
+def _parts(data: bytes, ends: list[int], blank: bytes = b" \t\n") -> tuple[Offsets, Offsets]:
+    """Return the parts between some offsets that have other bytes than `blank`."""
+    bounds = [(a, b) for a, b in zip([0, *ends], ends, strict=False) if data[a:b].strip(blank)]
+    starts, stops = np.array(bounds, dtype=np.int64).reshape(-1, 2).T
+    return starts, stops
+
+
+#: Comments, escaped lines, tags, parentheses, and other text up to the end of its line.
+_PGN: Final = re.compile(
+    rb"(\{)[^}]*\}?|;[^\n]*|^%[^\n]*"
+    rb'|\[[ \t]*(\w+)\s+"(?:\\.|[^\n])*?"\s*\]|([()])|([^{}();\[\n]+|.)',
+    re.MULTILINE,
+)
+_RESULT: Final = re.compile(rb"(?<!\S)(?:1-0|0-1|1/2-1/2|\*)(?!\S)")
+_MOVE: Final = re.compile(rb"[A-Za-z@]|--|0000")
+
+
+def _pgn(data: bytes) -> tuple[Offsets, Offsets]:
+    """Return where games begin and end: at a result, and before a tag that follows moves."""
+    ends: list[int] = []
+    names: set[bytes] = set()
+    has_moves = False
+    depth = 0
+    for match in _PGN.finditer(data):
+        kind = match.lastindex
+        if kind == 4:
+            if depth:
+                continue
+            text, at = match[0], 0
+            for result in _RESULT.finditer(text):
+                at = result.end()
+                ends.append(match.start() + at)
+                has_moves = False
+                names.clear()
+            has_moves = has_moves or _MOVE.search(text, at) is not None
+        elif kind == 3:
+            depth = depth + 1 if match[0] == b"(" else max(depth - 1, 0)
+        elif kind == 2:
+            if has_moves or match[2] in names:
+                ends.append(match.start())
+                has_moves = False
+                names.clear()
+            depth = 0
+            names.add(match[2])
+        elif kind == 1 and not match[0].endswith(b"}"):
+            has_moves = True  # the reader reports the comment
+    if has_moves or names:
+        ends.append(len(data))
+    return _parts(data, ends)
+
+
+def _sgf(data: bytes) -> tuple[Offsets, Offsets]:
+    """Return where the game trees of a collection begin and end."""
+    return _parts(data, sgf_ends(data))
+
+
+_KIF: Final = re.compile(
+    rb"^(?:(#KIF)|(\s*[0-9]+\s+\S)|(?![*#&]|\xe5\xa4\x89\xe5\x8c\x96|\x95\xcf\x89\xbb)"
+    rb"[^\n]*?(\xef\xbc\x9a|\x81F))",
+    re.MULTILINE,
+)
+
+
+def _kif(data: bytes) -> tuple[Offsets, Offsets]:
+    """Return where games begin and end: before a mark, and before a heading after moves."""
+    ends: list[int] = []
+    has_moves = has_text = False
+    for match in _KIF.finditer(data):
+        is_move = match[2] is not None
+        if (match[1] and has_text) or (match[3] and has_moves):
+            ends.append(match.start())
+            has_moves = False
+        has_moves = has_moves or is_move
+        has_text = not match[1]
+    return _parts(data, [*ends, len(data)])
+
+
+def _separated(separator: bytes, blank: bytes) -> Callable[[bytes], tuple[Offsets, Offsets]]:
+    """Return a function that splits after lines with a separator."""
+    line = re.compile(rb"^" + separator + rb"[ \t]*(?:\n|\Z)", re.MULTILINE)
+
+    def split(data: bytes) -> tuple[Offsets, Offsets]:
+        return _parts(data, [*(m.end() for m in line.finditer(data)), len(data)], blank)
+
+    return split
+
+
+def _records(size: int) -> Callable[[bytes], tuple[Offsets, Offsets]]:
+    """Return a function that splits records of `size` bytes."""
+
+    def split(data: bytes) -> tuple[Offsets, Offsets]:
+        starts = np.arange(0, len(data), size, dtype=np.int64)
+        return starts, starts + size
+
+    return split
+
+
+_SPLITTERS: Final[dict[str, Callable[[bytes], tuple[Offsets, Offsets]]]] = {
+    "pgn": _pgn,
+    "sgf": _sgf,
+    "kif": _kif,
+    "csa": _separated(b"/", b"/ \t\n"),
+    "plain": _separated(b"e", b"e \t\n"),
+    **{name: _records(size) for name, size in _PACKED.items()},
+}

@@ -25,6 +25,7 @@ from ringmaster.engines import reaper
 from ringmaster.errors import (
     CompetitionHalted,
     ControlFileError,
+    DataFileError,
     EngineRebuilt,
     RingmasterError,
     SettingError,
@@ -111,8 +112,9 @@ class Ringmaster:
         self._unsaved = 0
         self._state_size = 0
         self._halt = ""
-        #: The failure of a function of the control file: no job can be made any more.
-        self._failure: SettingError | None = None
+        #: The failure of a function of the control file, or a fault in its openings: no job can
+        #: be made any more.
+        self._failure: SettingError | DataFileError | None = None
         self._backlog: list[IssuedJob] = []
         self._changes = Comparison()
         #: Void games to repeat, before those of the backlog.
@@ -122,6 +124,9 @@ class Ringmaster:
         self._tests: dict[str, list[str]] | None = None
         #: Whether a transaction failed, so that the competition's state must not be stored.
         self._inconsistent = False
+        #: Whether the state counts a job that could not be made: the store keeps the state
+        #: before it, and a restart adds the results.
+        self._has_lost_job = False
         self._period = period
         #: Earliest time of the next commit (monotonic clock).
         self._next_commit = 0.0
@@ -177,6 +182,8 @@ class Ringmaster:
                     self._records.close()
                 if self._store is not None:
                     self._store.close()
+        if isinstance(self._failure, DataFileError):
+            raise self._failure
         if self._failure is not None:
             raise self._loaded.control_file.error([self._failure])
         if self._halt:
@@ -306,6 +313,8 @@ class Ringmaster:
     def _reason(self) -> str:
         if self._control.signals.received is not None:
             return f"interrupted by {self._control.signals.received.name}"
+        if isinstance(self._failure, DataFileError):
+            return f"an error in the openings: {self._failure}"
         if self._failure is not None:
             return f"an error in the control file: {self._failure}"
         if self._halt:
@@ -323,7 +332,7 @@ class Ringmaster:
         if not self._inconsistent:
             # where another file has failed, the status file may be gone, too
             with self._store.transaction(full=True) as transaction:
-                transaction.save_state(self._competition.state())
+                self._save_now(transaction)
             if self._records is not None:
                 try:
                     self._records.finish()
@@ -352,7 +361,7 @@ class Ringmaster:
         """Fill the executor, first with issued games that have no result."""
         with self._transaction() as transaction:
             jobs = self._next_jobs(transaction)
-            transaction.save_state(self._competition.state())
+            self._save_now(transaction)
             self._store_refused_hosts(transaction)
         self._run_log.results(self._submit(jobs), halted=False)
 
@@ -401,11 +410,20 @@ class Ringmaster:
             # finished games count, and so do games in progress
             self._failure = error
             return None
+        except DataFileError as error:
+            self._has_lost_job = True
+            self._end_by(error)
+            return None
         if job is not None:
             self._started += 1
             if isinstance(job, GameJob):
                 self._game_records.place(transaction, job.id)
         return job
+
+    def _end_by(self, error: DataFileError) -> None:
+        """Start no more jobs, because of a fault in the openings."""
+        self._failure = error
+        self._run_log.warn(f"{error}\nwaiting for {self._competition.unit} in progress")
 
     def _is_ending(self) -> bool:
         """Return whether this run starts no more jobs, whatever the user wants."""
@@ -460,7 +478,10 @@ class Ringmaster:
                 self._commit(deque())
             wait = COMMAND_PERIOD if due is None else min(due, COMMAND_PERIOD)
             results = deque(self._wait(min(wait, SpareTime.PERIOD) if unverified else wait))
-            spare_time.use(unverified)
+            try:
+                spare_time.use(unverified)
+            except DataFileError as error:
+                self._end_by(error)
             while results:
                 self._commit(results)
             self._control.signals.drain()
@@ -620,6 +641,10 @@ class Ringmaster:
         required = any(c.reaction.save for c in committed)
         small = self._state_size <= SMALL_STATE
         if required or small or self._unsaved * BYTES_A_RESULT >= self._state_size:
+            self._save_now(transaction)
+
+    def _save_now(self, transaction: Transaction) -> None:
+        if not self._has_lost_job:
             self._state_size = transaction.save_state(self._competition.state())
             self._unsaved = 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 
@@ -13,7 +13,12 @@ import msgspec
 import pytest
 
 from ringmaster.conditions import REFUSED_HOSTS
-from ringmaster.errors import CompetitionHalted, ControlFileError, StoreUnwritable
+from ringmaster.errors import (
+    CompetitionHalted,
+    ControlFileError,
+    DataFileError,
+    StoreUnwritable,
+)
 from ringmaster.execution.executor import JobEnd as ExecutorEvent
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.cluster import Host
@@ -21,7 +26,7 @@ from ringmaster.model.jobs import GameJob, Job, Ticket
 from ringmaster.model.results import CheckResult, EngineUsage, GameResult, JobResult, Result
 from ringmaster.reporting.live import DisplayView, QuietDisplay
 from ringmaster.ringmaster import Ringmaster
-from ringmaster.run_control import RunOptions
+from ringmaster.run_control import RunOptions, SpareTime
 from ringmaster.storage.paths import COMMANDS, OutputPaths
 from ringmaster.storage.store import Store, Transaction
 from tests.execution.inline import InlineExecutor
@@ -663,3 +668,94 @@ def test_game_of_another_engine_on_this_machine_ends_the_run_and_is_played_in_th
         assert store.counts() == (2, 0)
         assert len(store.issues()) == 1
     assert run(control) == 0
+
+
+# openings that are verified while games run
+
+PLAYOFF_OF_BOOK = """
+competition_type = "playoff"
+game = "chess"
+players = {{"a": Player("engine", nodes=1), "b": Player("engine", nodes=1)}}
+matchups = [Matchup("a", "b", openings=Openings("book.epd"{}), number_of_games=12)]
+"""
+BOARD = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
+
+
+@pytest.fixture
+def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a book of 20 lines, none of which is verified at the start."""
+    monkeypatch.setattr("ringmaster.formats.openings.index.VERIFIED_AT_FIRST", 0)
+    monkeypatch.setattr("ringmaster.run_control.SpareTime.PERIOD", 0.0)
+    path = tmp_path / "book.epd"
+    path.write_text("".join(f"{BOARD} 0 {number}\n" for number in range(1, 21)))
+    return path
+
+
+def test_a_fault_far_down_a_book_ends_the_run_with_its_line(control: Path, book: Path) -> None:
+    control.write_text(PLAYOFF_OF_BOOK.format(""))
+    text = book.read_text()
+    book.write_text(text.replace(f"{BOARD} 0 18\n", "nonsense\n"))
+    with pytest.raises(DataFileError, match=r"book\.epd:18: an EPD has at least 4 fields"):
+        run(control)
+    assert "ended: an error in the openings: " in control.with_suffix(".log").read_text()
+    book.write_text(text)
+    assert run(control) == 0
+
+
+def completed(control: Path) -> int:
+    with closing(Store.open(control.with_suffix(".status"))) as store:
+        return store.counts()[0]
+
+
+def test_a_bad_opening_is_never_issued(
+    control: Path, book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ringmaster.run_control.SpareTime.SLICE", 0.0)
+    control.write_text(PLAYOFF_OF_BOOK.format(""))
+    text = book.read_text()
+    book.write_text(text.replace(f"{BOARD} 0 3\n", "nonsense\n"))
+    with pytest.raises(DataFileError, match=r"book\.epd:3: "):
+        run(control)
+    # two pairs of games
+    assert completed(control) == 4
+    # the game without an opening is not lost
+    book.write_text(text)
+    assert run(control) == 0
+    assert completed(control) == 12
+
+
+def test_bad_openings_that_are_skipped_are_told_when_all_are_verified(
+    control: Path, book: Path
+) -> None:
+    control.write_text(PLAYOFF_OF_BOOK.format(", skip_bad=True"))
+    book.write_text(book.read_text().replace(f"{BOARD} 0 18\n", "nonsense\n"))
+    display = Messages()
+    assert run(control, display=display) == 0
+    (line,) = [line for line in display.lines if "left out" in line]
+    assert "left out: 1 bad lines; the first: " in line
+
+
+def test_spare_time_is_used_in_short_slices() -> None:
+    seconds = 0.0
+    done: list[int] = []
+
+    def checks() -> Iterator[int]:
+        nonlocal seconds
+        for number in range(1, 8):
+            seconds += 0.001
+            done.append(number)
+            yield number
+
+    spare_time, tasks = SpareTime(clock=lambda: seconds), [checks()]
+    spare_time.use(tasks)
+    assert done == [1, 2]
+    spare_time.use(tasks)
+    assert done == [1, 2]
+    seconds = 0.05
+    spare_time.use(tasks)
+    assert done == [1, 2, 3, 4]
+    for _ in range(3):
+        seconds += 0.05
+        spare_time.use(tasks)
+    assert done == list(range(1, 8))
+    assert not tasks

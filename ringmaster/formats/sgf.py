@@ -162,7 +162,7 @@ def _root_comment(record: GameRecord) -> str:
 
 
 def _moves(record: GameRecord) -> str:
-    size = record.settings.board_size
+    size, book = record.settings.board_size, record.opening.moves
     text: list[str] = []
     column = 0
     for count, move in enumerate(record.moves, 1):
@@ -170,6 +170,8 @@ def _moves(record: GameRecord) -> str:
             node = f";{_COLOURS[move.player]}[{_point(move.move, size)}]{_time_left(move)}"
             summary = search_summary(move, record.settings.record_times)
             comment = "\n".join(filter(None, (lines(move.comment), summary)))
+            if count <= len(book) and move.move == book[count - 1]:
+                comment = "book"
         except ValueError as error:
             comment = f"Move {count} cannot be shown: {error}"
             text.append(f"\n;C[{_quoted(comment)}]")

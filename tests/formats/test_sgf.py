@@ -55,6 +55,13 @@ def moves(game: sgf.Sgf_game) -> list[tuple[str, tuple[int, int] | None]]:
     return [node.get_move() for node in game.get_main_sequence()[1:]]
 
 
+def test_moves_of_the_opening_are_marked() -> None:
+    game = parse(write_sgf(record(opening=Opening(moves=("E5", "A9")))))
+    comments = [node.get("C") for node in game.get_main_sequence()[1:3]]
+    assert comments == ["book", "book"]
+    assert moves(game)[:2] == [("b", (4, 4)), ("w", (8, 0))]
+
+
 def test_a_record_reads_back() -> None:
     game = parse(write_sgf(RECORD))
     root = game.get_root()

@@ -192,11 +192,13 @@ class OpeningBook:
         """Whether each pair of games of a tournament has its own opening."""
         return self._settings is not None and self._settings.policy == "encounter"
 
-    @property
-    def lacks_openings(self) -> bool:
-        """Whether openings are needed: engines of chess and shogi, more than Go engines,
-        repeat their moves from the same position."""
-        return self._game.game != "go" and not self.has_positions
+    def lacks_openings(self, repeats: int = 0) -> bool:
+        """Return whether openings are needed, after a number of repeated games.
+
+        Engines of chess and shogi repeat their moves from the same position; engines of Go
+        seldom do.
+        """
+        return not self.has_positions and (self._game.game != "go" or repeats > 0)
 
     @property
     def has_positions(self) -> bool:

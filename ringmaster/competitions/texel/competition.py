@@ -181,7 +181,7 @@ class TexelCompetition(Tune):
     def _warnings(self) -> list[str]:
         lines = self.closing.warnings(self._standing())
         wanted = self.closing.settings is not None
-        if wanted and not self.closing.has_openings and self.book.lacks_openings:
+        if wanted and not self.closing.has_openings and self.book.lacks_openings():
             lines.append(SAME_GAMES_OF_TUNE)
         if self._verifying:
             return lines

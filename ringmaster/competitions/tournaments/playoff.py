@@ -35,7 +35,9 @@ from ringmaster.model.settings import (
 MATCHUP_SETTINGS: tuple[Setting, ...] = (
     *GAME_SETTINGS,
     optional(
-        "alternating", Boolean(), "Swap colours from game to game (by default in chess, not in Go)."
+        "alternating",
+        Boolean(),
+        "Swap colours from game to game (by default, but not in Go without openings).",
     ),
     ending_setting(
         "number_of_games",
@@ -161,6 +163,8 @@ class Playoff(Tournament):
         if is_endless(values, "number_of_games"):
             self._endless.add(id)
         alternating = values["alternating"]
+        if alternating is None:
+            alternating = self._game != "go" or values["openings"] is not None
         self._add(
             id,
             definition.name,
@@ -175,7 +179,7 @@ class Playoff(Tournament):
             ),
             settings,
             values["openings"],
-            alternating=self._game != "go" if alternating is None else alternating,
+            alternating=alternating,
             number_of_games=number_of_games,
             sprt=values["sprt"],
         )

@@ -206,7 +206,7 @@ class Swiss(RosterTournament):
 
     def _warnings(self) -> list[str]:
         warnings = []
-        if self._openings.lacks_openings:
+        if self._openings.lacks_openings():
             warnings.append(SAME_GAMES)
         players = [self._player(code, ("competitors",)) for code in self._active()]
         repeatable = [player for player in players if is_repeatable(player)]

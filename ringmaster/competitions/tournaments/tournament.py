@@ -178,7 +178,7 @@ class Tournament(Competition):
     def _warnings(self) -> list[str]:
         lines: dict[str, list[str]] = {}
         for id, matchup in self.matchups.items():
-            if matchup.book.lacks_openings:
+            if matchup.book.lacks_openings(matchup.tally.repeats):
                 lines.setdefault(SAME_GAMES, []).append(id)
             line = matchup.expected_repeats()
             if line:

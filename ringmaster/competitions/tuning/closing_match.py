@@ -143,7 +143,7 @@ class ClosingMatches:
     @property
     def has_openings(self) -> bool:
         """Whether the games of a match have openings."""
-        return not self._book.lacks_openings
+        return not self._book.lacks_openings()
 
     def opponents(self) -> list[Player]:
         """Return the opponent from the control file, if any."""

@@ -486,7 +486,7 @@ class GameTune(Tune):
 
     def _warnings(self) -> list[str]:
         lines = self.closing.warnings(self._standing())
-        lacking = not self.closing.has_openings if self._verifying else self.book.lacks_openings
+        lacking = not self.closing.has_openings if self._verifying else self.book.lacks_openings()
         if lacking:
             lines.append(SAME_GAMES_OF_TUNE)
         return lines

@@ -248,10 +248,13 @@ def _parts(data: bytes, ends: list[int], blank: bytes = b" \t\n") -> tuple[Offse
     return starts, stops
 
 
-#: Comments, escaped lines, tags, parentheses, and other text up to the end of its line.
+#: A comment, up to a tag behind an empty line; an escaped line; a tag, which begins its line or
+#: follows another; a parenthesis; other text up to the end of its line.
 _PGN: Final = re.compile(
-    rb"(\{)[^}]*\}?|;[^\n]*|^%[^\n]*"
-    rb'|\[[ \t]*(\w+)\s+"(?:\\.|[^\n])*?"\s*\]|([()])|([^{}();\[\n]+|.)',
+    rb"(\{)(?:[^}\n]+|\n(?!(?<=\n\n)\[\s*\w+\s+\"))*\}?|;[^\n]*|^%[^\n]*"
+    rb'|(?:^(?:\xef\xbb\xbf)?|(?<=\])[ \t]*)\[\s*(\w+)\s+"'
+    rb'(?:\\.|[^"\\\n]|"(?!\s*\])|\n(?![\n\[]))*"\s*\]'
+    rb"|([()])|([^{}();\[\n]+|.)",
     re.MULTILINE,
 )
 _RESULT: Final = re.compile(rb"(?<!\S)(?:1-0|0-1|1/2-1/2|\*)(?!\S)")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ringmaster.competitions.competition import Played
 from ringmaster.formats.csa import write_csa
 from ringmaster.formats.kif import write_kif
-from ringmaster.formats.pgn import write_pgn
+from ringmaster.formats.pgn_writer import write_pgn
 from ringmaster.formats.sgf import write_sgf
 from ringmaster.model.board import MATE, BoardGame
 from ringmaster.model.jobs import GameSettings, Opening

@@ -454,7 +454,7 @@ FALSE_STARTS = (
 def _written(format: str, game_id: str, comment: str) -> str:
     from ringmaster.formats.csa import write_csa
     from ringmaster.formats.kif import write_kif
-    from ringmaster.formats.pgn import write_pgn
+    from ringmaster.formats.pgn_writer import write_pgn
     from ringmaster.formats.sgf import write_sgf
     from ringmaster.model.jobs import GameSettings
     from ringmaster.model.results import MoveRecord

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from ringmaster.errors import DataFileError, IllegalMove
-from ringmaster.formats.chess_games import pgn_games
+from ringmaster.formats.pgn import pgn_games
 from ringmaster.formats.recorded_game import RecordedGame
 from ringmaster.formats.source import Source
 from ringmaster.games.game import beginning
@@ -120,6 +120,7 @@ def read_record(results: Results, record: bytes, id: str) -> RecordedGame:
 
         games = (csa_games if shogi_format(record) == "csa" else kif_games)(source)
     game = next(games, None)
+    source.finish()
     if game is None:
         raise ValueError("there is no game")
     return game

@@ -132,7 +132,7 @@ class ChessReferee(RulesReferee):
     record_suffix = "pgn"
 
     def write(self, record: GameRecord) -> str:
-        from ringmaster.formats.pgn import write_pgn
+        from ringmaster.formats.pgn_writer import write_pgn
 
         return write_pgn(record)
 

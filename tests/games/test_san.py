@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.formats.pgn_reader import PgnError, read_games
+from ringmaster.errors import DataFileError
+from ringmaster.formats.pgn import pgn_games
+from ringmaster.formats.source import Source
 from ringmaster.games.chess import new_chess_game
 from ringmaster.games.chess960 import start_fen
 from ringmaster.games.san import san_moves
@@ -19,8 +21,11 @@ from ringmaster.games.san import san_moves
 def read(text: str, fen: str | None = None, variant: str = "standard") -> list[str]:
     """Return the moves of a game of a PGN file."""
     tags = [] if fen is None else [f'[FEN "{fen}"]', ""]
-    (game,) = read_games(enumerate([*tags, f"{text} *"], 1), variant)
-    return game.moves
+    data = "\n".join([*tags, f"{text} *"]).encode()
+    source = Source("a.pgn", "chess", variant, data=data)
+    games = list(pgn_games(source))
+    source.finish()
+    return games[0].moves
 
 
 #: Castling, pieces of a kind in rows, files and pairs, pawns about to promote or to be taken
@@ -110,7 +115,7 @@ def test_a_move_is_read(fen: str | None, san: str, move: str) -> None:
 def test_an_unplayable_move_is_refused_with_a_reason(
     fen: str | None, san: str, message: str
 ) -> None:
-    with pytest.raises(PgnError, match=message):
+    with pytest.raises(DataFileError, match=message):
         read(san, fen)
 
 
@@ -118,7 +123,7 @@ def test_an_unplayable_move_is_refused_with_a_reason(
 @settings(deadline=None)
 def test_any_text_gives_legal_moves_or_an_error(text: str) -> None:
     moves: list[str] = []
-    with contextlib.suppress(PgnError, ValueError):
+    with contextlib.suppress(DataFileError):
         moves = read(" ".join(text.split()))
     game = new_chess_game()
     for move in moves:

@@ -113,14 +113,13 @@ def read_record(results: Results, record: bytes, id: str) -> RecordedGame:
     """Return the only game of a record.  Raises DataFileError, ValueError."""
     source = Source(id, results.game, variant_of(results), data=record)
     if results.game == "chess":
-        games = pgn_games(source)
+        games = list(pgn_games(source))
     else:
         # rsshogi's tables take a while to import
         from ringmaster.formats.shogi_games import csa_games, kif_games
 
-        games = (csa_games if shogi_format(record) == "csa" else kif_games)(source)
-    game = next(games, None)
+        games = list((csa_games if shogi_format(record) == "csa" else kif_games)(source))
     source.finish()
-    if game is None:
+    if not games:
         raise ValueError("there is no game")
-    return game
+    return games[0]

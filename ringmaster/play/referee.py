@@ -161,9 +161,9 @@ class ShogiReferee(RulesReferee):
 
     def write(self, record: GameRecord) -> str:
         if self._is_kif:
-            from ringmaster.formats.kif import write_kif
+            from ringmaster.formats.shogi_records import write_kif
 
             return write_kif(record)
-        from ringmaster.formats.csa import write_csa
+        from ringmaster.formats.shogi_records import write_csa
 
         return write_csa(record)

@@ -9,6 +9,7 @@ from typing import BinaryIO
 from ringmaster.errors import DataFileError, IllegalMove
 from ringmaster.formats.pgn import pgn_games
 from ringmaster.formats.recorded_game import RecordedGame
+from ringmaster.formats.registry import record_format
 from ringmaster.formats.source import Source
 from ringmaster.games.game import beginning
 from ringmaster.results import Game, Results
@@ -54,7 +55,7 @@ def write_records(results: Results, format: str, stream: BinaryIO, void: bool) -
     between = b"/\n" if format == "csa" else b""
     foreign = written = 0
     for _, text in records.each(void):
-        if format in ("csa", "kif") and format != shogi_format(text):
+        if format in ("csa", "kif") and format != record_format(text, text):
             foreign += 1
         else:
             stream.write((between if written else b"") + text + end)
@@ -67,12 +68,6 @@ def write_records(results: Results, format: str, stream: BinaryIO, void: bool) -
             f"left out; --format {other} has them"
         )
     return notes
-
-
-def shogi_format(record: bytes) -> str:
-    """Return the format of a shogi game record by its beginning: a version or a comment in CSA,
-    a comment or a heading in KIF."""
-    return "csa" if record[:1] in (b"V", b"'", b"N", b"$", b"P") else "kif"
 
 
 def write_positions(results: Results, format: str, stream: BinaryIO, void: bool) -> list[str]:
@@ -118,7 +113,7 @@ def read_record(results: Results, record: bytes, id: str) -> RecordedGame:
         # rsshogi's tables take a while to import
         from ringmaster.formats.shogi_games import csa_games, kif_games
 
-        games = list((csa_games if shogi_format(record) == "csa" else kif_games)(source))
+        games = list((csa_games if record_format(record, record) == "csa" else kif_games)(source))
     source.finish()
     if not games:
         raise ValueError("there is no game")

@@ -32,10 +32,10 @@ _TAG = re.compile(r'\[\s*(\w+)\s+"((?:\\.|[^\\"]|"(?!\s*\])|\\(?="\s*\]\s*$))*)"
 _TAG_LINES = 10
 #: A move number, or a token in a group.
 _TOKEN = re.compile(
-    r"\d*\.+|\d{1,3}(?=\s|$)|"
+    r"\d*[.…]+|\d{1,3}(?=\s|$)|"
     r"(\{[^}]*\}?|[();}]|\$\d*|[^\s{}();$]+(?:(?<=[a-h][18])\([NBRQ]\)[^\s{}();$]*)?)"
 )
-_POINTS = {**RESULTS, "1/2": 0.5, "*": math.nan}
+_POINTS = {**RESULTS, "1/2": 0.5, "½-½": 0.5, "*": math.nan}
 _NULL_MOVES = frozenset(("--", "Z0", "0000", "@@@@", "null", "(none)"))
 #: Signs that judge a move or a position, and words of printed games.
 _SIGNS = "!?±∓⩲⩱=∞□⊕⟳→↑⇆⇄⇔∆Δ○⌓≤≥+-/#~…"
@@ -98,6 +98,7 @@ class _Reader:
     def _reset(self) -> None:
         """Expect a game."""
         self._line = 0
+        #: Names of tags in lower case.
         self._tags: dict[str, str] = {}
         self._start: str | None = None
         self._position: Game | None = None
@@ -119,6 +120,8 @@ class _Reader:
 
     def read(self, at: int, line: str) -> None:
         """Read the next line."""
+        # files with the mark may have been joined
+        line = line.removeprefix("\ufeff")
         tag = _TAG.match(line) if line.startswith("[") else None
         if self._open_comment and self._open_comment[-1]:
             # a tag that no empty line separates belongs to the comment
@@ -165,10 +168,11 @@ class _Reader:
 
     def _add_tag(self, at: int, tag: re.Match[str]) -> None:
         self._check_closed()
-        if self._has_moves or tag[1] in self._tags:
+        name = tag[1].lower()
+        if self._has_moves or name in self._tags:
             self._end()
         self._line = self._line or at
-        self._tags[tag[1]] = re.sub(r"\\(.)", r"\1", tag[2]) if "\\" in tag[2] else tag[2]
+        self._tags[name] = re.sub(r"\\(.)", r"\1", tag[2]) if "\\" in tag[2] else tag[2]
 
     def _read_moves(self, at: int, line: str) -> None:
         for token in _TOKEN.findall(line):
@@ -223,9 +227,11 @@ class _Reader:
         if not self._has_moves:
             self._has_moves = True
             self._line = self._line or at
-            fen = self._tags.get("FEN")
+            fen = self._tags.get("fen")
             try:
-                check_variant_tag(self._tags.get("Variant", ""), self._source.variant)
+                if fen is None and self._tags.get("setup") == "1":
+                    raise ValueError("the tag SetUp tells of a position, but there is no tag FEN")
+                check_variant_tag(self._tags.get("variant", ""), self._source.variant)
                 self._position = self._begin(fen)
             except ValueError as error:
                 fault = "" if fen is None else f": {shown(fen, _QUOTED)}"
@@ -258,9 +264,9 @@ class _Reader:
         """Record the game or its fault, and expect another game."""
         self._number += 1
         position = self._begin_moves(self._line)
-        result = self._result or self._tags.get("Result", "*")
+        result = self._result or self._tags.get("result", "*")
         points = _POINTS.get(result, math.nan)
-        is_forfeit = self._tags.get("Termination", "").casefold() in _FORFEITS
+        is_forfeit = self._tags.get("termination", "").casefold() in _FORFEITS
         if self._ends_unplayable and points in (0.0, 1.0):
             last = self._comments[-1][1] if self._comments else ""
             is_forfeit = is_forfeit or "illegal move" in last
@@ -275,7 +281,7 @@ class _Reader:
             game = RecordedGame(
                 self._number,
                 self._line,
-                one_line(tags.get("GameId") or tags.get("Round", "")).strip("?-"),
+                one_line(tags.get("gameid") or tags.get("round", "")).strip("?-"),
                 self._start,
                 position.moves,
                 [math.nan] * len(position.moves),
@@ -289,7 +295,7 @@ class _Reader:
 
 
 def _opening_name(tags: dict[str, str]) -> str:
-    titles = [one_line(tags.get(key, ""), 80) for key in ("ECO", "Opening", "Variation")]
+    titles = [one_line(tags.get(key, ""), 80) for key in ("eco", "opening", "variation")]
     return " ".join(title for title in titles if title.strip("?"))
 
 

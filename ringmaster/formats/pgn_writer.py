@@ -94,7 +94,7 @@ def write_pgn(record: GameRecord) -> str:
     movetext, plies = _movetext(record)
     closing = _comment(_closing_comment(record, result))
     tags = "".join(f'[{name} "{_quoted(value)}"]\n' for name, value in _tags(record, result, plies))
-    return f"{tags}\n{_wrapped(' '.join([*movetext, closing, result]))}\n\n"
+    return f"{tags}\n{_wrapped([*movetext, closing, result])}\n\n"
 
 
 def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, str]]:
@@ -261,33 +261,21 @@ def _comment(text: str) -> str:
 _BRACES: Final = str.maketrans("{}", "()")
 
 
-def _wrapped(text: str) -> str:
-    """Return words on lines of at most 79 characters.
+def _wrapped(pieces: list[str]) -> str:
+    """Return moves and comments on lines of at most 79 characters.
 
     A comment is never broken, since many programs read PGN line by line; a long comment has
-    a line of its own.  A space precedes %, [ and ; in the first column, where they have
-    another meaning.
+    a line of its own.
     """
     finished: list[str] = []
-    start = 0
-    while True:
-        indent = " " if text[start] in "%[;" else ""
-        room = _WIDTH - len(indent)
-        if len(text) - start <= room:
-            return "\n".join([*finished, indent + text[start:]])
-        end = text.rfind(" ", start, start + room + 1)
-        if end >= 0:
-            opened = text.rfind("{", start, end)
-            if opened >= 0 and text.find("}", opened, end) < 0:
-                # the space before the comment, if the comment does not begin the line
-                end = opened - 1
-        if end < start:
-            closed = text.find("}", start) if text[start] == "{" else start
-            end = text.find(" ", closed)
-            if end < 0:
-                return "\n".join([*finished, indent + text[start:]])
-        finished.append(indent + text[start:end])
-        start = end + 1
+    line = ""
+    for piece in pieces:
+        if len(line) + len(piece) >= _WIDTH and line:
+            finished.append(line)
+            line = piece
+        else:
+            line = f"{line} {piece}" if line else piece
+    return "\n".join([*finished, line])
 
 
 def _quoted(value: str) -> str:

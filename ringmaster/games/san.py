@@ -11,16 +11,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ringmaster.games.chess import (
-    HAVE_COZY,
-    START_FEN,
-    ChessGame,
-    ReferenceChessGame,
-    new_chess_game,
-)
-from ringmaster.games.chess960 import new_chess960_game
-from ringmaster.games.game import Game
-from ringmaster.games.variants import VariantGame
+from ringmaster.games.chess import HAVE_COZY, ChessGame, ReferenceChessGame
+from ringmaster.games.game import Game, beginning
+from ringmaster.games.variants import OWN, VariantGame
 from ringmaster.games.variants import san_moves as variant_san_moves
 
 #: A move, perhaps long ("e2-e4", "Ng1xf3") or in UCI; groups: piece, file, rank, target,
@@ -29,7 +22,7 @@ _MOVE: Final = re.compile(
     r"(?:P|([NBRQK]))?([a-h]?)([1-8]?)[-x:]?([a-h][1-8])(?:[=/(]?([NBRQnbrq])\)?)?"
     r"(?:e\.?p\.?)?[+#]*"
 )
-_CASTLING: Final = re.compile("[O0]-[O0](-[O0])?[+#]*")
+_CASTLING: Final = re.compile("[Oo0]-[Oo0](-[Oo0])?[+#]*")
 
 
 def san_moves(variant: str, fen: str | None, moves: Sequence[str]) -> list[str]:
@@ -37,17 +30,13 @@ def san_moves(variant: str, fen: str | None, moves: Sequence[str]) -> list[str]:
 
     Raises ValueError for an invalid FEN.
     """
-    if variant not in ("standard", "chess960"):
+    if variant not in OWN:
         return variant_san_moves(variant, fen, moves)
-    if HAVE_COZY:
-        try:
-            game = new_chess960_game(fen) if variant == "chess960" else new_chess_game(fen)
-        except ValueError:
-            # python-chess also plays from positions that are not legal
-            return reference_san_moves(variant, fen, moves)
-        assert isinstance(game, ChessGame)
+    game = beginning("chess", variant=variant)(fen)
+    if isinstance(game, ChessGame):
         return _fast_san_moves(game, moves)
-    return reference_san_moves(variant, fen, moves)
+    assert isinstance(game, ReferenceChessGame)
+    return reference_san_moves(game, moves)
 
 
 def move_of(game: Game, san: str) -> str:
@@ -223,21 +212,15 @@ def _reference_move(game: ChessGame | ReferenceChessGame, match: re.Match[str]) 
     return board.uci(step)
 
 
-def reference_san_moves(variant: str, fen: str | None, moves: Sequence[str]) -> list[str]:
-    """Return the SAN of moves by python-chess, up to the first illegal move.
-
-    Raises ValueError for a FEN that python-chess cannot read.
-    """
+def reference_san_moves(game: ReferenceChessGame, moves: Sequence[str]) -> list[str]:
+    """Return the SAN of moves by python-chess, up to the first illegal move."""
     import chess
 
-    board = chess.Board(fen or START_FEN, chess960=variant == "chess960")
-    sans = []
+    sans: list[str] = []
+    board = chess.Board(game.fen(), chess960=game.chess960)
     for move in moves:
         try:
-            step = chess.Move.from_uci(move)
+            sans.append(board.san_and_push(board.parse_uci(move)))
         except ValueError:
             break
-        if not board.is_legal(step):
-            break
-        sans.append(board.san_and_push(step))
     return sans

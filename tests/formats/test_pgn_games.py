@@ -177,6 +177,11 @@ def test_every_tag_of_a_line_or_over_lines_is_read(text: str) -> None:
     assert game.moves == ["e2e4"]
 
 
+def test_a_position_that_is_announced_has_to_be_there() -> None:
+    assert "no tag FEN" in fault('[SetUp "1"]\n\n1. e4 *')
+    assert only(f'[SetUp "1"]\n[Fen "{PAWN}"]\n\n1. e4 *').start == PAWN
+
+
 @pytest.mark.parametrize(
     "tags",
     [

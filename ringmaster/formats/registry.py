@@ -90,7 +90,7 @@ FORMATS: dict[str, Format] = {
         Format("psv", "positions", "packed:read_psv", "mover", "mover", ("shogi",), (".psv",)),
         Format("hcpe", "positions", "packed:read_hcpe", "first", "mover", ("shogi",), (".hcpe",)),
         # most programs write the mover's scores; `score_pov` selects another point of view
-        Format("pgn", "games", "chess_games:pgn_games", "first", "mover", ("chess",), (".pgn",)),
+        Format("pgn", "games", "pgn:pgn_games", "first", "mover", ("chess",), (".pgn",)),
         Format("csa", "games", "shogi_games:csa_games", games=("shogi",), suffixes=(".csa",)),
         Format(
             "kif", "games", "shogi_games:kif_games", games=("shogi",), suffixes=(".kif", ".kifu")

@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 
 from ringmaster.competitions.opening_settings import OpeningBook
 from ringmaster.errors import DataFileError, SettingError
-from ringmaster.formats.csa import write_csa
-from ringmaster.formats.kif import write_kif
 from ringmaster.formats.openings import index
 from ringmaster.formats.packed import PSV
 from ringmaster.formats.registry import FORMATS
+from ringmaster.formats.shogi_records import write_csa, write_kif
 from ringmaster.formats.source import Source
 from ringmaster.games.sfen import START_SFEN
 from ringmaster.model.jobs import Opening

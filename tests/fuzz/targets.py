@@ -138,8 +138,7 @@ def _labelled(format: str) -> list[bytes]:
 def _shogi(format: str) -> list[bytes]:
     """Return positions or games of shogi in a format of ringmaster's writers."""
     from ringmaster.datasets.writers import FORMS
-    from ringmaster.formats.csa import write_csa
-    from ringmaster.formats.kif import write_kif
+    from ringmaster.formats.shogi_records import write_csa, write_kif
     from tests.datasets.test_writers import shogi_positions
     from tests.formats.shogi_records import random_record
 

@@ -7,6 +7,7 @@ rsshogi unpacks the positions.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,10 @@ from ringmaster.games.legality import legality_check
 
 #: Bytes of a packed position.
 _PACKED = 32
+#: Squares of a board, numbered file by file.
+_SQUARES = 81
+#: Pieces in hand by number.
+_DROPPED = "PLNSBRG"
 #: Records that are decoded to guess the format of a file.
 _LOOKED_AT = 100
 
@@ -93,7 +98,10 @@ def read_psv(source: Source) -> Iterator[Batch]:
         result = records["result"]
         _refuse(source, place, np.abs(result) > 1, "the result is neither 1, 0 nor -1")
         ply = records["ply"].astype(np.int32)
-        yield _batch(texts, place, (result + 1) / 2, records["score"], ply)
+        batch = _batch(texts, place, (result + 1) / 2, records["score"], ply)
+        if source.moves:
+            batch.moves = [_psv_move(move) for move in records["move"].tolist()]
+        yield batch
 
 
 def read_hcpe(source: Source) -> Iterator[Batch]:
@@ -107,7 +115,41 @@ def read_hcpe(source: Source) -> Iterator[Batch]:
         _refuse(source, place, outcome > 2, "the result is neither 0, 1 nor 2")
         result = np.array([0.5, 1.0, 0.0, np.nan])[outcome]
         ply = np.full(len(records), -1, dtype=np.int32)
-        yield _batch(texts, place, result, records["score"], ply)
+        batch = _batch(texts, place, result, records["score"], ply)
+        if source.moves:
+            batch.moves = [_hcpe_move(move) for move in records["move"].tolist()]
+        yield batch
+
+
+@cache
+def _psv_move(move: int) -> str:
+    """Return a move of YaneuraOu in USI's notation, "" for none."""
+    origin, target = move >> 7 & 127, move & 127
+    return _usi_move(origin, target, is_drop=bool(move & 0x4000), promotes=bool(move & 0x8000))
+
+
+@cache
+def _hcpe_move(move: int) -> str:
+    """Return a move of Apery in USI's notation, "" for none."""
+    origin, target = move >> 7 & 127, move & 127
+    is_drop = origin >= _SQUARES
+    piece = origin - _SQUARES + 1
+    promotes = bool(move & 0x4000)
+    return _usi_move(piece if is_drop else origin, target, is_drop=is_drop, promotes=promotes)
+
+
+def _usi_move(origin: int, target: int, *, is_drop: bool, promotes: bool) -> str:
+    """Return a move; the origin of a drop is the number of the piece, from 1."""
+    if target >= _SQUARES or (not is_drop and (origin >= _SQUARES or origin == target)):
+        return ""
+    if is_drop:
+        return f"{_DROPPED[origin - 1]}*{_square(target)}" if 1 <= origin <= len(_DROPPED) else ""
+    return _square(origin) + _square(target) + "+" * promotes
+
+
+def _square(number: int) -> str:
+    file, rank = divmod(number, 9)
+    return f"{file + 1}{'abcdefghi'[rank]}"
 
 
 def _records(

@@ -16,7 +16,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -72,6 +72,7 @@ class Source:
     skip_bad   whether bad games and positions are left out and counted
     first_bad  message and place of the first bad game or position
     notes      sentences about the reading, for the user
+    moves      whether batches have the played or best moves
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Source:
         variant: str = "standard",
         *,
         skip_bad: bool = False,
+        moves: bool = False,
         data: bytes | None = None,
     ) -> None:
         """Name a file, or text in memory with a name for messages.
@@ -93,6 +95,7 @@ class Source:
         self.counts: Counter[str] = Counter()
         self.where = "line"
         self.skip_bad = skip_bad
+        self.moves = moves
         self.first_bad = ""
         self.notes: list[str] = []
         self._data = data
@@ -241,6 +244,7 @@ class Record(NamedTuple):
     game     name of the game within the file, None unknown
     place    number of the line, record or game in the file, from 1
     length   plies of the whole game, 0 unknown
+    move     the played or best move, in UCI's or USI's notation, "" unknown
     """
 
     text: bytes
@@ -250,6 +254,7 @@ class Record(NamedTuple):
     game: str | None = None
     place: int = 0
     length: int = 0
+    move: str = ""
 
 
 @dataclass
@@ -258,6 +263,7 @@ class Batch:
 
     texts  with single spaces and all fields, counters included
     game   a hash of the game's name, 0 unknown
+    moves  empty unless `Source.moves` is set
     """
 
     texts: list[bytes]
@@ -267,6 +273,7 @@ class Batch:
     game: npt.NDArray[np.uint64]
     place: npt.NDArray[np.int64]
     length: npt.NDArray[np.int32]
+    moves: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -282,6 +289,7 @@ class Batch:
             self.game[good],
             self.place[good],
             self.length[good],
+            [self.moves[i] for i in good] if self.moves else [],
         )
 
 
@@ -299,6 +307,7 @@ def make_batch(
     game: list[int],
     place: list[int],
     length: list[int] | None = None,
+    moves: list[str] | None = None,
 ) -> Batch:
     """Return a batch from lists."""
     return Batch(
@@ -309,22 +318,23 @@ def make_batch(
         np.array(game, dtype=np.uint64),
         np.array(place, dtype=np.int64),
         np.array(length or [0] * len(texts), dtype=np.int32),
+        moves or [],
     )
 
 
-def batches_of(records: Iterable[Record], size: int = SIZE) -> Iterator[Batch]:
-    """Yield records as batches."""
+def batches_of(source: Source, records: Iterable[Record]) -> Iterator[Batch]:
+    """Yield the records of a file as batches."""
     pending: list[Record] = []
     for record in records:
         pending.append(record)
-        if len(pending) == size:
-            yield _batch(pending)
+        if len(pending) == SIZE:
+            yield _batch(pending, moves=source.moves)
             pending = []
     if pending:
-        yield _batch(pending)
+        yield _batch(pending, moves=source.moves)
 
 
-def _batch(records: list[Record]) -> Batch:
+def _batch(records: list[Record], *, moves: bool) -> Batch:
     hashes = {name: 0 if name is None else hash_of(name) for name in {r.game for r in records}}
     games = [hashes[record.game] for record in records]
     return make_batch(
@@ -335,6 +345,7 @@ def _batch(records: list[Record]) -> Batch:
         games,
         [r.place for r in records],
         [r.length for r in records],
+        [r.move for r in records] if moves else [],
     )
 
 

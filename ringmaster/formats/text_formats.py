@@ -349,7 +349,7 @@ def _operations(rest: bytes) -> Tail:
 
 
 #: The usual block.
-_BLOCK = rb"s?fen %b\n(?:move [^\n]*\n)?score (-?[0-9]{1,5})\nply ([0-9]{1,5})\nresult (-1|0|1)"
+_BLOCK = rb"s?fen %b\n(?:move ([^\n]*)\n)?score (-?[0-9]{1,5})\nply ([0-9]{1,5})\nresult (-1|0|1)"
 _RESULTS = {b"1": 1.0, b"0": 0.5, b"-1": 0.0}
 #: Stockfish's VALUE_NONE.
 _NO_SCORE = b"32002"
@@ -373,6 +373,7 @@ def read_plain(source: Source) -> Iterator[Batch]:
     scores: list[float] = []
     plies: list[int] = []
     places: list[int] = []
+    moves: list[str] = []
     for _, chunk in source.chunks():
         blocks = (rest + b"\n" + chunk if rest else chunk).split(b"\ne\n")
         rest = blocks.pop()
@@ -385,9 +386,9 @@ def read_plain(source: Source) -> Iterator[Batch]:
             usual = match(block)
             lines = block.count(b"\n") + 2
             if usual is None:
-                text, result, score, ply = _block(source, first, block)
+                text, result, score, ply, move = _block(source, first, block)
             else:
-                text, _, number, value, count, outcome = usual.groups()
+                text, _, number, move, value, count, outcome = usual.groups()
                 if number is None:
                     text += notation.counters
                 result, ply = _RESULTS[outcome], int(count)
@@ -398,23 +399,25 @@ def read_plain(source: Source) -> Iterator[Batch]:
                 scores.append(score)
                 plies.append(ply)
                 places.append(first)
+                if source.moves:
+                    moves.append((move or b"").decode(errors="replace"))
             first += lines
             if len(texts) == SIZE:
-                yield make_batch(texts, results, scores, plies, [0] * SIZE, places)
-                texts, results, scores, plies, places = [], [], [], [], []
+                yield make_batch(texts, results, scores, plies, [0] * SIZE, places, moves=moves)
+                texts, results, scores, plies, places, moves = [], [], [], [], [], []
     if rest.strip():
         source.bad(first, "the last block of lines is not closed by e")
-    yield make_batch(texts, results, scores, plies, [0] * len(texts), places)
+    yield make_batch(texts, results, scores, plies, [0] * len(texts), places, moves=moves)
 
 
 def _long_score(value: bytes) -> float:
     return NAN if value == _NO_SCORE else score_of(value)
 
 
-def _block(source: Source, first: int, block: bytes) -> tuple[bytes, float, float, int]:
-    """Return (text, result, score, ply) of an unusual block; no text for a bad block."""
+def _block(source: Source, first: int, block: bytes) -> tuple[bytes, float, float, int, bytes]:
+    """Return (text, result, score, ply, move) of an unusual block; no text for a bad block."""
     notation = notation_of(source)
-    text, result, score, ply = b"", NAN, NAN, -1
+    text, result, score, ply, move = b"", NAN, NAN, -1, b""
     rows = block.split(b"\n")
     for number, row in enumerate(rows, first):
         word, _, value = row.strip().partition(b" ")
@@ -436,16 +439,18 @@ def _block(source: Source, first: int, block: bytes) -> tuple[bytes, float, floa
                 if value not in _RESULTS:
                     raise ValueError(f"the result is {quoted(value)}, not 1, 0 or -1")
                 result = _RESULTS[value]
-            elif word not in (b"move", b"", b"e"):
+            elif word == b"move":
+                move = value
+            elif word not in (b"", b"e"):
                 raise ValueError(
                     f"{quoted(row)} is not one of fen, sfen, move, score, ply, result, e"
                 )
         except ValueError as error:
             source.bad(number, str(error))
-            return b"", NAN, NAN, -1
+            return b"", NAN, NAN, -1, b""
     if not text and block.strip():
         source.bad(first, "a block of lines has no position (fen or sfen)")
     if text and result != result and score != score:
         source.bad(first, "a block of lines has neither a result nor a score")
         text = b""
-    return text, result, score, ply
+    return text, result, score, ply, move

@@ -11,7 +11,6 @@ import importlib
 import io
 import lzma
 import os
-import re
 import time
 import zlib
 from collections import Counter
@@ -73,6 +72,7 @@ class Source:
     first_bad  message and place of the first bad game or position
     notes      sentences about the reading, for the user
     moves      whether batches have the played or best moves
+    results    unit of numeric results in text, "0-1" or "0-2", None: by the file
     """
 
     def __init__(
@@ -83,6 +83,7 @@ class Source:
         *,
         skip_bad: bool = False,
         moves: bool = False,
+        results: str | None = None,
         data: bytes | None = None,
     ) -> None:
         """Name a file, or text in memory with a name for messages.
@@ -96,6 +97,7 @@ class Source:
         self.where = "line"
         self.skip_bad = skip_bad
         self.moves = moves
+        self.results = results
         self.first_bad = ""
         self.notes: list[str] = []
         self._data = data
@@ -349,53 +351,9 @@ def _batch(records: list[Record], *, moves: bool) -> Batch:
     )
 
 
-#: Results with the points of both sides, as the first player's share.
-_POINTS = {b"1-0": 1.0, b"0-1": 0.0, b"1/2-1/2": 0.5, b"1/2": 0.5, b"0.5-0.5": 0.5}
-#: The result of an unfinished game.
-UNFINISHED = b"*"
-#: A score beyond this is neither centipawns nor any engine's code for a mate.
-ABSURD = 100_000.0
 #: Scores from here on are mates, and are limited to this value.  Engines write a mate as
 #: 30,000 to 32,767 less the plies.
 MATE = 10_000.0
-
-_NUMBER = re.compile(rb"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
-_MATE = re.compile(rb"[-+]?[#M][-+]?[0-9]+")
-
-
-class Unfinished(Exception):
-    """The position's game has no result; the position is skipped without an error."""
-
-
-def result_of(text: bytes) -> float:
-    """Return a result as a share from 0 to 1.  Raises ValueError, Unfinished."""
-    value = _POINTS.get(text)
-    if value is not None:
-        return value
-    if text == UNFINISHED:
-        raise Unfinished
-    if not _NUMBER.fullmatch(text):
-        raise ValueError(f"the result is {quoted(text)}, not 1-0, 0-1, 1/2-1/2 or 0 to 1")
-    value = float(text)
-    if not 0 <= value <= 1:
-        raise ValueError(f"the result is {quoted(text)}, not from 0 to 1")
-    return value
-
-
-def score_of(text: bytes) -> float:
-    """Return a score in centipawns, a mate as ±`MATE`.  Raises ValueError."""
-    if not _NUMBER.fullmatch(text):
-        if _MATE.fullmatch(text):
-            return -MATE if b"-" in text else MATE
-        raise ValueError(f"the score is {quoted(text)}, not a number of centipawns")
-    return checked_score(float(text))
-
-
-def checked_score(value: float) -> float:
-    """Return a score within ±`MATE`.  Raises ValueError for an absurd one."""
-    if not -ABSURD <= value <= ABSURD:
-        raise ValueError(f"the score {value:g} is beyond ±{ABSURD:,.0f} centipawns")
-    return min(max(value, -MATE), MATE)
 
 
 def quoted(text: bytes, limit: int = 40) -> str:

@@ -12,9 +12,10 @@ import io
 import lzma
 import os
 import time
-import zlib
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any, NamedTuple
 
@@ -44,7 +45,7 @@ _IGNORED = b"\r\x1a"
 #: Bad lines of a file that one error lists.
 LISTED = 20
 _REMEDY = "skip_bad=True in Positions(…), or --skip-bad, leaves bad positions out and counts them"
-PACKED = (".gz", ".bz2", ".xz", ".zst")
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 
 class Progress:
@@ -141,25 +142,54 @@ class Source:
         """Open the file for reading, decompressed.  Raises DataFileError."""
         if self._data is not None:
             return io.BytesIO(self._data)
+        with self.reading():
+            return self._open()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Turn errors of reading and of decompression into DataFileError."""
         try:
-            return _open(self.path)
-        except ImportError:
-            raise self.error(
-                None, "no package can decompress .zst; decompress it, or install zstandard"
-            ) from None
-        except OSError as error:
-            raise self._unreadable(error) from None
+            yield
+        except DataFileError:
+            raise
+        except Exception as error:  # decompressors raise errors of many types
+            if not isinstance(error, OSError) or error.errno is None:
+                raise self.error(None, f"cannot be unpacked: {error}") from None
+            reason = (error.strerror or str(error)).lower()
+            raise self.error(None, f"cannot read the file: {reason}") from None
+
+    def _open(self) -> IO[bytes]:
+        suffix = os.path.splitext(self.path)[1].lower()
+        if suffix == ".zip":
+            archive = zipfile.ZipFile(self.path)
+            names = [name for name in archive.namelist() if not name.endswith("/")]
+            if len(names) != 1:
+                raise self.error(
+                    None,
+                    f"there are {len(names)} files in it; unpack it, and name those to be read: "
+                    + ", ".join(shown(name) for name in names[:LISTED]),
+                )
+            return archive.open(names[0])
+        openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+        opener = self._zstandard().open if suffix == ".zst" else openers.get(suffix, open)
+        file: IO[bytes] = opener(self.path, "rb")
+        return file
+
+    def _zstandard(self) -> Any:
+        """Return a module that opens .zst: the standard library's from Python 3.14 on."""
+        for name in ("compression.zstd", "backports.zstd"):
+            with suppress(ImportError):
+                return importlib.import_module(name)
+        raise self.error(
+            None, "no package can decompress .zst; decompress it, or install backports.zstd"
+        )
 
     def pieces(self, size: int = _PIECE) -> Iterator[bytes]:
         """Yield the file's bytes.  Raises DataFileError."""
         with self.open() as file:
             while True:
-                try:
+                with self.reading():
                     piece = file.read(size)
-                except (EOFError, zlib.error, lzma.LZMAError) as error:
-                    raise self.error(None, f"cannot be unpacked: {error}") from None
-                except OSError as error:
-                    raise self._unreadable(error) from None
                 if not piece:
                     return
                 yield piece
@@ -208,26 +238,6 @@ class Source:
                             f"{self.path}:{number} is not UTF-8; it is read as {name}"
                         )
                     yield number, line.decode(fallback, "replace")
-
-    def _unreadable(self, error: OSError) -> DataFileError:
-        reason = (error.strerror or str(error)).lower()
-        return self.error(None, f"cannot read the positions: {reason}")
-
-
-def _open(path: str) -> IO[bytes]:
-    suffix = os.path.splitext(path)[1].lower()
-    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-    opener = _zstandard().open if suffix == ".zst" else openers.get(suffix, open)
-    file: IO[bytes] = opener(path, "rb")
-    return file
-
-
-def _zstandard() -> Any:
-    """Return a module that opens .zst: the standard library's from Python 3.14 on."""
-    try:
-        return importlib.import_module("compression.zstd")
-    except ImportError:
-        return importlib.import_module("zstandard")
 
 
 #: Positions in a batch: many for NumPy, few for the processor's cache.

@@ -268,7 +268,9 @@ def _labels(rest: bytes, results: Results, columns: tuple[str, ...]) -> Tail:
         at = match.end()
     if not labels or not _REMARK.match(rest, at):
         raise ValueError(f"expected {', '.join(columns)} behind the position, not {quoted(rest)}")
-    named = dict(zip(columns if len(labels) > 1 else ("result",), labels, strict=False))
+    if len(labels) < len(columns) == 2:
+        columns = ("result",)
+    named = dict(zip(columns, labels, strict=False))
     score = named.get("score")
     teacher = NAN if score is None else score_of(score)
     return Tail(results.share(named["result"]) if "result" in named else NAN, teacher)

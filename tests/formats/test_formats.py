@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -37,10 +39,16 @@ def expected(row: Row) -> tuple[object, ...]:
     return (row.fen, row.result, row.score, row.ply)
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz", ".zip"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_format_gives_the_same_positions(tmp_path: Path, format: str, suffix: str) -> None:
-    pack = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[suffix]
+    pack = {
+        "": bytes,
+        ".gz": gzip.compress,
+        ".bz2": bz2.compress,
+        ".xz": lzma.compress,
+        ".zip": lambda data: zipped({"folder/set.txt": data.decode()}),
+    }[suffix]
     text = "".join(line(format, row) for row in rows(4))
     actual = everything(tmp_path, pack(text.encode()), f"set.txt{suffix}")
     assert actual == [expected(row) for row in rows(4)]
@@ -340,6 +348,15 @@ def test_a_wrong_block_is_reported_with_its_line(tmp_path: Path, block: str) -> 
     assert message in error_text
 
 
+def zipped(files: dict[str, str]) -> bytes:
+    """Return a zip archive without compression."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        for name, text in files.items():
+            file.writestr(name, text)
+    return archive.getvalue()
+
+
 REFUSED: dict[str, tuple[str, str | bytes, str, str]] = {
     "empty": ("set.epd", "", "chess", "this file is empty"),
     "unlabelled": ("set.epd", f"{START} w KQkq - 0 1\n", "chess", "neither results nor scores"),
@@ -347,6 +364,12 @@ REFUSED: dict[str, tuple[str, str | bytes, str, str]] = {
     "prose": ("set.txt", "to be or not to be\n", "chess", 'Positions(…, format="…")'),
     "bytes": ("set.bin", bytes(range(256)) * 5, "shogi", 'Positions(…, format="…")'),
     "cut off": ("set.epd.gz", gzip.compress(b"x" * 100)[:-9], "chess", "cannot be unpacked"),
+    "cut off in the middle": ("set.epd.xz", lzma.compress(b"x" * 99)[:40], "chess", "unpacked"),
+    "no gzip": ("set.epd.gz", b"x" * 100, "chess", "cannot be unpacked: Not a gzipped file"),
+    "no bzip2": ("set.epd.bz2", b"x" * 100, "chess", "cannot be unpacked"),
+    "no zip": ("set.zip", b"x" * 100, "chess", "cannot be unpacked"),
+    "a damaged zip": ("set.zip", zipped({"a": "x" * 99}).replace(b"xx", b"xy"), "chess", "CRC"),
+    "many in a zip": ("set.zip", zipped({"a.epd": "", "b.epd": ""}), "chess", "'a.epd', 'b.epd'"),
     "a format of another game": ("set.psv", b"x" * 40, "chess", "is for shogi"),
     "a NUL": ("set.epd", bars(rows(3)).encode() + b"\0", "chess", "has a NUL"),
     "a line without end": ("set.epd", bars(rows(1)) + "x" * 300_000, "chess", "too long"),

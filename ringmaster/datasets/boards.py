@@ -107,11 +107,11 @@ class Boards:
         row[:, self.squares.shape[1] : width] = self.hands
         key = self.rights * np.uint64(2) + self.side
         for word in row.view(np.uint64).T:
-            key = _mixed(key ^ word)
+            key = mixed(key ^ word)
         return key
 
 
-def _mixed(key: Words) -> Words:
+def mixed(key: Words) -> Words:
     """Return `key` with each bit depending on all bits.
 
     Source: finaliser of splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
@@ -254,25 +254,20 @@ def position_keys(texts: list[bytes], game: GameName) -> Words:
     Counters do not matter, nor does the notation of castling and en passant.  Positions of
     chess variants are compared by their text.
     """
-    if not texts:
-        return np.zeros(0, dtype=np.uint64)
-    keys = _by_boards(texts, game)
-    if keys is not None:
-        return keys
-    single = [_by_boards([text], game) for text in texts]
-    return np.array(
-        [text_key(t, game) if k is None else k[0] for t, k in zip(texts, single, strict=True)],
-        dtype=np.uint64,
-    )
-
-
-def _by_boards(texts: list[bytes], game: GameName) -> Words | None:
-    """Return the keys by the usual rules, None for a text that does not fit them."""
     try:
-        boards = shogi_boards(texts) if game == "shogi" else chess_boards(texts)
+        boards = boards_of(texts, game)
     except (KeyError, IndexError, ValueError):
-        return None
-    return None if boards is None else boards.keys()
+        boards = None
+    if boards is not None:
+        return boards.keys()
+    if len(texts) > 1:
+        return np.concatenate([position_keys([text], game) for text in texts])
+    return np.array([text_key(text, game) for text in texts], dtype=np.uint64)
+
+
+def boards_of(texts: list[bytes], game: GameName) -> Boards | None:
+    """Return the positions of FENs or SFENs, None for an invalid one among them."""
+    return shogi_boards(texts) if game == "shogi" else chess_boards(texts)
 
 
 def text_key(text: bytes, game: GameName) -> int:

@@ -391,28 +391,28 @@ def _form(rest: bytes) -> str:
 def _read(source: Source, parse: Parser) -> Iterator[Batch]:
     notation = notation_of(source.game, source.variant)
     chunks = ((first, chunk.split(b"\n")) for first, chunk in source.chunks())
-    start = list(itertools.islice(chunks, 1))
-    while sum(len(lines) for _, lines in start) < _DECIDING and (more := next(chunks, None)):
-        start.append(more)
-    if start and _HEADING.match(start[0][1][0]):
-        names = re.split(rb"[,;|\t]", start[0][1].pop(0).lower())[1:]
-        start[0] = (2, start[0][1])
+    start: list[bytes] = []
+    while len(start) < _DECIDING and (chunk := next(chunks, None)):
+        start += chunk[1]
+    if start and _HEADING.match(start[0]):
+        names = re.split(rb"[,;|\t]", start[0].lower())[1:]
+        start[0] = b""
         columns = tuple(_COLUMNS.get(name.strip(b'" '), "") for name in names)
         parse = partial(_labels, columns=columns) if any(columns) else parse
     results = Results(source.results)
     if source.results is None:
-        _look(notation, itertools.chain.from_iterable(lines for _, lines in start), parse, results)
+        _look(notation, start, parse, results)
         results.decide(source)
     cache: dict[bytes, Tail | None] = {}
-    for first, lines in itertools.chain(start, chunks):
+    for first, lines in itertools.chain([(1, start)], chunks):
         for at in range(0, len(lines), SIZE):
             yield _batch(source, notation, parse, results, cache, first + at, lines[at : at + SIZE])
 
 
-def _look(notation: Notation, lines: Iterator[bytes], parse: Parser, results: Results) -> None:
+def _look(notation: Notation, lines: list[bytes], parse: Parser, results: Results) -> None:
     """Collect the results of the first lines of a file; faults are reported later."""
     known: set[bytes] = set()
-    for line in itertools.islice(lines, _DECIDING):
+    for line in lines[:_DECIDING]:
         match = notation.line.fullmatch(line) or notation.line.fullmatch(notation.tidy(line))
         if match is None or match[4] in known:
             continue

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ringmaster.datasets.ingest import examined
 from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.datasets.survey import Overview, survey
 from ringmaster.errors import UsageError
+from ringmaster.formats.source import make_batch
 from ringmaster.model.report import Table
 from ringmaster.reporting.tables import render_report
 
@@ -16,12 +18,15 @@ NAN = float("nan")
 
 def overview(rows: list[tuple[str, float, float, int]], game: str = "chess") -> Overview:
     statistics = Overview(game)  # type: ignore[arg-type]  # a name of a game
-    statistics.add(
+    batch = make_batch(
         [text.encode() for text, *_ in rows],
-        np.array([result for _, result, _, _ in rows], np.float32),
-        np.array([score for _, _, score, _ in rows], np.float32),
-        np.array([ply for *_, ply in rows], np.int32),
+        [result for _, result, _, _ in rows],
+        [score for _, _, score, _ in rows],
+        [ply for *_, ply in rows],
+        [0] * len(rows),
+        [0] * len(rows),
     )
+    statistics.add(examined(batch, game))  # type: ignore[arg-type]  # a name of a game
     return statistics
 
 

@@ -94,7 +94,7 @@ def test_notations_of_labels(
     path = tmp_path / "set.txt"
     path.write_text(text)
     file = source.Source(str(path), "chess")
-    ((batch, *_),) = checked_batches(file, format_of(file), PositionSettings((str(path),)))
+    (((batch, *_), _),) = checked_batches(file, format_of(file), PositionSettings((str(path),)))
     actual = [None if np.isnan(x) else float(x) for x in (batch.result[0], batch.teacher[0])]
     assert actual == [result, score]
 
@@ -291,7 +291,7 @@ def test_every_usual_form_of_labels_is_read(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     file = source.Source(str(path), "chess")
     settings = PositionSettings((str(path),), score_pov="first")
-    ((batch, *_),) = checked_batches(file, format_of(file), settings)
+    (((batch, *_), _),) = checked_batches(file, format_of(file), settings)
     teacher = None if np.isnan(batch.teacher[0]) else float(batch.teacher[0])
     assert (float(batch.result[0]), teacher) == FORMS[text]
     board, side, castling, *more = batch.texts[0].decode().split()

@@ -87,28 +87,20 @@ class FeatureWriter:
         with writing(self._path):
             self._spool.close()
 
-    def add(
-        self,
-        rows: npt.NDArray[np.int64],
-        lengths: Numbers,
-        columns: Numbers,
-        values: Numbers,
-        phase: Numbers | None = None,
-    ) -> None:
-        """Add rows, (k,) each; the first version of a row stays.
+    def add(self, rows: Numbers, matrix: Any, phase: Numbers | None = None) -> None:
+        """Add rows; the first version of a row stays.
 
-        lengths          number of features in each row
-        columns, values  of all rows, one row after another; zeros may be left out
+        rows    numbers of the rows, (k,)
+        matrix  their counts, a sparse matrix of SciPy by rows, (k, F)
+        phase   (k,)
         """
-        rows = np.asarray(rows, dtype=np.int64)
         first = np.zeros(len(rows), dtype=bool)
         first[np.unique(rows, return_index=True)[1]] = True
         first &= ~self._seen[rows]
         if not first.all():
-            wanted = np.repeat(first, lengths)
-            columns, values = columns[wanted], values[wanted]
+            rows, matrix = rows[first], matrix[first]
             phase = None if phase is None else phase[first]
-            rows, lengths = rows[first], np.asarray(lengths)[first]
+        columns, values, lengths = matrix.indices, matrix.data, np.diff(matrix.indptr)
         kind = _kind_of(values)
         self._kind = max(self._kind, kind)
         self._seen[rows] = True

@@ -7,7 +7,7 @@ import pytest
 
 from ringmaster.datasets.ingest import examined
 from ringmaster.datasets.position_settings import PositionSettings
-from ringmaster.datasets.survey import Overview, survey
+from ringmaster.datasets.survey import DistinctCount, Overview, survey
 from ringmaster.errors import UsageError
 from ringmaster.formats.source import make_batch
 from ringmaster.model.report import Table
@@ -119,3 +119,18 @@ def test_a_survey_guesses_game_and_format(
     assert statistics.overview.positions == 2
     with pytest.raises(UsageError, match="of more than one game"):
         survey(PositionSettings((str(epd), str(sfen))))
+
+
+def test_many_different_keys_are_counted_by_a_bounded_sample(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(DistinctCount, "LIMIT", 4096)
+    keys = np.random.Generator(np.random.Philox(1)).integers(0, 2**63, 100_000).astype(np.uint64)
+    exact, many = DistinctCount(), DistinctCount()
+    exact.add(np.repeat(keys[:2000], 2))
+    for part in np.split(np.repeat(keys, 2), 20):
+        many.add(part)
+    assert (exact.is_exact, exact.count()) == (True, 2000)
+    assert not many.is_exact
+    # three standard errors
+    assert abs(many.count() / 100_000 - 1) < 3 * 1.2 / 4096**0.5

@@ -19,7 +19,7 @@ from ringmaster.datasets.writers import FORMS
 from ringmaster.errors import DataFileError, IllegalMove, RingmasterError, UsageError, counted
 from ringmaster.export.records import Records, read_record, variant_of
 from ringmaster.formats.recorded_game import RESULTS, replay
-from ringmaster.formats.source import PACKED, make_batch
+from ringmaster.formats.source import PACKED, Record, batch_of
 from ringmaster.games.game import beginning
 from ringmaster.model.report import Report, Table, Text
 from ringmaster.results import Game, Results
@@ -132,19 +132,16 @@ def _limit(positions: Iterable[Labelled], most: int) -> int | None:
 
 
 def _count(results: Results, overview: Overview, positions: list[Labelled]) -> None:
-    count = len(positions)
-    side = np.fromiter((p.side for p in positions), bool, count)
-    result = np.fromiter((p.result for p in positions), np.float32, count)
-    score = np.fromiter((p.score for p in positions), np.float32, count)
-    batch = make_batch(
-        [p.text.encode() for p in positions],
-        np.where(side, 1 - result, result).tolist(),
-        np.where(side, -score, score).tolist(),
-        [p.ply for p in positions],
-        [0] * count,
-        [0] * count,
-    )
-    overview.add(examined(batch, results.game, variant_of(results)))
+    records = [
+        Record(
+            p.text.encode(),
+            1 - p.result if p.side else p.result,
+            -p.score if p.side else p.score,
+            p.ply,
+        )
+        for p in positions
+    ]
+    overview.add(examined(batch_of(records), results.game, variant_of(results)))
 
 
 def _nothing(results: Results, counts: Made) -> str:

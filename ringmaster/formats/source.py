@@ -9,12 +9,13 @@ import gzip
 import hashlib
 import importlib
 import io
+import itertools
 import lzma
 import os
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any, NamedTuple
@@ -247,13 +248,13 @@ NAN = float("nan")
 
 
 class Record(NamedTuple):
-    """One position, from a reader of single positions.
+    """One position.
 
-    text     FEN or SFEN; counters may be missing
+    text     FEN or SFEN with single spaces and all fields, counters included
     result   of the game, 0 to 1 from the format's side, NaN unknown
     teacher  centipawns from the format's side, NaN unknown
     ply      number of plies before the position, -1 unknown
-    game     name of the game within the file, None unknown
+    game     `hash_of` the game's name within the file, 0 unknown
     place    number of the line, record or game in the file, from 1
     length   plies of the whole game, 0 unknown
     move     the played or best move, in UCI's or USI's notation, "" unknown
@@ -263,7 +264,7 @@ class Record(NamedTuple):
     result: float = NAN
     teacher: float = NAN
     ply: int = -1
-    game: str | None = None
+    game: int = 0
     place: int = 0
     length: int = 0
     move: str = ""
@@ -273,8 +274,6 @@ class Record(NamedTuple):
 class Batch:
     """Positions in the order of their file, with the columns of `Record`.
 
-    texts  with single spaces and all fields, counters included
-    game   a hash of the game's name, 0 unknown
     moves  empty unless `Source.moves` is set
     """
 
@@ -293,16 +292,11 @@ class Batch:
     def without(self, bad: Collection[int]) -> Batch:
         """Return the batch without the positions of some indices."""
         good = [i for i in range(len(self)) if i not in bad]
-        return Batch(
-            [self.texts[i] for i in good],
-            self.result[good],
-            self.teacher[good],
-            self.ply[good],
-            self.game[good],
-            self.place[good],
-            self.length[good],
-            [self.moves[i] for i in good] if self.moves else [],
-        )
+        columns: dict[str, Any] = {
+            name: [column[i] for i in good if column] if isinstance(column, list) else column[good]
+            for name, column in vars(self).items()
+        }
+        return Batch(**columns)
 
 
 def hash_of(name: bytes | str) -> int:
@@ -311,54 +305,28 @@ def hash_of(name: bytes | str) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little") or 1
 
 
-def make_batch(
-    texts: list[bytes],
-    result: list[float],
-    teacher: list[float],
-    ply: list[int],
-    game: list[int],
-    place: list[int],
-    length: list[int] | None = None,
-    moves: list[str] | None = None,
-) -> Batch:
-    """Return a batch from lists."""
+def batch_of(records: Sequence[tuple[Any, ...]], *, moves: bool = False) -> Batch:
+    """Return records as a batch; the last columns of `Record` may be missing."""
+    columns = [list(column) for column in zip(*records, strict=True)]
+    given = dict(zip(Record._fields, columns, strict=False))
+    nothing = [0] * len(records)
     return Batch(
-        texts,
-        np.array(result, dtype=np.float32),
-        np.array(teacher, dtype=np.float32),
-        np.array(ply, dtype=np.int32),
-        np.array(game, dtype=np.uint64),
-        np.array(place, dtype=np.int64),
-        np.array(length or [0] * len(texts), dtype=np.int32),
-        moves or [],
+        given.get("text", []),
+        np.array(given.get("result", []), dtype=np.float32),
+        np.array(given.get("teacher", []), dtype=np.float32),
+        np.array(given.get("ply", []), dtype=np.int32),
+        np.array(given.get("game", nothing), dtype=np.uint64),
+        np.array(given.get("place", nothing), dtype=np.int64),
+        np.array(given.get("length", nothing), dtype=np.int32),
+        given.get("move", []) if moves else [],
     )
 
 
 def batches_of(source: Source, records: Iterable[Record]) -> Iterator[Batch]:
     """Yield the records of a file as batches."""
-    pending: list[Record] = []
-    for record in records:
-        pending.append(record)
-        if len(pending) == SIZE:
-            yield _batch(pending, moves=source.moves)
-            pending = []
-    if pending:
-        yield _batch(pending, moves=source.moves)
-
-
-def _batch(records: list[Record], *, moves: bool) -> Batch:
-    hashes = {name: 0 if name is None else hash_of(name) for name in {r.game for r in records}}
-    games = [hashes[record.game] for record in records]
-    return make_batch(
-        [r.text for r in records],
-        [r.result for r in records],
-        [r.teacher for r in records],
-        [r.ply for r in records],
-        games,
-        [r.place for r in records],
-        [r.length for r in records],
-        [r.move for r in records] if moves else [],
-    )
+    remaining = iter(records)
+    while some := list(itertools.islice(remaining, SIZE)):
+        yield batch_of(some, moves=source.moves)
 
 
 #: Scores from here on are mates, and are limited to this value.  Engines write a mate as

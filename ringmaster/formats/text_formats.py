@@ -20,8 +20,8 @@ from ringmaster.formats.source import (
     SIZE,
     Batch,
     Source,
+    batch_of,
     hash_of,
-    make_batch,
     quoted,
 )
 from ringmaster.games.game import beginning
@@ -432,12 +432,7 @@ def _batch(
     first: int,
     lines: list[bytes],
 ) -> Batch:
-    texts: list[bytes] = []
-    results: list[float] = []
-    teachers: list[float] = []
-    plies: list[int] = []
-    games: list[int] = []
-    places: list[int] = []
+    rows: list[tuple[bytes, float, float, int, int, int]] = []
     default, scale, second = notation.counters, notation.scale, notation.second
     fullmatch = notation.line.fullmatch
     for number, line in enumerate(lines, first):
@@ -465,15 +460,11 @@ def _batch(
             count = tail.counters.split()[-1]
         if count is None:
             text += default
-            plies.append(-1)
+            ply = -1
         else:
-            plies.append(max(0, int(count) - 1) * scale + (scale == 2 and side == second))
-        texts.append(text)
-        results.append(tail.result)
-        teachers.append(tail.teacher)
-        games.append(tail.game)
-        places.append(number)
-    return make_batch(texts, results, teachers, plies, games, places)
+            ply = max(0, int(count) - 1) * scale + (scale == 2 and side == second)
+        rows.append((text, tail.result, tail.teacher, ply, tail.game, number))
+    return batch_of(rows)
 
 
 def _parsed(parse: Parser, rest: bytes, results: Results) -> Tail | None:
@@ -509,12 +500,7 @@ def read_plain(source: Source) -> Iterator[Batch]:
     notation = notation_of(source.game, source.variant)
     match = re.compile(_BLOCK % notation.place).fullmatch
     rest, first = b"", 1
-    texts: list[bytes] = []
-    results: list[float] = []
-    scores: list[float] = []
-    plies: list[int] = []
-    places: list[int] = []
-    moves: list[str] = []
+    rows: list[tuple[bytes, float, float, int, int, int, int, str]] = []
     for _, chunk in source.chunks():
         blocks = (rest + b"\n" + chunk if rest else chunk).split(b"\ne\n")
         rest = blocks.pop()
@@ -535,20 +521,15 @@ def read_plain(source: Source) -> Iterator[Batch]:
                 result, ply = _RESULTS[outcome], int(count)
                 score = float(value) if len(value) < 5 else _long_score(value)
             if text:
-                texts.append(text)
-                results.append(result)
-                scores.append(score)
-                plies.append(ply)
-                places.append(first)
-                if source.moves:
-                    moves.append((move or b"").decode(errors="replace"))
+                played = (move or b"").decode(errors="replace") if source.moves else ""
+                rows.append((text, result, score, ply, 0, first, 0, played))
             first += lines
-            if len(texts) == SIZE:
-                yield make_batch(texts, results, scores, plies, [0] * SIZE, places, moves=moves)
-                texts, results, scores, plies, places, moves = [], [], [], [], [], []
+            if len(rows) == SIZE:
+                yield batch_of(rows, moves=source.moves)
+                rows = []
     if rest.strip():
         source.bad(first, "the last block of lines is not closed by e")
-    yield make_batch(texts, results, scores, plies, [0] * len(texts), places, moves=moves)
+    yield batch_of(rows, moves=source.moves)
 
 
 def _long_score(value: bytes) -> float:

@@ -9,7 +9,7 @@ from ringmaster.datasets.ingest import examined
 from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.datasets.survey import DistinctCount, Overview, survey
 from ringmaster.errors import UsageError
-from ringmaster.formats.source import make_batch
+from ringmaster.formats.source import batch_of
 from ringmaster.model.report import Table
 from ringmaster.reporting.tables import render_report
 
@@ -18,14 +18,7 @@ NAN = float("nan")
 
 def overview(rows: list[tuple[str, float, float, int]], game: str = "chess") -> Overview:
     statistics = Overview(game)  # type: ignore[arg-type]  # a name of a game
-    batch = make_batch(
-        [text.encode() for text, *_ in rows],
-        [result for _, result, _, _ in rows],
-        [score for _, _, score, _ in rows],
-        [ply for *_, ply in rows],
-        [0] * len(rows),
-        [0] * len(rows),
-    )
+    batch = batch_of([(text.encode(), *labels) for text, *labels in rows])
     statistics.add(examined(batch, game))  # type: ignore[arg-type]  # a name of a game
     return statistics
 

@@ -6,7 +6,6 @@ file is an error.  The table itself imports no reader, so that programs start fa
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -64,7 +63,7 @@ class Format:
         from ringmaster.formats.source import batches_of
 
         games: Iterator[RecordedGame] = self.function(source)
-        return batches_of(positions_of(source, games, mover=self.score == "mover"))
+        return batches_of(source, positions_of(source, games, mover=self.score == "mover"))
 
     def refusal(self, game: GameName, variant: str) -> str:
         """Return the reason why a game cannot have the format, "" if it can."""
@@ -81,8 +80,8 @@ FORMATS: dict[str, Format] = {
         Format("epd", "lines", "text_formats:read_epd", score="mover"),
         Format("fen", "lines", "text_formats:read_fen"),
         Format("sfen", "lines", "text_formats:read_fen", games=("shogi",)),
-        Format("bar", "lines", "text_formats:read_bar"),
-        Format("comma", "lines", "text_formats:read_comma", result="mover", score="mover"),
+        Format("bar", "lines", "text_formats:read_list"),
+        Format("comma", "lines", "text_formats:read_list", result="mover", score="mover"),
         Format(
             *("plain", "positions", "text_formats:read_plain", "mover", "mover"),
             suffixes=(".plain",),
@@ -146,9 +145,9 @@ def _choices(game: GameName) -> str:
 
 def _guessed(source: Source, labelled: bool) -> str:
     from ringmaster.formats.source import quoted
-    from ringmaster.formats.text_formats import is_bare, other_game, sniffers
+    from ringmaster.formats.text_formats import COMMENTS, guessed_format, other_game
 
-    start = next(source.pieces(_LOOK), b"")
+    start = next(source.pieces(_LOOK), b"").rstrip(b"\x1a")
     if source.game == "go":
         return "sgf"
     usual = "epd" if source.game == "chess" else "sfen"
@@ -159,14 +158,14 @@ def _guessed(source: Source, labelled: bool) -> str:
     if b"\0" in start or not _is_text(start):
         return "polyglot" if source.game == "chess" and not labelled else _packed(source, start)
     if _JSON.match(start):
-        raise source.error(
-            None, "this is JSON, which is not read; write one position a line: FEN | score | result"
-        )
+        message = "these are lines of JSON, which are not read; write lines such as FEN,35,1.0"
+        raise source.error(1, message)
     if start.startswith(b"#YANEURAOU-DB"):
         return "yaneuraou"
-    whole = start[: start.rfind(b"\n")] if len(start) == _LOOK and b"\n" in start else start
-    lines = [line.strip() for line in whole.split(b"\n")]
-    lines = [line for line in lines if line and line[:1] not in b"#;%"]
+    pieces = start.split(b"\n")
+    # the last line of a long file may be cut
+    lines = [line.strip() for line in (pieces[:-1] if len(start) == _LOOK else pieces)]
+    lines = [line for line in lines if line and line[:1] not in COMMENTS]
     if not lines and not labelled:
         return usual
     if not lines:
@@ -187,18 +186,10 @@ def _guessed(source: Source, labelled: bool) -> str:
         raise source.error(
             None, f"it begins with a position of {other}, but the game is {source.game}"
         )
-    counts = {
-        name: sum(map(fits, itertools.islice(lines, _LINES))) for name, fits in sniffers(source)
-    }
-    most = max(counts.values())
-    if not most:
-        if is_bare(source, first):
-            raise source.error(None, "the positions have neither results nor scores")
+    name = guessed_format(source, lines[:_LINES])
+    if not name:
         raise _doubtful(source, f"the format of {quoted(first, 60)} is not known")
-    names = [name for name, count in counts.items() if count == most]
-    if len(names) > 1:
-        raise _doubtful(source, f"it could be {' or '.join(map(repr, names))}")
-    return names[0]
+    return name
 
 
 def record_format(start: bytes, first: bytes) -> str:

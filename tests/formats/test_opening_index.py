@@ -223,7 +223,7 @@ def test_an_old_list_in_latin_1_is_read_and_said(tmp_path: Path) -> None:
 
 def test_json_is_no_list_of_openings(tmp_path: Path) -> None:
     message = refusal(file(tmp_path, '{"fen": "8/8", "score": 3}\n', "a.jsonl"))
-    assert message.startswith(": this is JSON, which is not read; write one position a line")
+    assert message.startswith(":1: these are lines of JSON, which are not read; write lines")
 
 
 KIF = "手合割：平手\n先手：a\n後手：b\n   1 ７六歩(77)\n   2 ３四歩(33)\n   3 投了\n"

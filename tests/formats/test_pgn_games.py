@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from ringmaster.errors import DataFileError
 from ringmaster.formats.pgn import pgn_games
-from ringmaster.formats.registry import FORMATS
 from ringmaster.formats.pgn_writer import write_pgn
 from ringmaster.formats.recorded_game import RecordedGame
+from ringmaster.formats.registry import FORMATS
 from ringmaster.formats.source import Source
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.results import GameRecord, MoveRecord

@@ -58,7 +58,9 @@ class OpeningFile:
         self.source = source
         self._format, self._begin, self._plies = format, begin, plies
         self._name = os.path.basename(source.path)
-        self._notation = notation_of(source) if format.kind == "lines" else None
+        self._notation = (
+            notation_of(source.game, source.variant) if format.kind == "lines" else None
+        )
         self._data = _content(source, format, progress)
         split = _SPLITTERS.get(format.name) or _lines
         self._starts, self._stops = split(self._data)
@@ -152,7 +154,7 @@ class OpeningFile:
         if self._format.kind == "games":
             source.narrow(data, line, number)
             games = list(self._games())
-            return self._opening_of(games[0], data) if games else None
+            return self._opening_of(games[0]) if games else None
         if self._notation is not None:
             text = source.decode(line, data).strip()
             place = f"{self._name}:{line}"
@@ -176,10 +178,8 @@ class OpeningFile:
         # only this reader can leave later moves unread
         return read(self.source, self._plies) if self._format.name == "pgn" else read(self.source)
 
-    def _opening_of(self, game: RecordedGame, data: bytes) -> Opening:
+    def _opening_of(self, game: RecordedGame) -> Opening:
         number = f"game {game.number}"
-        if not game.moves and game.start is None and not _ENDED.search(data):
-            raise self.source.error(game.line, f"{number}: it has no moves and no result")
         position = self._begin(game.start)
         try:
             play_line(position, game.moves[: self._plies])
@@ -202,7 +202,6 @@ class OpeningFile:
         return Opening(fen, opening.moves, opening.source, opening.name)
 
 
-_ENDED: Final = re.compile(rb"(?:1-0|0-1|1/2-1/2|\*)\s*\Z")
 #: Bytes of a record.
 _PACKED: Final = {"psv": 40, "hcpe": 38}
 
@@ -257,7 +256,7 @@ _PGN: Final = re.compile(
     rb"|([()])|([^{}();\[\n]+|.)",
     re.MULTILINE,
 )
-_RESULT: Final = re.compile(rb"(?<!\S)(?:1-0|0-1|1/2-1/2|\*)(?!\S)")
+_RESULT: Final = re.compile(rb"(?<!\S)(?:1-0|0-1|1/2(?:-1/2)?|\xc2\xbd-\xc2\xbd|\*)(?!\S)")
 _MOVE: Final = re.compile(rb"[A-Za-z@]|--|0000")
 
 

@@ -33,7 +33,9 @@ _KIF_MOVE = re.compile(r"^\s*[0-9]+\s+\S", re.MULTILINE)
 _NOT_CSA = re.compile(r"^[^VN$P+\-T'%\n]", re.MULTILINE)
 _ILLEGAL = re.compile(r"illegal move at index ([0-9]+)")
 #: The rest of a last move, and an ending that tells of its fault.
-_ILLEGAL_END = re.compile(r"[^\n]*\n(?:[T'*][^\n]*\n|\s*\n)*\s*(?:%[+-]?ILLEGAL|[0-9]+\s+反則)")
+_ILLEGAL_END = re.compile(
+    r"[^\n]*\n(?:[T'*][^\n]*\n|[ \t]*\n)*[ \t]*(?:%[+-]?ILLEGAL|[0-9]+\s+反則)"
+)
 
 
 def read_csa(source: Source) -> Iterator[Batch]:

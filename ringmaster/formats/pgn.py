@@ -36,7 +36,7 @@ _TOKEN = re.compile(
     r"(\{[^}]*\}?|[();}]|\$\d*|[^\s{}();$]+(?:(?<=[a-h][18])\([NBRQ]\)[^\s{}();$]*)?)"
 )
 _POINTS = {**RESULTS, "1/2": 0.5, "½-½": 0.5, "*": math.nan}
-_NULL_MOVES = frozenset(("--", "Z0", "0000", "@@@@", "null", "(none)"))
+_NULL_MOVES = frozenset(("--", "Z0", "0000", "@@@@", "null"))
 #: Signs that judge a move or a position, and words of printed games.
 _SIGNS = "!?±∓⩲⩱=∞□⊕⟳→↑⇆⇄⇔∆Δ○⌓≤≥+-/#~…"
 _WORDS = frozenset(("N", "D", "e.p.", "ep", "ch", "mate"))
@@ -86,6 +86,8 @@ class _Reader:
         self._begin = beginning("chess", variant=source.variant)
         self._plies = math.inf if plies is None else plies
         self._number = source.previous
+        #: Whether an empty line precedes the current line or tag.
+        self._after_blank = False
         self.ended: list[RecordedGame] = []
         self._reset()
 
@@ -117,9 +119,11 @@ class _Reader:
         # files with the mark may have been joined
         line = line.removeprefix("\ufeff")
         tag = _TAG.match(line) if line.startswith("[") else None
-        if self._open_comment and self._open_comment[-1]:
-            # a tag that no empty line separates belongs to the comment
-            tag = None
+        if not line.strip():
+            self._after_blank = True
+        elif tag is None or (self._open_comment and not self._after_blank):
+            # a tag that no empty line separates from a comment belongs to it
+            tag, self._after_blank = None, False
         if self._open_tag:
             line = self._continued_tag(line)
             tag = _TAG.match(line)
@@ -163,10 +167,13 @@ class _Reader:
     def _add_tag(self, at: int, tag: re.Match[str]) -> None:
         self._check_closed()
         name = tag[1].lower()
-        if self._has_moves or name in self._tags:
+        value = re.sub(r"\\(.)", r"\1", tag[2]) if "\\" in tag[2] else tag[2]
+        if self._has_moves or (name in self._tags and self._after_blank):
             self._end()
+        self._after_blank = False
         self._line = self._line or at
-        self._tags[name] = re.sub(r"\\(.)", r"\1", tag[2]) if "\\" in tag[2] else tag[2]
+        if self._tags.setdefault(name, value) != value and name == "fen":
+            self._add_fault(at, f"there is a second position: {shown(value, _QUOTED)}")
 
     def _read_moves(self, at: int, line: str) -> None:
         for token in _TOKEN.findall(line):

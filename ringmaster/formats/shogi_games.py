@@ -33,7 +33,9 @@ _KIF_MOVE = re.compile(r"^\s*[0-9]+\s+\S", re.MULTILINE)
 _NOT_CSA = re.compile(r"^[^VN$P+\-T'%\n]", re.MULTILINE)
 _ILLEGAL = re.compile(r"illegal move at index ([0-9]+)")
 #: The rest of a last move, and an ending that tells of its fault.
-_ILLEGAL_END = re.compile(r"[^\n]*\n(?:[T'*][^\n]*\n|\s*\n)*\s*(?:%[+-]?ILLEGAL|[0-9]+\s+反則)")
+_ILLEGAL_END = re.compile(
+    r"[^\n]*\n(?:[T'*][^\n]*\n|[ \t]*\n)*[ \t]*(?:%[+-]?ILLEGAL|[0-9]+\s+反則)"
+)
 
 
 def csa_games(source: Source) -> Iterator[RecordedGame]:
@@ -44,19 +46,20 @@ def csa_games(source: Source) -> Iterator[RecordedGame]:
 
     Raises DataFileError.
     """
-    return _games(source, _csa_texts(source), is_csa=True)
+    return _games(source, csa_texts(source), is_csa=True)
 
 
 def kif_games(source: Source) -> Iterator[RecordedGame]:
     """Yield the games of a KIF file; see `csa_games`."""
-    return _games(source, _kif_texts(source), is_csa=False)
+    return _games(source, kif_texts(source), is_csa=False)
 
 
 #: The number of the first line of a game, and its lines.
-_Text = tuple[int, list[str]]
+Text = tuple[int, list[str]]
 
 
-def _csa_texts(source: Source) -> Iterator[_Text]:
+def csa_texts(source: Source) -> Iterator[Text]:
+    """Yield the texts of a file's games."""
     first, game = source.first, list[str]()
     for at, line in source.lines():
         if line.rstrip() == "/":
@@ -67,7 +70,8 @@ def _csa_texts(source: Source) -> Iterator[_Text]:
     yield first, game
 
 
-def _kif_texts(source: Source) -> Iterator[_Text]:
+def kif_texts(source: Source) -> Iterator[Text]:
+    """Yield the texts of a file's games."""
     first, game = source.first, list[str]()
     has_moves = False
     for at, line in source.lines():
@@ -87,7 +91,7 @@ def _is_heading(line: str) -> bool:
     return line[:1] not in "*#&" and "：" in line and not line.startswith("変化")
 
 
-def _games(source: Source, texts: Iterable[_Text], *, is_csa: bool) -> Iterator[RecordedGame]:
+def _games(source: Source, texts: Iterable[Text], *, is_csa: bool) -> Iterator[RecordedGame]:
     number = source.previous
     for first, lines in texts:
         if not any(lines):

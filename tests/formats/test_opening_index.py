@@ -97,6 +97,48 @@ def test_games_of_the_index_are_those_of_sequential_reading(tmp_path: Path, data
     ]
 
 
+PIECES = st.sampled_from(
+    [
+        *(
+            "1. e4 ",
+            "e5 2. Nf3 ",
+            "Ke7 ",
+            "-- ",
+            "{x} ",
+            "{",
+            "} ",
+            "(",
+            ") ",
+            "*",
+            "1-0\n",
+            " 1/2 ",
+        ),
+        *(
+            '[Event "a"]\n',
+            '\n[Event "b"]\n',
+            '[FEN "x"]\n',
+            '[White "a] ',
+            '[A "x"] [B "y"] 1. d4 ',
+        ),
+        *("\n", "\n\n", "\n\n", "; (\n", "%\n", " \n", "±", "N ", "\n\ufeff", '[Event "', 'x"]\n'),
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=25).map("".join))
+@settings(in_a_folder, max_examples=300)
+def test_good_games_beside_bad_ones_are_those_of_sequential_reading(
+    tmp_path: Path, text: str
+) -> None:
+    source = Source("a.pgn", "chess", data=text.encode(), skip_bad=True)
+    expected = [tuple(game.moves) for game in FORMATS["pgn"].function(source)]
+    path = file(tmp_path, text, "a.pgn")
+    if not expected:
+        assert "there is no" in refusal(path, skip_bad=True)
+    else:
+        assert [o.moves for o in load_openings(path, skip_bad=True)] == expected
+
+
 @given(
     st.lists(
         st.sampled_from([f"{START} 0 1", f" {START}", "", "# x", "  ; y", "% z", "startpos", "\t"]),

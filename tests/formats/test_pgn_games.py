@@ -178,6 +178,21 @@ def test_every_tag_of_a_line_or_over_lines_is_read(text: str) -> None:
     assert game.moves == ["e2e4"]
 
 
+def test_a_repeated_tag_begins_a_game_only_after_an_empty_line() -> None:
+    text = f'[FEN "{PAWN}"]\n[Annotator "a"]\n[Annotator "b"]\n\n1. e4 *\n'
+    assert only(text).start == PAWN
+    assert "a.pgn:2: game 1: there is a second position" in fault(
+        f'[FEN "{PAWN}"]\n[FEN "{chess.STARTING_FEN}"]\n\n1. e4 *\n'
+    )
+    recorded = games(f'[FEN "{PAWN}"]\n\n[FEN "{chess.STARTING_FEN}"]\n\n1. d4 *\n')
+    assert [len(game.moves) for game in recorded] == [0, 1]
+
+
+def test_a_comment_may_have_lines_that_look_like_tags() -> None:
+    text = '1. e4 {\n[Event "a"]\n\n[%clk 1]\n[Event "b"]\n} e5 *\n\n[Event "c"]\n\n1. d4 *'
+    assert [len(game.moves) for game in games(text)] == [2, 1]
+
+
 def test_a_position_that_is_announced_has_to_be_there() -> None:
     assert "no tag FEN" in fault('[SetUp "1"]\n\n1. e4 *')
     assert only(f'[SetUp "1"]\n[Fen "{PAWN}"]\n\n1. e4 *').start == PAWN

@@ -77,7 +77,7 @@ def _sfen_seeds() -> list[bytes]:
 
 _PGN = b"""[Event "a"]
 [Result "1-0"]
-[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]
+[SetUp "1"] [FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]
 
 1. e4 {[%eval 0.31] +0.31/12 0.5s} Kd7 $1 (1... Kf7 2. e5) 2. e5 ; rest
 Ke6 3. Kd2 1-0

@@ -81,7 +81,7 @@ def test_python_chess_writes_and_reads_moves_without_cozy_chess() -> None:
         assert move_of(game, san) == move
         game.play(move)
     assert move_of(game, "Rf7") == "f8f7"
-    with pytest.raises(ValueError, match="position"):
+    with pytest.raises(ValueError, match="fields"):
         san_moves("standard", "not a position", ["e2e4"])
 
 

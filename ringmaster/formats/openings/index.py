@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -221,7 +222,9 @@ def _content(source: Source, format: Format, progress: Progress) -> bytes:
         pieces.append(piece)
         size += len(piece)
         progress.report(f"{source.path}: {size >> 20:,} MB read")
-    return joint.join(pieces)
+    data = joint.join(pieces)
+    # files with the mark may have been joined
+    return data if format.name in _PACKED else data.replace(b"\n" + BOM_UTF8, b"\n")
 
 
 def _lines(data: bytes) -> tuple[Offsets, Offsets]:
@@ -248,14 +251,15 @@ def _parts(data: bytes, ends: list[int], blank: bytes = b" \t\n") -> tuple[Offse
 
 
 #: A comment, up to a tag behind an empty line; an escaped line; a tag, which begins its line or
-#: follows another; a parenthesis; other text up to the end of its line.
+#: follows another; a tag that is not complete; a parenthesis; other text up to the end of its line.
 _PGN: Final = re.compile(
-    rb"(\{)(?:[^}\n]+|\n(?!(?<=\n\n)\[\s*\w+\s+\"))*\}?|;[^\n]*|^%[^\n]*"
-    rb'|(?:^(?:\xef\xbb\xbf)?|(?<=\])[ \t]*)\[\s*(\w+)\s+"'
+    rb"(\{)(?:[^}\n]+|\n(?!(?:[ \t]*\n)+\[\s*\w+\s+\"))*\}?|;[^\n]*|^%[^\n]*|\$\d*"
+    rb'|(?:^|(?<=\])[ \t]*)\[\s*(\w+)\s+"'
     rb'(?:\\.|[^"\\\n]|"(?!\s*\])|\n(?![\n\[]))*"\s*\]'
-    rb"|([()])|([^{}();\[\n]+|.)",
+    rb"|(^\[[^\n]*(?:\n(?!\[|[ \t]*\n|\Z)[^\n]*){0,9})|([()])|([^{}();$\n]+|.)",
     re.MULTILINE,
 )
+_AFTER_BLANK: Final = re.compile(rb"\n[ \t]*\n\Z")
 _RESULT: Final = re.compile(rb"(?<!\S)(?:1-0|0-1|1/2(?:-1/2)?|\xc2\xbd-\xc2\xbd|\*)(?!\S)")
 _MOVE: Final = re.compile(rb"[A-Za-z@]|--|0000")
 
@@ -268,7 +272,7 @@ def _pgn(data: bytes) -> tuple[Offsets, Offsets]:
     depth = 0
     for match in _PGN.finditer(data):
         kind = match.lastindex
-        if kind == 4:
+        if kind == 5:
             if depth:
                 continue
             text, at = match[0], 0
@@ -278,15 +282,20 @@ def _pgn(data: bytes) -> tuple[Offsets, Offsets]:
                 has_moves = False
                 names.clear()
             has_moves = has_moves or _MOVE.search(text, at) is not None
-        elif kind == 3:
+        elif kind == 4:
             depth = depth + 1 if match[0] == b"(" else max(depth - 1, 0)
         elif kind == 2:
-            if has_moves or match[2] in names:
+            name = match[2].lower()
+            start = match.start()
+            is_repeated = name in names and _AFTER_BLANK.search(data[max(start - 80, 0) : start])
+            if has_moves or is_repeated:
                 ends.append(match.start())
                 has_moves = False
                 names.clear()
             depth = 0
-            names.add(match[2])
+            names.add(name)
+        elif kind == 3:
+            names.add(b"")  # the reader reports the tag
         elif kind == 1 and not match[0].endswith(b"}"):
             has_moves = True  # the reader reports the comment
     if has_moves or names:
@@ -299,33 +308,23 @@ def _sgf(data: bytes) -> tuple[Offsets, Offsets]:
     return _parts(data, sgf_ends(data))
 
 
-_KIF: Final = re.compile(
-    rb"^(?:(#KIF)|(\s*[0-9]+\s+\S)|(?![*#&]|\xe5\xa4\x89\xe5\x8c\x96|\x95\xcf\x89\xbb)"
-    rb"[^\n]*?(\xef\xbc\x9a|\x81F))",
-    re.MULTILINE,
-)
+def _plain(data: bytes) -> tuple[Offsets, Offsets]:
+    """Return where blocks of lines begin and end."""
+    ends = [match.end() for match in re.finditer(rb"^e[ \t]*(?:\n|\Z)", data, re.MULTILINE)]
+    return _parts(data, [*ends, len(data)], b"e \t\n")
 
 
-def _kif(data: bytes) -> tuple[Offsets, Offsets]:
-    """Return where games begin and end: before a mark, and before a heading after moves."""
-    ends: list[int] = []
-    has_moves = has_text = False
-    for match in _KIF.finditer(data):
-        is_move = match[2] is not None
-        if (match[1] and has_text) or (match[3] and has_moves):
-            ends.append(match.start())
-            has_moves = False
-        has_moves = has_moves or is_move
-        has_text = not match[1]
-    return _parts(data, [*ends, len(data)])
-
-
-def _separated(separator: bytes, blank: bytes) -> Callable[[bytes], tuple[Offsets, Offsets]]:
-    """Return a function that splits after lines with a separator."""
-    line = re.compile(rb"^" + separator + rb"[ \t]*(?:\n|\Z)", re.MULTILINE)
+def _shogi(name: str) -> Callable[[bytes], tuple[Offsets, Offsets]]:
+    """Return a function that splits a file of games as the reader does."""
 
     def split(data: bytes) -> tuple[Offsets, Offsets]:
-        return _parts(data, [*(m.end() for m in line.finditer(data)), len(data)], blank)
+        from ringmaster.formats.shogi_games import csa_texts, kif_texts
+
+        texts = (csa_texts if name == "csa" else kif_texts)(Source("", "shogi", data=data))
+        lines = np.array([first for first, text in texts if any(text)], dtype=np.int64)
+        breaks = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10)
+        starts = np.concatenate(([0], breaks + 1))[lines - 1]
+        return starts, np.append(starts[1:], len(data))
 
     return split
 
@@ -343,8 +342,8 @@ def _records(size: int) -> Callable[[bytes], tuple[Offsets, Offsets]]:
 _SPLITTERS: Final[dict[str, Callable[[bytes], tuple[Offsets, Offsets]]]] = {
     "pgn": _pgn,
     "sgf": _sgf,
-    "kif": _kif,
-    "csa": _separated(b"/", b"/ \t\n"),
-    "plain": _separated(b"e", b"e \t\n"),
+    "csa": _shogi("csa"),
+    "kif": _shogi("kif"),
+    "plain": _plain,
     **{name: _records(size) for name, size in _PACKED.items()},
 }

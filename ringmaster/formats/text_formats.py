@@ -346,7 +346,7 @@ _COLUMNS = {
     **dict.fromkeys((b"result", b"wdl", b"outcome", b"res", b"game_result"), "result"),
     **dict.fromkeys((b"score", b"eval", b"cp", b"evaluation", b"centipawns"), "score"),
 }
-_HEADING = re.compile(rb'"?(?:s?fen|epd|position)"?\s*(?:[,;|\t]|\Z)', re.IGNORECASE)
+HEADING = re.compile(rb'"?(?:s?fen|epd|position)"?\s*(?:[,;|\t]|\Z)', re.IGNORECASE)
 #: Size of the cache of tails; most files have few different ones.
 _CACHED = 1 << 15
 
@@ -407,7 +407,7 @@ def _read(source: Source, parse: Parser) -> Iterator[Batch]:
     start: list[bytes] = []
     while len(start) < _DECIDING and (chunk := next(chunks, None)):
         start += chunk[1]
-    if start and _HEADING.match(start[0]):
+    if start and HEADING.match(start[0]):
         names = re.split(rb"[,;|\t]", start[0].lower())[1:]
         start[0] = b""
         columns = tuple(_COLUMNS.get(name.strip(b'" '), "") for name in names)

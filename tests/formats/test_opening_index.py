@@ -245,6 +245,11 @@ def test_labels_of_positions_are_ignored(tmp_path: Path, text: str) -> None:
     assert opening == Opening(fen=f"{START} 0 1", source="a.txt:1")
 
 
+def test_a_heading_is_no_opening(tmp_path: Path) -> None:
+    path = file(tmp_path, f"fen,score,result\n{START} 0 1,35,0.5\n", "a.csv")
+    assert [o.source for o in load_openings(path)] == ["a.csv:2"]
+
+
 @pytest.mark.parametrize(
     ("suffix", "packed"),
     [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)],

@@ -22,7 +22,7 @@ from ringmaster.formats.recorded_game import RecordedGame
 from ringmaster.formats.registry import Format
 from ringmaster.formats.sgf import LONGEST_TREE, sgf_ends
 from ringmaster.formats.source import LONGEST, LONGEST_OF_GAMES, Progress, Source
-from ringmaster.formats.text_formats import notation_of
+from ringmaster.formats.text_formats import COMMENTS, HEADING, notation_of
 from ringmaster.games.clean_text import shown
 from ringmaster.games.game import Begin
 from ringmaster.model.jobs import Opening
@@ -33,8 +33,6 @@ VERIFIED_AT_FIRST: Final = 2000
 _TOGETHER: Final = 500
 #: Characters of a bad line that an error shows.
 _QUOTED: Final = 60
-_BLANK: Final = b" \t"
-_COMMENTS: Final = b"#;%"
 _UNKNOWN, _GOOD, _BAD = range(3)
 
 Offsets = npt.NDArray[np.int64]
@@ -59,9 +57,9 @@ class OpeningFile:
         self.source = source
         self._format, self._begin, self._plies = format, begin, plies
         self._name = os.path.basename(source.path)
-        self._notation = (
-            notation_of(source.game, source.variant) if format.kind == "lines" else None
-        )
+        is_list = format.kind == "lines"
+        self._notation = notation_of(source.game, source.variant) if is_list else None
+        self._bad_ones = "bad games" if format.kind == "games" else ""
         self._data = _content(source, format, progress)
         split = _SPLITTERS.get(format.name) or _lines
         self._starts, self._stops = split(self._data)
@@ -141,10 +139,6 @@ class OpeningFile:
             self.source.bad(line, str(error), self._bad_ones)
         self._states[number] = _BAD if opening is None else _GOOD
         return opening
-
-    @property
-    def _bad_ones(self) -> str:
-        return "bad games" if self._format.kind == "games" else ""
 
     def _opening(self, number: int, line: int, data: bytes) -> Opening | None:
         """Return an opening, None for a bad one that a reader has reported.
@@ -231,16 +225,17 @@ def _lines(data: bytes) -> tuple[Offsets, Offsets]:
     """Return where lines with openings begin and end."""
     text = np.frombuffer(data, dtype=np.uint8)
     breaks = np.flatnonzero(text == 10)
-    starts = np.concatenate(([0], breaks + 1)).astype(np.int64)
-    stops = np.append(breaks, len(data)).astype(np.int64)
+    starts, stops = np.concatenate(([0], breaks + 1)), np.append(breaks, len(data))
     filled = starts < stops
     starts, stops = starts[filled], stops[filled]
     first = text[starts]
-    good = ~np.isin(first, np.frombuffer(_COMMENTS, dtype=np.uint8))
-    for i in np.flatnonzero(np.isin(first, np.frombuffer(_BLANK, dtype=np.uint8))):
+    good = ~np.isin(first, list(COMMENTS))
+    for i in np.flatnonzero(np.isin(first, list(b" \t"))):
         line = data[starts[i] : stops[i]].strip()
-        good[i] = bool(line) and line[0] not in _COMMENTS
-    return starts[good], stops[good]
+        good[i] = bool(line) and line[0] not in COMMENTS
+    starts, stops = starts[good], stops[good]
+    headed = int(len(starts) > 0 and HEADING.match(data[starts[0] : stops[0]]) is not None)
+    return starts[headed:], stops[headed:]
 
 
 def _parts(data: bytes, ends: list[int], blank: bytes = b" \t\n") -> tuple[Offsets, Offsets]:

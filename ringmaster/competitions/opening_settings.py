@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -17,9 +17,6 @@ from ringmaster.games.game import Begin, beginning
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import GameName
 from ringmaster.model.settings import Boolean, CallOf, FileName, Integer, OneOf, Setting
-
-if TYPE_CHECKING:
-    from ringmaster.formats.openings.index import OpeningFile
 
 #: Start positions of Chess960.
 POSITIONS = 960
@@ -148,7 +145,7 @@ class OpeningBook:
         from ringmaster.formats.openings.books import Walks
         from ringmaster.formats.openings.index import OpeningFile
         from ringmaster.formats.registry import format_of
-        from ringmaster.formats.source import Progress, Source
+        from ringmaster.formats.source import Source
 
         game = self._game
         source = Source(settings.path, game.game, game.variant, skip_bad=settings.skip_bad)
@@ -159,15 +156,11 @@ class OpeningBook:
             walks = Walks(source, format, _beginning(game), settings.plies, self._seed)
             self._opening = lambda number: walks.opening(settings.start - 1 + number)
             return []
-        file = OpeningFile(source, format, _beginning(game), settings.plies, Progress(say))
+        file = OpeningFile(source, format, _beginning(game), settings.plies, say)
         self.size = len(file)
         order = OpeningOrder(len(file), settings.order, seed=self._seed, start=settings.start)
         self._opening = lambda number: file.opening(order.index(number))
-        if file.is_verified:
-            for notice in file.notices():
-                say(notice)
-            return []
-        return [_verification(file, say)]
+        return [] if file.is_verified else [file.verify()]
 
     def _chess960(self) -> Callable[[int], Opening]:
         from ringmaster.games.chess960 import start_fen
@@ -223,10 +216,3 @@ def _beginning(settings: GameSettings) -> Begin:
 
     make = partial(new_go_game, ko_rule=settings.ko_rule, suicide=settings.suicide)
     return lambda fen: make(settings.board_size)
-
-
-def _verification(file: OpeningFile, say: Callable[[str], None]) -> Iterator[int]:
-    """Verify a list of openings, one a step, then report its notices."""
-    yield from file.verify()
-    for notice in file.notices():
-        say(notice)

@@ -46,15 +46,22 @@ class OpeningFile:
     """
 
     def __init__(
-        self, source: Source, format: Format, begin: Begin, plies: int | None, progress: Progress
+        self,
+        source: Source,
+        format: Format,
+        begin: Begin,
+        plies: int | None,
+        say: Callable[[str], None],
     ) -> None:
         """Index a file.
 
         plies  number of moves used of each line, None for all
+        say    gets reports of progress, and the notices of `verify`
 
         Raises DataFileError for a file that cannot be read or has no opening.
         """
-        self.source = source
+        progress = Progress(say)
+        self._source, self._say = source, say
         self._format, self._begin, self._plies = format, begin, plies
         self._name = os.path.basename(source.path)
         is_list = format.kind == "lines"
@@ -89,7 +96,7 @@ class OpeningFile:
             number = self._good[number]
         for _ in self._states:
             opening = None if self._states[number] == _BAD else self._read(number)
-            self.source.finish()
+            self._source.finish()
             if opening is not None:
                 return opening
             number = (number + 1) % len(self._states)
@@ -98,29 +105,29 @@ class OpeningFile:
     def verify(self) -> Iterator[int]:
         """Verify one opening a step; yield the number of verified openings.
 
-        Raises DataFileError for bad openings.
+        The end tells of another encoding, and of bad openings that are left out.  Raises
+        DataFileError for others.
         """
+        source = self._source
         for number, state in enumerate(self._states, 1):
             if state == _UNKNOWN:
                 self._read(number - 1)
             if not number % _TOGETHER:
-                self.source.finish()
+                source.finish()
             yield number
-        self.source.finish()
+        source.finish()
         if _GOOD not in self._states:
             raise self._without_openings()
-
-    def notices(self) -> list[str]:
-        """Return sentences about the verified file: openings left out, and another encoding."""
-        source = self.source
+        for note in source.notes:
+            self._say(note)
         omitted = ", ".join(f"{count:,} {kind}" for kind, count in source.counts.items())
         if omitted:
-            omitted = f"{source.path}: left out: {omitted}; the first: {source.first_bad}"
-        return [*source.notes, *filter(None, [omitted])]
+            self._say(f"{source.path}: left out: {omitted}; the first: {source.first_bad}")
 
     def _without_openings(self) -> DataFileError:
-        return self.source.error(
-            None, f"there is no good opening in this file; the first fault: {self.source.first_bad}"
+        return self._source.error(
+            None,
+            f"there is no good opening in this file; the first fault: {self._source.first_bad}",
         )
 
     def _read(self, number: int) -> Opening | None:
@@ -133,10 +140,10 @@ class OpeningFile:
             if error.number is None:
                 raise
             opening = None
-            self.source.bad(error.number, error.message, self._bad_ones)
+            self._source.bad(error.number, error.message, self._bad_ones)
         except ValueError as error:
             opening = None
-            self.source.bad(line, str(error), self._bad_ones)
+            self._source.bad(line, str(error), self._bad_ones)
         self._states[number] = _BAD if opening is None else _GOOD
         return opening
 
@@ -145,7 +152,7 @@ class OpeningFile:
 
         Raises ValueError, DataFileError.
         """
-        source = self.source
+        source = self._source
         if self._format.kind == "games":
             source.narrow(data, line, number)
             games = list(self._games())
@@ -171,7 +178,7 @@ class OpeningFile:
     def _games(self) -> Iterator[RecordedGame]:
         read: Callable[..., Iterator[RecordedGame]] = self._format.function
         # only this reader can leave later moves unread
-        return read(self.source, self._plies) if self._format.name == "pgn" else read(self.source)
+        return read(self._source, self._plies) if self._format.name == "pgn" else read(self._source)
 
     def _opening_of(self, game: RecordedGame) -> Opening:
         number = f"game {game.number}"
@@ -180,7 +187,7 @@ class OpeningFile:
             play_line(position, game.moves[: self._plies])
         except ValueError as error:
             remedy = "; fewer `plies` would end the line before" if position.ending() else ""
-            raise self.source.error(game.line, f"{number}: {error}{remedy}") from None
+            raise self._source.error(game.line, f"{number}: {error}{remedy}") from None
         opening = Opening(
             fen=game.start,
             moves=tuple(position.moves),
@@ -191,7 +198,7 @@ class OpeningFile:
 
     def _with_position(self, opening: Opening) -> Opening:
         """Return an opening of Chess960 with an explicit start position."""
-        if opening.fen is not None or self.source.variant != "chess960":
+        if opening.fen is not None or self._source.variant != "chess960":
             return opening
         fen = self._begin(None).position()
         return Opening(fen, opening.moves, opening.source, opening.name)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache, partial
 from typing import Literal
 
-from ringmaster.games.clean_text import shown
 from ringmaster.model.randomness import OPENINGS_STREAM, words
 
 Order = Literal["sequential", "random"]
@@ -20,34 +20,17 @@ class OpeningOrder:
     def __init__(
         self, count: int, order: Order = "sequential", seed: int = 0, start: int = 1
     ) -> None:
-        """Begin at place `start` of the order, from 1; it may exceed `count`.
-
-        Raises ValueError for a `count` or `start` below 1, or an unknown `order`.
-        """
-        if count < 1:
-            raise ValueError("there must be at least one opening")
-        if start < 1:
-            raise ValueError(f"the start is {start}, but openings are counted from 1")
-        if order not in ("sequential", "random"):
-            raise ValueError(f"the order is {shown(order)}, not 'sequential' or 'random'")
+        """Begin at place `start` of the order, from 1; it may exceed `count`."""
         self._count = count
         self._random = order == "random"
-        self._seed = seed
         self._skipped = start - 1
-        #: Permutations by pass: two, since games of two passes can be in progress.
-        self._passes: dict[int, list[int]] = {}
+        # two, since games of two passes can be in progress
+        self._permutation = lru_cache(maxsize=2)(partial(_permutation, count, seed))
 
     def index(self, pair_number: int) -> int:
         """Return the opening's index for pair `pair_number`, both from 0."""
         passed, place = divmod(self._skipped + pair_number, self._count)
-        if not self._random:
-            return place
-        order = self._passes.get(passed)
-        if order is None:
-            if len(self._passes) >= 2:
-                del self._passes[max(self._passes, key=lambda k: abs(k - passed))]
-            order = self._passes[passed] = _permutation(self._count, self._seed, passed)
-        return order[place]
+        return self._permutation(passed)[place] if self._random else place
 
 
 def _permutation(count: int, seed: int, number: int) -> list[int]:

@@ -62,11 +62,13 @@ class ParameterFile(msgspec.Struct, frozen=True):
 
     format  a name in FORMATS
     notes   the assumptions
+    fixed   the values of parameters that are not tuned
     """
 
     format: str
     entries: tuple[Entry, ...]
     notes: tuple[str, ...] = ()
+    fixed: dict[str, float] = {}
 
 
 @dataclass(frozen=True)

@@ -259,6 +259,13 @@ def _title(entry: dict[str, Any]) -> str:
     return printable(name)[:60] if isinstance(name, str) else ""
 
 
+#: The key of -engine for each field of engines.json.
+_FIELDS = {
+    **{"name": "name", "command": "cmd", "workingDirectory": "dir", "arguments": "arg"},
+    **{"initStrings": "initstr", "ponder": "ponder", "whitepov": "whitepov", "restart": "restart"},
+}
+
+
 def _entry_pairs(entry: dict[str, Any], title: str, match: Match) -> Pairs:
     """Return an engine of the list as keys of -engine.  Raises UsageError for an unusable one."""
     protocol = entry.get("protocol")
@@ -267,33 +274,23 @@ def _entry_pairs(entry: dict[str, Any], title: str, match: Match) -> Pairs:
     pairs: Pairs = []
     for key, value in entry.items():
         listed = value if isinstance(value, list) else [value] if value else []
-        match key:
-            case "name" | "command" | "workingDirectory":
-                own = {"command": "cmd", "workingDirectory": "dir"}.get(key, key)
-                pairs.append((own, _checked(value, key)))
-            case "arguments":
-                pairs += [("arg", _checked(argument, key)) for argument in listed]
-            case "initStrings":
-                pairs += [("initstr", _checked(line, key)) for line in listed]
-            case "ponder" | "whitepov" if value is True:
-                pairs.append((key, ""))
-            case "restart" if value in ("on", "off"):
-                pairs.append((key, value))
-            case "variants" if listed:
-                names = printable(", ".join(map(str, listed)))
-                match.note(f"engine {title}: variants ({names})"[:300])
-            case "options":
-                pairs += _option_pairs(listed, title, match)
-            case _ if key in _IGNORED_IN_LIST and value:
-                match.note(f"engine {title}: {key} ({_IGNORED_IN_LIST[key]})")
-            case "protocol" | "ponder" | "whitepov" | "restart" | "variants":
-                pass
-            case _ if key not in _IGNORED_IN_LIST:
-                match.note(f"engine {title}: unknown field {shown(key)}")
+        if key in _FIELDS:
+            pairs += [(_FIELDS[key], _word(item, key)) for item in listed]
+        elif key == "options":
+            pairs += _option_pairs(listed, title, match)
+        elif key == "variants" and listed:
+            names = printable(", ".join(map(str, listed)))
+            match.note(f"engine {title}: variants ({names})"[:300])
+        elif key in _IGNORED_IN_LIST and value:
+            match.note(f"engine {title}: {key} ({_IGNORED_IN_LIST[key]})")
+        elif key not in ("protocol", "variants", *_IGNORED_IN_LIST):
+            match.note(f"engine {title}: unknown field {shown(key)}")
     return pairs
 
 
-def _checked(value: Any, key: str) -> str:
+def _word(value: Any, key: str) -> str:
+    if value is True:
+        return "true"
     if not isinstance(value, str) or not is_text(value):
         raise UsageError(f"its {key} is {shown(value)}")
     return value

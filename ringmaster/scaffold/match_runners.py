@@ -309,7 +309,8 @@ class _Reader:
     def _read_config(self, option: Option) -> None:
         values = option.mapping(("file", "discard", "outname", "stats"))
         if "file" in values and values.get("discard") != "true":
-            raise UsageError("-config file=…: the options are in that file; give them here")
+            name = shlex.quote(values["file"])
+            raise UsageError(f"-config: the options are in that file; ringmaster import {name}")
         self.match.note(f"{option} (the status file has the name of the control file)")
 
     def _read_quick(self, option: Option) -> None:

@@ -9,7 +9,9 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from ringmaster.control.python_text import Call
 from ringmaster.errors import UsageError, shown
@@ -20,6 +22,21 @@ from ringmaster.scaffold.parameter_import import add_parameters, practise
 
 _TUNE = re.compile(r"^#(?:context|set\s+(?:file|options|declaration)|param)\b", re.MULTILINE)
 _KEYS = ("ENGINE_SETTINGS", "PARAMETERS_PATH")
+_Count = Annotated[int, msgspec.Meta(ge=1, le=10**12)]
+
+
+class _Engine(msgspec.Struct, forbid_unknown_fields=True):
+    """An engine of the scripts, started `multi` times."""
+
+    path: str
+    name: str = ""
+    nodes: _Count = 500_000
+    multi: _Count = 1
+
+    @property
+    def label(self) -> str:
+        """The name, by default of its file."""
+        return self.name or re.split(r"[/\\ ]", self.path)[-1]
 
 
 def recognises(text: Text) -> bool:
@@ -43,11 +60,10 @@ def import_spsa(texts: Sequence[Text], places: Places) -> Match:
         )
     # the scripts read both forms of names
     settings = {key.upper(): value for key, value in text.object.items()}
-    files = _Files(places.source)
+    files = _Files(name, settings, places.source)
     match = Match(origin=name, type_name="spsa", game="shogi")
-    references, tuned = _engines(name, settings, files)
-    parameters = files.read(name, "PARAMETERS_PATH", settings.get("PARAMETERS_PATH"))
-    file = read_file(parameters, None, ReadOptions())
+    references, (tuned, *_) = files.engines()
+    file = read_file(files.read("PARAMETERS_PATH"), None, ReadOptions())
     match.assumed += [*text.notes, *file.notes]
     match.settings["player"] = ""
     add_parameters(file, match)
@@ -55,11 +71,11 @@ def import_spsa(texts: Sequence[Text], places: Places) -> Match:
     factor = _multiplier(name, settings.pop("NODE_MULTIPLIERS", [1]), match)
     own = Places(source=files.base, control=places.control)
     for engine in (tuned, *references):
-        nodes = max(1, round(engine["nodes"] * factor))
-        match.enter(engine["name"], _command(engine["path"], own), {"nodes": nodes})
+        nodes = max(1, round(engine.nodes * factor))
+        match.enter(engine.label, _command(engine.path, own), {"nodes": nodes})
     player, *opponents = match.codes()
     match.entrants[0].arguments["options"] = dict(file.fixed)
-    weights = {code: engine["multi"] for code, engine in zip(opponents, references, strict=True)}
+    weights = {code: engine.multi for code, engine in zip(opponents, references, strict=True)}
     match.settings["player"] = player
     match.settings["opponent"] = weights if len(weights) > 1 else opponents[0]
     names = " and ".join(opponents)
@@ -67,7 +83,7 @@ def import_spsa(texts: Sequence[Text], places: Places) -> Match:
     match.parallel = sum(weights.values())
     match.settings["openings"] = Call(
         "Openings",
-        (own.file(_name(name, "START_SFENS_PATH", settings.get("START_SFENS_PATH"))),),
+        (own.file(files.file("START_SFENS_PATH")),),
         {"format": "sfen", "order": "random"},
     )
     if settings.get("STANDARD_BOARD") is False:
@@ -110,68 +126,54 @@ def _command(path: str, places: Places) -> list[str]:
 class _Files:
     """The files of a settings file; their names start at `base`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, name: str, settings: Mapping[str, Any], folder: Path) -> None:
+        self.name = name
+        self.settings = settings
         self.base = folder
 
-    def read(self, name: str, key: str, value: Any) -> Text:
+    def file(self, key: str, value: Any = None) -> str:
+        """Return a file name of the settings.  Raises UsageError."""
+        given = self.settings.get(key) if value is None else value
+        return file_name(given, f"import: {self.name}: {key}").replace("\\", "/")
+
+    def read(self, key: str, value: Any = None) -> Text:
         """Return the text of a file.  Raises UsageError, ParameterFileError."""
-        given = _name(name, key, value)
+        given = self.file(key, value)
         # the scripts are started in the folder above settings/
         for base in (self.base, self.base.parent):
             if (base / given).is_file():
                 self.base = base
                 return Text.read(base / given, os.path.basename(given))
         raise UsageError(
-            f"import: {name}: {key}: there is no {shown(given)} in {self.base} or the folder above"
+            f"import: {self.name}: {key}: there is no {shown(given)} in {self.base} or the folder "
+            "above"
         )
 
-
-def _name(name: str, key: str, value: Any) -> str:
-    return file_name(value, f"import: {name}: {key}").replace("\\", "/")
-
-
-def _engines(
-    name: str, settings: Mapping[str, Any], files: _Files
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the reference engines, and the engine to tune.  Raises UsageError."""
-    paths = settings.get("ENGINE_SETTINGS")
-    if not isinstance(paths, list) or len(paths) != 2:
-        raise UsageError(
-            f"import: {name}: ENGINE_SETTINGS: expected two files, the reference engines and the "
-            "engine to tune"
-        )
-    lists = []
-    for value in paths:
-        file = files.read(name, "ENGINE_SETTINGS", value)
-        content = file.json
-        if not isinstance(content, list) or not content:
-            raise UsageError(f"import: {file.name}: expected a list of engines, [{{…}}]")
-        lists.append([_checked_engine(file.name, number, e) for number, e in enumerate(content, 1)])
-    references, tuned = lists
-    different = {(engine["path"], engine["nodes"]) for engine in tuned}
-    if len(different) > 1:
-        raise UsageError(
-            f"import: {Path(paths[1]).name}: {len(different)} engines to tune; a control file "
-            "tunes one engine: leave one in the file"
-        )
-    return references, tuned[0]
-
-
-def _checked_engine(name: str, number: int, given: Any) -> dict[str, Any]:
-    where = f"engine {number}"
-    if not isinstance(given, dict):
-        raise UsageError(f"import: {name}: {where}: {shown(given)} is not an engine, {{…}}")
-    strange = sorted(given.keys() - {"path", "name", "nodes", "multi"})
-    if strange:
-        raise UsageError(f"import: {name}: {where}: {shown(strange[0])} is unknown; leave it out")
-    engine = {"nodes": 500_000, "multi": 1, **given}
-    engine["path"] = file_name(given.get("path"), f"import: {name}: {where}: path")
-    label = given.get("name", re.split(r"[/\\ ]", engine["path"])[-1])
-    engine["name"] = file_name(label, f"import: {name}: {where}: name")
-    for key, most in (("nodes", 10**12), ("multi", 1000)):
-        value = engine[key]
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= most:
+    def engines(self) -> list[list[_Engine]]:
+        """Return the reference engines, and the engines to tune.  Raises UsageError."""
+        paths = self.settings.get("ENGINE_SETTINGS")
+        if not isinstance(paths, list) or len(paths) != 2:
             raise UsageError(
-                f"import: {name}: {where}: {key} {shown(value)} is not an integer from 1 to {most}"
+                f"import: {self.name}: ENGINE_SETTINGS: expected two files, the reference engines "
+                "and the engine to tune"
             )
-    return engine
+        lists = []
+        for text in [self.read("ENGINE_SETTINGS", path) for path in paths]:
+            try:
+                engines = msgspec.convert(text.json, list[_Engine])
+                for engine in engines:
+                    file_name(engine.path, "its path")
+                    file_name(engine.label, "its name")
+            except (msgspec.ValidationError, UsageError) as error:
+                raise UsageError(
+                    f"import: {text.name}: {error}; expected a list of engines, "
+                    '[{"path": …, "name": …, "nodes": 500000, "multi": 1}]'
+                ) from None
+            lists.append(engines)
+        tuned = {(engine.path, engine.nodes) for engine in lists[1]}
+        if not lists[0] or len(tuned) != 1:
+            raise UsageError(
+                f"import: {self.name}: there are {len(lists[0])} reference engines and "
+                f"{len(tuned)} engines to tune; expected at least one, and exactly one"
+            )
+        return lists

@@ -106,7 +106,12 @@ def test_sample_of_the_scripts_is_imported(folder: Path) -> None:
             "settings.json5:9: this is not JSON",
         ),
         ("settings/SPSA-settings.json5", "param/yo", "gone", "PARAMETERS_PATH: there is no 'gone"),
-        ("settings/tuned.json5", "300", "0", "engine 1: nodes 0 is not an integer from 1"),
+        (
+            "settings/tuned.json5",
+            "300",
+            "0",
+            "tuned.json5: Expected `int` >= 1 - at `$[0].nodes`",
+        ),
         (
             "settings/SPSA-settings.json5",
             "true,",

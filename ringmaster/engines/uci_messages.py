@@ -33,14 +33,15 @@ _FIELD: Final = re.compile(
 #: Words behind which there are no numbers.
 _TEXT: Final = re.compile(rb"(?:\s|^)(?:pv|string)(?!\S)")
 
+OPTION_TYPES: Final = ("check", "spin", "combo", "button", "string", "filename")
 _OPTION: Final = re.compile(
-    r"option\s+name\s+(?P<name>.*?)\s+type\s+(?P<type>check|spin|combo|button|string|filename)"
+    rf"option\s+name\s+(?P<name>.*?)\s+type\s+(?P<type>{'|'.join(OPTION_TYPES)})"
     r"(?:\s+(?P<rest>.*))?$",
     re.IGNORECASE,
 )
 #: A declaration without a type, or with one that UCI does not have ("float", "file").
 _UNTYPED: Final = re.compile(
-    r"option\s+name\s+(?P<name>\S.*?)(?:\s+type\s+\S+)?(?:\s+default(?:\s+(?P<default>.*?))?)?"
+    r"option\s+name\s+(?P<name>\S.*?)(?:\s+type\s+(?P<type>\S+))?(?:\s+default(?:\s+(?P<default>.*?))?)?"
     r"(?:\s+min\s+\S+\s+max\s+\S+)?$"
 )
 #: Keywords and values by type.  Every value but a number may have several words and keywords.
@@ -157,11 +158,11 @@ class OptionDeclaration:
 
     @classmethod
     def parse(cls, line: str) -> OptionDeclaration | None:
-        """Read an "option name …" line, None for any other; a string if its type is unknown."""
+        """Read an "option name …" line, None for any other.  An unknown type is like a string."""
         match = _OPTION.match(line)
         if match is None:
             match = _UNTYPED.match(line)
-            return match and cls(match["name"], "string", match["default"] or "")
+            return match and cls(match["name"], match["type"] or "", match["default"] or "")
         kind, rest = match["type"].lower(), match["rest"] or ""
         choices, _, default = rest.rpartition(" default ")
         # a choice may be named "default"
@@ -191,10 +192,7 @@ class OptionDeclaration:
             return None
 
     def render(self, value: OptionValue) -> str:
-        """Return `value` as `setoption` wants it.
-
-        Raises OptionRefused with the range or the choices.
-        """
+        """Return `value` as `setoption` wants it.  Raises OptionRefused with possible values."""
         if self.type == "check":
             text = str(value).lower() if isinstance(value, bool | str) else ""
             if text not in ("true", "false"):

@@ -16,83 +16,66 @@ from ringmaster.parameter_files.reading import Text, number
 class Format:
     """A format of parameter files.
 
-    name        for users
     line        a line of a file, or the shape of its JSON, for messages
     recognises  returns the number of fitting lines (members, of JSON)
     read        returns the file; raises ParameterFileError
     write       returns the text; raises UsageError for values that the format cannot have
     assumes     required fields of an Entry; missing ones get a default
-    rows        whether the format has unused parameters, comments and values before rounding
     """
 
-    name: str
     line: str
     recognises: Callable[[Text], int]
     read: Callable[[Text, ReadOptions], ParameterFile]
     write: Callable[[Sequence[Entry], int | None], str]
     assumes: tuple[str, ...] = ()
-    rows: bool = False
+
+    @property
+    def rows(self) -> bool:
+        """Whether it has unused parameters, comments and values before rounding."""
+        return self is FORMATS["yaneuraou"]
 
 
-def _lines(
-    name: str, line: str, assumes: tuple[str, ...] = ("c_end", "r_end"), rows: bool = False
-) -> Format:
+def _lines(name: str, line: str, assumes: tuple[str, ...] = ("c_end", "r_end")) -> Format:
     return Format(
-        name,
         line,
         partial(tables.columns_fit, name),
         partial(tables.read_lines, name),
         partial(tables.write_lines, name),
         assumes,
-        rows,
-    )
-
-
-def _members(name: str, line: str, key: str, assumes: tuple[str, ...] = ()) -> Format:
-    return Format(
-        name,
-        line,
-        partial(tables.members_fit, key),
-        partial(tables.read_members, name),
-        partial(tables.write_members, name),
-        assumes,
     )
 
 
 FORMATS: dict[str, Format] = {
-    format.name: format
-    for format in (
-        _lines("spsa_tuner", "name,start,min,max,c_end,R_end,simul_elo (SPSA Tuner)"),
-        _lines("fishtest", "name,start,min,max,c_end,r_end (fishtest)"),
-        _lines("openbench", "name, int|float, value, min, max, c_end, r_end (OpenBench)"),
-        _lines("openbench_values", "name, value (OpenBench's output)", assumes=()),
-        _members(
-            "weather_factory",
-            'JSON {"name": {"value", "min_value", "max_value", "step"}} (weather-factory)',
-            "min_value",
-            ("c_end",),
-        ),
-        _lines("yaneuraou", "name,type,v,min,max,step,delta (YaneuraOu's .params)", rows=True),
-        Format(
-            "clop",
-            "LinearParameter|IntegerParameter|… name min max (CLOP)",
-            ranges.recognises_clop,
-            ranges.read_clop,
-            ranges.write_clop,
-        ),
-        Format(
-            "chess_tuning_tools",
-            'JSON {"name": "Real(low, high)" or "Integer(low, high)"} (chess-tuning-tools)',
-            ranges.recognises_ctt,
-            ranges.read_ctt,
-            ranges.write_ctt,
-        ),
-        _members(
-            "optuna_tuner",
-            'JSON {"name": {"default", "min", "max", "step"}} (Optuna Game Parameter Tuner)',
-            "default",
-        ),
-    )
+    "spsa_tuner": _lines("spsa_tuner", "name,start,min,max,c_end,R_end,simul_elo (SPSA Tuner)"),
+    "fishtest": _lines("fishtest", "name,start,min,max,c_end,r_end (fishtest)"),
+    "openbench": _lines("openbench", "name, int|float, value, min, max, c_end, r_end (OpenBench)"),
+    "openbench_values": _lines("openbench_values", "name, value (OpenBench's output)", ()),
+    "weather_factory": Format(
+        'JSON {"name": {"value", "min_value", "max_value", "step"}} (weather-factory)',
+        partial(tables.members_fit, "min_value"),
+        partial(tables.read_members, "weather_factory"),
+        partial(tables.write_members, "weather_factory"),
+        ("c_end",),
+    ),
+    "yaneuraou": _lines("yaneuraou", "name,type,v,min,max,step,delta (YaneuraOu's .params)"),
+    "clop": Format(
+        "LinearParameter|IntegerParameter|… name min max (CLOP)",
+        ranges.recognises_clop,
+        ranges.read_clop,
+        ranges.write_clop,
+    ),
+    "chess_tuning_tools": Format(
+        'JSON {"name": "Real(low, high)" or "Integer(low, high)"} (chess-tuning-tools)',
+        ranges.recognises_ctt,
+        ranges.read_ctt,
+        ranges.write_ctt,
+    ),
+    "optuna_tuner": Format(
+        'JSON {"name": {"default", "min", "max", "step"}} (Optuna Game Parameter Tuner)',
+        partial(tables.members_fit, "default"),
+        partial(tables.read_members, "optuna_tuner"),
+        partial(tables.write_members, "optuna_tuner"),
+    ),
 }
 
 

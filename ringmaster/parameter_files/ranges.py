@@ -16,6 +16,8 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from ringmaster.errors import UsageError, nearest, shown
 from ringmaster.model.parameters import CLOP_TYPES, middle
 from ringmaster.parameter_files.entries import RENAME, Entry, ParameterFile, ReadOptions, plain
@@ -43,24 +45,25 @@ def _words(raw: str) -> list[str]:
 def read_clop(text: Text, options: ReadOptions) -> ParameterFile:
     """Read a file.  Raises ParameterFileError."""
     reading = Reading(text, options)
-    ignored: dict[str, None] = {}
+    others: list[tuple[str, ...]] = []
     for line, raw in enumerate(text.lines, 1):
         words = _words(raw)
         if not words:
             continue
         kind = words[0]
         if kind in _SETTINGS:
-            ignored[kind] = None
+            others.append(tuple(words))
         elif kind not in CLOP_TYPES:
             expected = nearest(kind, [*CLOP_TYPES, *_SETTINGS])
             reading.refuse(line, f"{shown(kind)} cannot begin a line", expected)
         else:
             _read_line(reading, line, words, raw.partition("#")[2].strip())
-    if ignored:
-        reading.note(f"only the parameters are read, not {', '.join(ignored)}")
+    if others:
+        names = dict.fromkeys(words[0] for words in others)
+        reading.note(f"only the parameters are read, not {', '.join(names)}")
     if reading.entries:
         reading.note("each parameter starts in the middle of its range")
-    return reading.finish("clop")
+    return msgspec.structs.replace(reading.finish("clop"), others=tuple(others))
 
 
 def _read_line(reading: Reading, line: int, words: list[str], comment: str) -> None:

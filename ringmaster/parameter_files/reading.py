@@ -21,7 +21,7 @@ import msgspec
 from ringmaster.errors import DataFileError, ParameterFileError, shown, visible
 from ringmaster.formats.source import Source
 from ringmaster.model.players import GameName
-from ringmaster.parameter_files.entries import Entry, ParameterFile, ReadOptions, plain
+from ringmaster.parameter_files.entries import Entry, ParameterFile, ReadOptions
 
 #: Bytes of a file; one with 10,000 parameters has less than one million.
 LARGEST = 5_000_000
@@ -98,41 +98,29 @@ class Text:
         """Whether the text begins like a JSON object."""
         return self.text.lstrip().startswith("{")
 
-    @property
+    @cached_property
     def json(self) -> Any:
         """The content of JSON or JSON5.  Raises ParameterFileError, also for a repeated name."""
-        value, error = self._json
-        if error is not None:
-            raise error
-        return value
-
-    @cached_property
-    def _json(self) -> tuple[Any, ParameterFileError | None]:
-        """The content, or its error."""
         try:
             try:
-                value = json.loads(self.text, object_pairs_hook=_once, parse_constant=_no_constant)
+                return json.loads(self.text, object_pairs_hook=_once, parse_constant=_no_constant)
             except ValueError:
                 # rare, and a hundred times slower
                 import json5
 
-                value = json5.loads(self.text, object_pairs_hook=_once, parse_constant=_no_constant)
+                return json5.loads(self.text, object_pairs_hook=_once, parse_constant=_no_constant)
         except _Twice as twice:
-            line, message = self.line_of(twice.key, 1), f"{shown(twice.key)} is there twice"
-            return None, self._error(line, f"{message}; expected it once")
+            line = self.line_of(twice.key, 1)
+            message = f"{shown(twice.key)} is there twice; expected it once"
         except RecursionError:
-            return None, self._error(None, "it is nested too deeply")
+            line, message = None, "it is nested too deeply"
         except ValueError as error:
             match = _JSON5_ERROR.fullmatch(str(error))
-            if match is None:
-                return None, self._error(None, str(error))
-            return None, self._error(int(match[1]), f"this is not JSON: {visible(match[2])}")
-        return value, None
-
-    def _error(self, line: int | None, message: str) -> ParameterFileError:
+            line = int(match[1]) if match else None
+            message = f"this is not JSON: {visible(match[2])}" if match else str(error)
         if line is None:
-            return ParameterFileError(f"{self.name}: {message}")
-        return ParameterFileError(f"{self.name}:{line}: {message}", [self.excerpt(line)])
+            raise ParameterFileError(f"{self.name}: {message}")
+        raise ParameterFileError(f"{self.name}:{line}: {message}", [self.excerpt(line)])
 
     @property
     def object(self) -> dict[str, Any]:
@@ -259,8 +247,6 @@ class Reading:
         self.options = options
         self.entries: list[Entry] = []
         self.notes = list(text.notes)
-        #: Values of parameters that are not tuned.
-        self.fixed: dict[str, float] = {}
         #: Line (None: the whole file), message and expected form.
         self._problems: list[tuple[int | None, str, str]] = []
         self._seen: dict[str, tuple[str, int | None]] = {}
@@ -305,25 +291,13 @@ class Reading:
         self._seen.setdefault(folded, (entry.code, entry.line))
         self.entries.append(entry)
 
-    def fix(self, name: str, value: float, line: int) -> None:
-        """Add a parameter that keeps its value, or refuse its line."""
-        if problem := name_problem(name):
-            self.refuse(line, f"{shown(name)}: {problem}", "an option of the engine")
-        self.fixed[name] = plain(value)
-
     def finish(self, format: str) -> ParameterFile:
         """Return the file.  Raises ParameterFileError for problems, or without parameters."""
         if self._problems:
             raise self.error()
-        if self.fixed:
-            self.note(
-                f"not tuned, since c_end is 0: options={self.fixed!r} in Player(…) keeps the values"
-            )
         if not self.entries:
-            lacks = "parameters to tune: every c_end is 0" if self.fixed else "parameters"
-            raise ParameterFileError(f"{self.text.name}: the file has no {lacks}")
-        notes = tuple(dict.fromkeys(self.notes))
-        return ParameterFile(format, tuple(self.entries), notes, self.fixed)
+            raise ParameterFileError(f"{self.text.name}: the file has no parameters")
+        return ParameterFile(format, tuple(self.entries), tuple(dict.fromkeys(self.notes)))
 
     def error(self) -> ParameterFileError:
         """Return all problems as one error."""

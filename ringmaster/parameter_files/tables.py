@@ -139,8 +139,8 @@ def read_lines(format: str, text: Text, options: ReadOptions) -> ParameterFile:
             whole = values["start"] % 1 == 0 and "." not in (row.cells or ("", ""))[1]
         elif format == "openbench" and values["c_end"] == 0:
             # OpenBench sends the value and never changes it
-            reading.fix(values["name"], values["start"], row.number)
-            continue
+            values = {**values, "c_end": None, "frozen": True}
+            reading.note(f"{values['name']} is frozen at {values['start']:g}: its c_end is 0")
         marks: dict[str, Any] = {"comment": row.comment, "not_used": row.not_used}
         reading.add(entry_of(values, **marks, line=row.number), whole)
     unused = [entry.code for entry in reading.entries if entry.not_used]
@@ -218,6 +218,8 @@ def write_lines(format: str, entries: Sequence[Entry], games: int | None) -> str
             "name": _name(format, entry.code),
             "type": "int" if entry.integer else "float",
         }
+        if format == "openbench" and entry.frozen:
+            cells["c_end"] = "0"
         if format == "openbench_values" and not entry.integer and "." not in cells["start"]:
             cells["start"] += ".0"
         line = separator.join(cells[name] for name in COLUMNS[format])

@@ -38,11 +38,13 @@ _OBJECTS: dict[str, tuple[tuple[str, dict[str, str]], ...]] = {
     "tb_adjudication": (("-tb", {"syzygy_dirs": ""}), ("-tbpieces", {"max_pieces": ""})),
 }
 #: Words for the numbers of the file.
-_FORMATS = ("epd", "pgn", "")
-_ORDERS = ("random", "sequential")
-_TYPES = ("roundrobin", "gauntlet")
-_VARIANTS = ("standard", "fischerandom")
-_NOTATIONS = ("san", "lan", "uci")
+_WORDS = {
+    "format": ("epd", "pgn", ""),
+    "order": ("random", "sequential"),
+    "type": ("roundrobin", "gauntlet"),
+    "variant": ("standard", "fischerandom"),
+    "notation": ("san", "lan", "uci"),
+}
 #: The event of a match without -event.
 _EVENT = "Fastchess Tournament"
 
@@ -77,8 +79,8 @@ def _options(config: Mapping[str, Any]) -> Iterator[Option]:
     """Yield the options of the same match."""
     for engine in config["engines"]:
         yield Option("-engine", tuple(_engine(engine)))
-    yield Option("-tournament", (_TYPES[config["type"]],))
-    yield Option("-variant", (_VARIANTS[config["variant"]],))
+    yield Option("-tournament", (_WORDS["type"][config["type"]],))
+    yield Option("-variant", (_WORDS["variant"][config["variant"]],))
     for key, (name, usual) in _PLAIN.items():
         value = config.get(key, usual)
         if value != usual:
@@ -94,15 +96,15 @@ def _options(config: Mapping[str, Any]) -> Iterator[Option]:
         yield Option("-tbignore50", ())
     opening = config["opening"]
     if opening["file"]:
-        words = [_word(key, opening[key]) for key in ("file", "start")]
-        words += [f"format={_FORMATS[opening['format']]}", f"order={_ORDERS[opening['order']]}"]
-        words += [_word("plies", opening["plies"])] if opening["plies"] > 0 else []
+        numbers = [key for key in ("start", "plies") if opening[key] > 0]
+        words = [_word(key, opening[key]) for key in ("file", *numbers)]
+        words += [f"{key}={_WORDS[key][opening[key]]}" for key in ("format", "order")]
         yield Option("-openings", tuple(words))
     pgn = config["pgn"]
     if pgn["file"]:
         flags = [key for key in pgn if (key.startswith("track_") or key == "min") and pgn[key]]
         words = [f"{key.removeprefix('track_')}=true" for key in flags]
-        notation = f"notation={_NOTATIONS[pgn['notation']]}"
+        notation = f"notation={_WORDS['notation'][pgn['notation']]}"
         yield Option("-pgnout", (_word("file", pgn["file"]), notation, *words))
     if pgn["event_name"] != _EVENT:
         yield Option("-event", (_word("", pgn["event_name"]),))

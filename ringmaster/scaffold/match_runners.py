@@ -62,15 +62,8 @@ _REFUSED = {
 }
 #: More plies than any game has: the 50-move rule ends it before.
 _UNLIMITED = 10_000
-_TRACKED = {
-    "seldepth": "seldepth",
-    "nodes": "nodes",
-    "nps": "nps",
-    "hashfull": "hashfull",
-    "tbhits": "tbhits",
-    "pv": "pv",
-    "timeleft": "left",
-}
+#: Values of a record with the same name here; "timeleft" is "left".
+_TRACKED = ("seldepth", "nodes", "nps", "hashfull", "tbhits", "pv", "timeleft")
 
 
 def recognises(words: Sequence[str]) -> bool:
@@ -281,12 +274,10 @@ class _Reader:
         self.sprt = {**test, "model": model}
 
     def _read_report(self, option: Option) -> None:
-        if option.mapping(("penta",)).get("penta") == "false":
-            self.pentanomial = False
+        self.pentanomial &= option.mapping(("penta",)).get("penta") != "false"
 
     def _read_output(self, option: Option) -> None:
-        if option.mapping(("format",)).get("format") == "cutechess":
-            self.pentanomial = False
+        self.pentanomial &= option.mapping(("format",)).get("format") != "cutechess"
 
     def _read_pgnout(self, option: Option) -> None:
         pairs = option.pairs()
@@ -302,7 +293,7 @@ class _Reader:
         for key, value in pairs:
             if key in _TRACKED:
                 if truth(value, f"-pgnout {key}"):
-                    self.record_info.append(_TRACKED[key])
+                    self.record_info.append(key.removeprefix("time"))
             elif (key, value) not in (("notation", "san"), ("fi", "true"), ("append", "true")):
                 self.match.note(f"-pgnout {key}={value}")
 

@@ -168,9 +168,8 @@ def import_files(texts: Sequence[Text], places: Places) -> Match:
     if file.format == "clop":
         # the other settings are read as well
         match.assumed = [line for line in match.assumed if not line.startswith("only the")]
-        _add_clop(file, others[0], match)
+        _add_clop(file, match)
     else:
-        match.entrants[0].arguments["options"] = dict(file.fixed)
         add_parameters(file, match, step=weather)
         practise(file.format, match)
     if match.settings.get("opponent") == "reference":
@@ -200,7 +199,7 @@ def _placeholder(code: str, match: Match) -> Entrant:
 def _with_values(file: ParameterFile, values: ParameterFile) -> ParameterFile:
     """Return the parameters with the values of a finished tune as start values."""
     tuned = {entry.code: entry.start for entry in values.entries}
-    known = {*file.fixed, *(entry.code for entry in file.entries)}
+    known = {entry.code for entry in file.entries}
     unknown = [code for code in tuned if code not in known]
     if unknown:
         raise UsageError(f"import: {unknown[0]} has a value, but is not a parameter")
@@ -224,7 +223,7 @@ def add_parameters(file: ParameterFile, match: Match, *, step: bool = False) -> 
             match.note(f"{entry.code} (a choice without order, which SPSA cannot tune)")
             continue
         calls.append(Call("Parameter", (entry.code,), _parameter_arguments(entry, step)))
-    if all(entry.not_used or entry.choices for entry in file.entries):
+    if all(entry.not_used or entry.frozen or entry.choices for entry in file.entries):
         raise UsageError(f"import: {match.origin}: it has no parameter that can be tuned")
     match.settings["parameters"] = _listed(calls)
     match.simulate = _simulation(file.entries, match)
@@ -269,7 +268,7 @@ def _parameter_arguments(entry: Entry, step: bool) -> dict[str, Any]:
     return row
 
 
-def _add_clop(file: ParameterFile, text: Text, match: Match) -> None:
+def _add_clop(file: ParameterFile, match: Match) -> None:
     """Add parameters and settings of a .clop file to a match, for clop_tuner."""
     match.type_name = "clop_tuner"
     match.entrants.append(_placeholder("opponent", match))
@@ -289,8 +288,7 @@ def _add_clop(file: ParameterFile, text: Text, match: Match) -> None:
         ]
     )
     processors = 0
-    for raw in text.lines:
-        name, *values = raw.partition("#")[0].split() or [""]
+    for name, *values in file.others:
         value = values[0] if values else ""
         if name == "Processor":
             processors += 1
@@ -302,7 +300,7 @@ def _add_clop(file: ParameterFile, text: Text, match: Match) -> None:
             match.settings["replications"] = int(value)
         elif name == "DrawElo":
             match.different.append("a draw is half a win; there is no DrawElo")
-        elif name in ("H", "Correlations", "Replications", "Script", "StopOnError"):
+        elif name != "Name":
             match.note(f"{name} {shown(' '.join(values))}")
     match.parallel = processors or None
     match.settings["number_of_games"] = None

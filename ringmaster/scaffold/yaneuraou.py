@@ -74,7 +74,6 @@ def import_spsa(texts: Sequence[Text], places: Places) -> Match:
         nodes = max(1, round(engine.nodes * factor))
         match.enter(engine.label, _command(engine.path, own), {"nodes": nodes})
     player, *opponents = match.codes()
-    match.entrants[0].arguments["options"] = dict(file.fixed)
     weights = {code: engine.multi for code, engine in zip(opponents, references, strict=True)}
     match.settings["player"] = player
     match.settings["opponent"] = weights if len(weights) > 1 else opponents[0]

@@ -107,11 +107,11 @@ def test_handshake_collects_name_and_options() -> None:
         ),
         (
             "option name Cpuct type float default 1.5 min 0.5 max 4",
-            OptionDeclaration("Cpuct", "string", "1.5"),
+            OptionDeclaration("Cpuct", "float", "1.5"),
         ),
-        ("option name Net type file default", OptionDeclaration("Net", "string")),
-        ("option name type of net default min", OptionDeclaration("type of net", "string", "min")),
-        ("option name Bare", OptionDeclaration("Bare", "string")),
+        ("option name Net type file default", OptionDeclaration("Net", "file")),
+        ("option name type of net default min", OptionDeclaration("type of net", "", "min")),
+        ("option name Bare", OptionDeclaration("Bare", "")),
     ],
 )
 def test_names_and_values_of_options_may_have_several_words_and_keywords(
@@ -218,7 +218,8 @@ COMBO = OptionDeclaration("Style", "combo", "Normal", choices=("Solid", "Normal"
         (COMBO, "solid", "Solid"),
         (OptionDeclaration("File", "string"), "", "<empty>"),
         (OptionDeclaration("File", "string"), "a b", "a b"),
-        (OptionDeclaration("Cpuct", "string"), 1.5, "1.5"),
+        (OptionDeclaration("Cpuct", "float"), 1.5, "1.5"),
+        (OptionDeclaration("Bare", ""), "x", "x"),
         (OptionDeclaration("Flag", "string"), True, "true"),
         (OptionDeclaration("Style", "combo"), "Solid", "Solid"),
         (OptionDeclaration("Clear", "button"), True, ""),

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from ringmaster.errors import ParameterFileError, UsageError, visible
-from ringmaster.parameter_files import Entry, PowerOfTwo, arguments
+from ringmaster.parameter_files import Entry, PowerOfTwo, arguments, write_file
 from tests.parameter_files.samples import read
 
 
@@ -210,12 +210,14 @@ def test_names_keep_their_letters(text: str) -> None:
 
 def test_parameter_with_openbenchs_c_end_0_keeps_its_value() -> None:
     file = read("a, float, .75, .25, 1.5, .1, .002\nFrozen, int, 5, 0, 10, 0, 0.002\n")
-    assert [entry.code for entry in file.entries] == ["a"]
-    assert file.fixed == {"Frozen": 5}
-    assert file.notes == (
-        "not tuned, since c_end is 0: options={'Frozen': 5} in Player(…) keeps the values",
-    )
-    assert "no parameters to tune: every c_end is 0" in refusal("a, int, 1, 0, 9, 0, .002\n")
+    assert [(entry.code, entry.frozen) for entry in file.entries] == [
+        ("a", False),
+        ("Frozen", True),
+    ]
+    assert arguments(file.entries[1]).items() >= {"start": 5, "frozen": True}.items()
+    assert file.notes == ("Frozen is frozen at 5: its c_end is 0",)
+    written, _ = write_file("openbench", file.entries)
+    assert read(written).entries[1].frozen
 
 
 def test_objects_are_json5() -> None:

@@ -226,13 +226,17 @@ def test_folder_of_weather_factory_is_imported(
     assert '"tuner/engine"' in capsys.readouterr().out
 
 
-def test_openbenchs_frozen_parameter_is_an_option_of_the_player(tmp_path: Path) -> None:
+def test_openbenchs_frozen_parameter_stays_frozen(tmp_path: Path) -> None:
     frozen = "Speed, int, 30, 0, 200, 10, 0.002\nFrozen, int, 5, 0, 10, 0, 0.002\n"
     match = imported(("t.txt", frozen))
     values = event_of(match.render("x.ctl"), tmp_path).control_file.values
-    assert [parameter.code for parameter in values["parameters"]] == ["Speed"]
-    assert values["players"]["engine"].values["options"] == {"Frozen": 5}
-    assert any("not tuned, since c_end is 0" in line for line in match.messages())
+    assert [(p.code, p.start, p.frozen) for p in values["parameters"]] == [
+        ("Speed", 30, False),
+        ("Frozen", 5, True),
+    ]
+    assert any("Frozen is frozen at 5: its c_end is 0" in line for line in match.messages())
+    with pytest.raises(UsageError, match="no parameter that can be tuned"):
+        imported(("t.txt", frozen.splitlines()[1]))
 
 
 @pytest.mark.parametrize(

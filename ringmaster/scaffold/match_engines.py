@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from ringmaster.scaffold.foreign_values import (
     command_words,
     integer,
     option_value,
-    real,
     seconds,
     time_control,
     truth,
@@ -101,9 +100,10 @@ class MatchEngine:
         return f"-engine {self.number}" + (f" ({printable(name)[:60]})" if name else "")
 
     @property
-    def has_clock(self) -> bool:
-        """Whether a margin has a meaning."""
-        return any(self.values.get(name) is not None for name in ("time_control", "move_time"))
+    def margin(self) -> float | None:
+        """Seconds it may exceed its clock, None without a clock."""
+        limits = (self.values.get("time_control"), self.values.get("move_time"))
+        return None if limits == (None, None) else self.values.get("margin", 0.0)
 
     @property
     def book(self) -> tuple[str, int | None]:
@@ -181,18 +181,6 @@ class MatchEngine:
         cwd = places.file(folder) if folder not in ("", ".") else None
         given = {"cwd": cwd, "options": self.options, **arguments}
         match.enter(self.values.get("name", ""), words, given)
-
-
-def margins(engines: list[MatchEngine], match: Match) -> Iterator[tuple[str, Any]]:
-    """Yield the setting for a common margin, or set each player's own."""
-    clocked = {engine.values.get("margin", 0.0) for engine in engines if engine.has_clock}
-    if len(clocked) == 1:
-        yield "margin", clocked.pop()
-    elif clocked:
-        for engine, entrant in zip(engines, match.entrants, strict=True):
-            if engine.has_clock:
-                margin = str(engine.values.get("margin", 0.0))
-                entrant.arguments["margin"] = real(margin, "timemargin")
 
 
 # engines.json

@@ -18,7 +18,7 @@ from ringmaster.errors import UsageError, shown, similar
 from ringmaster.parameter_files import plain
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.foreign_values import Option, choice, integer, options, real, truth
-from ringmaster.scaffold.match_engines import CLOCK, MatchEngine, margins
+from ringmaster.scaffold.match_engines import CLOCK, MatchEngine
 
 # with the suffixes of test frameworks and packages: cutechess-ob, fastchess-ubuntu-22.04
 _FASTCHESS = re.compile(r"fast-?chess(?:[-_].*)?(?<!\.json)")
@@ -330,7 +330,12 @@ class _Reader:
         self._own_books()
         self._pairing()
         settings, comments = self.match.settings, self.match.comments
-        settings |= dict(margins(self.engines, self.match))
+        margins = {engine.margin for engine in self.engines} - {None}
+        if len(margins) == 1:
+            settings["margin"] = margins.pop()
+        for engine, entrant in zip(self.engines, self.match.entrants, strict=True):
+            if margins and engine.margin is not None:
+                entrant.arguments["margin"] = engine.margin
         comments["margin"] = "Seconds an engine may exceed its clock: timemargin."
         if self.openings is not None:
             book = dict(self.openings)

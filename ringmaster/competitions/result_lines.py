@@ -96,15 +96,20 @@ def sum_void_kinds(all: Sequence[Mapping[str, Mapping[str, int]]]) -> VoidKinds:
     return {code: dict(reasons) for code, reasons in total.items()}
 
 
+def number_of(kinds: Mapping[str, Mapping[str, int]]) -> int:
+    """Return the number of counted results."""
+    return sum(sum(reasons.values()) for reasons in kinds.values())
+
+
 def void_by_player(kinds: Mapping[str, Mapping[str, int]]) -> str:
     """Return "b: 3 crashes, 1 hang; a: 1 crash", the player with most void games first."""
     order = sorted(kinds.items(), key=lambda item: (-sum(item[1].values()), item[0]))
     return "; ".join(f"{code or 'no player at fault'}: {reasons_text(r)}" for code, r in order)
 
 
-def void_line(kinds: Mapping[str, Mapping[str, int]], total: int, *, unit: str = "games") -> str:
+def void_line(kinds: VoidKinds, *, unit: str = "games") -> str:
     """Return a report's line on void results."""
-    return f"void {unit} (not counted): {total} ({void_by_player(kinds)})"
+    return f"void {unit} (not counted): {number_of(kinds)} ({void_by_player(kinds)})"
 
 
 def lost_line(kinds: Mapping[str, Mapping[str, int]]) -> list[str]:
@@ -113,7 +118,7 @@ def lost_line(kinds: Mapping[str, Mapping[str, int]]) -> list[str]:
     kinds  number of games by the code of the faulty player and by reason
     """
     faulty = {code: reasons for code, reasons in kinds.items() if reasons}
-    total = sum(sum(reasons.values()) for reasons in faulty.values())
+    total = number_of(faulty)
     return [f"games lost by a fault: {total} ({void_by_player(faulty)})"] if total else []
 
 

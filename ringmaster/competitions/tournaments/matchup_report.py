@@ -129,7 +129,7 @@ def fault_notes(tally: Tally) -> Iterator[str]:
         if extra := tally.extra_moves[player]:
             yield f"{tally.players[player]} sent moves without a search: {counted(extra, 'game')}"
     if tally.void:
-        yield void_line(tally.void_kinds, tally.void)
+        yield void_line(tally.void_kinds)
     if tally.repeats:
         yield repeats_line(tally.repeats, completed)
 

@@ -458,13 +458,11 @@ class Tournament(Competition):
 
     def summary(self, *, live: bool = False) -> Summary:
         tallies = self.tallies.values()
-        void, void_kinds = void_of(tallies)
         return Summary(
             result=self._verdict(),
             progress=self._progress(),
             games=sum(tally.completed for tally in tallies),
-            void=void,
-            void_kinds=void_kinds,
+            void_kinds=void_of(tallies),
             contestants=tuple(self._contestants()),
             contestant_of=base_code,
             doubts=doubts_of(tallies),
@@ -542,9 +540,8 @@ class Tournament(Competition):
         lines = []
         if self._withdrawn:
             lines.append(f"withdrawn: {', '.join(self._withdrawn)}")
-        void, kinds = void_of(self.tallies.values())
-        if void:
-            lines.append(void_line(kinds, void))
+        if void := void_of(self.tallies.values()):
+            lines.append(void_line(void))
         if len(self.tallies) > 1:  # the table of a single matchup has them
             lines += lost_line(lost_of(self.tallies.values()))
         for code in self._stopped():

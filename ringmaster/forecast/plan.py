@@ -32,7 +32,8 @@ from ringmaster.reporting.progress import format_duration
 from ringmaster.reporting.tables import render_report
 from ringmaster.reporting.text import folded
 from ringmaster.tuners.simulation import SimulatedCourse, simulate
-from ringmaster.tuners.spsa import Array, GainMethod
+from ringmaster.tuners.space import Array
+from ringmaster.tuners.spsa.method import GainMethod
 from ringmaster.tuners.spsa.planning import Outlook, games_to_halve_loss, outlook
 
 #: Replicates of the simulation where formulas are missing, and its most games: some

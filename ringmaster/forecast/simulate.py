@@ -37,7 +37,7 @@ from ringmaster.tuners.simulation import (
     join,
     simulate,
 )
-from ringmaster.tuners.spsa import Array
+from ringmaster.tuners.space import Array
 
 #: Points of the course: tenths of the tune.
 POINTS = tuple(i / 10 for i in range(1, 11))

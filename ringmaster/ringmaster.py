@@ -37,7 +37,8 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import CheckJob, GameJob, Task
 from ringmaster.model.results import REBUILT, CheckResult, EvaluationResult, GameResult, Result
 from ringmaster.player_checks import FirstTests, check_before_run
-from ringmaster.reporting.live import Display, DisplayView
+from ringmaster.reporting.live import Display
+from ringmaster.reporting.progress import DisplayView
 from ringmaster.run_control import COMMAND_PERIOD, PAGE, Keys, RunControl, RunOptions
 from ringmaster.run_log import RunLog
 from ringmaster.storage.entries import IssuedJob, PendingRecord, RunEntry

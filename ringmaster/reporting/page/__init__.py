@@ -24,6 +24,7 @@ from ringmaster.reporting.text import LINE_LIMIT, lines_of, sanitise
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+
 #: Files of the page, in their order: uPlot, the boards, then the page's own.
 _SCRIPTS = (
     "uPlot.iife.min.js",
@@ -134,7 +135,7 @@ def render_page(page: Page, live: LiveOptions | None = None) -> str:
     data = {"parts": parts, "events": options.events}
     # the text of an element must equal the hashed one: no line ends are changed
     return (
-        environment()
+        _environment()
         .get_template("page.html")
         .render(
             page=page,
@@ -172,7 +173,7 @@ def render_parts(page: Page) -> dict[str, Any]:
 
 def render_fragment(report: Report, *, title: str = "", verdict: str = "") -> str:
     """Return a report as markup for the cell of a notebook."""
-    template = environment().get_template("notebook.html")
+    template = _environment().get_template("notebook.html")
     return template.render(blocks=report.blocks, prefix="n", title=title, verdict=verdict)
 
 
@@ -222,13 +223,8 @@ def _files(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(path.read_text(encoding="utf-8") for path in paths if path.exists())
 
 
-def style_files() -> tuple[str, ...]:
-    """Return the page's own styles."""
-    return _files(_STYLES)
-
-
 @cache
-def environment() -> Environment:
+def _environment() -> Environment:
     """Return the environment of the templates, which escapes all foreign text."""
     # imported here: Jinja2 takes about 40 ms, and most commands write no page
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -248,7 +244,7 @@ def environment() -> Environment:
 
 
 def _blocks(report: Report, prefix: str) -> str:
-    return environment().get_template("blocks.html").render(blocks=report.blocks, prefix=prefix)
+    return _environment().get_template("blocks.html").render(blocks=report.blocks, prefix=prefix)
 
 
 def _line(text: str) -> str:
@@ -273,14 +269,28 @@ def _game_data(row: GameRow) -> dict[str, Any]:
     return data
 
 
-__all__ = [
-    "CopyText",
-    "GameRow",
-    "LiveOptions",
-    "Page",
-    "content_policy",
-    "render_fragment",
-    "render_page",
-    "render_parts",
-    "script_json",
-]
+class IndexRow(msgspec.Struct, frozen=True):
+    """A competition in the index; `name` is also its address."""
+
+    name: str
+    type: str = ""
+    state: str = ""
+    progress: str = ""
+    verdict: str = ""
+
+
+def render_index(title: str, rows: Sequence[IndexRow]) -> str:
+    """Return the index as a document."""
+    from markupsafe import Markup
+
+    styles = _files(_STYLES)
+    return (
+        _environment()
+        .get_template("index.html")
+        .render(
+            title=title,
+            rows=rows,
+            styles=map(Markup, styles),
+            policy=content_policy((), styles),
+        )
+    )

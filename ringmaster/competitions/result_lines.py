@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from ringmaster.errors import counted
 from ringmaster.model.players import Player, threads_of
@@ -35,6 +36,12 @@ _WORDS = {
 def finite(value: float | None) -> float | None:
     """Return a number, None if it is not finite: JSON has no infinity."""
     return value if value is not None and math.isfinite(value) else None
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite number, and no truth value."""
+    is_real = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_real and math.isfinite(value)
 
 
 def result_reason(result: GameResult) -> str:

@@ -22,10 +22,10 @@ from ringmaster.competitions.competition import (
     Summary,
     game_job,
 )
-from ringmaster.competitions.ending import endless_warning
 from ringmaster.competitions.matchup_sprt import sequential_warnings
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.result_lines import lost_line, result_line, void_line
+from ringmaster.competitions.setting_types import endless_warning
 from ringmaster.competitions.tally import (
     FaultWatch,
     Tally,

@@ -58,7 +58,7 @@ class KeyReader:
             return self
         try:
             self._handle(signal.SIGTSTP, self._stopped)
-            self._handle(signal.SIGCONT, self._continued)
+            self._handle(signal.SIGCONT, lambda number, frame: self._resume())
             # a handler of its own, so that a resize ends the wait for results
             self._handle(signal.SIGWINCH, lambda number, frame: None)
             self._take_terminal()
@@ -171,9 +171,6 @@ class KeyReader:
         # the process stops here, unless its group is orphaned
         if signal.SIGTSTP in self._handlers:
             signal.signal(signal.SIGTSTP, self._stopped)
-        self._resume()
-
-    def _continued(self, number: int, frame: FrameType | None) -> None:
         self._resume()
 
     def _resume(self) -> None:

@@ -200,24 +200,6 @@ class GameOutcomes:
 #: the Elo at stake, which is 1 at one scale below the optimum.
 Shape = Callable[[Array, float], Array]
 
-
-def _quadratic(u: Array, _: float) -> Array:
-    return np.square(u)
-
-
-def _power(u: Array, exponent: float) -> Array:
-    result: Array = np.power(np.abs(u), exponent)
-    return result
-
-
-def _saturating(u: Array, width: float) -> Array:
-    return np.expm1(-np.square(u / width)) / math.expm1(-(width**-2.0))
-
-
-def _asymmetric(u: Array, ratio: float) -> Array:
-    return np.where(u > 0, ratio, 1.0) * np.square(u)
-
-
 #: Shapes by name, each with the default of its constant.
 #:
 #: quadratic      u²
@@ -225,10 +207,10 @@ def _asymmetric(u: Array, ratio: float) -> Array:
 #: saturating     1 − exp(−(u/w)²), divided by its value at u = 1
 #: asymmetric     u² below the optimum, q·u² above it
 SHAPES: Mapping[str, tuple[Shape, float]] = {
-    "quadratic": (_quadratic, 1.0),
-    "power": (_power, 1.5),
-    "saturating": (_saturating, 0.5),
-    "asymmetric": (_asymmetric, 4.0),
+    "quadratic": (lambda u, _: np.square(u), 1.0),
+    "power": (lambda u, p: np.power(np.abs(u), p), 1.5),
+    "saturating": (lambda u, w: np.expm1(-np.square(u / w)) / math.expm1(-(w**-2.0)), 0.5),
+    "asymmetric": (lambda u, q: np.where(u > 0, q, 1.0) * np.square(u), 4.0),
 }
 
 

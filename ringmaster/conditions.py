@@ -52,12 +52,14 @@ class ReportedConditions:
     @cached_property
     def builds(self) -> Builds:
         """The builds of the contestants."""
-        return self._make_builds(self._players)
+        return self._builds()
+
+    def _builds(self, *recorded: Any) -> Builds:
+        return self._make_builds([each.player for each in self._summary.contestants], *recorded)
 
     def restore_builds(self, store: Store) -> None:
         """Read the recorded builds, and compare the present files with them."""
-        recorded = store.builds(), store.games_of_builds(), store.counts()[0]
-        self.builds = self._make_builds(self._players, *recorded)
+        self.builds = self._builds(store.builds(), store.games_of_builds(), store.counts()[0])
 
     def restore(self, store: Store) -> None:
         """Read the facts from a store."""
@@ -112,17 +114,12 @@ class ReportedConditions:
 
     @cached_property
     def _summary(self) -> Summary:
-        """A summary for the contestants and their codes, which depend on the settings only."""
+        # contestants and their codes depend on the settings only
         return self.competition.summary(live=True)
 
-    @property
-    def contestant(self) -> Callable[[str], str]:
-        """The function that returns the code in reports of a player of a job."""
-        return self._summary.contestant_of
-
-    @property
-    def _players(self) -> list[Player]:
-        return [each.player for each in self._summary.contestants]
+    def contestant(self, code: str) -> str:
+        """Return the code in reports of a player of a job."""
+        return self._summary.contestant_of(code)
 
     def _threads(self, player: Player) -> int | None:
         threads = threads_of(player)

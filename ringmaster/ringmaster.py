@@ -439,7 +439,9 @@ class Ringmaster:
     # recording
 
     def _loop(self) -> None:
-        while self._executor.running() or self._is_waiting():
+        while self._executor.running() or (
+            self._control.paused and not (self._is_ending() or self._competition.finished())
+        ):
             self._control.check()
             if self._control.signals.received is not None:
                 return
@@ -456,10 +458,6 @@ class Ringmaster:
                 self._commit(results)
             self._control.signals.drain()
         self._display.update(self._view)
-
-    def _is_waiting(self) -> bool:
-        """Return whether the user has paused a run that can go on."""
-        return self._control.paused and not (self._is_ending() or self._competition.finished())
 
     def _wait(self, timeout: float) -> list[tuple[Task, Result]]:
         """Return the results that arrive; submit the job of a dead worker again.

@@ -29,6 +29,8 @@ _WORDS = {
     "refused": ("refusal", "refusals"),
     "illegal move": ("illegal move", "illegal moves"),
     "setup": ("failed setup", "failed setups"),
+    # "3 50 moves" would read as one number
+    "50 moves": ("fifty-move rule", "fifty-move rule"),
     STANDSTILL: ("standstill of the computer", "standstills of the computer"),
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.matchup_sprt import SprtReport
-from ringmaster.competitions.result_lines import finite, repeats_line, void_line
+from ringmaster.competitions.result_lines import finite, reasons_text, repeats_line, void_line
 from ringmaster.competitions.tally import Tally, doubts_of
 from ringmaster.errors import counted
 from ringmaster.model.jobs import GameSettings
@@ -81,7 +81,7 @@ def _notes(tally: Tally, game: GameName, even: bool) -> Iterator[str]:
         yield f"jigos: {draws}"
     yield from fault_notes(tally)
     if tally.endings:
-        yield f"ended by:{_kinds(tally.endings, brackets=False)}"
+        yield f"ended by: {reasons_text(tally.endings)}"
     if tally.known and even:
         yield f"{first} over {second}: {tally.estimate()}"
         spread = _spread(tally)
@@ -93,11 +93,12 @@ def fault_notes(tally: Tally) -> Iterator[str]:
     """Yield lines about unknown results, forfeits, void games and repeated games."""
     completed, unknown = tally.completed, tally.total(3)
     if unknown:
-        yield f"unknown results: {unknown} {unknown / completed:.2%}{_kinds(tally.unknown_kinds)}"
+        kinds = reasons_text(tally.unknown_kinds)
+        yield f"unknown results: {unknown} {unknown / completed:.2%} ({kinds})"
     for player in (0, 1):
         if tally.forfeits[player]:
-            kinds = _kinds(tally.forfeit_kinds[player])
-            yield f"{tally.players[player]} forfeited: {tally.forfeits[player]}{kinds}"
+            kinds = reasons_text(tally.forfeit_kinds[player])
+            yield f"{tally.players[player]} forfeited: {tally.forfeits[player]} ({kinds})"
         if extra := tally.extra_moves[player]:
             yield f"{tally.players[player]} sent moves without a search: {counted(extra, 'game')}"
     if tally.void:
@@ -157,15 +158,6 @@ def matchup_data(info: MatchupInfo) -> dict[str, Any]:
         "sprt": None if info.sprt is None else info.sprt.summary(),
         "doubts": [doubt.sentence for doubt in doubts_of([tally])],
     }
-
-
-def _kinds(kinds: Mapping[str, int], *, brackets: bool = True) -> str:
-    """Return " (2 time, 1 illegal move)", the most frequent kind first."""
-    order = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
-    # "3 50 moves" would read as one number
-    words = {"50 moves": "fifty-move rule"}
-    text = ", ".join(f"{count} {words.get(kind, kind)}" for kind, count in order)
-    return "" if not order else f" ({text})" if brackets else f" {text}"
 
 
 # the live display: one line a matchup

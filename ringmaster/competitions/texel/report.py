@@ -293,7 +293,7 @@ class TuneReport(msgspec.Struct, frozen=True):
                 "an engine"
             )
         if state.void:
-            yield void_line(state.void_kinds, state.void, unit="evaluations")
+            yield void_line(state.void_kinds, unit="evaluations")
 
     def data(self) -> dict[str, Any]:
         """Return the tune's part of `show --json`."""

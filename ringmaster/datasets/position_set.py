@@ -63,7 +63,7 @@ def build_positions(
     """
     if game == "go":
         raise DataFileError("positions", None, "there are no labelled positions of Go")
-    key = _key(game, variant, settings, validation, seed)
+    key = source_key(game, variant, settings, validation, seed)
     try:
         existing = PositionFile(target)
         if existing.key == key:
@@ -88,7 +88,7 @@ def build_positions(
     return PositionFile(target)
 
 
-def _key(
+def source_key(
     game: GameName, variant: str, settings: PositionSettings, validation: float, seed: int
 ) -> str:
     """Return a hash of everything that determines the position file.

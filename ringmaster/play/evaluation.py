@@ -72,6 +72,8 @@ class Evaluator:
             self._pool.give_back((run.engine,), healthy)
 
     def _texts(self, job: EvaluationJob) -> list[bytes]:
+        if job.texts:
+            return [text.encode() for text in job.texts]
         file = self._file
         if file is None or not job.key or (str(file.path), file.key) != (job.positions, job.key):
             # It may have been rebuilt under the same name.

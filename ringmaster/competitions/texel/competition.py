@@ -25,8 +25,9 @@ from ringmaster.competitions.texel.evaluations import (
     shard_id,
     with_limit,
 )
-from ringmaster.competitions.texel.labels import Shards, check_labels
+from ringmaster.competitions.texel.labels import Shards, check_labels, refusing
 from ringmaster.competitions.texel.methods import make_optimiser
+from ringmaster.competitions.texel.move_accuracy import MoveAccuracy
 from ringmaster.competitions.texel.report import TuneReport, kind_of_error
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS, wrong_settings
 from ringmaster.competitions.texel.state import (
@@ -43,7 +44,14 @@ from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.competitions.tuning.player_tune import Tune
-from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError, counted
+from ringmaster.errors import (
+    DataFileError,
+    SettingError,
+    SettingErrors,
+    StateRefused,
+    UsageError,
+    counted,
+)
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.players import Player
@@ -108,7 +116,9 @@ class TexelCompetition(Tune):
             lambda number, shard: self.scores(number, shard),
             self._report_progress,
         )
-        self._evaluations = Evaluations(self.tuning, reference, self._player_with)
+        moves = values["move_accuracy"] and MoveAccuracy(values, self.start_values)
+        self._moves: MoveAccuracy | None = moves
+        self._evaluations = Evaluations(self.tuning, reference, self._player_with, moves)
         # reports wrong arguments before positions are read
         make_optimiser(values, self.parameters, state, Shards(1, 0))
 
@@ -127,7 +137,9 @@ class TexelCompetition(Tune):
 
     @property
     def is_tuned(self) -> bool:
-        return self.tuning.complete
+        moves = self.tuning.state.moves
+        is_tested = self._moves is None or (moves is not None and moves.complete)
+        return self.tuning.complete and is_tested
 
     def _standing(self) -> Standing:
         return Standing(self.tuning.state.passes, self.estimated(), 0, self._due)
@@ -171,6 +183,12 @@ class TexelCompetition(Tune):
             check_labels(file, target, values)
         state = self.tuning.state
         record_positions(file, state)
+        if self._moves is not None:
+            with refusing(("move_accuracy",), DataFileError):
+                self._moves.prepare(
+                    self.positions_file.with_suffix(".moves"), self._report_progress
+                )
+            self._moves.adopt(state)
         self.tuning.load(state, file)
         self.tuning.begin()
         self._record_features()
@@ -242,12 +260,18 @@ class TexelCompetition(Tune):
             if shard is not None:
                 ticket = {"e": state.beginning, "p": shard[0], "i": shard[1]}
                 return self._issue(shard_id(ticket), ticket)
+        if not self._verifying and self.tuning.complete and self._moves is not None:
+            following = self._moves.next(state)
+            if following is not None:
+                return self._issue(shard_id(following), following)
         return self._match_game()
 
     def _register_of_tune(self, ticket: Ticket) -> bool:
         state = self.tuning.state
         if ticket["e"] != state.beginning:
             return False
+        if "a" in ticket:
+            return MoveAccuracy.register(state, ticket)
         if "n" in ticket:
             if ticket["n"] >= state.probes:
                 state.probes = state.probe_out = ticket["n"]
@@ -272,6 +296,8 @@ class TexelCompetition(Tune):
             return record_void(state, ticket, result, player, halt)
         if "n" in ticket:
             return record_probe(state, ticket, result, self.values["score"])
+        if "a" in ticket:
+            return MoveAccuracy.record(state, ticket, result.facts["hits"])
         state.shards += 1
         state.positions += result.positions
         state.seconds += result.seconds
@@ -332,6 +358,10 @@ class TexelCompetition(Tune):
             state.probe_due = True
             lines = ["in_flight changed: the engine is probed again"]
         self.tuning.state.settings = now
+        if self._moves is None:
+            self.tuning.state.moves = None
+        else:
+            self._moves.adopt(self.tuning.state)
         if was.sweep != now.sweep and not reasons:
             self.tuning.change_sweep()
         self._record_features()

@@ -10,6 +10,7 @@ import msgspec
 
 from ringmaster.competitions.result_lines import finite, void_line
 from ringmaster.competitions.texel.evaluations import probe_lines
+from ringmaster.competitions.texel.move_accuracy import MoveComparison
 from ringmaster.competitions.texel.state import REFERENCE, Comparison
 from ringmaster.competitions.texel.tuning import Tuning
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
@@ -97,6 +98,9 @@ class TuneReport(msgspec.Struct, frozen=True):
             blocks.append(
                 _comparison(state.comparison, kind_of_error(self.tuning.settings["loss"]))
             )
+        if state.moves is not None and state.moves.complete:
+            settings = self.tuning.settings["move_accuracy"]
+            blocks.append(MoveComparison.of(state.moves).table(settings))
         blocks += match
         if state.told:
             blocks.append(self._course_table(MOST_STEPS))
@@ -146,7 +150,11 @@ class TuneReport(msgspec.Struct, frozen=True):
         """Return the current activity, for the line of progress."""
         state = self.tuning.state
         if state.done and all(one.complete for one in state.filters.values()):
-            return "tuned"
+            if state.moves is None or state.moves.complete:
+                return "tuned"
+            shards = [hits for side in state.moves.hits.values() for hits in side]
+            come = len(shards) - shards.count(None)
+            return f"move accuracy: {come}/{len(shards)}"
         if state.facts is None:
             return "probing the engine" if state.probes else "not begun"
         for name, one in {**state.filters, **state.open}.items():
@@ -318,6 +326,11 @@ class TuneReport(msgspec.Struct, frozen=True):
             "errors": {"start": _errors_data(state.start), "best": _errors_data(state.best)},
             "reference": msgspec.to_builtins(state.comparison),
             "sweep": self._sweep(),
+            "move_accuracy": (
+                MoveComparison.of(state.moves).data()
+                if state.moves is not None and state.moves.complete
+                else None
+            ),
             "improvement": msgspec.to_builtins(state.improvement),
             "entropies": state.entropies,
             "parameters": self._parameters().data(),

@@ -195,6 +195,33 @@ class Comparison(msgspec.Struct):
     best: Errors | None = None
 
 
+#: Values that a test of moves compares: those of the control file, and the tuned ones.
+SIDES = ("start", "best")
+
+
+class MoveTest(msgspec.Struct):
+    """A test of moves.
+
+    settings   those on which its results depend
+    positions  number of positions
+    number     of the test since the last restart of the optimiser
+    hits       by values and shard, None while awaited: for each position "1" if the engine's
+               move is the teacher's, else "0"
+    next       number of the next job to issue; jobs alternate between the values
+    """
+
+    settings: dict[str, Any]
+    positions: int
+    number: int
+    hits: dict[str, list[str | None]]
+    next: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether all jobs have returned."""
+        return all(None not in shards for shards in self.hits.values())
+
+
 class TexelState(msgspec.Struct):
     """The state of a tune.
 
@@ -216,6 +243,7 @@ class TexelState(msgspec.Struct):
     played     arguments and results of the control file's functions by setting, some of those
                since the restart
     features   version of the function of the features
+    moves      test of moves, None without `move_accuracy`
     comparison  comparison with the reference, None while unknown
     kept       passes whose scores are stored
     stale      keys of scores that are no longer needed
@@ -261,6 +289,7 @@ class TexelState(msgspec.Struct):
     matches: list[dict[str, Any]] = []
     played: dict[str, list[list[Any]]] = {}
     features: str = ""
+    moves: MoveTest | None = None
     void_kinds: VoidKinds = {}
 
     @property

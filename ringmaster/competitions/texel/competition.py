@@ -7,7 +7,7 @@ values may follow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -25,7 +25,7 @@ from ringmaster.competitions.texel.evaluations import (
     shard_id,
     with_limit,
 )
-from ringmaster.competitions.texel.labels import Shards, check_labels, refusing
+from ringmaster.competitions.texel.labels import Shards, refusing
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.move_accuracy import MoveAccuracy
 from ringmaster.competitions.texel.report import TuneReport, kind_of_error
@@ -107,6 +107,7 @@ class TexelCompetition(Tune):
         )
         #: Lines printed while positions were read.
         self._said: set[str] = set()
+        self._label_warnings: list[str] = []
         state = TexelState(self._settings, self.start_values)
         self.tuning = Tuning(
             values,
@@ -178,9 +179,6 @@ class TexelCompetition(Tune):
             self.positions_file,
             self._report_progress,
         )
-        swept = [] if values["sweep"] is None else values["sweep"].targets(values["target"])
-        for target in (values["target"], *swept):
-            check_labels(file, target, values)
         state = self.tuning.state
         record_positions(file, state)
         if self._moves is not None:
@@ -190,6 +188,10 @@ class TexelCompetition(Tune):
                 )
             self._moves.adopt(state)
         self.tuning.load(state, file)
+        swept = [] if values["sweep"] is None else values["sweep"].targets(values["target"])
+        for target in (values["target"], *swept):
+            warnings = self.tuning.labelled.under(target).check()
+            self._label_warnings += [line for line in warnings if line not in self._label_warnings]
         self.tuning.begin()
         self._record_features()
 
@@ -205,9 +207,7 @@ class TexelCompetition(Tune):
         if self._verifying:
             return lines
         labelling = self.tuning.state.labelling
-        if labelling is not None:
-            lines += labelling.warnings
-        return lines
+        return lines + (self._label_warnings if labelling is None else labelling.warnings)
 
     def _notices(self) -> list[str]:
         notes = [] if self._verifying or self.tuning.state.told else self.tuning.state.notes
@@ -222,8 +222,15 @@ class TexelCompetition(Tune):
             elif positions.file.validation == 0:
                 lines.append("there are too few games for validation; nothing is held out")
             if not self.tuning.state.told:
-                lines += self._report().plan()
+                lines += [*self._starts_on_bounds(), *self._report().plan()]
         return lines + self.closing.notices(self._standing())
+
+    def _starts_on_bounds(self) -> Iterator[str]:
+        values = self.tuning.state.values
+        for p in self.tuning.tuned:
+            for bound, name in ((p.minimum, "lower"), (p.maximum, "upper")):
+                if values[p.code] == bound:
+                    yield f"{p.code} starts at its {name} bound, {bound:g}"
 
     def _reported_players(self) -> list[Player]:
         tuned, *others = super()._reported_players()

@@ -104,6 +104,8 @@ def probe_lines(facts: dict[str, Any], codes: Sequence[str], scoring: Scoring) -
             "warning: tables that survive a new game may change scores of later shards, so "
             'another run may end differently; apply = "restart" prevents it'
         )
+    if facts.get("warning"):
+        lines.append(f"warning: {facts['warning']}")
     if facts.get("none"):
         lines.append(f"{100 * facts['none']:.3g} % of the positions get no score (in check)")
     moved = facts.get("moved") or ()
@@ -363,8 +365,10 @@ class Evaluations:
 
     def complete_result(self, task: EvaluationJob, result: EvaluationResult) -> EvaluationResult:
         """Return a result as recorded.  Raises SettingError if the user's function fails."""
-        if result.outcome == "void" or "n" in task.ticket:
+        if result.outcome == "void":
             return result
+        if "n" in task.ticket:
+            return self._complete_probe(result)
         if "a" in task.ticket and self._moves is not None:
             try:
                 hits = self._moves.hits(task, result.answers or ())
@@ -408,6 +412,14 @@ class Evaluations:
         if played:
             facts["played"] = played
         return msgspec.structs.replace(result, **own, scores=scores, answers=None, facts=facts)
+
+    def _complete_probe(self, result: EvaluationResult) -> EvaluationResult:
+        """Return the result of a probe with a check of its scores against the labels."""
+        if result.scores is None:
+            return result
+        problem, warning = self._tuning.labelled.check_probed(decode_scores(result.scores))
+        facts = {**result.facts, "problem": result.facts.get("problem") or problem}
+        return msgspec.structs.replace(result, scores=None, facts={**facts, "warning": warning})
 
     def _played(self, task: EvaluationJob, result: EvaluationResult) -> dict[str, list[Any]]:
         """Return arguments and results of the control file's functions by setting.

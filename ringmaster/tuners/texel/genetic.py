@@ -34,7 +34,6 @@ from ringmaster.tuners.texel.searching import (
     Theta,
     batch_size,
     finite,
-    infinite,
     key_of,
 )
 
@@ -159,6 +158,15 @@ class Genetic(Search):
     Other arguments: see `Search`.
     """
 
+    _generation: int = 0
+    #: Errors and issued passes of this generation, by `key_of`.
+    _errors: dict[str, float]
+    _issued: set[str]
+    _leader: Theta | None = None
+    _front: list[Theta]
+    _table: list[list[Any]]
+    _shares: Array
+
     def __init__(
         self,
         parameters: Sequence[TunedParameter],
@@ -189,15 +197,10 @@ class Genetic(Search):
         bits = max(self.coding.count, 1)
         self.mutation = min(1 / bits, MOST_MUTATION) if mutation is None else mutation
         self.batches = Batches(self.shards, batch_size(batch, self.shards), self.seed)
-        self._generation = 0
         self._people = self._first()
         self._decoded: dict[str, Theta] | None = None
-        #: Errors and issued passes of this generation, by `key_of`.
-        self._errors: dict[str, float] = {}
-        self._issued: set[str] = set()
-        self._leader: Theta | None = None
-        self._front: list[Theta] = []
-        self._table: list[list[Any]] = []
+        self._errors, self._issued = {}, set()
+        self._front, self._table = [], []
         self._shares = self._people.mean(axis=0)
 
     @property
@@ -362,30 +365,12 @@ class Genetic(Search):
     def _extras(self) -> dict[str, float]:
         return {"entropy": entropy(self._shares), "convergence": convergence(self._shares)}
 
-    def _own_state(self) -> dict[str, Any]:
-        return {
-            "generation": self._generation,
-            "people": [text_of(bits) for bits in self._people],
-            "errors": {name: finite(error) for name, error in self._errors.items()},
-            "issued": sorted(self._issued),
-            "leader": None if self._leader is None else list(self._leader),
-            "front": [list(theta) for theta in self._front],
-            "said": list(self._notes),
-            "table": [list(row) for row in self._table],
-            "shares": self._shares.tolist(),
-        }
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "people": [text_of(bits) for bits in self._people]}
 
-    def _restore_own(self, state: Mapping[str, Any]) -> None:
-        self._generation = state["generation"]
+    def restore(self, state: Mapping[str, Any]) -> None:
+        super().restore(state)
         self._people = np.stack([bits_of(t, self.coding.count) for t in state["people"]])
-        self._decoded = None
-        self._errors = {name: infinite(error) for name, error in state["errors"].items()}
-        self._issued = set(state["issued"])
-        self._leader = None if state["leader"] is None else tuple(state["leader"])
-        self._front = [tuple(theta) for theta in state["front"]]
-        self._notes = list(state["said"])
-        self._table = [list(row) for row in state["table"]]
-        self._shares = np.array(state["shares"])
 
 
 class _Draws:

@@ -12,7 +12,7 @@ Each change takes a pass, one after another: the next change depends on the last
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -24,9 +24,7 @@ from ringmaster.tuners.texel.searching import (
     Search,
     SearchArguments,
     Theta,
-    finite,
     first_steps,
-    infinite,
     tuned_blocks,
 )
 
@@ -47,6 +45,22 @@ class LocalSearch(Search):
     Other arguments: see `Search`.
     """
 
+    _base: Theta
+    _base_error: float = math.inf
+    _steps: list[float]
+    _way: list[int]
+    _moved: list[bool]
+    _block: int = 0
+    _sweep: int = 0
+    _place: int = 0
+    _side: int = 0
+    #: Whether this sweep changed a value or a step, and this round changed a value.
+    _busy: bool = False
+    _gained: bool = False
+    _tried: int = 0
+    _kept: int = 0
+    _sweeps: list[tuple[int, float, int, int, float]]
+
     def __init__(
         self,
         parameters: Sequence[TunedParameter],
@@ -62,20 +76,11 @@ class LocalSearch(Search):
         self.least = np.where(self.space.integer, 1.0, precision * self.space.width)
         self.most = np.maximum(MOST_SHARE * self.space.width, self.least)
         self._blocks = tuned_blocks(self.parameters, groups)
-        self._base, self._base_error = self._start, math.inf
+        self._base = self._start
         self._steps = np.clip(first_steps(self.parameters), self.least, self.most).tolist()
         self._way = [1] * len(self.parameters)
         self._moved = [False] * len(self.parameters)
-        self._block = 0
-        self._sweep = 0
-        self._place = 0
-        self._side = 0
-        #: Whether this sweep changed a value or a step, and this round changed a value.
-        self._busy = False
-        self._gained = False
-        self._tried = 0
-        self._kept = 0
-        self._sweeps: list[list[Any]] = []
+        self._sweeps = []
 
     def _begin(self, error: float) -> None:
         self._base_error = error
@@ -136,7 +141,7 @@ class LocalSearch(Search):
         if self._validated and not self._is_checked(self._base):
             return self._check(self._base, f"sweep {self._sweep + 1}")
         self._sweeps.append(
-            [self._sweep + 1, self._used, self._tried, self._kept, self._base_error]
+            (self._sweep + 1, self._used, self._tried, self._kept, self._base_error)
         )
         del self._sweeps[:-100]
         self._tried = self._kept = 0
@@ -179,26 +184,3 @@ class LocalSearch(Search):
         headers = ("sweep", "passes", "tried", "kept", "training error")
         rows = [(s, f"{p:g}", t, k, f"{e:.9f}") for s, p, t, k, e in self._sweeps]
         return [("Sweeps", headers, rows)]
-
-    def _own_state(self) -> dict[str, Any]:
-        return {
-            "base": [list(self._base), finite(self._base_error)],
-            "steps": list(self._steps),
-            "way": list(self._way),
-            "moved": list(self._moved),
-            "at": [self._block, self._sweep, self._place, self._side],
-            "busy": self._busy,
-            "gained": self._gained,
-            "counts": [self._tried, self._kept],
-            "sweeps": [list(row) for row in self._sweeps],
-        }
-
-    def _restore_own(self, state: Mapping[str, Any]) -> None:
-        base, error = state["base"]
-        self._base, self._base_error = tuple(base), infinite(error)
-        self._steps, self._way = list(state["steps"]), list(state["way"])
-        self._moved = list(state["moved"])
-        self._block, self._sweep, self._place, self._side = state["at"]
-        self._busy, self._gained = state["busy"], state["gained"]
-        self._tried, self._kept = state["counts"]
-        self._sweeps = [list(row) for row in state["sweeps"]]

@@ -42,7 +42,6 @@ from ringmaster.tuners.texel.searching import (
     batch_size,
     finite,
     first_steps,
-    infinite,
     key_of,
 )
 
@@ -78,6 +77,25 @@ class SpsaBatches(Search):
     Other arguments: see `Search`.
     """
 
+    _theta: Array
+    _units: Array
+    _gain: float = 0.0
+    _measured: bool = False
+    _silent_ones: list[int]
+    #: Iterations done; errors and issued passes of the current one, by `key_of`.
+    _k: int = 0
+    _errors: dict[str, float]
+    _issued: set[str]
+    #: Iterates since the last check, and all iterates.
+    _recent: Averages
+    _all: Averages
+    _since: int = 0
+    _due: Theta | None = None
+    #: The values with the smallest penalised training error in a check.
+    _safe: tuple[Theta, float]
+    _blocked: int = 0
+    _table: list[list[Any]]
+
     def __init__(
         self,
         parameters: Sequence[TunedParameter],
@@ -101,23 +119,11 @@ class SpsaBatches(Search):
         self._steps = first_steps(self.parameters)
         self._theta = np.array(self._start)
         self._units = self._steps.copy()
-        self._gain = 0.0
-        self._measured = False
-        self._silent_ones: list[int] = []
-        #: Iterations done; errors and issued passes of the current one, by `key_of`.
-        self._k = 0
-        self._errors: dict[str, float] = {}
-        self._issued: set[str] = set()
+        self._errors, self._issued = {}, set()
         self._wanted_now: dict[str, Array] | None = None
-        #: Iterates since the last check, and all iterates.
-        self._recent = Averages(self._theta)
-        self._all = Averages(self._theta)
-        self._since = 0
-        self._due: Theta | None = None
-        #: The values with the smallest penalised training error in a check.
-        self._safe: tuple[Theta, float] = (self._start, math.inf)
-        self._blocked = 0
-        self._table: list[list[Any]] = []
+        self._recent, self._all = Averages(self._theta), Averages(self._theta)
+        self._safe = (self._start, math.inf)
+        self._silent_ones, self._table = [], []
 
     def _begin(self, error: float) -> None:
         self._safe = (self._start, error)
@@ -352,38 +358,3 @@ class SpsaBatches(Search):
             for parameter, unit in zip(self.parameters, self._units, strict=True)
         ]
         return [("Checks", headers, rows), ("Units", ("parameter", "unit"), units)]
-
-    def _own_state(self) -> dict[str, Any]:
-        return {
-            "theta": self._theta.tolist(),
-            "units": self._units.tolist(),
-            "gain": self._gain,
-            "measured": self._measured,
-            "silent": list(self._silent_ones),
-            "k": self._k,
-            "errors": {name: finite(error) for name, error in self._errors.items()},
-            "issued": sorted(self._issued),
-            "recent": self._recent.state(),
-            "all": self._all.state(),
-            "since": self._since,
-            "due": None if self._due is None else list(self._due),
-            "safe": [list(self._safe[0]), finite(self._safe[1])],
-            "blocked": self._blocked,
-            "said": list(self._notes),
-            "table": [list(row) for row in self._table],
-        }
-
-    def _restore_own(self, state: Mapping[str, Any]) -> None:
-        self._theta, self._units = np.array(state["theta"]), np.array(state["units"])
-        self._gain, self._measured = state["gain"], state["measured"]
-        self._silent_ones = list(state["silent"])
-        self._k, self._since = state["k"], state["since"]
-        self._errors = {name: infinite(error) for name, error in state["errors"].items()}
-        self._issued, self._wanted_now = set(state["issued"]), None
-        self._recent.restore(state["recent"])
-        self._all.restore(state["all"])
-        self._due = None if state["due"] is None else tuple(state["due"])
-        theta, error = state["safe"]
-        self._safe = (tuple(theta), infinite(error))
-        self._blocked, self._notes = state["blocked"], list(state["said"])
-        self._table = [list(row) for row in state["table"]]

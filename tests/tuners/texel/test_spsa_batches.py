@@ -98,7 +98,7 @@ def test_worse_error_in_a_check_blocks_the_step_and_halves_the_gain() -> None:
         notes += response
         if response:
             gains.append(optimiser._gain)
-    assert optimiser.state()["over"][0] == "the training error does not fall any more"
+    assert optimiser.state()["over"] == "the training error does not fall any more"
     assert "gain halved" in notes[1]
     assert gains[1] == gains[0] / 2
     assert optimiser.best == tuple(START)
@@ -124,4 +124,4 @@ def test_tune_without_any_signal_ends_with_the_reason() -> None:
     optimiser = SpsaBatches(parameters_of(START), shards=4)
     follow(optimiser, lambda theta: 0.2)
     assert optimiser.finished()
-    assert optimiser.state()["over"][0] == "no change of a parameter changes the error"
+    assert optimiser.state()["over"] == "no change of a parameter changes the error"

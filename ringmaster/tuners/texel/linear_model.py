@@ -230,17 +230,8 @@ class FeatureModel:
 
         return sum(self.map_blocks(block, *self.span(held))) / self.weights[held]
 
-    def gradient(
-        self,
-        theta: Sequence[float] | Array,
-        loss: Loss,
-        span: tuple[int, int] | None = None,
-        block: int = BLOCK,
-    ) -> tuple[float, Array]:
-        """Return the mean loss over positions of training, and its derivative by θ, (P,).
-
-        span  first and last + 1 position; None: all of training
-        """
+    def gradient(self, theta: Sequence[float] | Array, loss: Loss) -> tuple[float, Array]:
+        """Return the mean loss over training, and its derivative by θ, (P,)."""
         middle, end = self.wiring.weights(theta, all_=False)
         tapered = self.wiring.tapered
 
@@ -256,15 +247,13 @@ class FeatureModel:
             opening = pull * self._phase(a, b)
             return float(weight @ values), turned @ opening, turned @ (pull - opening)
 
-        first, stop = span or self.span(False)
         total, by_middle, by_end = 0.0, np.zeros(len(middle)), np.zeros(len(middle))
-        for value, middle_part, end_part in self.map_blocks(part, first, stop, block):
+        for value, middle_part, end_part in self.map_blocks(part, *self.span(False)):
             total += value
             by_middle += middle_part
             if tapered:
                 by_end += end_part
-        weight = self.weights[0] if span is None else float(self.weight[first:stop].sum())
-        weight = weight or 1.0
+        weight = self.weights[0] or 1.0
         return total / weight, self.wiring.gathered(by_middle, by_end) / weight
 
     def jacobian(self, rows: Any, first: int, stop: int, wanted: npt.NDArray[np.bool_]) -> Floats:

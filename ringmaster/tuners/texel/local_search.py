@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.randomness import TEXEL_ORDER_STREAM, word_array
 from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, OwnTable, Pass
 from ringmaster.tuners.texel.searching import (
     Search,
@@ -38,7 +37,6 @@ class LocalSearch(Search):
     """Österlund's local search.
 
     groups     names of groups, searched one after another in rounds; None: all together
-    order      of the parameters in a sweep: as given, or random for each sweep
     grow       factor of a successful step
     precision  smallest step as a share of the range; 1 for integers
 
@@ -66,13 +64,12 @@ class LocalSearch(Search):
         parameters: Sequence[TunedParameter],
         *,
         groups: Sequence[str] | None = None,
-        order: Literal["given", "random"] = "given",
         grow: float = 2.0,
         precision: float = PRECISION_SHARE,
         **common: Unpack[SearchArguments],
     ) -> None:
         super().__init__(parameters, **common)
-        self.order, self.grow = order, grow
+        self.grow = grow
         self.least = np.where(self.space.integer, 1.0, precision * self.space.width)
         self.most = np.maximum(MOST_SHARE * self.space.width, self.least)
         self._blocks = tuned_blocks(self.parameters, groups)
@@ -89,7 +86,7 @@ class LocalSearch(Search):
         if self.waiting:
             return None
         while not self._over:
-            block = self._in_order()
+            block = self._blocks[self._block]
             if self._place == len(block):
                 check = self._end_of_sweep()
                 if check is not None:
@@ -159,13 +156,6 @@ class LocalSearch(Search):
 
     def _finalists(self) -> list[Theta]:
         return [self._base]
-
-    def _in_order(self) -> list[int]:
-        block = self._blocks[self._block]
-        if self.order == "given":
-            return block
-        random = word_array(self.seed, TEXEL_ORDER_STREAM, self._sweep, len(block))
-        return [block[i] for i in np.argsort(random, kind="stable")]
 
     def _candidate(self, i: int) -> Theta:
         way = self._way[i] if self._side == 0 else -self._way[i]

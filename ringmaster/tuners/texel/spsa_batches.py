@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -55,23 +55,16 @@ PASSES_PER_CHECK = 5.0
 MOST_UNIT = 8.0
 #: With more parameters, perturbations shrink so that the scores move no further.
 FULL_PARAMETERS = 16
-#: Random directions that measure the gain if units are steps.
-DIRECTIONS = 8
 #: Blocked checks in a row that end the tune.
 MOST_BLOCKED = 6
 #: Largest move of a parameter in one iteration, in units.
 MOST_MOVE = 2.0
-
-Scales = Literal["curvature", "steps"]
 
 
 class SpsaBatches(Search):
     """SPSA over batches.
 
     batch     share of the training shards that scores an iteration
-    scale_by  "curvature": units and gain are measured on the first batch, with two passes for
-              each parameter; "steps": units are the steps, and a few random directions give the
-              gain
     alpha, gamma, A_ratio  exponents of the gains, and A as a share of the iterations
 
     Other arguments: see `Search`.
@@ -101,7 +94,6 @@ class SpsaBatches(Search):
         parameters: Sequence[TunedParameter],
         *,
         batch: float = BATCH,
-        scale_by: Scales = "curvature",
         alpha: float = 0.602,
         gamma: float = 0.101,
         A_ratio: float = 0.1,
@@ -111,7 +103,7 @@ class SpsaBatches(Search):
             common["most_passes"] = MOST_PASSES
         super().__init__(parameters, **common)
         self.batches = Batches(self.shards, batch_size(batch, self.shards), self.seed)
-        self.scale_by, self.alpha, self.gamma = scale_by, alpha, gamma
+        self.alpha, self.gamma = alpha, gamma
         share = self.batches.share
         self.iterations = max(1, int(self.most_passes / (2 * share)))
         self.A = A_ratio * self.iterations
@@ -190,13 +182,6 @@ class SpsaBatches(Search):
     def _probes(self) -> dict[str, Array]:
         """Return the start and neighbours of it, which measure the units and the gain."""
         probes = {"start": self._theta}
-        if self.scale_by == "steps":
-            for j in range(DIRECTIONS):
-                # iterations count from 1, so these numbers are free
-                delta, _ = self._draw(-1 - j & (1 << 63) - 1)
-                probes[f"+{j}"] = self._theta + self._steps * delta
-                probes[f"-{j}"] = self._theta - self._steps * delta
-            return probes
         for i in range(len(self.space)):
             for sign, offset in zip("+-", self._offsets(i), strict=True):
                 theta = self._theta.copy()
@@ -221,19 +206,15 @@ class SpsaBatches(Search):
     def _measure(self, errors: Mapping[str, float]) -> None:
         """Compute the units and the gain."""
         start = errors["start"]
-        if self.scale_by == "curvature":
-            curved = self._curvatures(errors)
-            known = curved[curved > 0]
-            if len(known):
-                middle = float(np.median(known))
-                ratio = np.sqrt(middle / np.where(curved > 0, curved, middle))
-                self._units = self._steps * np.clip(ratio, 1 / MOST_UNIT, MOST_UNIT)
-            self._units = np.minimum(self._units, self.space.width / 4)
-            curved = np.where(curved > 0, curved, 0.0) * np.square(self._units / self._steps)
-            total = float(curved.sum())
-        else:
-            pairs = [(errors[f"+{j}"], errors[f"-{j}"]) for j in range(DIRECTIONS)]
-            total = float(np.mean([plus + minus - 2 * start for plus, minus in pairs]))
+        curved = self._curvatures(errors)
+        known = curved[curved > 0]
+        if len(known):
+            middle = float(np.median(known))
+            ratio = np.sqrt(middle / np.where(curved > 0, curved, middle))
+            self._units = self._steps * np.clip(ratio, 1 / MOST_UNIT, MOST_UNIT)
+        self._units = np.minimum(self._units, self.space.width / 4)
+        curved = np.where(curved > 0, curved, 0.0) * np.square(self._units / self._steps)
+        total = float(curved.sum())
         shrunk = min(1.0, math.sqrt(FULL_PARAMETERS / len(self.space)))
         self._units = self._units * shrunk
         total *= shrunk**2

@@ -65,9 +65,8 @@ def test_parabola_is_followed_to_its_optimum() -> None:
     assert optimiser.best == pytest.approx(best, abs=1)
 
 
-@pytest.mark.parametrize("scale_by", ["curvature", "steps"])
-def test_weights_of_an_engine_are_found(scale_by: Any) -> None:
-    optimiser = SpsaBatches(parameters_of(START), shards=8, scale_by=scale_by)
+def test_weights_of_an_engine_are_found() -> None:
+    optimiser = SpsaBatches(parameters_of(START), shards=8)
     run(optimiser, MemoryData(WORLD, shards=8))
     assert optimiser.best == pytest.approx((40, 80, 120), abs=30)
 

@@ -27,7 +27,7 @@ from ringmaster.competitions.texel.evaluations import (
 )
 from ringmaster.competitions.texel.labels import Shards, refusing
 from ringmaster.competitions.texel.methods import make_optimiser
-from ringmaster.competitions.texel.move_accuracy import MoveAccuracy
+from ringmaster.competitions.texel.move_accuracy import MoveAccuracy, MoveComparison
 from ringmaster.competitions.texel.report import TuneReport, kind_of_error
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS, wrong_settings
 from ringmaster.competitions.texel.state import (
@@ -139,8 +139,8 @@ class TexelCompetition(Tune):
     @property
     def is_tuned(self) -> bool:
         moves = self.tuning.state.moves
-        is_tested = self._moves is None or (moves is not None and moves.complete)
-        return self.tuning.complete and is_tested
+        is_tested = moves is not None and moves.completed == moves.total
+        return self.tuning.complete and (self._moves is None or is_tested)
 
     def _standing(self) -> Standing:
         return Standing(self.tuning.state.passes, self.estimated(), 0, self._due)
@@ -267,10 +267,10 @@ class TexelCompetition(Tune):
             if shard is not None:
                 ticket = {"e": state.beginning, "p": shard[0], "i": shard[1]}
                 return self._issue(shard_id(ticket), ticket)
-        if not self._verifying and self.tuning.complete and self._moves is not None:
-            following = self._moves.next(state)
-            if following is not None:
-                return self._issue(shard_id(following), following)
+        moves = state.moves
+        if not self._verifying and self.tuning.complete and moves and moves.next < moves.total:
+            ticket = {"e": state.beginning, "a": moves.number, "i": moves.next}
+            return self._issue(shard_id(ticket), ticket)
         return self._match_game()
 
     def _register_of_tune(self, ticket: Ticket) -> bool:
@@ -278,7 +278,7 @@ class TexelCompetition(Tune):
         if ticket["e"] != state.beginning:
             return False
         if "a" in ticket:
-            return MoveAccuracy.register(state, ticket)
+            return state.moves is not None and state.moves.register_issue(ticket)
         if "n" in ticket:
             if ticket["n"] >= state.probes:
                 state.probes = state.probe_out = ticket["n"]
@@ -304,7 +304,7 @@ class TexelCompetition(Tune):
         if "n" in ticket:
             return record_probe(state, ticket, result, self.values["score"])
         if "a" in ticket:
-            return MoveAccuracy.record(state, ticket, result.facts["hits"])
+            return self._record_moves(ticket, result.facts["hits"])
         state.shards += 1
         state.positions += result.positions
         state.seconds += result.seconds
@@ -319,6 +319,15 @@ class TexelCompetition(Tune):
             state.played.setdefault(name, []).append(call)
         reaction = self.tuning.record_loss(ticket["p"], ticket["i"], result.facts.get("loss"))
         return msgspec.structs.replace(reaction, log=log)
+
+    def _record_moves(self, ticket: Ticket, hits: str) -> Reaction:
+        moves = self.tuning.state.moves
+        if moves is None or not self._register_of_tune(ticket):
+            return Reaction("")
+        moves.record_hits(ticket, hits)
+        is_complete = moves.completed == moves.total
+        line = MoveComparison(moves).line() if is_complete else ""
+        return Reaction(line, save=is_complete)
 
     def state(self) -> dict[str, Any]:
         if self.tuning.optimiser is not None:

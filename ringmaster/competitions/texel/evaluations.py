@@ -371,7 +371,7 @@ class Evaluations:
             return self._complete_probe(result)
         if "a" in task.ticket and self._moves is not None:
             try:
-                hits = self._moves.hits(task, result.answers or ())
+                hits = self._moves.hits(task.ticket["i"] // len(SIDES), result.answers or ())
             except EngineProtocolError as error:
                 return as_void(result, "protocol", str(error))
             return msgspec.structs.replace(result, scores=None, answers=None, facts={"hits": hits})

@@ -314,11 +314,6 @@ class MoveAccuracySettings(msgspec.Struct, frozen=True):
     positions: PositionSettings
     search: ScoreKind
 
-    @property
-    def search_text(self) -> str:
-        """The limit of a search, as in the control file."""
-        return f"{self.search.kind}={self.search.amount}"
-
 
 def _build_move_accuracy(values: dict[str, Any], context: Context) -> MoveAccuracySettings:
     settings: PositionsSettings = values["positions"]

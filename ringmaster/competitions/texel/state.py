@@ -18,6 +18,7 @@ import numpy as np
 from ringmaster.competitions.result_lines import VoidKinds
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, changed_arguments
 from ringmaster.model.canonical import canonical
+from ringmaster.model.jobs import Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
 from ringmaster.positions import PositionFile
@@ -200,26 +201,42 @@ SIDES = ("start", "best")
 
 
 class MoveTest(msgspec.Struct):
-    """A test of moves.
+    """A test of moves.  Its jobs alternate between the start and the tuned values.
 
-    settings   those on which its results depend
-    positions  number of positions
-    number     of the test since the last restart of the optimiser
-    hits       by values and shard, None while awaited: for each position "1" if the engine's
-               move is the teacher's, else "0"
-    next       number of the next job to issue; jobs alternate between the values
+    settings  those on which its results depend
+    hits      by values and shard, None while awaited: for each position "1" if the engine's move
+              is the teacher's, else "0"
+    number    of the test since the last restart of the optimiser
+    next      number of the next job to issue
     """
 
     settings: dict[str, Any]
-    positions: int
-    number: int
     hits: dict[str, list[str | None]]
+    number: int
     next: int = 0
 
     @property
-    def complete(self) -> bool:
-        """Whether all jobs have returned."""
-        return all(None not in shards for shards in self.hits.values())
+    def total(self) -> int:
+        """Number of jobs."""
+        return sum(map(len, self.hits.values()))
+
+    @property
+    def completed(self) -> int:
+        """Number of jobs that have returned."""
+        return self.total - sum(shards.count(None) for shards in self.hits.values())
+
+    def register_issue(self, ticket: Ticket) -> bool:
+        """Record the issue of a job; idempotent.  Return whether its result is awaited."""
+        if ticket["a"] != self.number:
+            return False
+        self.next = max(self.next, ticket["i"] + 1)
+        shard, side = divmod(ticket["i"], len(SIDES))
+        return self.hits[SIDES[side]][shard] is None
+
+    def record_hits(self, ticket: Ticket, hits: str) -> None:
+        """Record the result of a job."""
+        shard, side = divmod(ticket["i"], len(SIDES))
+        self.hits[SIDES[side]][shard] = hits
 
 
 class TexelState(msgspec.Struct):

@@ -37,7 +37,6 @@ from ringmaster.tuners.texel.linearised import (
     Column,
     Fitted,
     LinearModel,
-    whole_bounds,
 )
 from ringmaster.tuners.texel.loss import Array
 from ringmaster.tuners.texel.optimiser import (
@@ -99,14 +98,13 @@ class GaussNewton(Optimiser):
     ) -> None:
         self._parameters = tuple(parameters)
         self._space = Space.of(parameters)
-        self._low, self._high = whole_bounds(self._space)
         self._strengths = strengths_of(ridge)
         self._groups = tuned_blocks(parameters, groups)
         self._differences = Differences(parameters, self._space)
         self._patience, self._most_steps = patience, most_steps
         self._most_passes = most_passes
         n = len(parameters)
-        start = Point(0, self._played(self._space.start), WORST)
+        start = Point(0, self._space.played(self._space.start), WORST)
         self._state = State(
             first=start,
             base=start,
@@ -137,10 +135,6 @@ class GaussNewton(Optimiser):
             s.number += 1
             return Pass(s.trial_number, s.trial, "all", keep=True)
         return None
-
-    def _played(self, theta: Array) -> tuple[float, ...]:
-        values = np.where(self._space.integer, np.floor(theta + 0.5), theta)
-        return tuple(np.clip(values, self._low, self._high).tolist())
 
     def finished(self) -> bool:
         return self._state.phase == "done"

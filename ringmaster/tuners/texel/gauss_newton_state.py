@@ -16,7 +16,6 @@ import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.linearised import whole_bounds
 from ringmaster.tuners.texel.optimiser import Errors, Step
 
 #: Wanted root mean square movement of the scores, centipawns, and the least acceptable one.
@@ -34,7 +33,7 @@ class Differences:
 
     def __init__(self, parameters: Sequence[TunedParameter], space: Space) -> None:
         self._parameters, self._space = parameters, space
-        self._low, self._high = whole_bounds(space)
+        self._low, self._high = space.whole_bounds
         self._unit = np.where(space.integer, 1.0, space.width * _UNIT_SHARE)
 
     def first(self, i: int) -> float:

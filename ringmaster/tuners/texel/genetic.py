@@ -231,7 +231,7 @@ class Genetic(Search):
     def _distinct(self) -> dict[str, Theta]:
         """Return the distinct values of the generation, by `key_of`."""
         if self._decoded is None:
-            played = map(self._played, self.coding.values(self._people))
+            played = map(self.space.played, self.coding.values(self._people))
             self._decoded = {key_of(theta): theta for theta in played}
         return self._decoded
 
@@ -258,7 +258,7 @@ class Genetic(Search):
         self._leader = None
 
     def _end_generation(self) -> None:
-        played = [self._played(values) for values in self.coding.values(self._people)]
+        played = [self.space.played(values) for values in self.coding.values(self._people)]
         errors = np.array([self._errors[key_of(theta)] for theta in played])
         ranks = np.argsort(errors, kind="stable").astype(np.int64)
         best, error = played[ranks[0]], float(errors[ranks[0]])

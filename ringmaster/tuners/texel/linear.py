@@ -32,7 +32,6 @@ from ringmaster.tuners.texel.linear_model import (
     Wiring,
     perturbed,
 )
-from ringmaster.tuners.texel.linearised import whole_bounds
 from ringmaster.tuners.texel.optimiser import (
     DEFAULT_STRENGTH,
     NO_SIGNAL,
@@ -129,7 +128,7 @@ class Linear(Optimiser):
         path = ridge is not None and None in ridge
         self._strengths = strengths_of((DEFAULT_STRENGTH,) if path and not validated else ridge)
         self._check, self._threads = check, threads
-        self._start = self._played(self.space.start)
+        self._start = self.space.played(self.space.start)
         self._matrix: Matrix | None = None
         self._wiring: Wiring | None = None
         #: Called with progress lines during a fit, which may take minutes.
@@ -312,7 +311,7 @@ class Linear(Optimiser):
         curvature = fitter.curvature(point.theta, games)
         self._state.errors = [finite(float(e)) for e in curvature.deviations]
         self._state.odd = self._oddities(curvature.matrix)
-        fitted = self._played(fitter.playable(point, curvature.matrix))
+        fitted = self.space.played(fitter.playable(point, curvature.matrix))
         gradients = sum(p.gradients for p in points)
         notes = [
             f"lbfgs: {len(points)} strengths of the ridge, {gradients:g} gradients of "
@@ -393,11 +392,6 @@ class Linear(Optimiser):
         self._scores = np.where(weight > 0, scores, np.nan)[: model.train].astype(np.float32)
         self._model = model
         return model, self._games
-
-    def _played(self, theta: Array) -> Theta:
-        low, high = whole_bounds(self.space)
-        whole = np.floor(theta + 0.5)
-        return tuple(np.clip(np.where(self.space.integer, whole, theta), low, high).tolist())
 
 
 def _parts(model: FeatureModel) -> list[tuple[Split, tuple[int, int]]]:

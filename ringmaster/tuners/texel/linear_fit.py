@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.linear_model import DENSE_BLOCK, FeatureModel
-from ringmaster.tuners.texel.linearised import whole_bounds, whole_in_box
+from ringmaster.tuners.texel.linearised import whole_in_box
 from ringmaster.tuners.texel.loss import Array, Loss
 from ringmaster.tuners.texel.optimiser import Penalty, ridge_scale
 from ringmaster.tuners.texel.uncertainty import ClusterSums, standard_errors
@@ -177,7 +177,7 @@ class Fitter:
         curvature  mean ∂²loss/∂θ², (P, P)
         """
         space, penalty = self.space, Penalty(self.space, point.strength)
-        low, high = whole_bounds(space)
+        low, high = space.whole_bounds
         plain = np.clip(np.where(space.integer, np.rint(point.theta), point.theta), low, high)
         if not space.some_integer:
             return plain

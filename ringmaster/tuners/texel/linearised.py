@@ -364,7 +364,7 @@ class LinearModel:
 
     def box(self) -> tuple[Array, Array]:
         """Return the ends of steps within the bounds, (k,) each."""
-        low, high = whole_bounds(self._space)
+        low, high = self._space.whole_bounds
         return (low - self.theta)[self._places], (high - self.theta)[self._places]
 
 
@@ -441,11 +441,3 @@ class _Descent:
         # sums leave rounding errors
         played[places] = np.where(space.integer[places], np.rint(played[places]), played[places])
         return Fitted(self._strength, space.clip(theta), space.clip(played), self._loss)
-
-
-def whole_bounds(space: Space) -> tuple[Array, Array]:
-    """Return the least and the largest playable values, (n,) each: whole for integers."""
-    return (
-        np.where(space.integer, np.ceil(space.minimum), space.minimum),
-        np.where(space.integer, np.floor(space.maximum), space.maximum),
-    )

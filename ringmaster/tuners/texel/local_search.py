@@ -161,7 +161,7 @@ class LocalSearch(Search):
         way = self._way[i] if self._side == 0 else -self._way[i]
         theta = np.array(self._base)
         theta[i] += way * self._steps[i]
-        return self._played(theta)
+        return self.space.played(theta)
 
     def _fitted(self, i: int, step: float) -> float:
         step = min(max(step, float(self.least[i])), float(self.most[i]))

@@ -151,7 +151,7 @@ class Search(Optimiser):
         self.most_passes = math.inf if most_passes is None else most_passes
         self.patience = patience
         self.shards = shards
-        self._start = self._played(self.space.start)
+        self._start = self.space.played(self.space.start)
         self._asked, self._known, self._checked = {}, {}, {}
         self._best = _Best(self._start, math.inf, None)
         self._course, self._notes = [], []
@@ -301,12 +301,6 @@ class Search(Optimiser):
     def _extras(self) -> dict[str, float]:
         """Return further numbers for the course."""
         return {}
-
-    def _played(self, theta: Array) -> Theta:
-        """Return values as they are played: integers whole, halves rounded up."""
-        theta = self.space.clip(np.asarray(theta, dtype=np.float64))
-        whole = self.space.clip(np.floor(theta + 0.5))
-        return tuple(np.where(self.space.integer, whole, theta).tolist())
 
     def _learn_all(self, number: int, asked: _Asked, errors: Errors, error: float) -> TellResult:
         start = asked.purpose == "start"

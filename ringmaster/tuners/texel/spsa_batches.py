@@ -126,7 +126,7 @@ class SpsaBatches(Search):
                 if self.waiting:
                     return None
                 return self._check(self._due, f"iteration {self._k}")
-            played = {name: self._played(theta) for name, theta in self._wanted().items()}
+            played = {name: self.space.played(theta) for name, theta in self._wanted().items()}
             thetas = {key_of(theta): theta for theta in played.values()}
             if not self._issued and not self._allowed(self.batches.share * len(thetas)):
                 self._stop("the passes are used up", "most_passes")
@@ -147,13 +147,13 @@ class SpsaBatches(Search):
 
     def _learn(self, asked: Theta, note: Any, error: float) -> None:
         self._errors[str(note)] = error
-        wanted = {key_of(self._played(theta)) for theta in self._wanted().values()}
+        wanted = {key_of(self.space.played(theta)) for theta in self._wanted().values()}
         if wanted == self._errors.keys():
             self._take_errors()
 
     def _take_errors(self) -> None:
         errors = {
-            name: self._errors[key_of(self._played(theta))]
+            name: self._errors[key_of(self.space.played(theta))]
             for name, theta in self._wanted().items()
         }
         if not self._measured:
@@ -263,7 +263,7 @@ class SpsaBatches(Search):
 
     def _move(self, errors: Mapping[str, float]) -> None:
         """Move θ by the errors of both sides."""
-        plus, minus = (np.array(self._played(each)) for each in self._sides())
+        plus, minus = (np.array(self.space.played(each)) for each in self._sides())
         k = self._k + 1
         a = self._gain * ((self.A + 1) / (self.A + k)) ** self.alpha
         difference = errors["plus"] - errors["minus"]
@@ -294,7 +294,9 @@ class SpsaBatches(Search):
         """
         mean, theta = iterates.mean(), self._theta
         on_bound = (theta <= self.space.minimum) | (theta >= self.space.maximum)
-        return self._played(np.where(on_bound & (np.abs(mean - theta) < self._units), theta, mean))
+        return self.space.played(
+            np.where(on_bound & (np.abs(mean - theta) < self._units), theta, mean)
+        )
 
     def _learn_check(self, better: bool) -> None:
         if self._due is None:

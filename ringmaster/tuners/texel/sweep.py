@@ -338,7 +338,7 @@ class Swept(Optimiser):
 
 def inner_state(state: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the optimiser's state from a state with or without a sweep."""
-    inner: Mapping[str, Any] = state["inner"] if "inner" in state else state
+    inner: Mapping[str, Any] = state.get("inner", state)
     return inner
 
 

@@ -12,7 +12,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, get_type_hints
+from typing import Any, Literal, TypedDict, Unpack, get_type_hints
 
 import msgspec
 import numpy as np
@@ -349,6 +349,91 @@ class Search(Optimiser):
             if len(kept) > MOST_STEPS * 3 // 4:
                 kept = kept[::2]
             self._course = [first, *kept, last]
+
+
+class BatchSearch(Search):
+    """Base of the optimisers that score several values on one batch of shards, then on the next.
+
+    batch  share of the training shards in a batch; 1: all
+    """
+
+    #: Errors and issued passes on the present batch, by `key_of`.
+    _errors: dict[str, float]
+    _issued: set[str]
+    #: Values that must be checked before the next batch.
+    _due: Theta | None = None
+
+    def __init__(
+        self, parameters: Sequence[TunedParameter], batch: float, **common: Unpack[SearchArguments]
+    ) -> None:
+        super().__init__(parameters, **common)
+        self.batches = Batches(self.shards, batch_size(batch, self.shards), self.seed)
+        self._errors, self._issued = {}, set()
+        self._distinct_values: dict[str, Theta] | None = None
+
+    @abstractmethod
+    def _round(self) -> tuple[int, str]:
+        """Return the number of the present batch, and its name in the course."""
+
+    @abstractmethod
+    def _values(self) -> list[Theta]:
+        """Return the values to be scored on the present batch."""
+
+    @abstractmethod
+    def _learn_errors(self) -> None:
+        """Learn from the errors of all values on the present batch."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether a batch has all training positions."""
+        return self.batches.size == self.shards
+
+    def _next(self) -> Pass | None:
+        while not self._over:
+            number, name = self._round()
+            if self._due is not None:
+                return None if self.waiting else self._check(self._due, name)
+            values = self._distinct()
+            if not self._issued and not self._open(values):
+                return None
+            for key, theta in values.items():
+                if key not in self._issued:
+                    self._issued.add(key)
+                    part: Part = "train" if self.whole else self.batches.batch(number)
+                    return self._issue(theta, part, "batch", key)
+            if len(self._errors) < len(values):
+                return None
+            # all errors were known before
+            self._end_round()
+        return None
+
+    def _distinct(self) -> dict[str, Theta]:
+        """Return the distinct values of the present batch, by `key_of`."""
+        if self._distinct_values is None:
+            self._distinct_values = {key_of(theta): theta for theta in self._values()}
+        return self._distinct_values
+
+    def _open(self, values: Mapping[str, Theta]) -> bool:
+        """Record the known errors of a batch; return whether the other passes are allowed."""
+        known = {
+            key: error
+            for key, theta in values.items()
+            if self.whole and (error := self._error_of(theta)) is not None
+        }
+        if not self._allowed((len(values) - len(known)) * self.batches.share):
+            self._stop("the passes are used up", "most_passes")
+            return False
+        self._errors, self._issued = known, set(known)
+        return True
+
+    def _learn(self, asked: Theta, note: Any, error: float) -> None:
+        self._errors[str(note)] = error
+        if len(self._errors) == len(self._distinct()):
+            self._end_round()
+
+    def _end_round(self) -> None:
+        self._learn_errors()
+        self._errors, self._issued, self._distinct_values = {}, set(), None
 
 
 def _data_of(value: Any) -> Any:

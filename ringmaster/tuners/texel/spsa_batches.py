@@ -33,13 +33,11 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_SPSA_STREAM, word_array
 from ringmaster.tuners.spsa.course import Averages
 from ringmaster.tuners.spsa.perturbation import sides
-from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, Array, OwnTable, Pass
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, Array, OwnTable
 from ringmaster.tuners.texel.searching import (
-    Batches,
-    Search,
+    BatchSearch,
     SearchArguments,
     Theta,
-    batch_size,
     finite,
     first_steps,
     key_of,
@@ -61,7 +59,7 @@ MOST_BLOCKED = 6
 MOST_MOVE = 2.0
 
 
-class SpsaBatches(Search):
+class SpsaBatches(BatchSearch):
     """SPSA over batches.
 
     batch     share of the training shards that scores an iteration
@@ -75,15 +73,12 @@ class SpsaBatches(Search):
     _gain: float = 0.0
     _measured: bool = False
     _silent_ones: list[int]
-    #: Iterations done; errors and issued passes of the current one, by `key_of`.
+    #: Iterations done.
     _k: int = 0
-    _errors: dict[str, float]
-    _issued: set[str]
     #: Iterates since the last check, and all iterates.
     _recent: Averages
     _all: Averages
     _since: int = 0
-    _due: Theta | None = None
     #: The values with the smallest penalised training error in a check.
     _safe: tuple[Theta, float]
     _blocked: int = 0
@@ -101,8 +96,7 @@ class SpsaBatches(Search):
     ) -> None:
         if common.get("most_passes") is None:
             common["most_passes"] = MOST_PASSES
-        super().__init__(parameters, **common)
-        self.batches = Batches(self.shards, batch_size(batch, self.shards), self.seed)
+        super().__init__(parameters, batch, **common)
         self.alpha, self.gamma = alpha, gamma
         share = self.batches.share
         self.iterations = max(1, int(self.most_passes / (2 * share)))
@@ -111,8 +105,6 @@ class SpsaBatches(Search):
         self._steps = first_steps(self.parameters)
         self._theta = np.array(self._start)
         self._units = self._steps.copy()
-        self._errors, self._issued = {}, set()
-        self._wanted_now: dict[str, Array] | None = None
         self._recent, self._all = Averages(self._theta), Averages(self._theta)
         self._safe = (self._start, math.inf)
         self._silent_ones, self._table = [], []
@@ -120,57 +112,28 @@ class SpsaBatches(Search):
     def _begin(self, error: float) -> None:
         self._safe = (self._start, error)
 
-    def _next(self) -> Pass | None:
-        while not self._over:
-            if self._due is not None:
-                if self.waiting:
-                    return None
-                return self._check(self._due, f"iteration {self._k}")
-            played = {name: self.space.played(theta) for name, theta in self._wanted().items()}
-            thetas = {key_of(theta): theta for theta in played.values()}
-            if not self._issued and not self._allowed(self.batches.share * len(thetas)):
-                self._stop("the passes are used up", "most_passes")
-                return None
-            for key, theta in thetas.items():
-                if key in self._issued:
-                    continue
-                self._issued.add(key)
-                known = self._error_of(theta) if self.batches.size == self.shards else None
-                if known is None:
-                    return self._issue(theta, self.batches.batch(self._k), "side", key)
-                self._errors[key] = known
-            if len(self._errors) < len(thetas):
-                return None
-            # all errors were known before
-            self._take_errors()
-        return None
+    def _round(self) -> tuple[int, str]:
+        return self._k, f"iteration {self._k}"
 
-    def _learn(self, asked: Theta, note: Any, error: float) -> None:
-        self._errors[str(note)] = error
-        wanted = {key_of(self.space.played(theta)) for theta in self._wanted().values()}
-        if wanted == self._errors.keys():
-            self._take_errors()
+    def _values(self) -> list[Theta]:
+        return [self.space.played(theta) for theta in self._wanted().values()]
 
-    def _take_errors(self) -> None:
+    def _wanted(self) -> dict[str, Array]:
+        """Return the values to be scored on the present batch, by name."""
+        if not self._measured:
+            return self._probes()
+        plus, minus = self._sides()
+        return {"plus": plus, "minus": minus}
+
+    def _learn_errors(self) -> None:
         errors = {
             name: self._errors[key_of(self.space.played(theta))]
             for name, theta in self._wanted().items()
         }
-        if not self._measured:
-            self._measure(errors)
-        else:
+        if self._measured:
             self._move(errors)
-        self._errors, self._issued, self._wanted_now = {}, set(), None
-
-    def _wanted(self) -> dict[str, Array]:
-        """Return the values to be scored on the current batch, by name."""
-        if self._wanted_now is None:
-            if self._measured:
-                plus, minus = self._sides()
-                self._wanted_now = {"plus": plus, "minus": minus}
-            else:
-                self._wanted_now = self._probes()
-        return self._wanted_now
+        else:
+            self._measure(errors)
 
     def _draw(self, number: int) -> tuple[Array, Array]:
         """Return δ and u, uniform in [0, 1), of an iteration; (n,) each."""

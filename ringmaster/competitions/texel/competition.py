@@ -303,14 +303,15 @@ class TexelCompetition(Tune):
             return record_void(state, ticket, result, player, halt)
         if "n" in ticket:
             return record_probe(state, ticket, result, self.values["score"])
-        if "a" in ticket:
-            return self._record_moves(ticket, result.facts["hits"])
-        state.shards += 1
-        state.positions += result.positions
-        state.seconds += result.seconds
         rate = result.positions / result.seconds if result.seconds > 0 else 0.0
         took = f"{result.positions:,} positions in {result.seconds:.2f} s ({rate:,.0f}/s)"
         log = f"{shard_id(ticket)}: {took}"
+        if "a" in ticket:
+            reaction = self._record_moves(ticket, result.facts["hits"])
+            return msgspec.structs.replace(reaction, log=log)
+        state.shards += 1
+        state.positions += result.positions
+        state.seconds += result.seconds
         if ticket["e"] != state.beginning or self.tuning.optimiser is None:
             # issued before an edit
             state.stale.append(score_key(ticket["e"], ticket["p"]))

@@ -31,6 +31,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from common import show_figures
+from scipy.sparse import csr_array
 
 from ringmaster.positions import FeatureFile, FeatureWriter
 from ringmaster.tuners.space import Space
@@ -59,7 +60,9 @@ def make(folder: Path, positions: int, features: int) -> FeatureFile:
             columns = columns[columns < features]
             values = rng.integers(1, 4, len(columns)) * rng.choice([-1, 1], len(columns))
             phase = rng.integers(0, 25, n) / 24
-            writer.add(np.arange(first, first + n), lengths, columns, values, phase)
+            indptr = np.concatenate([[0], np.cumsum(lengths)])
+            counts = csr_array((values, columns, indptr), shape=(n, features))
+            writer.add(np.arange(first, first + n), counts, phase)
         writer.finish()
     return FeatureFile(folder / "features")
 

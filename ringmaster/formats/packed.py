@@ -6,7 +6,7 @@ rsshogi unpacks the positions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
@@ -98,10 +98,7 @@ def read_psv(source: Source) -> Iterator[Batch]:
         result = records["result"]
         _refuse(source, place, np.abs(result) > 1, "the result is neither 1, 0 nor -1")
         ply = records["ply"].astype(np.int32)
-        batch = _batch(texts, place, (result + 1) / 2, records["score"], ply)
-        if source.moves:
-            batch.moves = [_psv_move(move) for move in records["move"].tolist()]
-        yield batch
+        yield _batch(source, texts, place, (result + 1) / 2, records, ply, _psv_move)
 
 
 def read_hcpe(source: Source) -> Iterator[Batch]:
@@ -115,36 +112,53 @@ def read_hcpe(source: Source) -> Iterator[Batch]:
         _refuse(source, place, outcome > 2, "the result is neither 0, 1 nor 2")
         result = np.array([0.5, 1.0, 0.0, np.nan])[outcome]
         ply = np.full(len(records), -1, dtype=np.int32)
-        batch = _batch(texts, place, result, records["score"], ply)
-        if source.moves:
-            batch.moves = [_hcpe_move(move) for move in records["move"].tolist()]
-        yield batch
+        yield _batch(source, texts, place, result, records, ply, _hcpe_move)
+
+
+def _batch(
+    source: Source,
+    texts: list[bytes],
+    place: int,
+    result: npt.NDArray[np.float64],
+    records: Records,
+    ply: npt.NDArray[np.int32],
+    move: Callable[[int], str],
+) -> Batch:
+    """Return records as a batch; `move` converts a packed move."""
+    n = len(texts)
+    numbers = (np.maximum(ply, 0) + 1).tolist()
+    return Batch(
+        texts=[b"%b %d" % (text, number) for text, number in zip(texts, numbers, strict=True)],
+        result=result.astype(np.float32),
+        teacher=np.clip(records["score"].astype(np.float32), -MATE, MATE),
+        ply=ply,
+        game=np.zeros(n, dtype=np.uint64),
+        place=np.arange(place, place + n, dtype=np.int64),
+        length=np.zeros(n, dtype=np.int32),
+        moves=[move(each) for each in records["move"].tolist()] if source.moves else [],
+    )
 
 
 @cache
 def _psv_move(move: int) -> str:
     """Return a move of YaneuraOu in USI's notation, "" for none."""
-    origin, target = move >> 7 & 127, move & 127
-    return _usi_move(origin, target, is_drop=bool(move & 0x4000), promotes=bool(move & 0x8000))
+    origin, target, is_drop = move >> 7 & 127, move & 127, move & 0x4000
+    return _usi_move(origin + _SQUARES - 1 if is_drop else origin, target, move & 0x8000)
 
 
 @cache
 def _hcpe_move(move: int) -> str:
     """Return a move of Apery in USI's notation, "" for none."""
-    origin, target = move >> 7 & 127, move & 127
-    is_drop = origin >= _SQUARES
-    piece = origin - _SQUARES + 1
-    promotes = bool(move & 0x4000)
-    return _usi_move(piece if is_drop else origin, target, is_drop=is_drop, promotes=promotes)
+    return _usi_move(move >> 7 & 127, move & 127, move & 0x4000)
 
 
-def _usi_move(origin: int, target: int, *, is_drop: bool, promotes: bool) -> str:
-    """Return a move; the origin of a drop is the number of the piece, from 1."""
-    if target >= _SQUARES or (not is_drop and (origin >= _SQUARES or origin == target)):
+def _usi_move(origin: int, target: int, promotes: int) -> str:
+    """Return a move; origins behind the squares are those of drops."""
+    if target >= _SQUARES or origin == target or origin >= _SQUARES + len(_DROPPED):
         return ""
-    if is_drop:
-        return f"{_DROPPED[origin - 1]}*{_square(target)}" if 1 <= origin <= len(_DROPPED) else ""
-    return _square(origin) + _square(target) + "+" * promotes
+    if origin >= _SQUARES:
+        return f"{_DROPPED[origin - _SQUARES]}*{_square(target)}"
+    return _square(origin) + _square(target) + ("+" if promotes else "")
 
 
 def _square(number: int) -> str:
@@ -182,23 +196,3 @@ def _refuse(source: Source, place: int, bad: npt.NDArray[np.bool_], message: str
     """Raise DataFileError for the first bad record."""
     if bad.any():
         raise source.error(place + int(bad.argmax()), message)
-
-
-def _batch(
-    texts: list[bytes],
-    place: int,
-    result: npt.NDArray[np.float64],
-    score: npt.NDArray[np.int16],
-    ply: npt.NDArray[np.int32],
-) -> Batch:
-    n = len(texts)
-    numbers = (np.maximum(ply, 0) + 1).tolist()
-    return Batch(
-        texts=[b"%b %d" % (text, number) for text, number in zip(texts, numbers, strict=True)],
-        result=result.astype(np.float32),
-        teacher=np.clip(score.astype(np.float32), -MATE, MATE),
-        ply=ply,
-        game=np.zeros(n, dtype=np.uint64),
-        place=np.arange(place, place + n, dtype=np.int64),
-        length=np.zeros(n, dtype=np.int32),
-    )

@@ -128,8 +128,7 @@ def test_full_disk_leaves_no_temporary_files(tmp_path: Path) -> None:
 
     def fill(writer: PositionWriter) -> None:
         writer.add([b"x"], labels([(b"x", False, 0.5, 1, 2)]), False)
-        for part in writer._parts:
-            part.files = {name: _Full(file, full) for name, file in part.files.items()}
+        writer._files[0]["text"] = _Full(full)
         writer.finish([])
 
     writer = PositionWriter(tmp_path / "set.positions", "chess", "key")
@@ -139,18 +138,12 @@ def test_full_disk_leaves_no_temporary_files(tmp_path: Path) -> None:
 
 
 class _Full:
-    """A file whose disk is full: what is in its buffer can be written neither by `flush` nor
-    by `close`."""
+    """A file whose disk is full: its buffer cannot be written by `flush`."""
 
-    def __init__(self, file: Any, error: OSError) -> None:
-        self._file = file
+    def __init__(self, error: OSError) -> None:
         self._error = error
 
     def flush(self) -> None:
-        raise self._error
-
-    def close(self) -> None:
-        self._file.close()
         raise self._error
 
 

@@ -173,7 +173,7 @@ class TexelCompetition(Tune):
         file = build_positions(
             self._game,
             values["variant"],
-            values["positions"].dataset,
+            values["positions"].sources,
             values["validation"],
             values["seed"],
             self.positions_file,

@@ -226,7 +226,7 @@ class LabelledPositions:
         beyond = loud = np.zeros(len(start), dtype=np.bool_)
         settings = self._values["positions"]
         # the cap of teacher's scores has been applied by the reader
-        cap, most = settings.dataset.score_cap, settings.quiet
+        cap, most = settings.score_cap, settings.quiet
         if cap is not None:
             beyond = np.isnan(self.column("teacher", shard)) & (np.abs(start) > cap) & ~mate
         if most is not None:

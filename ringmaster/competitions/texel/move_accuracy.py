@@ -75,18 +75,19 @@ class MoveAccuracy:
         Raises DataFileError for wrong files, positions and moves, StoreUnwritable.
         """
         from ringmaster.datasets.position_set import source_key
-        from ringmaster.positions.columns import read_header, replacing, start_of
+        from ringmaster.positions.columns import ColumnFile, layout, replacing
 
         values, settings = self._values, self._settings.positions
-        key = source_key(values["game"], values["variant"], settings, 0, values["seed"])
+        key = source_key(values["game"], values["variant"], [settings], 0, values["seed"])
         if target.exists():
-            known, _ = read_header(target, _MAGIC, MoveSet, "set of moves")
+            facts = ColumnFile(target, _MAGIC, "set of moves", ()).facts
+            known = msgspec.convert(facts, MoveSet)
             if known.key == key:
                 self._set = known
                 return
         self._set = self._read(key, Progress(say))
         with replacing(target) as file:
-            file.write(start_of(_MAGIC, self._set))
+            file.write(layout(_MAGIC, msgspec.to_builtins(self._set), {})[0])
         for note in self._set.notes:
             say(note)
 
@@ -102,9 +103,8 @@ class MoveAccuracy:
         sources: list[Source] = []
         batches = total = 0
         for path in settings.paths:
-            source = Source(
-                path, values["game"], values["variant"], skip_bad=settings.skip_bad, moves=True
-            )
+            source = settings.source(path, values["game"], values["variant"])
+            source.moves = True
             format, before = format_of(source, settings.format), total
             for batch in format.read(source):
                 words = word_array(values["seed"], SAMPLE_STREAM, batches, len(batch))

@@ -219,23 +219,27 @@ REFERENCE_CALL = CallOf(
 
 
 class PositionsSettings(msgspec.Struct, frozen=True):
-    """Positions(…) of a control file.
+    """Positions(…) of a control file, one or several.
 
-    dataset      how files are read
+    sources      files with their settings
     quiet        centipawns, None: no quiet filter
     quiet_score  score to compare with the static score
     """
 
-    dataset: PositionSettings
+    sources: tuple[PositionSettings, ...]
     quiet: float | None
     quiet_score: Any
 
+    @property
+    def score_cap(self) -> float | None:
+        """Largest engine's score of positions without a teacher's; the largest of the sources."""
+        caps = [source.score_cap for source in self.sources]
+        return None if None in caps else max(cap for cap in caps if cap is not None)
+
     def canonical(self) -> dict[str, Any]:
         """Return the settings for the comparison of two runs."""
-        data = {**vars(self.dataset), "quiet": self.quiet, "quiet_score": self.quiet_score}
-        # changed positions have another digest
-        del data["skip_bad"]
-        return data
+        sources = [vars(source) for source in self.sources]
+        return {"sources": sources, "quiet": self.quiet, "quiet_score": self.quiet_score}
 
 
 class _PositionsCall(CallOf):
@@ -254,6 +258,35 @@ class _PositionsCall(CallOf):
         return super().interpret(value, path, context)
 
 
+class _Sources(ListOf):
+    """Positions(…), or a list of them with settings of their own."""
+
+    def describe(self) -> str:
+        return f"{self.inner.describe()}, or a list of these"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str | Call):
+            return self.inner.interpret(value, path, context)
+        items: tuple[PositionsSettings, ...] | Any = super().interpret(value, path, context)
+        if not isinstance(items, tuple):
+            return items
+        first = items[0]
+        for i, item in enumerate(items):
+            for name in ("quiet", "quiet_score"):
+                if getattr(item, name) != getattr(first, name):
+                    return context.refuse((*path, i), f"{name} must be the same in all of them")
+            if item.sources[0].duplicates != first.sources[0].duplicates:
+                return context.refuse((*path, i), "duplicates must be the same in all of them")
+        sources = tuple(source for item in items for source in item.sources)
+        return PositionsSettings(sources, first.quiet, first.quiet_score)
+
+    def portable(self, data: Any, directory: str) -> Any:
+        if not isinstance(data, dict):
+            return data
+        sources = super().portable(data.get("sources"), directory)
+        return {**self.inner.portable(data, directory), "sources": sources}
+
+
 def _build_positions(values: dict[str, Any], context: Context) -> PositionsSettings:
     for name in ("score_pov", "result_pov"):
         if values[name] is not None:
@@ -263,7 +296,7 @@ def _build_positions(values: dict[str, Any], context: Context) -> PositionsSetti
         raise SettingError(
             ("quiet_score",), "the score to compare with cannot be a function", "'depth 1'"
         )
-    return PositionsSettings(PositionSettings(**values), quiet, score)
+    return PositionsSettings((PositionSettings(**values),), quiet, score)
 
 
 POSITIONS = _PositionsCall(
@@ -295,6 +328,11 @@ POSITIONS = _PositionsCall(
         ),
         optional("most", Integer(minimum=1), "Size of a random sample of the positions."),
         Setting("skip_bad", Boolean(), "Whether bad positions are left out, not refused.", False),
+        optional(
+            "results",
+            OneOf("0-1", "0-2"),
+            "Numbers of a loss and a win, where a file has 0 and 1 only; by default the file's.",
+        ),
     ),
     _build_positions,
     positional=("paths",),
@@ -317,7 +355,8 @@ class MoveAccuracySettings(msgspec.Struct, frozen=True):
 
 def _build_move_accuracy(values: dict[str, Any], context: Context) -> MoveAccuracySettings:
     settings: PositionsSettings = values["positions"]
-    most = settings.dataset.most or MOST_TESTED
+    (source,) = settings.sources
+    most = source.most or MOST_TESTED
     if settings.quiet is not None:
         raise SettingError(("positions", "quiet"), "a test of moves has no quiet filter")
     if most > MOST_TESTED:
@@ -328,7 +367,7 @@ def _build_move_accuracy(values: dict[str, Any], context: Context) -> MoveAccura
     if nodes is not None and depth is not None:
         raise SettingError(("depth",), "nodes and depth exclude each other", "one of them")
     search = ScoreKind("nodes", nodes or 1000) if depth is None else ScoreKind("depth", depth)
-    return MoveAccuracySettings(dataclasses.replace(settings.dataset, most=most), search)
+    return MoveAccuracySettings(dataclasses.replace(source, most=most), search)
 
 
 MOVE_ACCURACY = CallOf(
@@ -465,7 +504,7 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
         ListOf(String(), minimum=1),
         "Groups of parameters in the order of tuning; by default all are tuned together.",
     ),
-    Setting("positions", POSITIONS, "The labelled positions."),
+    Setting("positions", _Sources(POSITIONS, minimum=1), "The labelled positions."),
     Setting("score", ScoreSetting(), "How the engine scores a position.", EVAL),
     Setting(
         "in_flight",

@@ -77,9 +77,10 @@ class TuneSettings(msgspec.Struct, frozen=True):
         """Return the settings of a control file.  Raises SettingError for a wrong sweep."""
         learning = {name: canonical(values[name]) for name in LEARNING}
         # the folder of a competition may be moved
-        learning["positions"]["paths"] = [
-            os.path.basename(path) for path in learning["positions"]["paths"]
-        ]
+        for source in learning["positions"]["sources"]:
+            source["paths"] = [os.path.basename(path) for path in source["paths"]]
+            # changed positions have another digest
+            del source["skip_bad"]
         parameters = [ParameterSettings.of(p, values["anchor"]) for p in values["parameters"]]
         limits = {name: values[name] for name in LIMITS}
         sweep = values["sweep"] and canonical(values["sweep"].targets(values["target"]))

@@ -177,7 +177,8 @@ class MoveAccuracy:
         if known is None or known.settings != settings:
             shards = math.ceil(len(self._set.positions) / SHARD)
             hits: dict[str, list[str | None]] = {side: [None] * shards for side in SIDES}
-            state.moves = MoveTest(settings, hits, 0 if known is None else known.number + 1)
+            state.moves = MoveTest(settings, hits, state.tests)
+            state.tests += 1
 
     def shard(self, number: int) -> list[tuple[str, str]]:
         """Return the positions of a job, and the teacher's moves."""

@@ -261,7 +261,7 @@ class TexelState(msgspec.Struct):
     played     arguments and results of the control file's functions by setting, some of those
                since the restart
     features   version of the function of the features
-    moves      test of moves, None without `move_accuracy`
+    moves      test of moves, None without `move_accuracy`; tests: their number so far
     comparison  comparison with the reference, None while unknown
     kept       passes whose scores are stored
     stale      keys of scores that are no longer needed
@@ -308,6 +308,7 @@ class TexelState(msgspec.Struct):
     played: dict[str, list[list[Any]]] = {}
     features: str = ""
     moves: MoveTest | None = None
+    tests: int = 0
     void_kinds: VoidKinds = {}
 
     @property

@@ -162,6 +162,19 @@ def test_test_is_added_to_a_finished_tune_and_repeated_after_a_further_one(teste
     assert data(runs)["gained"] == 120
 
 
+def test_removed_test_is_played_anew_when_it_is_added_again(tested: Path) -> None:
+    overrides: dict[str, Any] = {}
+    runs = Runs(lambda: tune(tested, **overrides), answer=player)
+    runs.run()
+    overrides["move_accuracy"] = None
+    runs.begin()
+    assert data(runs) is None
+    del overrides["move_accuracy"]
+    runs.begin()
+    runs.run()
+    assert data(runs)["gained"] == 120
+
+
 @pytest.mark.parametrize(
     "best", ["e1e8", "0000", "(none)", ""], ids=["illegal", "null", "none", "nothing"]
 )

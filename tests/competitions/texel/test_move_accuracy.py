@@ -145,6 +145,7 @@ def test_only_the_test_is_repeated_after_an_edit_of_it(tested: Path) -> None:
     assert runs.event.summary().data()["shards"]["completed"] == shards
 
 
+@pytest.mark.slow
 def test_test_is_added_to_a_finished_tune_and_repeated_after_a_further_one(tested: Path) -> None:
     overrides: dict[str, Any] = {"move_accuracy": None}
     runs = Runs(lambda: tune(tested, **overrides), answer=player)

@@ -74,9 +74,9 @@ def load(format: str, path: Path) -> dict[str, float]:
     settings = PositionSettings((str(path),), format=format, duplicates="merge")
     target = path.with_suffix(".positions")
     begin, cpu = time.perf_counter(), time.process_time()
-    position_file = build_positions("chess", "standard", settings, 0.2, 1, target, lambda _: None)
+    position_file = build_positions("chess", "standard", [settings], 0.2, 1, target, lambda _: None)
     end, cpu = time.perf_counter(), time.process_time() - cpu
-    build_positions("chess", "standard", settings, 0.2, 1, target, lambda _: None)
+    build_positions("chess", "standard", [settings], 0.2, 1, target, lambda _: None)
     again = time.perf_counter()
     return {
         "seconds": end - begin,

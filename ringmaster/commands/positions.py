@@ -77,6 +77,7 @@ def describe(arguments: argparse.Namespace) -> int:
         POV_NAMES.get(arguments.result_pov or ""),
         in_check=True,
         skip_bad=arguments.skip_bad,
+        results=arguments.results,
     )
     if arguments.variant != "standard":
         from ringmaster.games.variants import check_variant

@@ -2,14 +2,15 @@
 
 A board is a row of squares in the order of FEN and SFEN: from the rank that is furthest from
 the first player, each rank from that player's left.  0 is an empty square.  A piece of the
-second player has its number plus `PieceSet.colour`.
+second player has a greater number.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -17,54 +18,40 @@ import numpy.typing as npt
 from ringmaster.games.sfen import HAND_LETTERS, held_of
 from ringmaster.model.players import GameName
 
-
-@dataclass(frozen=True)
-class PieceSet:
-    """The pieces of a game.
-
-    size     ranks of the board
-    colour   added to the number of a piece of the second player
-    letters  by number
-    value    in pawns by number, roughly
-    hand     numbers of pieces in hand, in the order of USI
-    """
-
-    size: int
-    colour: int
-    letters: dict[int, str]
-    value: dict[int, float]
-    hand: tuple[int, ...] = ()
-
-    @cached_property
-    def values(self) -> npt.NDArray[np.float32]:
-        """Values by number, negative for the second player."""
-        values = np.zeros(2 * self.colour, dtype=np.float32)
-        for number, value in self.value.items():
-            values[number], values[number + self.colour] = value, -value
-        return values
-
-
-CHESS = PieceSet(
-    size=8,
-    colour=8,
-    letters=dict(enumerate("PNBRQK", 1)),
-    value=dict(enumerate((1, 3, 3, 5, 9, 0), 1)),
-)
-
-#: Added to the number of a promoted piece of shogi.
-PROMOTED = 8
-SHOGI = PieceSet(
-    size=9,
-    colour=16,
-    letters=dict(enumerate("PLNSGBRK", 1)),
-    value=dict(enumerate((1, 3, 4, 5, 6, 8, 10, 0, 4, 5, 6, 6, 0, 10, 12), 1)),
-    hand=(7, 6, 5, 4, 3, 2, 1),
-)
-
-
 Squares = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
+
+
+class Pieces:
+    """The pieces of a game as numbers; the second player's are greater by `colour`.
+
+    size    ranks of the board
+    width   number of squares for each character of a board field
+    number  piece for each character
+    values  in pawns by number, roughly; negative for the second player
+    """
+
+    def __init__(self, size: int, letters: str, values: Sequence[float], colour: int) -> None:
+        self.size = size
+        self.width = np.zeros(256, dtype=np.uint8)
+        self.number = np.zeros(256, dtype=np.uint8)
+        for digit in range(1, size + 1):
+            self.width[ord(str(digit))] = digit
+        for i, letter in enumerate(letters, 1):
+            self.width[[ord(letter), ord(letter.lower())]] = 1
+            self.number[[ord(letter), ord(letter.lower())]] = i, i + colour
+        own = np.zeros(colour, dtype=np.float32)
+        own[1 : len(values) + 1] = values
+        self.values = np.concatenate([own, -own])
+
+
+CHESS = Pieces(8, "PNBRQK", (1, 3, 3, 5, 9, 0), 8)
+#: Added to the number of a promoted piece of shogi.
+PROMOTED = 8
+SHOGI = Pieces(9, "PLNSGBRK", (1, 3, 4, 5, 6, 8, 10, 0, 4, 5, 6, 6, 0, 10, 12), 16)
+#: Values of pieces in hand, in the order of USI: both players' R, B, G, S, N, L and P.
+_HELD = np.concatenate([SHOGI.values[7:0:-1], -SHOGI.values[7:0:-1]])
 
 
 @dataclass
@@ -78,7 +65,7 @@ class Boards:
              (n, 0) in chess
     """
 
-    pieces: PieceSet
+    pieces: Pieces
     squares: Squares
     side: Squares
     rights: Words
@@ -89,11 +76,9 @@ class Boards:
 
     def material(self) -> npt.NDArray[np.float32]:
         """Return the first player's lead in material, in pawns."""
-        values = self.pieces.values
-        ahead = values[self.squares].sum(axis=1)
+        ahead = self.pieces.values[self.squares].sum(axis=1)
         if self.hands.shape[1]:
-            held = values[np.array(self.pieces.hand)]
-            ahead = ahead + self.hands @ np.concatenate([held, -held])
+            ahead = ahead + self.hands @ _HELD
         return np.asarray(ahead, dtype=np.float32)
 
     def keys(self) -> Words:
@@ -107,11 +92,11 @@ class Boards:
         row[:, self.squares.shape[1] : width] = self.hands
         key = self.rights * np.uint64(2) + self.side
         for word in row.view(np.uint64).T:
-            key = _mixed(key ^ word)
+            key = mixed(key ^ word)
         return key
 
 
-def _mixed(key: Words) -> Words:
+def mixed(key: Words) -> Words:
     """Return `key` with each bit depending on all bits.
 
     Source: finaliser of splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
@@ -123,31 +108,17 @@ def _mixed(key: Words) -> Words:
     return key ^ (key >> np.uint64(31))
 
 
-def _table(pieces: PieceSet, what: str) -> Squares:
-    """Return the number of squares ("width") or the piece for each character."""
-    table = np.zeros(256, dtype=np.uint8)
-    for digit in range(1, pieces.size + 1):
-        table[ord(str(digit))] = digit if what == "width" else 0
-    for number, letter in pieces.letters.items():
-        one = what == "width"
-        table[ord(letter)] = 1 if one else number
-        table[ord(letter.lower())] = 1 if one else number + pieces.colour
-    return table
-
-
-_TABLES = {p.size: (_table(p, "width"), _table(p, "piece")) for p in (CHESS, SHOGI)}
 _SLASH, _PLUS = ord("/"), ord("+")
 
 
-def _squares(boards: list[bytes], pieces: PieceSet) -> Squares | None:
+def _squares(boards: list[bytes], pieces: Pieces) -> Squares | None:
     """Return the squares of board fields.
 
     None means that a rank is too long or too short, or that a + precedes a piece that does
     not promote.
     """
     text = np.frombuffer(b"/".join(boards) + b"/", dtype=np.uint8)
-    widths, numbers = _TABLES[pieces.size]
-    width, number = widths[text], numbers[text]
+    width, number = pieces.width[text], pieces.number[text]
     ends = np.cumsum(width, dtype=np.int64)[text == _SLASH]
     if len(ends) != len(boards) * pieces.size:
         return None
@@ -170,15 +141,8 @@ def chess_boards(texts: list[bytes]) -> Boards | None:
         return None
     n = len(texts)
     side = np.fromiter((f[1] == b"b" for f in fields), dtype=np.uint8, count=n)
-    castling: list[int] = []
-    passing: list[int] = []
-    for f in fields:
-        try:
-            castling.append(_CASTLING[f[2]])
-        except KeyError:
-            _CASTLING[f[2]] = number = int.from_bytes(bytes(sorted(f[2])), "little")
-            castling.append(number)
-        passing.append(_SQUARES_OF[f[3]])
+    castling = [_castling(f[2]) for f in fields]
+    passing = [_SQUARES_OF[f[3]] for f in fields]
     rights = np.array(castling, dtype=np.uint64)
     targets = np.array(passing, dtype=np.int64)
     boards = Boards(CHESS, squares, side, rights, np.zeros((n, 0), dtype=np.uint8))
@@ -186,8 +150,12 @@ def chess_boards(texts: list[bytes]) -> Boards | None:
     return boards
 
 
-#: Castling fields as numbers that do not depend on the order of the letters.
-_CASTLING: dict[bytes, int] = {}
+@lru_cache(1 << 12)
+def _castling(rights: bytes) -> int:
+    """Return a castling field as a number that does not depend on the order of the letters."""
+    return int.from_bytes(bytes(sorted(rights)), "little")
+
+
 #: En-passant fields as squares.
 _SQUARES_OF = {
     b"-": -1,
@@ -222,23 +190,12 @@ def shogi_boards(texts: list[bytes]) -> Boards | None:
         return None
     n = len(texts)
     side = np.fromiter((f[1] == b"w" for f in fields), dtype=np.uint8, count=n)
-    held = []
-    for f in fields:
-        try:
-            held.append(_HANDS[f[2]])
-        except KeyError:
-            if len(_HANDS) > _REMEMBERED:
-                _HANDS.clear()
-            _HANDS[f[2]] = counts = _hand(f[2])
-            held.append(counts)
+    held = [_hand(f[2]) for f in fields]
     hands = np.frombuffer(b"".join(held), dtype=np.uint8).reshape(n, 14)
     return Boards(SHOGI, squares, side, np.zeros(n, dtype=np.uint64), hands)
 
 
-_HANDS: dict[bytes, bytes] = {}
-_REMEMBERED = 1 << 16
-
-
+@lru_cache(1 << 16)
 def _hand(text: bytes) -> bytes:
     held = held_of(text.decode())
     return bytes(min(held[letter], 255) for letter in "".join(HAND_LETTERS))
@@ -254,25 +211,20 @@ def position_keys(texts: list[bytes], game: GameName) -> Words:
     Counters do not matter, nor does the notation of castling and en passant.  Positions of
     chess variants are compared by their text.
     """
-    if not texts:
-        return np.zeros(0, dtype=np.uint64)
-    keys = _by_boards(texts, game)
-    if keys is not None:
-        return keys
-    single = [_by_boards([text], game) for text in texts]
-    return np.array(
-        [text_key(t, game) if k is None else k[0] for t, k in zip(texts, single, strict=True)],
-        dtype=np.uint64,
-    )
-
-
-def _by_boards(texts: list[bytes], game: GameName) -> Words | None:
-    """Return the keys by the usual rules, None for a text that does not fit them."""
     try:
-        boards = shogi_boards(texts) if game == "shogi" else chess_boards(texts)
+        boards = boards_of(texts, game)
     except (KeyError, IndexError, ValueError):
-        return None
-    return None if boards is None else boards.keys()
+        boards = None
+    if boards is not None:
+        return boards.keys()
+    if len(texts) > 1:
+        return np.concatenate([position_keys([text], game) for text in texts])
+    return np.array([text_key(text, game) for text in texts], dtype=np.uint64)
+
+
+def boards_of(texts: list[bytes], game: GameName) -> Boards | None:
+    """Return the positions of FENs or SFENs, None for an invalid one among them."""
+    return shogi_boards(texts) if game == "shogi" else chess_boards(texts)
 
 
 def text_key(text: bytes, game: GameName) -> int:

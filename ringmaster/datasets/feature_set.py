@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from scipy import sparse
 
 from ringmaster.datasets.boards import position_keys
 from ringmaster.datasets.feature_tables import (
@@ -178,26 +178,14 @@ def _write_table(table: Table, positions: PositionFile, writer: FeatureWriter, s
         times = right - left
         read += len(texts)
         ignored += int(np.count_nonzero(times == 0))
-        writer.add(*_repeated(rows, order, left, times))
+        # the rows repeated for each equal position, and the positions
+        which = np.repeat(np.arange(len(times)), times)
+        nth = np.arange(len(which)) - np.repeat(np.cumsum(times) - times, times)
+        phase = None if rows.phase is None else rows.phase[which]
+        writer.add(order[left[which] + nth], rows.matrix[which], phase)
         progress.report(f"features: {read:,} positions")
     if ignored:
         say(f"{ignored:,} of {read:,} rows of features are of positions that are not in the set")
-
-
-def _repeated(
-    rows: Rows, order: npt.NDArray[np.intp], left: Any, times: Any
-) -> tuple[npt.NDArray[np.int64], Any, Any, Any, Any]:
-    """Return the positions with these rows, and a copy of the row for each."""
-    which = np.repeat(np.arange(len(times)), times)
-    nth = np.arange(len(which)) - np.repeat(np.cumsum(times) - times, times)
-    into = order[left[which] + nth].astype(np.int64)
-    lengths = np.asarray(rows.lengths, dtype=np.int64)
-    begin = np.cumsum(lengths) - lengths
-    copied = lengths[which]
-    inside = np.arange(int(copied.sum())) - np.repeat(np.cumsum(copied) - copied, copied)
-    at = np.repeat(begin[which], copied) + inside
-    phase = None if rows.phase is None else rows.phase[which]
-    return into, copied, rows.columns[at], rows.values[at], phase
 
 
 class FeatureShards:
@@ -244,7 +232,9 @@ class FeatureShards:
         pairs = [(a.encode(), t) for a, t in zip(answers, texts, strict=True)]
         counts = _called_rows(self._wanted, pairs, self._function)
         path = self._path(shard)
-        arrays = {"rows": np.array(rows, dtype=np.int64), **counts._asdict()}
+        matrix = counts.matrix
+        arrays: dict[str, Any] = {"rows": np.array(rows, dtype=np.int64), "phase": counts.phase}
+        arrays |= {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
         whole = path.with_suffix(".new~")
         try:
             self._folder.mkdir(exist_ok=True)
@@ -275,14 +265,15 @@ class FeatureShards:
         shutil.rmtree(self._folder, ignore_errors=True)
         return FeatureFile(self._target)
 
-    def _read(self, path: Path) -> tuple[Any, Any, Any, Any, Any]:
+    def _read(self, path: Path) -> tuple[Any, Any, Any]:
         if not path.exists():
             raise StoreCorrupt(f"{path} is missing; put it back, or start a new tune")
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                names = ("rows", "lengths", "columns", "values")
-                rows, lengths, columns, values = (archive[name] for name in names)
-                return rows, lengths, columns, values, archive.get("phase")
+                rows, phase = archive["rows"], archive.get("phase")
+                parts = tuple(archive[name] for name in ("data", "indices", "indptr"))
+                shape = (len(rows), len(self._wanted.names))
+                return rows, sparse.csr_array(parts, shape=shape), phase
         except Exception as error:  # NumPy raises errors of many types for a damaged file
             raise StoreCorrupt(
                 f"{path} is damaged; delete it; the next run makes a new one"

@@ -6,9 +6,6 @@ Each row of a table holds a position's text beside its counts.
 from __future__ import annotations
 
 import csv
-import io
-import lzma
-import math
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from ringmaster.errors import DataFileError
 from ringmaster.formats.source import Source
@@ -26,8 +24,6 @@ Unnamed = Literal["refuse", "ignore"]
 #: Name of a position's phase beside its features.
 PHASE = "phase"
 _LISTED_NAMES = 5
-#: Errors of reading lines of a file that may be compressed.
-_UNREADABLE = (csv.Error, UnicodeDecodeError, EOFError, OSError, zlib.error, lzma.LZMAError)
 
 
 class CountsError(Exception):
@@ -35,16 +31,13 @@ class CountsError(Exception):
 
 
 class Rows(NamedTuple):
-    """Some rows of a sparse matrix.
+    """Some rows of a matrix of counts.
 
-    lengths          (k,), numbers of entries
-    columns, values  entries of all rows, row after row
-    phase            (k,) or None
+    matrix  sparse by rows, (k, features)
+    phase   (k,) or None
     """
 
-    lengths: Numbers
-    columns: Numbers
-    values: Numbers
+    matrix: sparse.csr_array
     phase: npt.NDArray[np.float32] | None
 
 
@@ -60,22 +53,23 @@ class Wanted:
         self.names, self.phase, self.unnamed = tuple(names), phase, unnamed
         self._place = {name: i for i, name in enumerate(names)}
 
-    def columns_of(self, header: Sequence[str]) -> npt.NDArray[np.intp]:
-        """Return the column in the matrix for each feature of a table, −1 for none.
+    def places(self, header: Sequence[str]) -> list[int]:
+        """Return for each feature its column in a table.
 
         Raises CountsError for repeated, missing and unknown features.
         """
         twice = sorted({name for name in header if list(header).count(name) > 1})
         if twice:
             raise CountsError(f"there are two columns called {twice[0]!r}")
-        missing = [name for name in self.names if name not in header]
+        at = {name: i for i, name in enumerate(header)}
+        missing = [name for name in self.names if name not in at]
         if missing:
             raise CountsError(
                 f"there is no column for the parameters' {_list(missing)}; there are "
                 f"{_list(header)}"
             )
         self._refuse([name for name in header if name not in self._place])
-        return np.array([self._place.get(name, -1) for name in header], dtype=np.intp)
+        return [at[name] for name in self.names]
 
     def _refuse(self, others: Sequence[str]) -> None:
         if others and self.unnamed == "refuse":
@@ -93,40 +87,33 @@ class Wanted:
 
         Raises CountsError.
         """
-        lengths, columns, values = np.zeros(len(results), dtype=np.uint32), [], []
+        indptr, places, values = [0], list[int](), list[float]()
         phase = np.zeros(len(results), dtype=np.float32) if self.phase else None
         for i, result in enumerate(results):
-            if result is None:
-                continue
-            if isinstance(result, Mapping):
-                places, counts, share = self._mapping(result)
-            else:
-                places, counts, share = self._sequence(result)
-            lengths[i] = len(places)
-            columns += places
-            values += counts
-            if phase is not None:
-                phase[i] = share
-        numbers = np.array(values, dtype=np.float64)
-        if not np.isfinite(numbers).all():
-            raise CountsError("a count is not a finite number")
-        return Rows(lengths, np.array(columns, dtype=np.intp), numbers, checked_phase(phase))
+            if result is not None:
+                read = self._mapping if isinstance(result, Mapping) else self._sequence
+                counts, share = read(result)
+                places += [place for place, _ in counts]
+                values += [count for _, count in counts]
+                if phase is not None:
+                    phase[i] = share
+            indptr.append(len(places))
+        shape = (len(results), len(self.names))
+        return checked(sparse.csr_array((np.array(values), places, indptr), shape=shape), phase)
 
-    def _mapping(self, result: Mapping[Any, Any]) -> tuple[list[int], list[float], float]:
+    def _mapping(self, result: Mapping[Any, Any]) -> tuple[list[tuple[int, float]], float]:
         place = self._place
         try:
-            pairs = [(place[k], float(v)) for k, v in result.items() if v and k in place]
-            if len(pairs) < len(result):
+            counts = sorted((place[k], float(v)) for k, v in result.items() if k in place)
+            if len(counts) < len(result):
                 self._refuse([str(k) for k in result if k not in place and k != PHASE])
-            share = float(result[PHASE]) if self.phase else 0.0
+            return counts, float(result[PHASE]) if self.phase else 0.0
         except KeyError:
             raise CountsError(f'there is no "{PHASE}", which a tapered evaluation needs') from None
         except (TypeError, ValueError):
             raise CountsError(f"not every count is a number: {_short(result)}") from None
-        pairs.sort()
-        return [p for p, _ in pairs], [v for _, v in pairs], share
 
-    def _sequence(self, result: Any) -> tuple[list[int], list[float], float]:
+    def _sequence(self, result: Any) -> tuple[list[tuple[int, float]], float]:
         expected = len(self.names) + self.phase
         try:
             counts = [float(v) for v in result]
@@ -142,30 +129,16 @@ class Wanted:
                 f"{_list(self.names)}, in this order"
             )
         share = counts.pop() if self.phase else 0.0
-        places = [i for i, v in enumerate(counts) if v]
-        return places, [counts[i] for i in places], share
+        return list(enumerate(counts)), share
 
 
-def dense_rows(counts: Numbers, columns: npt.NDArray[np.intp], phase: Numbers | None) -> Rows:
-    """Return the rows of a dense table, (k, features of the table).
-
-    columns  for each feature of the table its column in the matrix, −1 for none
-
-    Raises CountsError.
-    """
-    if counts.dtype.kind == "f" and not np.isfinite(counts).all():
+def checked(matrix: sparse.csr_array, phase: Numbers | None) -> Rows:
+    """Return rows.  Raises CountsError for infinite counts, and for a phase outside 0 to 1."""
+    if not np.isfinite(matrix.data).all():
         raise CountsError("a count is not a finite number")
-    used = np.flatnonzero(columns >= 0)
-    used = used[np.argsort(columns[used])]
-    rows, places = np.nonzero(counts[:, used])
-    lengths = np.bincount(rows, minlength=len(counts))
-    return Rows(lengths, columns[used][places], counts[:, used][rows, places], checked_phase(phase))
-
-
-def checked_phase(phase: Numbers | None) -> npt.NDArray[np.float32] | None:
-    """Return phases as floats.  Raises CountsError for a phase outside 0 to 1."""
+    matrix.eliminate_zeros()
     if phase is None:
-        return None
+        return Rows(matrix, None)
     phases = np.asarray(phase, dtype=np.float32)
     wrong = ~((phases >= 0) & (phases <= 1))
     if wrong.any():
@@ -173,7 +146,7 @@ def checked_phase(phase: Numbers | None) -> npt.NDArray[np.float32] | None:
             f"the phase must be from 0 (endgame) to 1 (opening), not {phases[wrong][0]:g}; divide "
             "it by its value at the start of a game"
         )
-    return phases
+    return Rows(matrix, phases)
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -184,17 +157,6 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
         raise
     except BaseException as error:  # a control file must not end the program by SystemExit
         raise CountsError(f"the function fails: {type(error).__name__}: {error}") from error
-
-
-def as_number(text: str) -> float:
-    """Return the number of a table's field.  Raises CountsError."""
-    try:
-        number = float(text)
-    except ValueError:
-        raise CountsError(f"{_short(text)} is not a number") from None
-    if not math.isfinite(number):
-        raise CountsError("a count is not a finite number")
-    return number
 
 
 def _list(names: Sequence[str]) -> str:
@@ -221,98 +183,81 @@ def read_table(path: str, wanted: Wanted) -> Table:
 
     Raises DataFileError with the number of the line or row.
     """
-    stem = path.lower().removesuffix(".gz").removesuffix(".bz2").removesuffix(".xz")
-    if stem.endswith(".npz"):
+    # the source decompresses; its game does not matter here
+    source = Source(path, "chess")
+    if path.lower().endswith(".npz"):
         return _npz(path, wanted)
-    if stem.endswith((".csv", ".tsv", ".txt")):
-        return _csv(path, wanted)
-    raise DataFileError(path, None, "a table of features is a .csv or a .npz file")
+    if source.suffix in (".csv", ".tsv", ".txt"):
+        return _csv(source, wanted)
+    raise source.error(None, "a table of features is a .csv or a .npz file")
 
 
-def _csv(path: str, wanted: Wanted) -> Table:
-    # Source decompresses files; its game does not matter here
-    with Source(path, "chess").open() as raw, io.TextIOWrapper(raw, "utf-8-sig") as file:
-        try:
-            start = file.readline()
-            delimiter = max(",;\t", key=start.count)
-            head = next(csv.reader([start], delimiter=delimiter), [])
-        except _UNREADABLE as error:
-            raise DataFileError(path, 1, f"cannot be read: {error}") from None
-        header = [name.strip() for name in head]
-        text_at, phase_at, features = _split_header(path, header, wanted)
-        try:
-            columns = wanted.columns_of([header[i] for i in features])
-        except CountsError as error:
-            raise DataFileError(path, 1, str(error)) from None
-        reader = csv.reader(file, delimiter=delimiter)
-        lines: list[list[str]] = []
-        numbers: list[int] = []
-        try:
-            for line in reader:
-                if not line:
-                    continue
-                if len(line) != len(header):
-                    raise DataFileError(
-                        path,
-                        reader.line_num + 1,
-                        f"there are {len(line)} fields, but {len(header)} columns",
-                    )
-                lines.append(line)
-                numbers.append(reader.line_num + 1)
-                if len(lines) == _CHUNK:
-                    yield _lines(path, lines, numbers, text_at, phase_at, features, columns)
-                    lines, numbers = [], []
-        except _UNREADABLE as error:
-            raise DataFileError(path, reader.line_num + 1, f"cannot be read: {error}") from None
-        if lines:
-            yield _lines(path, lines, numbers, text_at, phase_at, features, columns)
-
-
-def _split_header(
-    path: str, header: Sequence[str], wanted: Wanted
-) -> tuple[int, int | None, list[int]]:
-    """Return the columns of the text, the phase and the features."""
+def _csv(source: Source, wanted: Wanted) -> Table:
+    lines = (line for _, line in source.lines())
+    start = next(lines, "")
+    delimiter = max(",;\t", key=start.count)
+    header = [name.strip() for name in next(csv.reader([start], delimiter=delimiter), [])]
     texts = [i for i, name in enumerate(header) if name.lower() in TEXTS]
     if len(texts) != 1:
         number = "no column" if not texts else f"{len(texts)} columns"
-        raise DataFileError(
-            path, 1, f"{number} with the position; the first line must name one, as fen or sfen"
+        raise source.error(
+            1, f"{number} with the position; the first line must name one, as fen or sfen"
         )
     phases = [i for i, name in enumerate(header) if name.lower() == PHASE]
     if wanted.phase and len(phases) != 1:
-        raise DataFileError(path, 1, f'a tapered evaluation needs a column "{PHASE}"')
+        raise source.error(1, f'a tapered evaluation needs a column "{PHASE}"')
     features = [i for i in range(len(header)) if i not in (*texts, *phases)]
-    return texts[0], phases[0] if wanted.phase else None, features
-
-
-def _lines(
-    path: str,
-    lines: list[list[str]],
-    numbers: list[int],
-    text_at: int,
-    phase_at: int | None,
-    features: list[int],
-    columns: npt.NDArray[np.intp],
-) -> tuple[list[bytes], Rows]:
-    used = [i for i, place in zip(features, columns.tolist(), strict=True) if place >= 0]
-    places = columns[columns >= 0]
-    more = [] if phase_at is None else [phase_at]
     try:
-        numbers_of = np.array([[line[i] for i in (*used, *more)] for line in lines])
-        table = numbers_of.astype(np.float32).reshape(len(lines), len(used) + len(more))
-        phase = table[:, -1] if more else None
-        counts = table[:, : len(used)]
-        return [line[text_at].strip().encode() for line in lines], dense_rows(counts, places, phase)
-    except (ValueError, CountsError):
-        pass
-    for line, number in zip(lines, numbers, strict=True):
-        try:
-            counts = np.array([[as_number(line[i]) for i in used]])
-            share = np.array([as_number(line[i]) for i in more]) if more else None
-            dense_rows(counts, places, share)
-        except CountsError as error:
-            raise DataFileError(path, number, str(error)) from None
+        used = [features[place] for place in wanted.places([header[i] for i in features])]
+    except CountsError as error:
+        raise source.error(1, str(error)) from None
+    if wanted.phase:
+        used.append(phases[0])
+    reader = csv.reader(lines, delimiter=delimiter)
+    rows: list[tuple[int, list[str]]] = []
+    try:
+        for row in reader:
+            if row and len(row) != len(header):
+                raise source.error(
+                    reader.line_num + 1, f"there are {len(row)} fields, but {len(header)} columns"
+                )
+            if row:
+                rows.append((reader.line_num + 1, row))
+            if len(rows) == _CHUNK:
+                yield _of_csv(source, rows, texts[0], used, wanted)
+                rows = []
+    except csv.Error as error:
+        raise source.error(reader.line_num + 1, f"cannot be read: {error}") from None
+    if rows:
+        yield _of_csv(source, rows, texts[0], used, wanted)
+
+
+def _of_csv(
+    source: Source, rows: list[tuple[int, list[str]]], text_at: int, used: list[int], wanted: Wanted
+) -> tuple[list[bytes], Rows]:
+    """Return some lines of a CSV file with their numbers; the last of `used` may be the phase."""
+    try:
+        table = np.array([[row[i] for i in used] for _, row in rows], dtype=np.float32)
+        phase = table[:, -1] if wanted.phase else None
+        matrix = sparse.csr_array(table[:, : len(wanted.names)])
+        return [row[text_at].strip().encode() for _, row in rows], checked(matrix, phase)
+    except (ValueError, CountsError) as error:
+        if len(rows) == 1:
+            number, row = rows[0]
+            wrong = [row[i] for i in used if not _is_number(row[i])]
+            fault = f"{_short(wrong[0])} is not a number" if wrong else str(error)
+            raise source.error(number, fault) from None
+    for numbered in rows:
+        _of_csv(source, [numbered], text_at, used, wanted)
     raise AssertionError("every line is right, but not all lines together")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _npz(path: str, wanted: Wanted) -> Table:
@@ -323,82 +268,54 @@ def _npz(path: str, wanted: Wanted) -> Table:
         # zipfile raises RuntimeError for encryption, and for compression that it lacks
         raise DataFileError(path, None, f"cannot read the features: {error}") from None
     try:
-        yield from _arrays(path, arrays, wanted)
+        yield from _arrays(arrays, wanted)
     except CountsError as error:
         raise DataFileError(path, None, str(error)) from None
 
 
-def _arrays(path: str, arrays: Mapping[str, Any], wanted: Wanted) -> Table:
+def _arrays(arrays: Mapping[str, Any], wanted: Wanted) -> Table:
     lower = {name.lower(): name for name in arrays}
     text = next((arrays[lower[name]] for name in TEXTS if name in lower), None)
     if text is None or text.ndim != 1 or text.dtype.kind not in "US":
         raise CountsError('an array "fen" (or "sfen") with the positions as text is needed')
     if "names" not in arrays or arrays["names"].dtype.kind not in "US":
         raise CountsError('an array "names" with the names of the features is needed')
-    names = arrays["names"]
-    if names.dtype.kind == "S":
-        names = np.char.decode(names, "utf-8")
-    features = [str(name) for name in names]
-    columns = wanted.columns_of(features)
-    phase = arrays[PHASE] if wanted.phase and PHASE in arrays else None
+    features = [n.decode() if isinstance(n, bytes) else n for n in arrays["names"].tolist()]
+    places = wanted.places(features)
+    phase = arrays.get(PHASE) if wanted.phase else None
     if wanted.phase and phase is None:
         raise CountsError(f'a tapered evaluation needs an array "{PHASE}"')
     count = len(text)
     if phase is not None and phase.shape != (count,):
         raise CountsError(f'"{PHASE}" has the shape {phase.shape}, not ({count},)')
-    sparse = all(name in arrays for name in ("data", "indices", "indptr"))
-    if sparse:
-        _check_sparse(arrays, count, len(features))
-    elif "features" not in arrays or arrays["features"].shape != (count, len(features)):
-        raise CountsError(
-            f'an array "features" of the shape ({count}, {len(features)}) is needed, or "data", '
-            '"indices" and "indptr" of a sparse one'
-        )
+    matrix = _matrix(arrays, (count, len(features)))
     for first in range(0, count, _CHUNK):
-        stop = min(first + _CHUNK, count)
-        share = None if phase is None else phase[first:stop]
-        if sparse:
-            rows = _sparse_rows(arrays, first, stop, columns, share)
-        else:
-            rows = dense_rows(arrays["features"][first:stop], columns, share)
-        raw = text[first:stop].tolist()
-        yield [t.strip() if isinstance(t, bytes) else t.strip().encode() for t in raw], rows
+        part = slice(first, first + _CHUNK)
+        raw = text[part].tolist()
+        texts = [t.strip() if isinstance(t, bytes) else t.strip().encode() for t in raw]
+        rows = sparse.csr_array(matrix[part])[:, places]
+        yield texts, checked(rows, None if phase is None else phase[part])
 
 
-def _check_sparse(arrays: Mapping[str, Any], count: int, features: int) -> None:
-    indptr, indices, data = arrays["indptr"], arrays["indices"], arrays["data"]
-    whole = all(a.ndim == 1 and a.dtype.kind in "iu" for a in (indptr, indices))
-    if (
-        not whole
-        or indptr.shape != (count + 1,)
-        or (np.diff(indptr.astype(np.int64)) < 0).any()
-        or indptr[0] != 0
-        or not len(indices) == len(data) == indptr[-1]
-        or (len(indices) and (indices.min() < 0 or indices.max() >= features))
-    ):
+def _matrix(arrays: Mapping[str, Any], shape: tuple[int, int]) -> Any:
+    """Return the dense or sparse matrix of an NPZ file.  Raises CountsError."""
+    if "data" in arrays and "indices" in arrays and "indptr" in arrays:
+        try:
+            data, indices, indptr = (arrays[name] for name in ("data", "indices", "indptr"))
+            matrix = sparse.csr_array((data, indices, indptr), shape=shape)
+            matrix.check_format(full_check=True)
+        except (ValueError, TypeError, IndexError) as error:
+            raise CountsError(
+                f'"data", "indices" and "indptr" are no sparse matrix by rows with {shape[0]} rows '
+                f"and {shape[1]} columns ({error})"
+            ) from None
+    elif "features" not in arrays or arrays["features"].shape != shape:
         raise CountsError(
-            f'"data", "indices" and "indptr" are no sparse matrix by rows with {count} rows and '
-            f"{features} columns"
+            f'an array "features" of the shape {shape} is needed, or "data", "indices" and '
+            '"indptr" of a sparse one'
         )
-    if data.dtype.kind not in "iufb" or not np.isfinite(data).all():
-        raise CountsError("a count is not a finite number")
-
-
-def _sparse_rows(
-    arrays: Mapping[str, Any],
-    first: int,
-    stop: int,
-    columns: npt.NDArray[np.intp],
-    phase: Any,
-) -> Rows:
-    pointers = arrays["indptr"][first : stop + 1].astype(np.int64)
-    places = columns[arrays["indices"][pointers[0] : pointers[-1]]]
-    values = arrays["data"][pointers[0] : pointers[-1]]
-    used = (places >= 0) & (values != 0)
-    rows = np.repeat(np.arange(stop - first), np.diff(pointers))[used]
-    return Rows(
-        np.bincount(rows, minlength=stop - first),
-        places[used],
-        values[used].astype(np.float32) if values.dtype.kind == "b" else values[used],
-        checked_phase(phase),
-    )
+    else:
+        matrix = arrays["features"]
+    if matrix.dtype.kind not in "iufb":
+        raise CountsError("a count is not a number")
+    return matrix.astype(np.int8) if matrix.dtype.kind == "b" else matrix

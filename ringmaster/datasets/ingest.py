@@ -1,324 +1,60 @@
-"""Read files of labelled positions into columns, with legal positions and consistent labels only.
+"""Read files of labelled positions: legal positions with consistent labels.
 
-Labels are converted to the first player's side.  Texts go to a file on disk; numbers stay in
-memory, about 40 bytes a position.
+Labels are converted to the first player's side.  Positions go to temporary files; memory grows
+by a few bytes a game.
 """
 
 from __future__ import annotations
 
-import math
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.datasets.boards import Boards, Mask, chess_boards, shogi_boards, text_key
+from ringmaster.datasets.boards import Mask, Squares, Words, boards_of, mixed, text_key
+from ringmaster.datasets.points_of_view import Floats, Labels, contradiction
 from ringmaster.datasets.position_settings import PositionSettings
+from ringmaster.datasets.spool import ROW, Spool
+from ringmaster.errors import counted
 from ringmaster.formats.registry import Format, Pov, format_of
 from ringmaster.formats.source import Batch, Progress, Source, quoted
 from ringmaster.games.legality import InCheck, legality_check
 from ringmaster.model.players import GameName
-
-_QUANTITIES = ("result", "score", "material")
-#: Correlations within this many standard errors of 0 count as 0.
-_ERRORS = 5.0
-#: Least |correlation| of each side to move where the two signs differ.
-_SPLIT = 0.1
-#: Least negative correlation where both signs are negative.  A player may win with less
-#: material, but scores do not contradict results.
-_REVERSED = {"material": 0.3, "score": 0.1}
-#: Limits of scores and of material: a mate tells no more than a queen.
-_SCORE, _MATERIAL = 1500.0, 15.0
-
-Array = npt.NDArray[np.float32]
-
-
-@dataclass
-class Labels:
-    """Correlations of results, scores and material of one file, by side to move.
-
-    All quantities are the first player's, by the points of view of the settings.
-    """
-
-    sums: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((2, 3, 6)))
-
-    def add(
-        self, result: Array, score: Array, material: Array, side: npt.NDArray[np.uint8]
-    ) -> None:
-        """Add positions; NaN is an unknown label."""
-        columns = (
-            result,
-            np.clip(score, -_SCORE, _SCORE),
-            np.clip(material, -_MATERIAL, _MATERIAL),
-        )
-        for mover in (0, 1):
-            chosen = side == mover
-            for i, (a, b) in enumerate(combinations(range(3), 2)):
-                x, y = columns[a][chosen].astype(np.float64), columns[b][chosen].astype(np.float64)
-                known = ~(np.isnan(x) | np.isnan(y))
-                x, y = x[known], y[known]
-                self.sums[mover, i] += (len(x), x.sum(), y.sum(), x @ x, y @ y, x @ y)
-
-    def reversed(self, a: str, b: str) -> tuple[bool, bool]:
-        """Return for each side to move whether two quantities contradict each other.
-
-        a, b  names in the order of `_QUANTITIES`
-        """
-        i = list(combinations(_QUANTITIES, 2)).index((a, b))
-        first, second = (_correlation(*self.sums[mover, i].tolist()) for mover in (0, 1))
-        if first * second < 0 and min(abs(first), abs(second)) > _SPLIT:
-            return first < 0, second < 0
-        if max(first, second) <= 0 and min(first, second) < -_REVERSED[b]:
-            return first < 0, second < 0
-        return False, False
-
-
-def _correlation(n: float, x: float, y: float, xx: float, yy: float, xy: float) -> float:
-    """Return a correlation from sums, 0 where it is not significant."""
-    if n < 3:
-        return 0.0
-    spread = (xx - x * x / n) * (yy - y * y / n)
-    if spread <= 0:
-        return 0.0
-    r = (xy - x * y / n) / math.sqrt(spread)
-    return r if abs(r) * math.sqrt(n) > _ERRORS else 0.0
-
-
-def contradiction(
-    labels: Labels, sides: tuple[str, str], result: Pov, score: Pov
-) -> tuple[str, str]:
-    """Return a fault of the labels' points of view and the wrong setting, or two "".
-
-    sides          names of the players, e.g. ("White", "Black")
-    result, score  assumed points of view
-    """
-    for what, against, pov in (
-        ("score", "material", score),
-        ("result", "material", result),
-        ("score", "result", score),
-    ):
-        wrong = labels.reversed(*sorted((what, against), key=_QUANTITIES.index))
-        if any(wrong):
-            other = "the results" if against == "result" else "the men on the board"
-            return _sentence(what, other, wrong, sides, pov), f"{what}_pov"
-    return "", ""
-
-
-def _sentence(
-    what: str, against: str, wrong: tuple[bool, bool], sides: tuple[str, str], pov: Pov
-) -> str:
-    where = "" if all(wrong) else f" with {sides[wrong.index(True)]} to move"
-    first = sides[0].lower()
-    names = {"first": first, "mover": "mover"}
-    meant = {"first": f"{sides[0]}'s", "mover": "the mover's"}
-    other: Pov = "mover" if pov == "first" else "first"
-    text = f"read as {meant[pov]}, the {what}s of positions{where} contradict {against}"
-    # a mistaken point of view changes the sign for the second player's positions only
-    if wrong == (False, True):
-        better = f'{what}_pov="{names[other]}", if they are {meant[other]}'
-    else:
-        better = "look at how the file was made"
-    return f'{text}; {better}; {what}_pov="{names[pov]}" keeps them unchanged'
-
+from ringmaster.model.randomness import SAMPLE_STREAM, word_array
 
 #: The rules of chess variants check the first positions of a file, and then one in so many.
 _FIRST, _EVERY = 200, 1000
 
-_DTYPES: dict[str, Any] = {
-    "result": np.float32,
-    "teacher": np.float32,
-    "ply": np.int32,
-    "length": np.int32,
-    "run": np.uint32,
-    "game": np.uint64,
-    "key": np.uint64,
-    "size": np.uint16,
-}
 
+class Examined(NamedTuple):
+    """Positions with properties of their boards; labels are the first player's.
 
-#: Squares on which consecutive positions of one game may differ: those of four moves.
-_FEW = 8
-#: The previous position: ply, result, game and squares.
-_Previous = tuple[int, float, int, npt.NDArray[np.uint8] | None]
-_NONE: _Previous = (-1, -1.0, 0, None)
-
-
-@dataclass
-class Columns:
-    """Columns of numbers, one entry for each position."""
-
-    _parts: dict[str, list[npt.NDArray[Any]]] = field(
-        default_factory=lambda: {name: [] for name in _DTYPES}
-    )
-    count: int = 0
-
-    def add(self, **columns: npt.NDArray[Any]) -> None:
-        """Append positions; all columns are required."""
-        for name, dtype in _DTYPES.items():
-            self._parts[name].append(columns[name].astype(dtype))
-        self.count += len(columns["key"])
-
-    def pop(self, name: str) -> npt.NDArray[Any]:
-        """Return a whole column and free its memory."""
-        parts = self._parts.pop(name)
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=_DTYPES[name])
-
-
-@dataclass
-class IngestedFile:
-    """One file after reading.
-
-    first, stop  numbers of its positions
-    runs         number of games, by the plies
-    read         number of positions before the filters
-    last_ply     the largest ply
+    side      (n,), 1 with the second player to move
+    keys      (n,), equal for positions that differ in counters only
+    material  (n,), the first player's lead in pawns, NaN for a chess variant
+    squares   (n, squares), None for a chess variant
     """
 
-    path: str
-    format: str
-    first: int
-    stop: int
-    runs: int
-    read: int
-    last_ply: int
+    batch: Batch
+    side: Squares
+    keys: Words
+    material: Floats
+    squares: Squares | None
 
 
-class Ingest:
-    """Reads files into `columns`, and the texts of positions into the file `texts`."""
-
-    def __init__(
-        self,
-        game: GameName,
-        variant: str,
-        settings: PositionSettings,
-        texts: IO[bytes],
-        progress: Progress,
-    ) -> None:
-        self.game: GameName = game
-        self.variant = variant
-        self.settings = settings
-        self.texts = texts
-        self.progress = progress
-        self.columns = Columns()
-        self.dropped: Counter[str] = Counter()
-        self.skipped: Counter[str] = Counter()
-        self.warnings: list[str] = []
-        self.files: list[IngestedFile] = []
-        self._runs = 0
-        self._previous: _Previous = _NONE
-
-    def read(self, path: str) -> None:
-        """Read a file.  Raises DataFileError."""
-        source = Source(path, self.game, self.variant, skip_bad=self.settings.skip_bad)
-        format = format_of(source, self.settings.format)
-        labels = Labels()
-        read, runs, first, last_ply = 0, self._runs, self.columns.count, -1
-        self._previous = _NONE
-        for batch, boards, side, in_check in checked_batches(source, format, self.settings):
-            if boards is not None:
-                labels.add(batch.result, batch.teacher, boards.material(), side)
-            if len(batch):
-                last_ply = max(last_ply, int(batch.ply.max()))
-            self._add(batch, boards, in_check)
-            read += len(batch)
-            self.progress.report(f"{path}: {read:,} positions read")
-        self.skipped += source.counts
-        if source.first_bad:
-            self.warnings.append(f"the first bad position: {source.first_bad}")
-        if not read:
-            omitted = ", ".join(f"{n:,} {what}" for what, n in source.counts.items())
-            omitted = f" ({omitted} left out)" if omitted else ""
-            raise source.error(None, f"there is no position in it{omitted}")
-        self._check_povs(source, format, labels)
-        stop = self.columns.count
-        self.files.append(
-            IngestedFile(path, format.name, first, stop, self._runs - runs, read, last_ply)
-        )
-
-    def _check_povs(self, source: Source, format: Format, labels: Labels) -> None:
-        """Raise DataFileError for wrong points of view, or warn where the settings name them."""
-        result, score = povs(format, self.settings)
-        sides = ("Black", "White") if self.game == "shogi" else ("White", "Black")
-        text, setting = contradiction(labels, sides, result, score)
-        if not text:
-            return
-        if getattr(self.settings, setting) is None:
-            raise source.error(None, text)
-        self.warnings.append(f"{os.path.basename(source.path)}: {text}")
-
-    def _add(self, batch: Batch, boards: Boards | None, in_check: Mask) -> None:
-        n = len(batch)
-        if not n:
-            return
-        runs = self._game_numbers(batch, boards)
-        keep = np.ones(n, dtype=np.bool_)
-        if boards is None:
-            keys = np.array([text_key(text, self.game) for text in batch.texts], dtype=np.uint64)
-        else:
-            keys = boards.keys()
-            if not self.settings.in_check:
-                keep &= self._filter("in check", ~in_check, keep)
-        if self.settings.score_cap is not None:
-            low = ~(np.abs(batch.teacher) > self.settings.score_cap)
-            keep &= self._filter("score beyond the cap", low, keep)
-        texts = batch.texts
-        if not keep.all():
-            texts = [texts[i] for i in np.flatnonzero(keep).tolist()]
-        self.texts.write(b"".join(texts))
-        self.columns.add(
-            result=batch.result[keep],
-            teacher=batch.teacher[keep],
-            ply=batch.ply[keep],
-            length=batch.length[keep],
-            run=runs[keep],
-            game=batch.game[keep],
-            key=keys[keep],
-            size=np.fromiter(map(len, texts), dtype=np.uint16, count=len(texts)),
-        )
-
-    def _filter(self, what: str, good: Mask, before: Mask) -> Mask:
-        """Return `good`, and count its new omissions."""
-        lost = int(np.count_nonzero(before & ~good))
-        if lost:
-            self.dropped[what] += lost
-        return good
-
-    def _game_numbers(self, batch: Batch, boards: Boards | None) -> npt.NDArray[np.int64]:
-        """Return the number of each position's game, derived from the order of positions.
-
-        A new game begins where the ply does not rise, and at another result or name.  Without
-        plies and names it begins where the board differs by more than a few moves.
-        """
-        ply, result, game, squares = self._previous
-        before_ply = np.concatenate([[ply], batch.ply[:-1]])
-        before_result = np.concatenate([np.array([result], np.float32), batch.result[:-1]])
-        before_game = np.concatenate([np.array([game], dtype=np.uint64), batch.game[:-1]])
-        unknown = np.isnan(batch.result) & np.isnan(before_result)
-        same = (batch.result == before_result) | unknown
-        same &= batch.game == before_game
-        continues = (batch.ply > before_ply) & (before_ply >= 0)
-        # without plies the name decides
-        continues |= (batch.game != 0) & (batch.ply < 0)
-        nameless = (batch.game == 0) & (batch.ply < 0)
-        if boards is not None:
-            if nameless.any():
-                first = boards.squares[:1] if squares is None else squares
-                before = np.concatenate([first, boards.squares[:-1]])
-                changed = np.count_nonzero(boards.squares != before, axis=1)
-                # fewer squares where all of few pieces may have moved
-                few = np.minimum(np.count_nonzero(boards.squares, axis=1) // 2, _FEW)
-                continues |= nameless & (changed <= few) & (before_result != _NONE[1])
-            squares = boards.squares[-1:]
-        runs = self._runs - 1 + np.cumsum(~(same & continues))
-        self._runs = int(runs[-1]) + 1
-        last = int(batch.ply[-1]), float(batch.result[-1]), int(batch.game[-1])
-        self._previous = (*last, squares)
-        return np.asarray(runs, dtype=np.int64)
+def examined(batch: Batch, game: GameName, variant: str = "standard") -> Examined:
+    """Return legal positions with properties of their boards."""
+    if game == "chess" and variant not in ("standard", "chess960"):
+        side = np.array([text.split(b" ", 2)[1] == b"b" for text in batch.texts], dtype=np.uint8)
+        keys = np.array([text_key(text, game) for text in batch.texts], dtype=np.uint64)
+        return Examined(batch, side, keys, np.full(len(side), np.nan, dtype=np.float32), None)
+    boards = boards_of(batch.texts, game)
+    assert boards is not None, "the positions are legal"
+    return Examined(batch, boards.side, boards.keys(), boards.material(), boards.squares)
 
 
 def povs(format: Format, settings: PositionSettings) -> tuple[Pov, Pov]:
@@ -326,24 +62,10 @@ def povs(format: Format, settings: PositionSettings) -> tuple[Pov, Pov]:
     return settings.result_pov or format.result, settings.score_pov or format.score
 
 
-class CheckedBatch(NamedTuple):
-    """Legal positions with labels of the first player's side.
-
-    boards    None for a chess variant
-    side      (n,), 1 with the second player to move
-    in_check  (n,), always false for a chess variant
-    """
-
-    batch: Batch
-    boards: Boards | None
-    side: npt.NDArray[np.uint8]
-    in_check: Mask
-
-
 def checked_batches(
     source: Source, format: Format, settings: PositionSettings
-) -> Iterator[CheckedBatch]:
-    """Yield the legal positions of a file.
+) -> Iterator[tuple[Examined, Mask]]:
+    """Yield the legal positions of a file, and masks of checks (never set for variants).
 
     Raises DataFileError for illegal positions, unless they are skipped.
     """
@@ -360,22 +82,15 @@ def checked_batches(
         batch, in_check = _legal(source, batch, chosen, check)
         if not len(batch):
             continue
-        boards = None
         if is_variant:
             in_check[:] = False
-            black = [text.split(b" ", 2)[1] == b"b" for text in batch.texts]
-            side = np.array(black, dtype=np.uint8)
-        else:
-            boards = (shogi_boards if source.game == "shogi" else chess_boards)(batch.texts)
-            if boards is None:
-                raise source.error(int(batch.place[0]), "a position near here cannot be read")
-            side = boards.side
-        second = side == 1
+        positions = examined(batch, source.game, source.variant)
+        second = positions.side == 1
         if result_pov == "mover":
             batch.result = np.where(second, 1 - batch.result, batch.result)
         if score_pov == "mover":
             batch.teacher = np.where(second, -batch.teacher, batch.teacher)
-        yield CheckedBatch(batch, boards, side, in_check)
+        yield positions, in_check
     source.finish()
 
 
@@ -397,3 +112,321 @@ def _legal(
             source.bad(int(batch.place[i]), message)
             bad.append(i)
     return (batch.without(set(bad)), np.delete(in_check, bad)) if bad else (batch, in_check)
+
+
+class Draw:
+    """Draws positions while they are read: those with the smallest random words.
+
+    Equal positions have the same word where they will be merged.  Memory grows by 16 bytes a
+    drawn position.
+
+    limit  largest word of the drawn positions
+    seen   number of positions so far
+    """
+
+    def __init__(self, settings: PositionSettings, seed: int) -> None:
+        self._most, self._seed = settings.most, seed
+        self._merging = settings.duplicates == "merge"
+        self._salt = word_array(seed, SAMPLE_STREAM, 0, 1)
+        self.limit = np.uint64(2**64 - 1)
+        self.seen = 0
+        self._pending: list[Words] = []
+        self._calls = self._waiting = 0
+
+    def words(self, keys: Words) -> Words:
+        """Return the words of the next positions."""
+        self.seen += len(keys)
+        if self._most is None:
+            return np.zeros(len(keys), dtype=np.uint64)
+        self._calls += 1
+        if self._merging:
+            words = mixed(keys ^ self._salt)
+        else:
+            words = word_array(self._seed, SAMPLE_STREAM, self._calls, len(keys))
+        self._pending.append(words[words <= self.limit])
+        self._waiting += len(self._pending[-1])
+        if self._waiting > 2 * self._most + (1 << 16):
+            self.finish()
+        return words
+
+    def finish(self) -> None:
+        """Lower `limit` to the number of positions to draw."""
+        if self._most is None or not self._pending:
+            return
+        distinct = np.unique(np.concatenate(self._pending))
+        if len(distinct) > self._most:
+            self.limit = distinct[self._most - 1]
+            distinct = distinct[: self._most]
+        self._pending, self._waiting = [distinct], len(distinct)
+
+    def notes(self) -> list[str]:
+        """Return a note for a draw from more positions."""
+        if self._most is None or self.limit == np.uint64(2**64 - 1):
+            return []
+        which = "different positions" if self._merging else "positions"
+        return [f"{self._most:,} {which} drawn of {self.seen:,}"]
+
+
+#: Least positions of a game for which the last one marks the game's end.
+_WHOLE = 4
+#: Least mean number of positions with the same name, if the names are those of games.
+_NAMED = 1.5
+#: A mean run of one game's positions below this may be chance: the file may be shuffled.
+_SHUFFLED = 2.5
+#: Limit of plies that are remembered.
+_LONGEST = 32767
+#: Squares on which consecutive positions of one game may differ: those of four moves.
+_FEW = 8
+
+
+class _Last(NamedTuple):
+    """The previous position of a file."""
+
+    ply: int = -1
+    result: float = -1.0
+    game: int = 0
+    squares: Squares | None = None
+
+
+class Runs:
+    """Runs of positions that follow each other in one game, by the order of a file.
+
+    A new run begins where the ply does not rise, and at another result or name.  Without plies
+    and names it begins where the board differs by more than a few moves.
+    """
+
+    def __init__(self) -> None:
+        self._last = _Last()
+        self.count = 0
+        #: Parts of runs: number of the run, number of positions, last ply, and name.
+        self._parts: list[tuple[Any, Any, Any, Any]] = []
+
+    def numbers(self, positions: Examined) -> npt.NDArray[np.int64]:
+        """Return the number of each position's run, from 0."""
+        batch, last = positions.batch, self._last
+        ply, result, game = batch.ply, batch.result, batch.game
+        before_ply = np.concatenate([[last.ply], ply[:-1]])
+        before_result = np.concatenate([[np.float32(last.result)], result[:-1]])
+        before_game = np.concatenate([np.array([last.game], np.uint64), game[:-1]])
+        same = (result == before_result) | (np.isnan(result) & np.isnan(before_result))
+        same &= game == before_game
+        continues = (ply > before_ply) & (before_ply >= 0)
+        # without plies the name decides
+        continues |= (game != 0) & (ply < 0)
+        nameless = (game == 0) & (ply < 0)
+        squares = positions.squares
+        if squares is not None:
+            if nameless.any():
+                first = squares[:1] if last.squares is None else last.squares
+                before = np.concatenate([first, squares[:-1]])
+                changed = np.count_nonzero(squares != before, axis=1)
+                # fewer squares where all of few pieces may have moved
+                few = np.minimum(np.count_nonzero(squares, axis=1) // 2, _FEW)
+                continues |= nameless & (changed <= few)
+            squares = squares[-1:]
+        begins = ~(same & continues)
+        begins[0] |= self.count == 0
+        numbers = self.count - 1 + np.cumsum(begins)
+        self.count = int(numbers[-1]) + 1
+        self._last = _Last(int(ply[-1]), float(result[-1]), int(game[-1]), squares)
+        begins[0] = True
+        starts = np.flatnonzero(begins)
+        ends = np.append(starts[1:], len(batch)) - 1
+        names = game[ends] if game.any() else None
+        plies = np.minimum(ply[ends], _LONGEST).astype(np.int16)
+        sizes = (ends - starts + 1).astype(np.uint32)
+        self._parts.append((numbers[ends].astype(np.uint32), sizes, plies, names))
+        return numbers
+
+    def games(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int16], bool]:
+        """Return the game of each run, the last ply of each game, and whether names decided.
+
+        The last ply is 0 where it is unknown.  Repeated names identify games; otherwise each
+        run is a game.
+        """
+        numbers, all_sizes, plies, all_names = zip(*self._parts, strict=True)
+        self._parts.clear()
+        runs = np.concatenate(numbers)
+        games = np.arange(self.count, dtype=np.uint32)
+        has_names = False
+        if any(names is not None for names in all_names):
+            names = np.zeros(self.count, dtype=np.uint64)
+            for number, part in zip(numbers, all_names, strict=True):
+                names[number] = 0 if part is None else part
+            is_named = names != 0
+            distinct, which = np.unique(names[is_named], return_inverse=True)
+            named = sum(
+                int(sizes[part != 0].sum())
+                for sizes, part in zip(all_sizes, all_names, strict=True)
+                if part is not None
+            )
+            # unique names are of positions, not of games
+            if has_names := _NAMED * len(distinct) <= named:
+                games[is_named] = which
+                games[~is_named] = len(distinct) + np.arange(np.count_nonzero(~is_named))
+        of_parts = games[runs]
+        sizes = np.zeros(int(games.max()) + 1, dtype=np.uint32)
+        np.add.at(sizes, of_parts, np.concatenate(all_sizes))
+        ends = np.zeros(len(sizes), dtype=np.int16)
+        np.maximum.at(ends, of_parts, np.concatenate(plies))
+        ends[sizes < _WHOLE] = 0
+        return games, ends, has_names
+
+
+class Ingest:
+    """Reads files into a spool.
+
+    draws  the draw of each source, and the range of its positions in the spool
+    """
+
+    def __init__(
+        self, game: GameName, variant: str, spool: Spool, seed: int, progress: Progress
+    ) -> None:
+        self._game: GameName = game
+        self._variant = variant
+        self._spool, self._seed, self._progress = spool, seed, progress
+        self.draws: list[tuple[Draw, int, int]] = []
+        self._games: list[npt.NDArray[np.uint32]] = []
+        self._ends: list[npt.NDArray[np.int16]] = []
+        self._runs = self._game_count = 0
+        self._dropped: Counter[str] = Counter()
+        self._skipped: Counter[str] = Counter()
+        self._warnings: list[str] = []
+        self._split_notes: list[str] = []
+        self._files: list[str] = []
+        self._read = 0
+
+    def read(self, settings: PositionSettings) -> None:
+        """Read the files of some settings.  Raises DataFileError."""
+        first = self._spool.count
+        draw = Draw(settings, self._seed)
+        for path in settings.paths:
+            self._read_file(path, settings, draw)
+        draw.finish()
+        self.draws.append((draw, first, self._spool.count))
+
+    def _read_file(self, path: str, settings: PositionSettings, draw: Draw) -> None:
+        source = settings.source(path, self._game, self._variant)
+        format = format_of(source, settings.format)
+        labels, runs, read = Labels(), Runs(), 0
+        #: Whether the move numbers of the first positions, hence of all, are defaults.
+        has_defaults: bool | None = None
+        for positions, in_check in checked_batches(source, format, settings):
+            batch = positions.batch
+            labels.add(batch.result, batch.teacher, positions.material, positions.side)
+            if has_defaults is None:
+                has_defaults = int(batch.ply.max()) <= 1
+            if has_defaults:
+                batch.ply[:] = -1
+            numbers = self._runs + runs.numbers(positions)
+            self._add(positions, numbers, self._kept(positions, in_check, settings), draw)
+            read += len(batch)
+            self._progress.report(f"{path}: {read:,} positions read")
+        self._skipped += source.counts
+        self._warnings += source.notes
+        if source.first_bad:
+            self._warnings.append(f"the first bad position: {source.first_bad}")
+        if not read:
+            omitted = ", ".join(f"{n:,} {what}" for what, n in source.counts.items())
+            omitted = f" ({omitted} left out)" if omitted else ""
+            raise source.error(None, f"there is no position in it{omitted}")
+        self._check_povs(source, format, labels, settings)
+        games, ends, has_names = runs.games()
+        self._games.append(games + np.uint32(self._game_count))
+        self._ends.append(ends)
+        self._runs += runs.count
+        self._game_count += len(ends)
+        self._read += read
+        self._files.append(f"{os.path.basename(path)} ({format.name})")
+        if not has_names:
+            self._split_notes += _doubts(os.path.basename(path), read, runs.count)
+
+    def _check_povs(
+        self, source: Source, format: Format, labels: Labels, settings: PositionSettings
+    ) -> None:
+        """Raise DataFileError for wrong points of view, or warn where the settings name them."""
+        text, setting = contradiction(labels, self._game, *povs(format, settings))
+        if not text:
+            return
+        if getattr(settings, setting) is None:
+            raise source.error(None, text)
+        self._warnings.append(f"{os.path.basename(source.path)}: {text}")
+
+    def _kept(self, positions: Examined, in_check: Mask, settings: PositionSettings) -> Mask:
+        """Return the mask of positions that pass the filters, and count the others."""
+        batch = positions.batch
+        keep = np.ones(len(batch), dtype=np.bool_)
+        filters: dict[str, Mask] = {}
+        if not settings.in_check:
+            filters["in check"] = in_check
+        if settings.score_cap is not None:
+            filters["score beyond the cap"] = np.abs(batch.teacher) > settings.score_cap
+        if settings.first_ply:
+            early = (batch.ply >= 0) & (batch.ply < settings.first_ply)
+            filters[f"before ply {settings.first_ply}"] = early
+            without = "first_ply has no effect on positions whose ply is not known"
+            if (batch.ply < 0).any() and without not in self._warnings:
+                self._warnings.append(without)
+        for what, bad in filters.items():
+            if lost := int(np.count_nonzero(keep & bad)):
+                self._dropped[what] += lost
+            keep &= ~bad
+        return keep
+
+    def _add(
+        self, positions: Examined, runs: npt.NDArray[np.int64], keep: Mask, draw: Draw
+    ) -> None:
+        """Add the positions to the spool that pass the filters and may be drawn."""
+        at = np.flatnonzero(keep)
+        words = draw.words(positions.keys[at])
+        drawn = words <= draw.limit
+        at, words = at[drawn], words[drawn]
+        batch = positions.batch
+        rows = np.empty(len(at), dtype=ROW)
+        rows["result"], rows["teacher"] = batch.result[at], batch.teacher[at]
+        rows["ply"], rows["length"], rows["run"] = batch.ply[at], batch.length[at], runs[at]
+        rows["word"] = words
+        texts = [batch.texts[i] for i in at.tolist()]
+        self._spool.add(texts, rows, positions.keys[at])
+
+    def games(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int16]]:
+        """Return the game of each run, and the last ply of each game, 0 unknown."""
+        games, ends = np.concatenate(self._games), np.concatenate(self._ends)
+        self._games, self._ends = [], []
+        return games, ends
+
+    def notes(self) -> list[str]:
+        """Return the sentences about files, omitted positions and draws."""
+        more = len(self._files) - _LISTED_FILES
+        names = ", ".join(self._files[:_LISTED_FILES])
+        names += f" and {more} more files" if more > 0 else ""
+        notes = [f"{counted(self._read, 'position')} read from {names}"]
+        # the first plural is that of the counted things: "positions of unfinished games"
+        skipped = {
+            re.sub(r"s\b", "", w, count=1) if n == 1 else w: n for w, n in self._skipped.items()
+        }
+        notes += [f"left out: {n:,} {what}" for what, n in skipped.items()]
+        notes += [
+            f"left out: {counted(n, 'position')}, {what}" for what, n in self._dropped.items()
+        ]
+        for draw, _, _ in self.draws:
+            notes += draw.notes()
+        return [*notes, *self._warnings, *self._split_notes]
+
+
+_LISTED_FILES = 3
+
+
+def _doubts(name: str, read: int, runs: int) -> list[str]:
+    """Return notes on a file that may be shuffled."""
+    if read == runs and read > 1:
+        return [
+            f"{name} does not tell which positions are of one game: each counts as a game of "
+            "its own"
+        ]
+    if read < _SHUFFLED * runs and read > 1:
+        return [
+            f"{name} has {read / runs:.1f} positions in a row that may be of one game: if it is "
+            "shuffled, the split is not by game"
+        ]
+    return []

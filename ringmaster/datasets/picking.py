@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -20,19 +20,23 @@ from ringmaster.model.randomness import LABELLED_STREAM, words
 
 if TYPE_CHECKING:
     import chess
-    from rsshogi.core import Board, Move
+    from rsshogi.core import Board, Move, Square
 
 
-#: More than all else together.
-_KING = 10_000
+#: Values by python-chess's numbers of pieces; the king's is above all others together.
+_CHESS = {0: 0, 1: 100, 2: 320, 3: 330, 4: 500, 5: 950, 6: 10_000}
+#: Values by SFEN's letters, in proportions common to shogi programs.
+_SHOGI = {
+    **{"P": 90, "L": 315, "N": 405, "S": 495, "G": 540, "B": 855, "R": 990, "K": 10_000},
+    **{"+P": 540, "+L": 540, "+N": 540, "+S": 540, "+B": 945, "+R": 1395},
+}
 
 
 def is_quiet(text: str, game: GameName, chess960: bool = False) -> bool:
     """Return whether no capture or promotion wins material at once.
 
-    Static exchange evaluation: the captures on one square are played in turn, each by the
-    least valuable piece, and either side may stop.  Pins are ignored; pieces behind others
-    join in.
+    The captures on one square are played in turn, each by the least valuable piece, and either
+    side may stop.
 
     text  FEN or SFEN of a legal position, not in check
 
@@ -45,138 +49,65 @@ def is_quiet(text: str, game: GameName, chess960: bool = False) -> bool:
         raise ValueError(f"{shown(text)} is not a position: {error}") from None
 
 
-def exchange_gain(gain: int, piece: int, next_attacker: Callable[[int], int | None]) -> int:
-    """Return the value of a capture to its side.
-
-    gain           value of the first captured piece
-    piece          value of the capturing piece
-    next_attacker  function that removes the least valuable attacker of side 0 (which
-                   captured first) or 1, and returns its value, None for no attacker
-    """
-    gains = [gain]
-    side = 1
-    following = next_attacker(side)
-    while following is not None:
-        reply = next_attacker(1 - side)
-        if following >= _KING and reply is not None:
-            # a king cannot capture a protected piece
-            break
-        gains.append(piece - gains[-1])
-        piece, side, following = following, 1 - side, reply
-    while len(gains) > 1:
-        last = gains.pop()
-        # each side may decline to capture
-        gains[-1] = -max(-gains[-1], last)
-    return gains[0]
-
-
-# chess
-
-_CHESS = {1: 100, 2: 320, 3: 330, 4: 500, 5: 950, 6: _KING}
-
-
 def _chess_gains(text: str, chess960: bool) -> Iterator[int]:
     import chess
 
     board = chess.Board(text, chess960=chess960)
-    mover = board.turn
-    for move in board.generate_legal_moves(to_mask=board.occupied_co[not mover]):
-        victim = board.piece_type_at(move.to_square) or 0
-        yield _chess_exchange(board, move, _CHESS[victim])
-    if board.ep_square is not None:
-        for move in board.generate_legal_ep():
-            yield _chess_exchange(board, move, _CHESS[chess.PAWN])
-    last = chess.BB_RANK_8 if mover else chess.BB_RANK_1
-    for move in board.generate_legal_moves(board.pawns, last & ~board.occupied):
-        if move.promotion == chess.QUEEN:
-            yield _chess_exchange(board, move, 0)
+    for move in list(board.legal_moves):
+        if move.promotion == chess.QUEEN or board.is_capture(move):
+            yield _chess_gain(board, move)
 
 
-def _chess_exchange(board: chess.Board, move: chess.Move, gain: int) -> int:
-    import chess
-
+def _chess_gain(board: chess.Board, move: chess.Move) -> int:
+    """Return the mover's gain by a move and the captures that follow on its square."""
     square = move.to_square
-    occupied = board.occupied & ~chess.BB_SQUARES[move.from_square]
-    if board.is_en_passant(move):
-        occupied &= ~chess.BB_SQUARES[square + (-8 if board.turn else 8)]
-    value = _CHESS[board.piece_type_at(move.from_square) or 0]
+    gain = _CHESS[1 if board.is_en_passant(move) else board.piece_type_at(square) or 0]
     if move.promotion:
-        value = _CHESS[move.promotion]
-        gain += value - _CHESS[chess.PAWN]
-
-    def next_attacker(side: int) -> int | None:
-        nonlocal occupied
-        colour = board.turn if side == 0 else not board.turn
-        attackers = board.attackers_mask(colour, square, occupied) & occupied
-        if not attackers:
-            return None
-        for kind in chess.PIECE_TYPES:
-            if here := attackers & board.pieces_mask(kind, colour):
-                occupied &= ~(here & -here)
-                return _CHESS[kind]
-        return None
-
-    return exchange_gain(gain, value, next_attacker)
-
-
-# shogi
-
-#: Values by SFEN's letters, in proportions common to shogi programs.
-_SHOGI = {
-    **{"P": 90, "L": 315, "N": 405, "S": 495, "G": 540, "B": 855, "R": 990, "K": _KING},
-    **{"+P": 540, "+L": 540, "+N": 540, "+S": 540, "+B": 945, "+R": 1395},
-}
-
-
-def _captured(letters: str) -> int:
-    """Return the value of capturing a piece: one piece less, and an unpromoted one in hand."""
-    return _SHOGI[letters] + _SHOGI[letters[-1]]
+        gain += _CHESS[move.promotion] - _CHESS[1]
+    board.push(move)
+    reply = min(
+        board.generate_legal_moves(to_mask=1 << square),
+        key=lambda reply: _CHESS[board.piece_type_at(reply.from_square) or 0],
+        default=None,
+    )
+    if reply is not None:
+        gain -= max(_chess_gain(board, reply), 0)
+    board.pop()
+    return gain
 
 
 def _shogi_gains(text: str) -> Iterator[int]:
     from rsshogi.core import Board
 
     board = Board(text)
-    enemies = board.pieces_by_color(board.turn.flip())
     for move in board.legal_moves():
-        if move.is_drop():
-            continue
-        captures = enemies.test(move.to_sq)
-        if captures or move.is_promotion():
-            yield _shogi_exchange(board, move, captures)
+        captures = not board.is_square_empty(move.to_sq)
+        if not move.is_drop() and (captures or move.is_promotion()):
+            yield _shogi_gain(board, move)
 
 
-def _shogi_exchange(board: Board, move: Move, captures: bool) -> int:
-    square = move.to_sq
-    letters = board.piece_on(move.from_sq).piece_type.to_usi()
-    gain = _captured(board.piece_on(square).piece_type.to_usi()) if captures else 0
-    value = _captured(letters)
+def _shogi_gain(board: Board, move: Move) -> int:
+    """Return the mover's gain by a move and the captures that follow on its square."""
+    square, gain = move.to_sq, 0
+    if not board.is_square_empty(square):
+        captured = _letters(board, square)
+        # one piece less for the opponent, and an unpromoted one in hand
+        gain += _SHOGI[captured] + _SHOGI[captured[-1]]
     if move.is_promotion():
-        gain += _SHOGI[f"+{letters}"] - _SHOGI[letters]
-        value = _captured(f"+{letters}")
-    if letters == "K":
-        value = _KING
-    occupied = board.pieces()
-    occupied.clear(move.from_sq)
-    occupied.set(square)
-    sides = (board.turn, board.turn.flip())
+        letter = _letters(board, move.from_sq)
+        gain += _SHOGI[f"+{letter}"] - _SHOGI[letter]
+    board.apply_move(move)
+    replies = [m for m in board.legal_moves() if m.to_sq == square and not m.is_drop()]
+    if replies:
+        values = [(_SHOGI[_letters(board, m.from_sq)], not m.is_promotion()) for m in replies]
+        gain -= max(_shogi_gain(board, replies[values.index(min(values))]), 0)
+    board.undo_move(move)
+    return gain
 
-    def next_attacker(side: int) -> int | None:
-        least = None
-        remaining = board.attackers_to_color(sides[side], square, occupied)
-        while (at := remaining.pop_lsb()) is not None:
-            if not occupied.test(at):
-                continue
-            kind = board.piece_on(at).piece_type.to_usi()
-            value = _KING if kind == "K" else _captured(kind)
-            if least is None or value < least[0]:
-                least = value, at
-        if least is None:
-            return None
-        occupied.clear(least[1])
-        return least[0]
 
-    return exchange_gain(gain, value, next_attacker)
+def _letters(board: Board, square: Square) -> str:
+    letters: str = board.piece_on(square).piece_type.to_usi()
+    return letters
 
 
 #: Positions to pick: "quiet", between moves that are neither captures nor promotions;

@@ -9,61 +9,54 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.datasets.ingest import Columns, Ingest, IngestedFile
+from ringmaster.datasets.boards import Mask
+from ringmaster.datasets.ingest import Ingest
 from ringmaster.datasets.position_settings import PositionSettings
+from ringmaster.datasets.spool import Rows, Spool
 from ringmaster.errors import DataFileError, StoreCorrupt, StoreUnwritable, counted
-from ringmaster.formats.source import SIZE, Progress
+from ringmaster.formats.source import Progress
 from ringmaster.model.players import GameName
-from ringmaster.model.randomness import SAMPLE_STREAM, SPLIT_STREAM, word_array
-from ringmaster.positions import PositionFile, PositionWriter
-from ringmaster.positions.position_file import MAGIC
+from ringmaster.model.randomness import SPLIT_STREAM, word_array
+from ringmaster.positions import PositionFile, position_writer
+from ringmaster.positions.position_file import MAGIC, PositionWriter
 
 #: Increased by every change that gives another file from the same sources.
 _VERSION = 1
-#: Least positions of a game for which the last one marks the game's end.
-_WHOLE = 4
-#: Least mean number of positions with the same name, if the names are those of games.
-_NAMED = 1.5
-#: A mean run of one game's positions below this may be chance: the file may be shuffled.
-_SHUFFLED = 2.5
-_LISTED_FILES = 3
-
 Say = Callable[[str], None]
 
 
 def build_positions(
     game: GameName,
     variant: str,
-    settings: PositionSettings,
+    sources: Sequence[PositionSettings],
     validation: float,
     seed: int,
     target: Path,
     say: Say,
 ) -> PositionFile:
-    """Return the position file of `settings`, reusing `target` if it has the same key.
+    """Return the position file of some sources, reusing `target` if it has the same key.
 
+    sources     files, each with its own settings; the first one's `duplicates` counts
     validation  share of the games held out of training, 0 to below 1
-    seed        of the split and of the sample
+    seed        of the split and of the samples
     say         gets reports of progress and the notes, line by line
 
-    The file is written completely or not at all.  Memory grows by about 100 bytes a position.
+    The file is written completely or not at all.  Memory grows by a byte a position and some
+    bytes a game; the disk holds the positions twice meanwhile.
 
     Raises DataFileError for an invalid file, StoreUnwritable, and StoreCorrupt where `target`
     is not a position file.
     """
     if game == "go":
         raise DataFileError("positions", None, "there are no labelled positions of Go")
-    key = _key(game, variant, settings, validation, seed)
+    key = source_key(game, variant, sources, validation, seed)
     try:
         existing = PositionFile(target)
         if existing.key == key:
@@ -76,40 +69,46 @@ def build_positions(
     except OSError as error:
         raise StoreUnwritable(f"cannot read {target}: {error.strerror}") from error
     try:
-        with tempfile.TemporaryFile(dir=target.parent) as texts:
-            ingest = Ingest(game, variant, settings, texts, Progress(say))
-            for path in settings.paths:
-                ingest.read(path)
-            notes = _write(ingest, validation, seed, target, key, texts)
+        with Spool(target.parent) as spool:
+            ingest = Ingest(game, variant, spool, seed, Progress(say))
+            for settings in sources:
+                ingest.read(settings)
+            chosen = _Chosen(ingest, spool, sources[0], validation, seed)
+            parts = (chosen.counts, chosen.sizes)
+            with position_writer(target, game, key, chosen.notes, *parts) as writer:
+                chosen.write(writer)
     except OSError as error:
         raise StoreUnwritable(f"cannot write {target}: {error.strerror}") from error
-    for note in notes:
+    for note in chosen.notes:
         say(note)
     return PositionFile(target)
 
 
-def _key(
-    game: GameName, variant: str, settings: PositionSettings, validation: float, seed: int
+def source_key(
+    game: GameName,
+    variant: str,
+    sources: Sequence[PositionSettings],
+    validation: float,
+    seed: int,
 ) -> str:
     """Return a hash of everything that determines the position file.
 
     Raises DataFileError for a missing file.
     """
-    if not settings.paths:
+    chosen = []
+    for settings in sources:
+        files = []
+        for path in settings.paths:
+            try:
+                status = os.stat(path)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise DataFileError(path, None, f"cannot read the file: {reason}") from None
+            files.append((os.path.basename(path), status.st_size, status.st_mtime_ns))
+        # the folder of the files may be moved
+        chosen.append(asdict(settings) | {"paths": files})
+    if not any(settings.paths for settings in sources):
         raise DataFileError("positions", None, "there is no file of positions")
-    files = []
-    for path in settings.paths:
-        try:
-            status = os.stat(path)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise DataFileError(path, None, f"cannot read the positions: {reason}") from None
-        files.append((os.path.basename(path), status.st_size, status.st_mtime_ns))
-    # the folder of the files may be moved
-    chosen = asdict(settings) | {"paths": files}
-    if not settings.skip_bad:
-        # older position files without this setting remain valid
-        del chosen["skip_bad"]
     what = [_VERSION, game, variant, chosen, validation, seed]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
@@ -119,255 +118,242 @@ def _is_ours(path: Path) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def _write(
-    ingest: Ingest, validation: float, seed: int, target: Path, key: str, texts: IO[bytes]
-) -> list[str]:
-    """Write the position file and return its notes."""
-    columns, files = ingest.columns, ingest.files
-    count = columns.count
-    read = sum(file.read for file in files)
-    notes = [f"{counted(read, 'position')} read from {_names(files)}"]
-    # the first plural is that of the counted things: "positions of unfinished games"
-    skipped = {
-        re.sub(r"s\b", "", w, count=1) if n == 1 else w: n for w, n in ingest.skipped.items()
-    }
-    notes += [f"left out: {n:,} {what}" for what, n in skipped.items()]
-    notes += [f"left out: {counted(n, 'position')}, {what}" for what, n in ingest.dropped.items()]
-    notes += ingest.warnings
-    ply, length = columns.pop("ply"), columns.pop("length")
-    sizes = columns.pop("size")
-    group, split_notes = _games(columns, files)
-    keep = np.ones(count, dtype=np.bool_)
-    for file in files:
-        if file.last_ply <= 1:  # all move numbers are defaults
-            ply[file.first : file.stop] = -1
-    if ingest.settings.first_ply:
-        early = (ply >= 0) & (ply < ingest.settings.first_ply)
-        keep &= ~early
-        notes += _lost(early, f"before ply {ingest.settings.first_ply}")
-        if (ply < 0).any():
-            notes.append("first_ply has no effect on positions whose ply is not known")
-    progress = _progress_of(ply, length, group)
-    result, teacher = columns.pop("result"), columns.pop("teacher")
-    weight = np.ones(count, dtype=np.float32)
-    keys = columns.pop("key")
-    if ingest.settings.duplicates == "merge":
-        merged = _merge(keys, keep, result, teacher, weight)
-        notes += _lost(merged, "merged with an equal one")
-        keep &= ~merged
-    notes += _sample(keep, ingest.settings.most, seed)
-    if not keep.any():
-        raise DataFileError(
-            ingest.settings.paths[0], None, "no position is left: " + "; ".join(notes)
-        )
-    notes += _check_labels(result[keep], teacher[keep], ingest.settings.paths[0])
-    notes += split_notes
-    group, held, games = _split(group, keep, validation, seed)
-    notes += _split_notes(held[keep], games, validation)
-    if ingest.settings.duplicates == "keep" and validation:
-        notes += _crossing(keys, keep, held)
-    labels = {
-        "result": result,
-        "teacher": teacher,
-        "weight": weight,
-        "progress": progress,
-        "group": group,
-        "ply": np.clip(ply, 0, 65535),
-    }
-    texts.seek(0)
-    with PositionWriter(target, ingest.game, key) as writer:
-        for start in range(0, count, SIZE):
-            part = slice(start, min(start + SIZE, count))
-            chosen = _texts(texts, sizes[part])
-            for validating in (False, True):
-                which = np.flatnonzero(keep[part] & (held[part] == validating))
-                if len(which):
-                    writer.add(
-                        [chosen[i] for i in which.tolist()],
-                        {name: column[part][which] for name, column in labels.items()},
-                        validating,
-                    )
-        writer.finish(notes)
-    return notes
+class _Chosen:
+    """The positions of a set, with merged labels, games and parts.
 
-
-def _names(files: list[IngestedFile]) -> str:
-    names = [f"{os.path.basename(file.path)} ({file.format})" for file in files]
-    more = len(names) - _LISTED_FILES
-    return ", ".join(names[:_LISTED_FILES]) + (f" and {more} more files" if more > 0 else "")
-
-
-def _lost(which: npt.NDArray[np.bool_], what: str) -> list[str]:
-    lost = int(np.count_nonzero(which))
-    return [f"left out: {counted(lost, 'position')}, {what}"] if lost else []
-
-
-def _texts(file: IO[bytes], sizes: npt.NDArray[np.uint16]) -> list[bytes]:
-    ends = np.cumsum(sizes, dtype=np.int64).tolist()
-    data = file.read(ends[-1])
-    return [data[a:b] for a, b in zip([0, *ends], ends, strict=False)]
-
-
-def _games(columns: Columns, files: list[IngestedFile]) -> tuple[npt.NDArray[np.uint32], list[str]]:
-    """Return the number of each position's game, and notes.
-
-    Repeated names identify games; otherwise plies do.
+    counts, sizes  numbers of positions, and bytes of their texts, for training and validation
+    notes          everything that was left out, and the set's numbers
     """
-    runs, names = columns.pop("run"), columns.pop("game")
-    group = runs.astype(np.int64)
-    notes = []
-    for file in files:
-        part = slice(file.first, file.stop)
-        named = names[part]
-        at = named != 0
-        if at.any():
-            distinct, which = np.unique(named[at], return_inverse=True)
-            # unique names are of positions, not of games
-            if _NAMED * len(distinct) <= np.count_nonzero(at):
-                mine = group[part]
-                mine[at] = (1 << 33) + file.first + which
-                continue
-        if file.read == file.runs and file.read > 1:
-            notes.append(
-                f"{os.path.basename(file.path)} does not tell which positions are of one "
-                "game: each counts as a game of its own"
-            )
-        elif file.read < _SHUFFLED * file.runs and file.read > 1:
-            notes.append(
-                f"{os.path.basename(file.path)} has {file.read / file.runs:.1f} positions in "
-                "a row that may be of one game: if it is shuffled, the split is not by game"
-            )
-    _, dense = np.unique(group, return_inverse=True)
-    return dense.astype(np.uint32), notes
+
+    def __init__(
+        self,
+        ingest: Ingest,
+        spool: Spool,
+        settings: PositionSettings,
+        validation: float,
+        seed: int,
+    ) -> None:
+        """Merge, draw and split the positions.  Raises DataFileError for a useless set."""
+        self._spool = spool
+        self.notes = ingest.notes()
+        self._keep = keep = _drawn(ingest, spool)
+        self._merged = _Merged()
+        if settings.duplicates == "merge":
+            for equal in spool.equal(keep):
+                self._merged.merge(equal, keep)
+            self._merged.finish()
+            if lost := self._merged.lost:
+                self.notes.append(
+                    f"left out: {counted(lost, 'position')}, merged with an equal one"
+                )
+        path = settings.paths[0]
+        if not keep.any():
+            raise DataFileError(path, None, "no position is left: " + "; ".join(self.notes))
+        self._games, self._ends = ingest.games()
+        present = np.zeros(len(self._ends), dtype=np.bool_)
+        labels = _LabelCounts()
+        for rows, _ in self._rows():
+            labels.add(rows)
+            present[self._games[rows["run"]]] = True
+        self.notes += labels.notes(path)
+        self._numbers = np.cumsum(present, dtype=np.uint32) - np.uint32(1)
+        self._held = _held(present, validation, seed)
+        counts, sizes = np.zeros((2, 2), dtype=np.int64)
+        for rows, _ in self._rows():
+            is_held = self._held[self._games[rows["run"]]]
+            counts += np.bincount(is_held, minlength=2)
+            sizes += np.bincount(is_held, rows["size"], minlength=2).astype(np.int64)
+        self.counts = int(counts[0]), int(counts[1])
+        self.sizes = int(sizes[0]), int(sizes[1])
+        self.notes += _split_notes(self.counts, int(self._numbers[-1]) + 1, validation)
+        if settings.duplicates == "keep":
+            self.notes += self._crossing()
+
+    def _rows(self) -> Iterator[tuple[Rows, npt.NDArray[np.float32]]]:
+        """Yield the rows of the set's positions, and their weights."""
+        for first, rows in self._spool.rows():
+            weight = self._merged.relabel(first, rows)
+            chosen = self._keep[first : first + len(rows)]
+            yield rows[chosen], weight[chosen]
+
+    def write(self, writer: PositionWriter) -> None:
+        """Write the positions with their labels."""
+        for first, rows, texts in self._spool.texts():
+            weight = self._merged.relabel(first, rows)
+            game = self._games[rows["run"]]
+            labels = {
+                "result": rows["result"],
+                "teacher": rows["teacher"],
+                "weight": weight,
+                "progress": _progress(rows, self._ends[game]),
+                "group": self._numbers[game],
+                "ply": np.clip(rows["ply"], 0, 65535),
+            }
+            chosen, is_held = self._keep[first : first + len(rows)], self._held[game]
+            for held in (False, True):
+                which = np.flatnonzero(chosen & (is_held == held))
+                columns = {name: column[which] for name, column in labels.items()}
+                writer.add([texts[i] for i in which.tolist()], columns, held)
+
+    def _crossing(self) -> list[str]:
+        """Return a note on positions of validation that also occur in training."""
+        held = np.concatenate(
+            [self._held[self._games[rows["run"]]] for _, rows in self._spool.rows()]
+        )
+        crossing = 0
+        for equal in self._spool.equal(self._keep):
+            is_held = held[equal["row"]]
+            crossing += int(np.isin(equal["key"][is_held], equal["key"][~is_held]).sum())
+        if not crossing:
+            return []
+        return [f"{crossing:,} positions of validation also occur in training"]
 
 
-def _progress_of(
-    ply: npt.NDArray[np.int32], length: npt.NDArray[np.int32], group: npt.NDArray[np.uint32]
-) -> npt.NDArray[np.float32]:
+def _drawn(ingest: Ingest, spool: Spool) -> Mask:
+    """Return the mask of the drawn positions."""
+    keep = np.ones(spool.count, dtype=np.bool_)
+    for first, rows in spool.rows():
+        for draw, begin, stop in ingest.draws:
+            part = slice(max(begin - first, 0), max(stop - first, 0))
+            keep[first : first + len(rows)][part] &= rows["word"][part] <= draw.limit
+    return keep
+
+
+def _progress(rows: Rows, ends: npt.NDArray[np.int16]) -> npt.NDArray[np.float32]:
     """Return ply by length of the game, NaN unknown.
 
-    The last known ply replaces an unknown length of a game with several positions.
+    ends  last known plies of the games, for an unknown length
     """
-    if not len(ply):
-        return np.zeros(0, dtype=np.float32)
-    count = np.bincount(group)
-    last = np.zeros(len(count), dtype=np.int32)
-    np.maximum.at(last, group, ply)
-    whole = np.where(count >= _WHOLE, last, 0)[group]
-    ends = np.where(length > 0, length, whole)
-    known = (ply >= 0) & (ends > 0)
-    progress = np.full(len(ply), np.nan, dtype=np.float32)
-    progress[known] = np.minimum(ply[known] / ends[known], 1.0)
+    length = np.where(rows["length"] > 0, rows["length"], ends)
+    known = (rows["ply"] >= 0) & (length > 0)
+    progress = np.full(len(rows), np.nan, dtype=np.float32)
+    progress[known] = np.minimum(rows["ply"][known] / length[known], 1.0)
     return progress
 
 
-def _merge(
-    keys: npt.NDArray[np.uint64],
-    keep: npt.NDArray[np.bool_],
-    result: npt.NDArray[np.float32],
-    teacher: npt.NDArray[np.float32],
-    weight: npt.NDArray[np.float32],
-) -> npt.NDArray[np.bool_]:
-    """Merge equal positions into the first one, and return the mask of the others.
+class _Merged:
+    """Labels of positions that stand for equal ones; 20 bytes each.
 
-    The first position gets the mean of the labels and the sum of the weights.
+    lost  number of the other ones
     """
-    remaining = np.flatnonzero(keep)
-    order = remaining[np.argsort(keys[remaining], kind="stable")]
-    if not len(order):
-        return np.zeros(len(keep), dtype=np.bool_)
-    ordered = keys[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    sizes = np.diff(np.append(starts, len(order)))
-    several = starts[sizes > 1]
-    if not len(several):
-        return np.zeros(len(keep), dtype=np.bool_)
-    # only repeated positions need further work
-    among = np.repeat(sizes > 1, sizes)
-    rows = order[among]
-    begins = np.concatenate([[0], np.cumsum(sizes[sizes > 1])[:-1]])
-    first = rows[begins]
-    for column in (result, teacher):
-        values = column[rows].astype(np.float64)
-        known = ~np.isnan(values)
-        total = np.add.reduceat(np.where(known, values, 0.0), begins)
-        number = np.add.reduceat(known.astype(np.int64), begins)
-        column[first] = np.where(number > 0, total / np.maximum(number, 1), np.nan)
-    weight[first] = np.add.reduceat(weight[rows], begins)
-    merged = np.zeros(len(keep), dtype=np.bool_)
-    merged[rows] = True
-    merged[first] = False
-    return merged
+
+    def __init__(self) -> None:
+        self.lost = 0
+        self._parts: list[npt.NDArray[np.void]] = []
+        self._rows = np.zeros(0, dtype=_MERGED)
+
+    def merge(self, equal: Rows, keep: Mask) -> None:
+        """Merge equal positions into the first one, and leave out the others of `keep`.
+
+        The first position gets the mean of the labels and the sum of the weights.
+
+        equal  from `Spool.equal`
+        """
+        if not len(equal):
+            return
+        keys = equal["key"]
+        starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+        sizes = np.diff(np.append(starts, len(keys)))
+        # only repeated positions need further work
+        repeated = equal[np.repeat(sizes > 1, sizes)]
+        sizes = sizes[sizes > 1]
+        if not len(sizes):
+            return
+        begins = np.cumsum(sizes) - sizes
+        merged = np.zeros(len(sizes), dtype=_MERGED)
+        merged["row"], merged["weight"] = repeated["row"][begins], sizes
+        for name in ("result", "teacher"):
+            values = repeated[name].astype(np.float64)
+            known = ~np.isnan(values)
+            total = np.add.reduceat(np.where(known, values, 0.0), begins)
+            number = np.add.reduceat(known.astype(np.int64), begins)
+            merged[name] = np.where(number > 0, total / np.maximum(number, 1), np.nan)
+        keep[repeated["row"]] = False
+        keep[merged["row"]] = True
+        self.lost += len(repeated) - len(merged)
+        self._parts.append(merged)
+
+    def finish(self) -> None:
+        """Order the merged positions, after the last call of `merge`."""
+        self._rows = np.concatenate([self._rows, *self._parts])
+        self._rows.sort(order="row")
+        self._parts.clear()
+
+    def relabel(self, first: int, rows: Rows) -> npt.NDArray[np.float32]:
+        """Give merged labels to rows from position `first` on, and return the weights."""
+        weight = np.ones(len(rows), dtype=np.float32)
+        begin, stop = np.searchsorted(self._rows["row"], [first, first + len(rows)])
+        merged = self._rows[begin:stop]
+        at = merged["row"] - first
+        for name in ("result", "teacher"):
+            rows[name][at] = merged[name]
+        weight[at] = merged["weight"]
+        return weight
 
 
-def _sample(keep: npt.NDArray[np.bool_], most: int | None, seed: int) -> list[str]:
-    """Reduce `keep` to a random sample of `most` positions, and return notes."""
-    remaining = np.flatnonzero(keep)
-    if most is None or len(remaining) <= most:
-        return []
-    drawn = np.argsort(word_array(seed, SAMPLE_STREAM, 0, len(remaining)), kind="stable")
-    keep[remaining[drawn[most:]]] = False
-    return [f"{most:,} of {len(remaining):,} positions drawn"]
+#: A merged position.
+_MERGED = np.dtype([("row", "<i8"), ("result", "<f4"), ("teacher", "<f4"), ("weight", "<f4")])
 
 
-def _split(
-    group: npt.NDArray[np.uint32], keep: npt.NDArray[np.bool_], validation: float, seed: int
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_], int]:
-    """Return game numbers from 0, the mask of validation, and the number of games."""
-    present = np.zeros(int(group.max(initial=0)) + 1, dtype=np.bool_)
-    present[group[keep]] = True
-    number = np.cumsum(present) - 1
-    games = int(np.count_nonzero(present))
-    held = np.zeros(games, dtype=np.bool_)
-    if validation > 0 and games > 1:
-        share = min(max(round(validation * games), 1), games - 1)
-        held[np.argsort(word_array(seed, SPLIT_STREAM, 0, games), kind="stable")[:share]] = True
-    group = np.where(keep, number[group], 0).astype(np.uint32)
-    return group, keep & held[group] if games else keep, games
+def _held(present: Mask, validation: float, seed: int) -> Mask:
+    """Return the mask of games for validation; `present` is that of all games in the set."""
+    count = int(np.count_nonzero(present))
+    held = np.zeros(len(present), dtype=np.bool_)
+    if validation > 0 and count > 1:
+        share = min(max(round(validation * count), 1), count - 1)
+        words = word_array(seed, SPLIT_STREAM, 0, count)
+        held[present] = words <= np.partition(words, share - 1)[share - 1]
+    return held
 
 
-def _split_notes(held: npt.NDArray[np.bool_], games: int, validation: float) -> list[str]:
-    out = int(np.count_nonzero(held))
-    size = f"{counted(len(held), 'position')} of {counted(games, 'game')}"
+def _split_notes(counts: tuple[int, int], games: int, validation: float) -> list[str]:
+    size = f"{counted(sum(counts), 'position')} of {counted(games, 'game')}"
     if not validation:
         return [f"{size}, all for training"]
     if games < 2:
         return [f"{size}: nothing can be held out for validation"]
-    return [f"{size}: {len(held) - out:,} for training, {out:,} for validation"]
+    return [f"{size}: {counts[0]:,} for training, {counts[1]:,} for validation"]
 
 
-def _crossing(
-    keys: npt.NDArray[np.uint64], keep: npt.NDArray[np.bool_], held: npt.NDArray[np.bool_]
-) -> list[str]:
-    training = np.unique(keys[keep & ~held])
-    crossing = int(np.count_nonzero(np.isin(keys[keep & held], training)))
-    if not crossing:
-        return []
-    return [f"{crossing:,} positions of validation also occur in training"]
+class _LabelCounts:
+    """Counts of the labels in a set."""
 
+    def __init__(self) -> None:
+        self.positions = 0
+        self._scored = 0
+        #: Numbers of positions that were won, drawn and lost, and with any result.
+        self._results = np.zeros(4, dtype=np.int64)
+        self._values: set[float] = set()
 
-def _check_labels(
-    result: npt.NDArray[np.float32], teacher: npt.NDArray[np.float32], path: str
-) -> list[str]:
-    """Return notes on missing labels.  Raises DataFileError for labels without information."""
-    notes = []
-    known = result[~np.isnan(result)]
-    scored = int(np.count_nonzero(~np.isnan(teacher)))
-    if not len(known) and not scored:
-        raise DataFileError(path, None, "no position has a result or a score")
-    if len(known) and (known == known[0]).all() and len(result) > 1:
-        constant = f"all results are {known[0]:g}"
-        if not scored:
-            raise DataFileError(path, None, f"{constant}: they hold no information")
-        notes.append(f"{constant}: only the scores hold information")
-    for what, count in (("result", len(known)), ("score", scored)):
-        if count == 0:
-            notes.append(f"no position has a {what}")
-        elif count < len(result):
-            notes.append(f"{len(result) - count:,} positions have no {what}")
-    if len(known):
-        shares = [float(np.mean(known == value)) for value in (1, 0.5, 0)]
-        notes.append(
-            "results: {:.1%} won, {:.1%} drawn, {:.1%} lost by the first player".format(*shares)
-        )
-    return notes
+    def add(self, rows: Rows) -> None:
+        """Add positions."""
+        self.positions += len(rows)
+        self._scored += int(np.count_nonzero(~np.isnan(rows["teacher"])))
+        known = rows["result"][~np.isnan(rows["result"])]
+        outcomes = [int(np.count_nonzero(known == value)) for value in (1, 0.5, 0)]
+        self._results += np.array([*outcomes, len(known)])
+        if len(self._values) < 2:
+            self._values.update(np.unique(known).tolist())
+
+    def notes(self, path: str) -> list[str]:
+        """Return notes on missing labels.  Raises DataFileError for labels without information."""
+        notes = []
+        known = int(self._results[3])
+        if not known and not self._scored:
+            raise DataFileError(path, None, "no position has a result or a score")
+        if len(self._values) == 1 and self.positions > 1:
+            constant = f"all results are {min(self._values):g}"
+            if not self._scored:
+                raise DataFileError(path, None, f"{constant}: they hold no information")
+            notes.append(f"{constant}: only the scores hold information")
+        for what, count in (("result", known), ("score", self._scored)):
+            if count == 0:
+                notes.append(f"no position has a {what}")
+            elif count < self.positions:
+                notes.append(f"{self.positions - count:,} positions have no {what}")
+        if known:
+            shares = (self._results[:3] / known).tolist()
+            notes.append(
+                "results: {:.1%} won, {:.1%} drawn, {:.1%} lost by the first player".format(*shares)
+            )
+        return notes

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ringmaster.formats.registry import Pov
+from ringmaster.formats.source import Source
+from ringmaster.model.players import GameName
 
 #: Values of `score_pov` and `result_pov` in a control file.
 POV_NAMES: dict[str, Pov] = {
@@ -32,6 +34,7 @@ class PositionSettings:
     duplicates  "merge": equal positions become one, with averaged labels
     most        size of a random sample, None: all positions
     skip_bad    whether bad positions are left out and counted
+    results     unit of numeric results in text, "0-1" or "0-2", None: by the file
     """
 
     paths: tuple[str, ...]
@@ -44,3 +47,8 @@ class PositionSettings:
     duplicates: Duplicates = "merge"
     most: int | None = None
     skip_bad: bool = False
+    results: str | None = None
+
+    def source(self, path: str, game: GameName, variant: str) -> Source:
+        """Return one of the files for reading."""
+        return Source(path, game, variant, skip_bad=self.skip_bad, results=self.results)

@@ -12,13 +12,14 @@ from typing import BinaryIO
 
 import numpy as np
 
+from ringmaster.datasets.ingest import examined
 from ringmaster.datasets.picking import UNSCORED, Labelled, Picker, Rules
 from ringmaster.datasets.survey import Overview
 from ringmaster.datasets.writers import FORMS
 from ringmaster.errors import DataFileError, IllegalMove, RingmasterError, UsageError, counted
 from ringmaster.export.records import Records, read_record, variant_of
 from ringmaster.formats.recorded_game import RESULTS, replay
-from ringmaster.formats.source import PACKED
+from ringmaster.formats.source import PACKED, Record, batch_of
 from ringmaster.games.game import beginning
 from ringmaster.model.report import Report, Table, Text
 from ringmaster.results import Game, Results
@@ -112,7 +113,7 @@ def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
     drawn = (each for each in positions if limit is None or each.draw <= limit)
     while batch := list(islice(drawn, _COUNTED)):
         stream.writelines(map(FORMS[wanted.format].write, batch))
-        _count(counts.overview, batch)
+        _count(results, counts.overview, batch)
     unknown = sorted(wanted.players - counts.players)
     if unknown and counts.players:
         raise UsageError(
@@ -130,17 +131,17 @@ def _limit(positions: Iterable[Labelled], most: int) -> int | None:
     return int(np.partition(draws, most - 1)[most - 1]) if len(draws) > most else None
 
 
-def _count(overview: Overview, positions: list[Labelled]) -> None:
-    count = len(positions)
-    side = np.fromiter((p.side for p in positions), bool, count)
-    result = np.fromiter((p.result for p in positions), np.float32, count)
-    score = np.fromiter((p.score for p in positions), np.float32, count)
-    overview.add(
-        [p.text.encode() for p in positions],
-        np.where(side, 1 - result, result),
-        np.where(side, -score, score),
-        np.fromiter((p.ply for p in positions), np.int32, count),
-    )
+def _count(results: Results, overview: Overview, positions: list[Labelled]) -> None:
+    records = [
+        Record(
+            p.text.encode(),
+            1 - p.result if p.side else p.result,
+            -p.score if p.side else p.score,
+            p.ply,
+        )
+        for p in positions
+    ]
+    overview.add(examined(batch_of(records), results.game, variant_of(results)))
 
 
 def _nothing(results: Results, counts: Made) -> str:

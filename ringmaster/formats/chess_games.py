@@ -38,7 +38,7 @@ _FORFEITS = frozenset(("time forfeit", "rules infraction", "abandoned", "stalled
 def read_pgn(source: Source) -> Iterator[Batch]:
     """Yield the positions of a PGN file.  Raises DataFileError."""
     # most programs write the mover's scores; `score_pov` selects another point of view
-    return batches_of(positions_of(source, pgn_games(source), mover=True))
+    return batches_of(source, positions_of(source, pgn_games(source), mover=True))
 
 
 def pgn_games(source: Source, plies: int | None = None) -> Iterator[RecordedGame]:

@@ -6,7 +6,8 @@ rsshogi unpacks the positions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,10 @@ from ringmaster.games.legality import legality_check
 
 #: Bytes of a packed position.
 _PACKED = 32
+#: Squares of a board, numbered file by file.
+_SQUARES = 81
+#: Pieces in hand by number.
+_DROPPED = "PLNSBRG"
 #: Records that are decoded to guess the format of a file.
 _LOOKED_AT = 100
 
@@ -93,7 +98,7 @@ def read_psv(source: Source) -> Iterator[Batch]:
         result = records["result"]
         _refuse(source, place, np.abs(result) > 1, "the result is neither 1, 0 nor -1")
         ply = records["ply"].astype(np.int32)
-        yield _batch(texts, place, (result + 1) / 2, records["score"], ply)
+        yield _batch(source, texts, place, (result + 1) / 2, records, ply, _psv_move)
 
 
 def read_hcpe(source: Source) -> Iterator[Batch]:
@@ -107,7 +112,58 @@ def read_hcpe(source: Source) -> Iterator[Batch]:
         _refuse(source, place, outcome > 2, "the result is neither 0, 1 nor 2")
         result = np.array([0.5, 1.0, 0.0, np.nan])[outcome]
         ply = np.full(len(records), -1, dtype=np.int32)
-        yield _batch(texts, place, result, records["score"], ply)
+        yield _batch(source, texts, place, result, records, ply, _hcpe_move)
+
+
+def _batch(
+    source: Source,
+    texts: list[bytes],
+    place: int,
+    result: npt.NDArray[np.float64],
+    records: Records,
+    ply: npt.NDArray[np.int32],
+    move: Callable[[int], str],
+) -> Batch:
+    """Return records as a batch; `move` converts a packed move."""
+    n = len(texts)
+    numbers = (np.maximum(ply, 0) + 1).tolist()
+    return Batch(
+        texts=[b"%b %d" % (text, number) for text, number in zip(texts, numbers, strict=True)],
+        result=result.astype(np.float32),
+        teacher=np.clip(records["score"].astype(np.float32), -MATE, MATE),
+        ply=ply,
+        game=np.zeros(n, dtype=np.uint64),
+        place=np.arange(place, place + n, dtype=np.int64),
+        length=np.zeros(n, dtype=np.int32),
+        moves=[move(each) for each in records["move"].tolist()] if source.moves else [],
+    )
+
+
+@cache
+def _psv_move(move: int) -> str:
+    """Return a move of YaneuraOu in USI's notation, "" for none."""
+    origin, target, is_drop = move >> 7 & 127, move & 127, move & 0x4000
+    return _usi_move(origin + _SQUARES - 1 if is_drop else origin, target, move & 0x8000)
+
+
+@cache
+def _hcpe_move(move: int) -> str:
+    """Return a move of Apery in USI's notation, "" for none."""
+    return _usi_move(move >> 7 & 127, move & 127, move & 0x4000)
+
+
+def _usi_move(origin: int, target: int, promotes: int) -> str:
+    """Return a move; origins behind the squares are those of drops."""
+    if target >= _SQUARES or origin == target or origin >= _SQUARES + len(_DROPPED):
+        return ""
+    if origin >= _SQUARES:
+        return f"{_DROPPED[origin - _SQUARES]}*{_square(target)}"
+    return _square(origin) + _square(target) + ("+" if promotes else "")
+
+
+def _square(number: int) -> str:
+    file, rank = divmod(number, 9)
+    return f"{file + 1}{'abcdefghi'[rank]}"
 
 
 def _records(
@@ -140,23 +196,3 @@ def _refuse(source: Source, place: int, bad: npt.NDArray[np.bool_], message: str
     """Raise DataFileError for the first bad record."""
     if bad.any():
         raise source.error(place + int(bad.argmax()), message)
-
-
-def _batch(
-    texts: list[bytes],
-    place: int,
-    result: npt.NDArray[np.float64],
-    score: npt.NDArray[np.int16],
-    ply: npt.NDArray[np.int32],
-) -> Batch:
-    n = len(texts)
-    numbers = (np.maximum(ply, 0) + 1).tolist()
-    return Batch(
-        texts=[b"%b %d" % (text, number) for text, number in zip(texts, numbers, strict=True)],
-        result=result.astype(np.float32),
-        teacher=np.clip(score.astype(np.float32), -MATE, MATE),
-        ply=ply,
-        game=np.zeros(n, dtype=np.uint64),
-        place=np.arange(place, place + n, dtype=np.int64),
-        length=np.zeros(n, dtype=np.int32),
-    )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ringmaster.formats.pgn import plies_before as fen_plies_before
-from ringmaster.formats.source import MATE, Record, Source
+from ringmaster.formats.source import MATE, Record, Source, hash_of
 from ringmaster.games.game import Begin, beginning
 from ringmaster.model.players import GameName
 
@@ -134,10 +134,10 @@ def positions_of(
         position = begin(game.start)
         before = plies_before(source.game, game.start)
         length = before + len(game.moves)
-        name = str(game.number)
+        name = hash_of(str(game.number))
         for ply, (move, score) in enumerate(zip(game.moves, game.scores, strict=True), before):
             text = position.position().encode()
             if mover and position.to_move:
                 score = -score
-            yield Record(text, game.result, score, ply, name, game.line, length)
+            yield Record(text, game.result, score, ply, name, game.line, length, move)
             position.play(move)

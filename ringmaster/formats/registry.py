@@ -7,14 +7,14 @@ file is an error.
 from __future__ import annotations
 
 import importlib
-import itertools
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from ringmaster.errors import DataFileError
 from ringmaster.formats.source import Batch, Source, quoted
-from ringmaster.formats.text_formats import is_bare, other_game, sniffers
+from ringmaster.formats.text_formats import COMMENTS, guessed_format, other_game
 from ringmaster.model.players import GameName
 
 #: Point of view of a score or result: the player who moves first in a game, or the player to
@@ -54,8 +54,8 @@ FORMATS: dict[str, Format] = {
         Format("epd", "text_formats:read_epd", score="mover"),
         Format("fen", "text_formats:read_fen"),
         Format("sfen", "text_formats:read_fen", games=("shogi",)),
-        Format("bar", "text_formats:read_bar"),
-        Format("comma", "text_formats:read_comma", result="mover", score="mover"),
+        Format("bar", "text_formats:read_list"),
+        Format("comma", "text_formats:read_list", result="mover", score="mover"),
         Format("plain", "text_formats:read_plain", "mover", "mover", suffixes=(".plain",)),
         Format("psv", "packed:read_psv", "mover", "mover", ("shogi",), (".psv",)),
         Format("hcpe", "packed:read_hcpe", "first", "mover", ("shogi",), (".hcpe",)),
@@ -97,16 +97,21 @@ def _choices(game: GameName) -> str:
 
 
 def _guessed(source: Source) -> Format:
-    start = next(source.pieces(_LOOK), b"")
+    start = next(source.pieces(_LOOK), b"").rstrip(b"\x1a")
     if not start:
         raise source.error(None, "this file is empty")
     if b"\0" in start or not _is_text(start):
         return FORMATS[_packed(source, start)]
-    lines = [line.strip() for line in start.split(b"\n")[:-1] or [start]]
-    lines = [line for line in lines if line and line[:1] not in b"#;"]
+    pieces = start.split(b"\n")
+    # the last line of a long file may be cut
+    lines = [line.strip() for line in (pieces[:-1] if len(start) == _LOOK else pieces)]
+    lines = [line for line in lines if line and line[:1] not in COMMENTS]
     if not lines:
         raise source.error(None, "there is no position at its beginning")
     first = lines[0].removeprefix(b"\xef\xbb\xbf")
+    if re.match(rb'\{\s*"', first):
+        message = "these are lines of JSON, which are not read; write lines such as FEN,35,1.0"
+        raise source.error(1, message)
     if source.game == "chess" and first.startswith((b"[", b"1. ", b"{")):
         return FORMATS["pgn"]
     if source.game == "shogi" and (name := record_format(start, first)):
@@ -119,18 +124,10 @@ def _guessed(source: Source) -> Format:
         raise source.error(
             None, f"it begins with a position of {other}, but the game is {source.game}"
         )
-    counts = {
-        name: sum(map(fits, itertools.islice(lines, _LINES))) for name, fits in sniffers(source)
-    }
-    most = max(counts.values())
-    if not most:
-        if is_bare(source, first):
-            raise source.error(None, "the positions have neither results nor scores")
+    name = guessed_format(source, lines[:_LINES])
+    if not name:
         raise _doubtful(source, f"the format of {quoted(first, 60)} is not known")
-    names = [name for name, count in counts.items() if count == most]
-    if len(names) > 1:
-        raise _doubtful(source, f"it could be {' or '.join(map(repr, names))}")
-    return FORMATS[names[0]]
+    return FORMATS[name]
 
 
 def record_format(start: bytes, first: bytes) -> str:

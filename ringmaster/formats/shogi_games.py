@@ -37,12 +37,12 @@ _ILLEGAL = re.compile(r"illegal move at index ([0-9]+)")
 
 def read_csa(source: Source) -> Iterator[Batch]:
     """Yield the positions of a CSA file.  Raises DataFileError."""
-    return batches_of(positions_of(source, csa_games(source)))
+    return batches_of(source, positions_of(source, csa_games(source)))
 
 
 def read_kif(source: Source) -> Iterator[Batch]:
     """Yield the positions of a KIF file, in UTF-8 or Shift JIS.  Raises DataFileError."""
-    return batches_of(positions_of(source, kif_games(source)))
+    return batches_of(source, positions_of(source, kif_games(source)))
 
 
 def csa_games(source: Source) -> Iterator[RecordedGame]:

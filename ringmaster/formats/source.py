@@ -9,14 +9,15 @@ import gzip
 import hashlib
 import importlib
 import io
+import itertools
 import lzma
 import os
-import re
 import time
-import zlib
+import zipfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ _IGNORED = b"\r\x1a"
 #: Bad lines of a file that one error lists.
 LISTED = 20
 _REMEDY = "skip_bad=True in Positions(…), or --skip-bad, leaves bad positions out and counts them"
-PACKED = (".gz", ".bz2", ".xz", ".zst")
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 
 class Progress:
@@ -72,6 +73,8 @@ class Source:
     skip_bad   whether bad games and positions are left out and counted
     first_bad  message and place of the first bad game or position
     notes      sentences about the reading, for the user
+    moves      whether batches have the played or best moves
+    results    unit of numeric results in text, "0-1" or "0-2", None: by the file
     """
 
     def __init__(
@@ -81,6 +84,8 @@ class Source:
         variant: str = "standard",
         *,
         skip_bad: bool = False,
+        moves: bool = False,
+        results: str | None = None,
         data: bytes | None = None,
     ) -> None:
         """Name a file, or text in memory with a name for messages.
@@ -93,6 +98,8 @@ class Source:
         self.counts: Counter[str] = Counter()
         self.where = "line"
         self.skip_bad = skip_bad
+        self.moves = moves
+        self.results = results
         self.first_bad = ""
         self.notes: list[str] = []
         self._data = data
@@ -136,25 +143,54 @@ class Source:
         """Open the file for reading, decompressed.  Raises DataFileError."""
         if self._data is not None:
             return io.BytesIO(self._data)
+        with self.reading():
+            return self._open()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Turn errors of reading and of decompression into DataFileError."""
         try:
-            return _open(self.path)
-        except ImportError:
-            raise self.error(
-                None, "no package can decompress .zst; decompress it, or install zstandard"
-            ) from None
-        except OSError as error:
-            raise self._unreadable(error) from None
+            yield
+        except DataFileError:
+            raise
+        except Exception as error:  # decompressors raise errors of many types
+            if not isinstance(error, OSError) or error.errno is None:
+                raise self.error(None, f"cannot be unpacked: {error}") from None
+            reason = (error.strerror or str(error)).lower()
+            raise self.error(None, f"cannot read the file: {reason}") from None
+
+    def _open(self) -> IO[bytes]:
+        suffix = os.path.splitext(self.path)[1].lower()
+        if suffix == ".zip":
+            archive = zipfile.ZipFile(self.path)
+            names = [name for name in archive.namelist() if not name.endswith("/")]
+            if len(names) != 1:
+                raise self.error(
+                    None,
+                    f"there are {len(names)} files in it; unpack it, and name those to be read: "
+                    + ", ".join(shown(name) for name in names[:LISTED]),
+                )
+            return archive.open(names[0])
+        openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+        opener = self._zstandard().open if suffix == ".zst" else openers.get(suffix, open)
+        file: IO[bytes] = opener(self.path, "rb")
+        return file
+
+    def _zstandard(self) -> Any:
+        """Return a module that opens .zst: the standard library's from Python 3.14 on."""
+        for name in ("compression.zstd", "backports.zstd"):
+            with suppress(ImportError):
+                return importlib.import_module(name)
+        raise self.error(
+            None, "no package can decompress .zst; decompress it, or install backports.zstd"
+        )
 
     def pieces(self, size: int = _PIECE) -> Iterator[bytes]:
         """Yield the file's bytes.  Raises DataFileError."""
         with self.open() as file:
             while True:
-                try:
+                with self.reading():
                     piece = file.read(size)
-                except (EOFError, zlib.error, lzma.LZMAError) as error:
-                    raise self.error(None, f"cannot be unpacked: {error}") from None
-                except OSError as error:
-                    raise self._unreadable(error) from None
                 if not piece:
                     return
                 yield piece
@@ -204,26 +240,6 @@ class Source:
                         )
                     yield number, line.decode(fallback, "replace")
 
-    def _unreadable(self, error: OSError) -> DataFileError:
-        reason = (error.strerror or str(error)).lower()
-        return self.error(None, f"cannot read the positions: {reason}")
-
-
-def _open(path: str) -> IO[bytes]:
-    suffix = os.path.splitext(path)[1].lower()
-    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-    opener = _zstandard().open if suffix == ".zst" else openers.get(suffix, open)
-    file: IO[bytes] = opener(path, "rb")
-    return file
-
-
-def _zstandard() -> Any:
-    """Return a module that opens .zst: the standard library's from Python 3.14 on."""
-    try:
-        return importlib.import_module("compression.zstd")
-    except ImportError:
-        return importlib.import_module("zstandard")
-
 
 #: Positions in a batch: many for NumPy, few for the processor's cache.
 SIZE = 8192
@@ -232,32 +248,33 @@ NAN = float("nan")
 
 
 class Record(NamedTuple):
-    """One position, from a reader of single positions.
+    """One position.
 
-    text     FEN or SFEN; counters may be missing
+    text     FEN or SFEN with single spaces and all fields, counters included
     result   of the game, 0 to 1 from the format's side, NaN unknown
     teacher  centipawns from the format's side, NaN unknown
     ply      number of plies before the position, -1 unknown
-    game     name of the game within the file, None unknown
+    game     `hash_of` the game's name within the file, 0 unknown
     place    number of the line, record or game in the file, from 1
     length   plies of the whole game, 0 unknown
+    move     the played or best move, in UCI's or USI's notation, "" unknown
     """
 
     text: bytes
     result: float = NAN
     teacher: float = NAN
     ply: int = -1
-    game: str | None = None
+    game: int = 0
     place: int = 0
     length: int = 0
+    move: str = ""
 
 
 @dataclass
 class Batch:
     """Positions in the order of their file, with the columns of `Record`.
 
-    texts  with single spaces and all fields, counters included
-    game   a hash of the game's name, 0 unknown
+    moves  empty unless `Source.moves` is set
     """
 
     texts: list[bytes]
@@ -267,6 +284,7 @@ class Batch:
     game: npt.NDArray[np.uint64]
     place: npt.NDArray[np.int64]
     length: npt.NDArray[np.int32]
+    moves: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -274,15 +292,11 @@ class Batch:
     def without(self, bad: Collection[int]) -> Batch:
         """Return the batch without the positions of some indices."""
         good = [i for i in range(len(self)) if i not in bad]
-        return Batch(
-            [self.texts[i] for i in good],
-            self.result[good],
-            self.teacher[good],
-            self.ply[good],
-            self.game[good],
-            self.place[good],
-            self.length[good],
-        )
+        columns: dict[str, Any] = {
+            name: [column[i] for i in good if column] if isinstance(column, list) else column[good]
+            for name, column in vars(self).items()
+        }
+        return Batch(**columns)
 
 
 def hash_of(name: bytes | str) -> int:
@@ -291,100 +305,33 @@ def hash_of(name: bytes | str) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little") or 1
 
 
-def make_batch(
-    texts: list[bytes],
-    result: list[float],
-    teacher: list[float],
-    ply: list[int],
-    game: list[int],
-    place: list[int],
-    length: list[int] | None = None,
-) -> Batch:
-    """Return a batch from lists."""
+def batch_of(records: Sequence[tuple[Any, ...]], *, moves: bool = False) -> Batch:
+    """Return records as a batch; the last columns of `Record` may be missing."""
+    columns = [list(column) for column in zip(*records, strict=True)]
+    given = dict(zip(Record._fields, columns, strict=False))
+    nothing = [0] * len(records)
     return Batch(
-        texts,
-        np.array(result, dtype=np.float32),
-        np.array(teacher, dtype=np.float32),
-        np.array(ply, dtype=np.int32),
-        np.array(game, dtype=np.uint64),
-        np.array(place, dtype=np.int64),
-        np.array(length or [0] * len(texts), dtype=np.int32),
+        given.get("text", []),
+        np.array(given.get("result", []), dtype=np.float32),
+        np.array(given.get("teacher", []), dtype=np.float32),
+        np.array(given.get("ply", []), dtype=np.int32),
+        np.array(given.get("game", nothing), dtype=np.uint64),
+        np.array(given.get("place", nothing), dtype=np.int64),
+        np.array(given.get("length", nothing), dtype=np.int32),
+        given.get("move", []) if moves else [],
     )
 
 
-def batches_of(records: Iterable[Record], size: int = SIZE) -> Iterator[Batch]:
-    """Yield records as batches."""
-    pending: list[Record] = []
-    for record in records:
-        pending.append(record)
-        if len(pending) == size:
-            yield _batch(pending)
-            pending = []
-    if pending:
-        yield _batch(pending)
+def batches_of(source: Source, records: Iterable[Record]) -> Iterator[Batch]:
+    """Yield the records of a file as batches."""
+    remaining = iter(records)
+    while some := list(itertools.islice(remaining, SIZE)):
+        yield batch_of(some, moves=source.moves)
 
 
-def _batch(records: list[Record]) -> Batch:
-    hashes = {name: 0 if name is None else hash_of(name) for name in {r.game for r in records}}
-    games = [hashes[record.game] for record in records]
-    return make_batch(
-        [r.text for r in records],
-        [r.result for r in records],
-        [r.teacher for r in records],
-        [r.ply for r in records],
-        games,
-        [r.place for r in records],
-        [r.length for r in records],
-    )
-
-
-#: Results with the points of both sides, as the first player's share.
-_POINTS = {b"1-0": 1.0, b"0-1": 0.0, b"1/2-1/2": 0.5, b"1/2": 0.5, b"0.5-0.5": 0.5}
-#: The result of an unfinished game.
-UNFINISHED = b"*"
-#: A score beyond this is neither centipawns nor any engine's code for a mate.
-ABSURD = 100_000.0
 #: Scores from here on are mates, and are limited to this value.  Engines write a mate as
 #: 30,000 to 32,767 less the plies.
 MATE = 10_000.0
-
-_NUMBER = re.compile(rb"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
-_MATE = re.compile(rb"[-+]?[#M][-+]?[0-9]+")
-
-
-class Unfinished(Exception):
-    """The position's game has no result; the position is skipped without an error."""
-
-
-def result_of(text: bytes) -> float:
-    """Return a result as a share from 0 to 1.  Raises ValueError, Unfinished."""
-    value = _POINTS.get(text)
-    if value is not None:
-        return value
-    if text == UNFINISHED:
-        raise Unfinished
-    if not _NUMBER.fullmatch(text):
-        raise ValueError(f"the result is {quoted(text)}, not 1-0, 0-1, 1/2-1/2 or 0 to 1")
-    value = float(text)
-    if not 0 <= value <= 1:
-        raise ValueError(f"the result is {quoted(text)}, not from 0 to 1")
-    return value
-
-
-def score_of(text: bytes) -> float:
-    """Return a score in centipawns, a mate as ±`MATE`.  Raises ValueError."""
-    if not _NUMBER.fullmatch(text):
-        if _MATE.fullmatch(text):
-            return -MATE if b"-" in text else MATE
-        raise ValueError(f"the score is {quoted(text)}, not a number of centipawns")
-    return checked_score(float(text))
-
-
-def checked_score(value: float) -> float:
-    """Return a score within ±`MATE`.  Raises ValueError for an absurd one."""
-    if not -ABSURD <= value <= ABSURD:
-        raise ValueError(f"the score {value:g} is beyond ±{ABSURD:,.0f} centipawns")
-    return min(max(value, -MATE), MATE)
 
 
 def quoted(text: bytes, limit: int = 40) -> str:

@@ -1,4 +1,4 @@
-"""Read labelled positions from text: EPD, FEN or SFEN with a result, separated lists, .plain.
+"""Read labelled positions from text: EPD, FEN or SFEN with labels in any usual form, .plain.
 
 Nearly all lines match one pattern as a whole.  Only other lines are parsed field by field,
 to be repaired or refused.
@@ -6,31 +6,30 @@ to be repaired or refused.
 
 from __future__ import annotations
 
-import functools
+import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 from ringmaster.formats.source import (
+    MATE,
     NAN,
     SIZE,
     Batch,
     Source,
-    Unfinished,
+    batch_of,
     hash_of,
-    make_batch,
     quoted,
-    result_of,
-    score_of,
 )
 from ringmaster.games.game import beginning
 from ringmaster.model.players import GameName
 
 _CHESS = (
-    rb"([1-8KQRBNPkqrbnp/]{15,90} ([wb]) (?:-|[KQkqA-Ha-h]{1,4}) (?:-|[a-h][1-8])"
-    rb"(?: [0-9]{1,5} ([0-9]{1,5}))?)"
+    rb"([1-8KQRBNPkqrbnp/]{15,90} ([wb]) (?:-|[KQA-H]{1,2}[kqa-h]{0,2}|[kqa-h]{1,2})"
+    rb" (?:-|[a-h][1-8])(?: [0-9]{1,5} ([0-9]{1,5}))?)"
 )
 _VARIANT = (
     rb"([0-9A-Za-z+*~/\[\]-]{5,300} ([wb]) [A-Za-z-]{1,20} [a-z0-9-]{1,4}(?: [0-9]\+[0-9])?"
@@ -41,6 +40,9 @@ _SHOGI = (
     rb" ([bw]) (?:-|(?:(?:[1-9][0-9]?)?[PLNSGBRplnsgbr]){1,14})"
     rb"(?: ([0-9]{1,4}))?)"
 )
+_CASTLING = re.compile(rb"(\S+ [wb] )([KQkqA-Ha-h]{2,4})(?= )")
+#: Lines that begin so are comments.
+COMMENTS = b"#;%"
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,27 @@ class Notation:
     @cached_property
     def line(self) -> re.Pattern[bytes]:
         """A line that begins with a position; the last group is the rest."""
-        return re.compile(self.place + rb'((?:[ ;,|"\[].*)?)')
+        return re.compile(self.place + rb'((?:[ ;,|"\[][^\t]*)?)')
 
-    def wrong(self, line: bytes) -> str:
+    def tidy(self, line: bytes) -> bytes:
+        """Return a line with single spaces, a bare position and castling in the usual order."""
+        line = b" ".join(line.split())
+        if line.startswith(b'"'):
+            line = b" ".join(line[1:].split(b'"', 1))
+        if self.game == "chess" and (castling := _CASTLING.match(line)):
+            # white's rights, in capitals, come first
+            letters = bytes(sorted(castling[2], key=lambda letter: letter >= ord("a")))
+            line = castling[1] + letters + line[castling.end() :]
+        return line
+
+    def match(self, line: bytes) -> re.Match[bytes]:
+        """Return the groups of a line in any form.  Raises ValueError."""
+        match = self.line.fullmatch(line) or self.line.fullmatch(tidy := self.tidy(line))
+        if match is None:
+            raise ValueError(self._fault(tidy))
+        return match
+
+    def _fault(self, line: bytes) -> str:
         """Return the fault of a line that does not begin with a position."""
         text = line.decode(errors="replace")
         other = other_game(line, self.game)
@@ -76,13 +96,32 @@ class Notation:
             words = words[1:] if words[:1] == ["sfen"] else words
             position = " ".join(words[:4] if words[3:4] and words[3].isdigit() else words[:3])
         else:
-            counted = len(words) >= 6 and words[4].isdigit() and words[5].isdigit()
-            position = " ".join(words[:6] if counted else [*words[:4], "0", "1"])
+            is_counted = len(words) >= 6 and words[4].isdigit() and words[5].isdigit()
+            position = " ".join(words[:6] if is_counted else [*words[:4], "0", "1"])
         try:
             beginning(self.game, variant=self.variant)(position)
         except ValueError as error:
             return str(error)
         return f"this does not begin with {'an SFEN' if self.game == 'shogi' else 'a FEN'}"
+
+    def position(self, line: str) -> tuple[str, dict[str, str]]:
+        """Return the position of one line with all counters, and its EPD operations.
+
+        Labels and comments behind the position are passed over.  Raises ValueError for a line
+        that does not begin with a position; its legality is not checked.
+        """
+        text, _, count, rest = self.match(line.encode()).groups()
+        operations, at = {}, 0
+        while operation := _OPERATION.match(rest, at):
+            operand = operation[2].strip().strip(b'"').strip()
+            operations[operation[1].decode()] = operand.decode(errors="replace")
+            at = operation.end()
+        if count is None:
+            counters = _counters(
+                operations.get("hmvc", "").encode(), operations.get("fmvn", "").encode()
+            )
+            text += b" " + counters if counters and self.game == "chess" else self.counters
+        return text.decode(), operations
 
 
 def other_game(line: bytes, game: GameName) -> str:
@@ -104,15 +143,95 @@ _NOTATIONS = {
 }
 
 
-def notation_of(source: Source) -> Notation:
-    """Return the notation of a file's positions."""
-    if source.game == "chess" and source.variant not in ("standard", "chess960"):
-        return Notation("chess", source.variant, _VARIANT, b" 0 1", b"b", 2)
-    return _NOTATIONS[source.game]
+def notation_of(game: GameName, variant: str = "standard") -> Notation:
+    """Return the notation of positions in a game."""
+    if game == "chess" and variant not in ("standard", "chess960"):
+        return Notation("chess", variant, _VARIANT, b" 0 1", b"b", 2)
+    return _NOTATIONS[game]
 
 
-#: Size of the cache of tails; most files have few different ones.
-_CACHED = 1 << 15
+# labels
+
+#: Results in words, as the first player's share.
+_POINTS = {b"1-0": 1.0, b"0-1": 0.0, b"1/2-1/2": 0.5, b"1/2": 0.5, b"0.5-0.5": 0.5}
+#: The result of an unfinished game.
+UNFINISHED = b"*"
+#: A score beyond this is neither centipawns nor any engine's code for a mate.
+_ABSURD = 100_000.0
+_NUMBER = re.compile(rb"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_MATE = re.compile(rb"[-+]?[#M][-+]?[0-9]+")
+#: Lines that decide the unit of a file's results.
+_DECIDING = 10_000
+#: The numbers of a loss and of a win, by unit.
+UNITS = {"0-1": (0.0, 1.0), "0-2": (0.0, 2.0), "-1-1": (-1.0, 1.0)}
+
+
+class Unfinished(Exception):
+    """The position's game has no result; the position is skipped without an error."""
+
+
+class Results:
+    """Converts results of one file to shares of the first player or of the mover.
+
+    The file, not the single number, decides the unit: 1 is a win beside 0.5, a draw beside 2.
+    """
+
+    def __init__(self, unit: str | None) -> None:
+        """Use a unit of `UNITS`; None to collect numbers for `decide`."""
+        self._unit = unit
+        self._numbers: set[float] = set()
+        self._has_shares = False
+
+    def share(self, text: bytes) -> float:
+        """Return a result from 0 to 1.  Raises ValueError, Unfinished."""
+        value = _POINTS.get(text)
+        if value is not None:
+            self._has_shares |= value == 0.5
+            return value
+        if text == UNFINISHED:
+            raise Unfinished
+        if not _NUMBER.fullmatch(text):
+            raise ValueError(f"the result is {quoted(text)}, not 1-0, 0-1, 1/2-1/2 or a number")
+        value = float(text)
+        if self._unit is None:
+            self._numbers.add(value)
+            self._has_shares |= b"." in text
+            return NAN
+        low, high = UNITS[self._unit]
+        if not low <= value <= high:
+            others = "" if self._unit == "0-1" else ", as the other results of this file"
+            raise ValueError(f"the result is {quoted(text)}, not from {low:g} to {high:g}{others}")
+        return (value - low) / (high - low)
+
+    def decide(self, source: Source) -> None:
+        """Choose the unit by the collected numbers.  Raises DataFileError where both fit."""
+        numbers = self._numbers
+        has_fractions = any(value != int(value) for value in numbers)
+        if min(numbers, default=0) < 0:
+            self._unit = "-1-1"
+        elif max(numbers, default=0) > 1 and not has_fractions:
+            self._unit = "0-2"
+        elif self._has_shares or not numbers:
+            self._unit = "0-1"
+        else:
+            known = " and ".join(f"{value:g}" for value in sorted(numbers))
+            raise source.error(
+                None,
+                f"its results are {known} only: is 1 a win, or a draw, as in 0, 1, 2? "
+                'write results="0-1" or results="0-2" in Positions(…), or --results',
+            )
+
+
+def score_of(text: bytes) -> float:
+    """Return a score in centipawns, within ±`MATE`.  Raises ValueError for an absurd one."""
+    if not _NUMBER.fullmatch(text):
+        if _MATE.fullmatch(text):
+            return -MATE if b"-" in text else MATE
+        raise ValueError(f"the score is {quoted(text)}, not a number of centipawns")
+    value = float(text)
+    if abs(value) > _ABSURD:
+        raise ValueError(f"the score {value:g} is beyond ±{_ABSURD:,.0f} centipawns")
+    return min(max(value, -MATE), MATE)
 
 
 class Tail(NamedTuple):
@@ -127,6 +246,98 @@ class Tail(NamedTuple):
     counters: bytes = b""
 
 
+#: Reads the rest of a line.  Raises ValueError, Unfinished.
+Parser = Callable[[bytes, Results], Tail]
+
+#: A label in brackets, in quotes or bare, behind separators.
+_LABEL = re.compile(rb'([\s,;|]*)(?:\[ *([^\[\]]*?) *\]|" *([^"]*?) *"|(#?[^\s,;|\[\]"#]+))')
+#: The beginning of text behind the labels.
+_REMARK = re.compile(rb"[\s,|]*[;#]|[\s,|]*\Z")
+
+
+def _labels(rest: bytes, results: Results, columns: tuple[str, ...]) -> Tail:
+    """Read labels in the order of some columns; a single one is the result."""
+    labels: list[bytes] = []
+    at = 0
+    while len(labels) < len(columns) and (match := _LABEL.match(rest, at)):
+        label = next(filter(None, match.groups()[1:]), b"")
+        is_label = _NUMBER.fullmatch(label) or _MATE.fullmatch(label)
+        if labels and not is_label and (b";" in match[1] or label.startswith(b"#")):
+            break  # a remark
+        labels.append(label)
+        at = match.end()
+    if not labels or not _REMARK.match(rest, at):
+        raise ValueError(f"expected {', '.join(columns)} behind the position, not {quoted(rest)}")
+    if len(labels) < len(columns) == 2:
+        columns = ("result",)
+    named = dict(zip(columns, labels, strict=False))
+    score = named.get("score")
+    teacher = NAN if score is None else score_of(score)
+    return Tail(results.share(named["result"]) if "result" in named else NAN, teacher)
+
+
+#: An opcode and its operands; a quoted operand may contain semicolons.
+_OPERATION = re.compile(rb' *([A-Za-z][A-Za-z0-9_]*)(?=[ ;"=]|$)=?((?:[^;"]|"[^"]*")*)(?:;|$)')
+_C_CODES = frozenset(b"c%d" % i for i in range(10))
+_RESULT_CODES = frozenset((b"result", b"res", b"wdl", b"outcome", b"game_result"))
+_LOOKS_LIKE_RESULT = re.compile(rb"1-0|0-1|1/2-1/2|1/2|\*|[01]\.[0-9]+")
+
+
+def _operations(rest: bytes, results: Results) -> Tail:
+    result = teacher = NAN
+    game, clock, move = 0, b"", b""
+    at = 0
+    unfinished = False
+    while (left := rest[at:].strip(b" ;")) and not left.startswith((b"#", b"%")):
+        match = _OPERATION.match(rest, at)
+        if match is None:
+            raise ValueError(f'{quoted(left)} is not an EPD operation such as c9 "1-0";')
+        code, operand = match[1].lower(), match[2].strip().strip(b'"').strip()
+        at = match.end()
+        is_result = code in _RESULT_CODES or (
+            code in _C_CODES
+            and (
+                _LOOKS_LIKE_RESULT.fullmatch(operand)
+                or (code == b"c9" and _NUMBER.fullmatch(operand))
+            )
+        )
+        if is_result:
+            try:
+                result = results.share(operand)
+            except Unfinished:
+                unfinished = True
+        elif code == b"ce":
+            teacher = score_of(operand)
+        elif code == b"id":
+            game = hash_of(operand)
+        elif code == b"hmvc":
+            clock = operand
+        elif code == b"fmvn":
+            move = operand
+    if unfinished:
+        raise Unfinished
+    return Tail(result, teacher, game, _counters(clock, move))
+
+
+def _counters(clock: bytes, move: bytes) -> bytes:
+    """Return the counters of EPD operations, b"" without a move number."""
+    if not move.isdigit() or len(move) > 5:
+        return b""
+    return (clock if clock.isdigit() else b"0") + b" " + move
+
+
+# lines
+
+#: Names of columns in a heading.
+_COLUMNS = {
+    **dict.fromkeys((b"result", b"wdl", b"outcome", b"res", b"game_result"), "result"),
+    **dict.fromkeys((b"score", b"eval", b"cp", b"evaluation", b"centipawns"), "score"),
+}
+_HEADING = re.compile(rb'"?(?:s?fen|epd|position)"?\s*(?:[,;|\t]|\Z)', re.IGNORECASE)
+#: Size of the cache of tails; most files have few different ones.
+_CACHED = 1 << 15
+
+
 def read_epd(source: Source) -> Iterator[Batch]:
     """Yield the positions of an EPD file.
 
@@ -137,91 +348,110 @@ def read_epd(source: Source) -> Iterator[Batch]:
 
 
 def read_fen(source: Source) -> Iterator[Batch]:
-    """Yield the positions of `FEN [result]`, also without brackets, or with a score at the end."""
-    return _read(source, _bracketed)
+    """Yield the positions of `FEN [result]`, in other forms, too, or with a score at the end."""
+    return _read(source, partial(_labels, columns=("result", "score")))
 
 
-def read_bar(source: Source) -> Iterator[Batch]:
-    """Yield the positions of `FEN | centipawns | result`."""
-    return _read(source, _barred)
+def read_list(source: Source) -> Iterator[Batch]:
+    """Yield the positions of `FEN | centipawns | result`, or with other separators.
 
-
-def read_comma(source: Source) -> Iterator[Batch]:
-    """Yield the positions of `FEN,centipawns,result`.
-
-    A result is 0, 1 or 2 half points, or a share with a decimal point.
+    A heading such as `fen,result,score` gives another order of the columns.
     """
-    return _read(source, _comma)
+    return _read(source, partial(_labels, columns=("score", "result")))
 
 
-def sniffers(source: Source) -> list[tuple[str, Callable[[bytes], bool]]]:
-    """Return for each format a function that tests whether a line may belong to it."""
-    notation = notation_of(source)
+def guessed_format(source: Source, lines: list[bytes]) -> str:
+    """Return the format of most of some lines, "" where none begins with a position.
 
-    def fits(parse: Callable[[bytes], Tail], line: bytes) -> bool:
-        match = notation.line.fullmatch(b" ".join(line.split()))
-        if match is None:
-            return False
-        try:
-            parse(match[4])
-        except Unfinished:
-            return True
-        except ValueError:
-            return False
-        return True
-
-    fen = "sfen" if source.game == "shogi" else "fen"
-    parsers = (("epd", _operations), (fen, _bracketed), ("bar", _barred), ("comma", _comma))
-    return [(name, functools.partial(fits, parse)) for name, parse in parsers]
+    The form of a line decides, not its labels, so that a bad label is reported as such.
+    Raises DataFileError for positions without labels.
+    """
+    notation = notation_of(source.game, source.variant)
+    names: Counter[str] = Counter()
+    for line in lines:
+        match = notation.line.fullmatch(notation.tidy(line))
+        if match is not None:
+            names[_form(match[4])] += 1
+    name = max(names, key=names.__getitem__, default="")
+    if name == "bare":
+        raise source.error(None, "the positions have neither results nor scores")
+    return "sfen" if name == "fen" and source.game == "shogi" else name
 
 
-def is_bare(source: Source, line: bytes) -> bool:
-    """Return whether a line is a position and nothing else."""
-    match = notation_of(source).line.fullmatch(b" ".join(line.split()))
-    return match is not None and not match[4]
+def _form(rest: bytes) -> str:
+    if not rest.strip(b" ;,|") or rest.startswith(b" #"):
+        return "bare"
+    if re.match(rb"[ ;]*[A-Za-z]\w*[ =]+[^ ;,|]", rest):
+        return "epd"
+    if rest.count(b",") >= 2:
+        return "comma"
+    return "bar" if max(rest.count(b"|"), rest.rstrip(b" ;").count(b";")) >= 2 else "fen"
 
 
-def _read(source: Source, parse: Callable[[bytes], Tail]) -> Iterator[Batch]:
-    notation = notation_of(source)
+def _read(source: Source, parse: Parser) -> Iterator[Batch]:
+    notation = notation_of(source.game, source.variant)
+    chunks = ((first, chunk.split(b"\n")) for first, chunk in source.chunks())
+    start: list[bytes] = []
+    while len(start) < _DECIDING and (chunk := next(chunks, None)):
+        start += chunk[1]
+    if start and _HEADING.match(start[0]):
+        names = re.split(rb"[,;|\t]", start[0].lower())[1:]
+        start[0] = b""
+        columns = tuple(_COLUMNS.get(name.strip(b'" '), "") for name in names)
+        parse = partial(_labels, columns=columns) if any(columns) else parse
+    results = Results(source.results)
+    if source.results is None:
+        _look(notation, start, parse, results)
+        results.decide(source)
     cache: dict[bytes, Tail | None] = {}
-    for first, chunk in source.chunks():
-        lines = chunk.split(b"\n")
-        for start in range(0, len(lines), SIZE):
-            piece = lines[start : start + SIZE]
-            yield _batch(source, notation, parse, cache, first + start, piece)
+    for first, lines in itertools.chain([(1, start)], chunks):
+        for at in range(0, len(lines), SIZE):
+            yield _batch(source, notation, parse, results, cache, first + at, lines[at : at + SIZE])
+
+
+def _look(notation: Notation, lines: list[bytes], parse: Parser, results: Results) -> None:
+    """Collect the results of the first lines of a file; faults are reported later."""
+    known: set[bytes] = set()
+    for line in lines[:_DECIDING]:
+        match = notation.line.fullmatch(line) or notation.line.fullmatch(notation.tidy(line))
+        if match is None or match[4] in known:
+            continue
+        known.add(match[4])
+        try:
+            parse(match[4], results)
+        except (ValueError, Unfinished):
+            pass
 
 
 def _batch(
     source: Source,
     notation: Notation,
-    parse: Callable[[bytes], Tail],
+    parse: Parser,
+    numbers: Results,
     cache: dict[bytes, Tail | None],
     first: int,
     lines: list[bytes],
 ) -> Batch:
-    texts: list[bytes] = []
-    results: list[float] = []
-    teachers: list[float] = []
-    plies: list[int] = []
-    games: list[int] = []
-    places: list[int] = []
+    rows: list[tuple[bytes, float, float, int, int, int]] = []
     default, scale, second = notation.counters, notation.scale, notation.second
     fullmatch = notation.line.fullmatch
     for number, line in enumerate(lines, first):
-        match = fullmatch(line) or _match_untidy(source, notation, number, line)
-        if match is None:
-            continue
-        text, side, count, rest = match.groups()
+        match = fullmatch(line)
         try:
-            tail = cache[rest]
-        except KeyError:
-            if len(cache) >= _CACHED:
-                cache.clear()
+            if match is None:
+                if not line.strip() or line.lstrip()[:1] in COMMENTS:
+                    continue
+                match = notation.match(line)
+            text, side, count, rest = match.groups()
             try:
-                tail = cache[rest] = _parsed(parse, rest)
-            except ValueError as error:
-                source.bad(number, str(error))
-                continue
+                tail = cache[rest]
+            except KeyError:
+                if len(cache) >= _CACHED:
+                    cache.clear()
+                tail = cache[rest] = _parsed(parse, rest, numbers)
+        except ValueError as error:
+            source.bad(number, f"{error}: {quoted(line.strip(), 100)}")
+            continue
         if tail is None:
             source.counts["positions of unfinished games"] += 1
             continue
@@ -230,127 +460,29 @@ def _batch(
             count = tail.counters.split()[-1]
         if count is None:
             text += default
-            plies.append(-1)
+            ply = -1
         else:
-            plies.append(max(0, int(count) - 1) * scale + (scale == 2 and side == second))
-        texts.append(text)
-        results.append(tail.result)
-        teachers.append(tail.teacher)
-        games.append(tail.game)
-        places.append(number)
-    return make_batch(texts, results, teachers, plies, games, places)
+            ply = max(0, int(count) - 1) * scale + (scale == 2 and side == second)
+        rows.append((text, tail.result, tail.teacher, ply, tail.game, number))
+    return batch_of(rows)
 
 
-def _parsed(parse: Callable[[bytes], Tail], rest: bytes) -> Tail | None:
+def _parsed(parse: Parser, rest: bytes, results: Results) -> Tail | None:
+    """Return the labels of a line, None for an unfinished game.  Raises ValueError."""
     try:
-        return parse(rest)
+        tail = parse(rest, results)
     except Unfinished:
         return None
-
-
-def _match_untidy(
-    source: Source, notation: Notation, number: int, line: bytes
-) -> re.Match[bytes] | None:
-    """Return the match of a line with superfluous spaces.
-
-    None stands for a line without a position: blank, a comment, a heading, or bad.
-    """
-    line = b" ".join(line.split())
-    if not line or line[:1] in b"#;" or (number == 1 and _HEADING.match(line)):
-        return None
-    match = notation.line.fullmatch(line)
-    if match is None:
-        source.bad(number, f"{notation.wrong(line)}: {quoted(line, 60)}")
-    return match
-
-
-_HEADING = re.compile(rb"\W*(?:s?fen|position)\b\W+[A-Za-z]", re.IGNORECASE)
-
-_RESULT = rb"1-0|0-1|1/2-1/2|0\.5-0\.5|1/2|\*|[-+]?[0-9]*\.?[0-9]+"
-_SCORE = rb"[-+#M0-9.]+|[A-Za-z]+"
-_BRACKETED = re.compile(
-    rb'[ ;]*(?:\[ ?(%b) ?\]|"(%b)"|(%b))(?:[ ;,]+(%b))?[ ;]*' % (_RESULT, _RESULT, _RESULT, _SCORE)
-)
-_BARRED = re.compile(rb" *\| *([^| ]*) *\| *([^| ]*) *")
-_COMMA = re.compile(rb' *"? *, *([^, ]*) *, *([^, ]*) *')
-
-
-def _bracketed(rest: bytes) -> Tail:
-    match = _BRACKETED.fullmatch(rest)
-    if match is None:
-        shown = quoted(rest.strip())
-        raise ValueError(f"a result such as [0.5] or 1-0 is expected, not {shown}")
-    bracketed, in_quotes, bare, score = match.groups()
-    result = result_of(bracketed or in_quotes or bare)
-    return Tail(result, NAN if score is None else score_of(score))
-
-
-def _barred(rest: bytes) -> Tail:
-    match = _BARRED.fullmatch(rest)
-    if match is None:
-        raise ValueError(
-            f"expected | score | result behind the position, not {quoted(rest.strip())}"
-        )
-    return Tail(result_of(match[2]), score_of(match[1]))
-
-
-def _comma(rest: bytes) -> Tail:
-    match = _COMMA.fullmatch(rest)
-    if match is None:
-        raise ValueError(f"expected ,score,result behind the position, not {quoted(rest.strip())}")
-    result = match[2]
-    if b"." in result or b"-" in result or result == b"*":
-        return Tail(result_of(result), score_of(match[1]))
-    if result not in (b"0", b"1", b"2"):
-        raise ValueError(f"the result is {quoted(result)}, not 0, 1 or 2 half points")
-    return Tail(int(result) / 2, score_of(match[1]))
-
-
-#: An opcode and its operands; a quoted operand may contain semicolons.
-_OPERATION = re.compile(rb' *([A-Za-z][A-Za-z0-9_]*)(?=[ ;"=]|$)=?((?:[^;"]|"[^"]*")*)(?:;|$)')
-_COMMENTS = frozenset(b"c%d" % i for i in range(10))
-_RESULT_CODES = frozenset((b"result", b"res", b"wdl", b"outcome", b"game_result"))
-_LOOKS_LIKE_RESULT = re.compile(rb"1-0|0-1|1/2-1/2|1/2|\*|[01]\.[0-9]+")
-
-
-def _operations(rest: bytes) -> Tail:
-    result = teacher = NAN
-    game, clock, move = 0, b"0", b""
-    at = 0
-    unfinished = False
-    while rest[at:].strip(b" ;"):
-        match = _OPERATION.match(rest, at)
-        if match is None:
-            raise ValueError(
-                f'{quoted(rest[at:].strip())} is not an EPD operation such as c9 "1-0";'
-            )
-        code, operand = match[1].lower(), match[2].strip().strip(b'"').strip()
-        at = match.end()
-        if code in _RESULT_CODES or (code in _COMMENTS and _LOOKS_LIKE_RESULT.fullmatch(operand)):
-            try:
-                result = result_of(operand)
-            except Unfinished:
-                unfinished = True
-        elif code == b"c9" and operand in (b"0", b"1"):
-            result = float(operand)
-        elif code == b"ce":
-            teacher = score_of(operand)
-        elif code == b"id":
-            game = hash_of(operand)
-        elif code == b"hmvc" and operand.isdigit():
-            clock = operand
-        elif code == b"fmvn" and operand.isdigit() and len(operand) <= 5:
-            move = operand
-    if unfinished:
-        raise Unfinished
-    if result != result and teacher != teacher:
+    if tail.result != tail.result and tail.teacher != tail.teacher:
         raise ValueError('there is neither a result (c9 "1-0";) nor a score (ce 35;)')
-    return Tail(result, teacher, game, clock + b" " + move if move else b"")
+    return tail
 
+
+# blocks of lines
 
 #: The usual block.
-_BLOCK = rb"s?fen %b\n(?:move [^\n]*\n)?score (-?[0-9]{1,5})\nply ([0-9]{1,5})\nresult (-1|0|1)"
-_RESULTS = {b"1": 1.0, b"0": 0.5, b"-1": 0.0}
+_BLOCK = rb"s?fen %b\n(?:move ([^\n]*)\n)?score (-?[0-9]{1,5})\nply ([0-9]{1,5})\nresult (-1|0|1)"
+_OUTCOMES = {b"1": 1.0, b"0": 0.5, b"-1": 0.0}
 #: Stockfish's VALUE_NONE.
 _NO_SCORE = b"32002"
 #: Limit of lines in a block, above any program's.
@@ -365,14 +497,33 @@ def read_plain(source: Source) -> Iterator[Batch]:
 
     Raises DataFileError.
     """
-    notation = notation_of(source)
+    notation = notation_of(source.game, source.variant)
     match = re.compile(_BLOCK % notation.place).fullmatch
+    rows: list[tuple[bytes, float, float, int, int, int, int, str]] = []
+    for first, block in _blocks(source):
+        usual = match(block)
+        if usual is None:
+            fields = _fields(source, notation, first, block)
+            if fields is None:
+                continue
+            text, result, score, ply, move = fields
+        else:
+            text, _, number, move, value, count, outcome = usual.groups()
+            if number is None:
+                text += notation.counters
+            result, ply = _OUTCOMES[outcome], int(count)
+            score = float(value) if len(value) < 5 else _plain_score(value)
+        played = (move or b"").decode(errors="replace") if source.moves else ""
+        rows.append((text, result, score, ply, 0, first, 0, played))
+        if len(rows) == SIZE:
+            yield batch_of(rows, moves=source.moves)
+            rows = []
+    yield batch_of(rows, moves=source.moves)
+
+
+def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
+    """Yield (number of the first line, block without its e).  Raises DataFileError."""
     rest, first = b"", 1
-    texts: list[bytes] = []
-    results: list[float] = []
-    scores: list[float] = []
-    plies: list[int] = []
-    places: list[int] = []
     for _, chunk in source.chunks():
         blocks = (rest + b"\n" + chunk if rest else chunk).split(b"\ne\n")
         rest = blocks.pop()
@@ -382,70 +533,57 @@ def read_plain(source: Source) -> Iterator[Batch]:
         if rest.count(b"\n") > _LINES:
             raise source.error(first, "a block of lines is not closed by e")
         for block in blocks:
-            usual = match(block)
-            lines = block.count(b"\n") + 2
-            if usual is None:
-                text, result, score, ply = _block(source, first, block)
-            else:
-                text, _, number, value, count, outcome = usual.groups()
-                if number is None:
-                    text += notation.counters
-                result, ply = _RESULTS[outcome], int(count)
-                score = float(value) if len(value) < 5 else _long_score(value)
-            if text:
-                texts.append(text)
-                results.append(result)
-                scores.append(score)
-                plies.append(ply)
-                places.append(first)
-            first += lines
-            if len(texts) == SIZE:
-                yield make_batch(texts, results, scores, plies, [0] * SIZE, places)
-                texts, results, scores, plies, places = [], [], [], [], []
+            yield first, block
+            first += block.count(b"\n") + 2
     if rest.strip():
         source.bad(first, "the last block of lines is not closed by e")
-    yield make_batch(texts, results, scores, plies, [0] * len(texts), places)
 
 
-def _long_score(value: bytes) -> float:
-    return NAN if value == _NO_SCORE else score_of(value)
-
-
-def _block(source: Source, first: int, block: bytes) -> tuple[bytes, float, float, int]:
-    """Return (text, result, score, ply) of an unusual block; no text for a bad block."""
-    notation = notation_of(source)
-    text, result, score, ply = b"", NAN, NAN, -1
-    rows = block.split(b"\n")
-    for number, row in enumerate(rows, first):
+def _fields(
+    source: Source, notation: Notation, first: int, block: bytes
+) -> tuple[bytes, float, float, int, bytes] | None:
+    """Return (text, result, score, ply, move) of an unusual block, None for a bad one."""
+    fields: dict[bytes, Any] = {}
+    for number, row in enumerate(block.split(b"\n"), first):
         word, _, value = row.strip().partition(b" ")
-        value = value.strip()
         try:
-            if word in (b"fen", b"sfen"):
-                line = b" ".join(value.split())
-                match = notation.line.fullmatch(line)
-                if match is None or match[4]:
-                    raise ValueError(f"{notation.wrong(line)}: {quoted(line, 60)}")
-                text = match[1] + (b"" if match[3] else notation.counters)
-            elif word == b"score":
-                score = _long_score(value)
-            elif word == b"ply":
-                if not re.fullmatch(rb"[0-9]{1,5}", value):
-                    raise ValueError(f"the ply is {quoted(value)}, not a number")
-                ply = int(value)
-            elif word == b"result":
-                if value not in _RESULTS:
-                    raise ValueError(f"the result is {quoted(value)}, not 1, 0 or -1")
-                result = _RESULTS[value]
-            elif word not in (b"move", b"", b"e"):
-                raise ValueError(
-                    f"{quoted(row)} is not one of fen, sfen, move, score, ply, result, e"
-                )
+            fields[b"fen" if word == b"sfen" else word] = _field(notation, word, value.strip())
         except ValueError as error:
-            source.bad(number, str(error))
-            return b"", NAN, NAN, -1
-    if not text and block.strip():
+            source.bad(number, f"{error}: {quoted(row.strip(), 100)}")
+            return None
+    text, result, score = fields.get(b"fen"), fields.get(b"result", NAN), fields.get(b"score", NAN)
+    if not block.strip():
+        return None
+    if not text:
         source.bad(first, "a block of lines has no position (fen or sfen)")
-    if text and result != result and score != score:
+        return None
+    if result != result and score != score:
         source.bad(first, "a block of lines has neither a result nor a score")
-        text = b""
-    return text, result, score, ply
+        return None
+    return text, result, score, fields.get(b"ply", -1), fields.get(b"move", b"")
+
+
+def _field(notation: Notation, word: bytes, value: bytes) -> Any:
+    """Return the value of a line.  Raises ValueError."""
+    if word in (b"fen", b"sfen"):
+        match = notation.match(value)
+        if match[4]:
+            raise ValueError(f"{quoted(match[4])} follows the position")
+        return match[1] + (b"" if match[3] else notation.counters)
+    if word == b"score":
+        return _plain_score(value)
+    if word == b"ply":
+        if not re.fullmatch(rb"[0-9]{1,5}", value):
+            raise ValueError(f"the ply is {quoted(value)}, not a number")
+        return int(value)
+    if word == b"result":
+        if value not in _OUTCOMES:
+            raise ValueError(f"the result is {quoted(value)}, not 1, 0 or -1")
+        return _OUTCOMES[value]
+    if word not in (b"move", b"", b"e"):
+        raise ValueError("this is not one of fen, sfen, move, score, ply, result, e")
+    return value
+
+
+def _plain_score(value: bytes) -> float:
+    return NAN if value == _NO_SCORE else score_of(value)

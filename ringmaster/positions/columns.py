@@ -7,19 +7,85 @@ Layout: eight magic bytes, eight bytes with the length of the header (little-end
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any
 
 import msgspec
+import numpy as np
 
 from ringmaster.errors import StoreCorrupt, StoreUnwritable
 
 _ALIGNED = 64
 _MOST_HEADER = 1 << 24
+_KINDS = ("<u1", "<u2", "<u4", "<u8", "<i1", "<i2", "<f4")
 
-HeaderT = TypeVar("HeaderT", bound=msgspec.Struct)
+
+class Header(msgspec.Struct):
+    """The header of a file.
+
+    facts    of the file's writer
+    columns  start, length in bytes, and type of each column
+    """
+
+    facts: dict[str, Any]
+    columns: dict[str, tuple[int, int, str]]
+
+
+class ColumnFile:
+    """A file opened for reading; all columns are read-only views.
+
+    magic     first bytes of such a file
+    kind      the kind of file in words
+    required  names of columns that such a file has
+
+    Raises StoreCorrupt for a damaged file or one of another kind, OSError.
+    """
+
+    def __init__(self, path: Path, magic: bytes, kind: str, required: Collection[str]) -> None:
+        self.path = path
+        with path.open("rb") as file:
+            start = file.read(len(magic) + 8)
+            length = int.from_bytes(start[len(magic) :], "little")
+            if not start.startswith(magic) or length > _MOST_HEADER:
+                raise StoreCorrupt(f"{path} is not a {kind}; move it away")
+            text = file.read(length)
+        try:
+            header = msgspec.json.decode(text, type=Header)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise self.damaged(f" ({error})") from error
+        self.facts = header.facts
+        self._columns = header.columns
+        self._begin = aligned(len(start) + length)
+        if missing := set(required) - header.columns.keys():
+            raise self.damaged(f" (no {min(missing)})")
+        size = path.stat().st_size - self._begin
+        for at, length, dtype in header.columns.values():
+            if min(at, length) < 0 or at + length > size:
+                raise self.damaged(" (cut off)")
+            if dtype not in _KINDS or length % np.dtype(dtype).itemsize:
+                raise self.damaged()
+        self._data = np.memmap(path, dtype=np.uint8, mode="r")
+
+    def damaged(self, reason: str = "") -> StoreCorrupt:
+        """Return the error for a damaged file."""
+        return StoreCorrupt(
+            f"{self.path} is damaged{reason}; delete it; the next run makes a new one"
+        )
+
+    def column(self, name: str, count: int | None = None) -> Any:
+        """Return a column, None if there is none.
+
+        count  number of its entries.  Raises StoreCorrupt for another one
+        """
+        if name not in self._columns:
+            return None
+        at, length, dtype = self._columns[name]
+        column = self._data[self._begin + at : self._begin + at + length].view(dtype)
+        if count is not None and len(column) != count:
+            raise self.damaged()
+        return column
 
 
 def aligned(size: int) -> int:
@@ -27,35 +93,22 @@ def aligned(size: int) -> int:
     return -(-size // _ALIGNED) * _ALIGNED
 
 
-def read_header(path: Path, magic: bytes, kind: type[HeaderT], name: str) -> tuple[HeaderT, int]:
-    """Return a file's header, and the offset of its columns.
+def layout(
+    magic: bytes, facts: dict[str, Any], columns: dict[str, tuple[int, str]]
+) -> tuple[bytes, dict[str, int], int]:
+    """Return the bytes before the first column, the place of each column, and the file's size.
 
-    name  kind of the file, in words
-    Raises StoreCorrupt for a damaged file or one of another kind, OSError.
+    columns  numbers of entries, and types
     """
-    with path.open("rb") as file:
-        start = file.read(len(magic) + 8)
-        length = int.from_bytes(start[len(magic) :], "little")
-        if not start.startswith(magic) or length > _MOST_HEADER:
-            raise StoreCorrupt(f"{path} is not a {name}; move it away")
-        text = file.read(length)
-    try:
-        header = msgspec.json.decode(text, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise damaged(path, f" ({error})") from error
-    return header, aligned(len(start) + length)
-
-
-def damaged(path: Path, how: str = "") -> StoreCorrupt:
-    """Return the error for a damaged file."""
-    return StoreCorrupt(f"{path} is damaged{how}; delete it; the next run makes a new one")
-
-
-def start_of(magic: bytes, header: msgspec.Struct) -> bytes:
-    """Return the bytes of a file before its first column."""
-    text = msgspec.json.encode(header)
+    places, at = {}, 0
+    for name, (count, dtype) in columns.items():
+        length = count * np.dtype(dtype).itemsize
+        places[name] = (at, length, dtype)
+        at = aligned(at + length)
+    text = msgspec.json.encode(Header(facts, places))
     start = magic + len(text).to_bytes(8, "little") + text
-    return start.ljust(aligned(len(start)), b"\0")
+    start = start.ljust(aligned(len(start)), b"\0")
+    return start, {name: len(start) + at for name, (at, _, _) in places.items()}, len(start) + at
 
 
 @contextmanager

@@ -6,42 +6,25 @@ Counts and feature numbers use the smallest integer types that hold them.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.positions.columns import (
-    aligned,
-    damaged,
-    read_header,
-    replacing,
-    start_of,
-    writing,
-)
+from ringmaster.positions.columns import ColumnFile, layout, replacing, writing
 
 MAGIC = b"RMFEA\x00\x01\n"
 #: Types of counts; the smallest that holds all counts is used.
 _KINDS = ("<i1", "<i2", "<f4")
-#: Types of feature numbers and of places.
-_WHOLE = ("<u1", "<u2", "<u4", "<u8")
 
 Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[Any]
 
 
-class _Header(msgspec.Struct):
-    names: list[str]
-    rows: int
-    key: str
-    columns: dict[str, tuple[int, int, str]]
-
-
-class FeatureFile:
+class FeatureFile(ColumnFile):
     """A feature file opened for reading; all arrays are read-only views.
 
     names    of the features, (F,)
@@ -50,41 +33,20 @@ class FeatureFile:
     values   counts for the side that moves first (White's minus Black's)
     phase    (n,): 1 in the opening, 0 in the endgame; None if unknown
     key      origin of the file, set by its writer
-
-    Raises StoreCorrupt for a damaged file or one of another kind, OSError.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        header, begin = read_header(path, MAGIC, _Header, "feature file")
-        self.names = tuple(header.names)
-        self.rows, self.key = header.rows, header.key
-        size = path.stat().st_size - begin
-        if missing := {"indptr", "columns", "values"} - header.columns.keys():
-            raise damaged(path, f" (no {min(missing)})")
-        if any(
-            min(at, length) < 0 or at + length > size for at, length, _ in header.columns.values()
-        ):
-            raise damaged(path, " (cut off)")
-        data = np.memmap(path, dtype=np.uint8, mode="r")
-
-        def column(name: str) -> Any:
-            at, length, kind = header.columns[name]
-            if kind not in (*_KINDS, *_WHOLE):
-                raise damaged(path, f" (unknown numbers {kind!r})")
-            dtype = np.dtype(kind)
-            if length % dtype.itemsize:
-                raise damaged(path)
-            return data[begin + at : begin + at + length].view(dtype)
-
-        self.indptr: npt.NDArray[np.uint64] = column("indptr")
-        self.columns: Numbers = column("columns")
-        self.values: Numbers = column("values")
-        self.phase: Floats | None = column("phase") if "phase" in header.columns else None
-        lengths = (len(self.indptr), len(self.columns), len(self.values))
-        count = int(self.indptr[-1]) if len(self.indptr) else -1
-        if lengths != (self.rows + 1, count, count):
-            raise damaged(path)
+        super().__init__(path, MAGIC, "feature file", ("indptr", "columns", "values"))
+        try:
+            self.names = tuple(map(str, self.facts["names"]))
+            self.rows, self.key = int(self.facts["rows"]), str(self.facts["key"])
+        except (KeyError, TypeError, ValueError):
+            raise self.damaged(" (its header)") from None
+        self.indptr: npt.NDArray[np.uint64] = self.column("indptr", self.rows + 1)
+        count = int(self.indptr[-1])
+        self.columns: Numbers = self.column("columns", count)
+        self.values: Numbers = self.column("values", count)
+        self.phase: Floats | None = self.column("phase", self.rows)
 
     def __len__(self) -> int:
         return self.rows
@@ -114,42 +76,31 @@ class FeatureWriter:
         self._kind = 0
         #: Of each call of `add`: numbers of rows and of counts, and the type of the counts.
         self._chunks: list[tuple[int, int, str]] = []
-        self._spool: IO[bytes] | None = None
-        self._spool_path = path.with_name(f"{path.name}.rows~")
+        self._spool: IO[bytes]
 
     def __enter__(self) -> FeatureWriter:
         with writing(self._path):
-            self._spool = self._spool_path.open("w+b")
+            self._spool = tempfile.TemporaryFile(dir=self._path.parent)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._spool is not None:
+        with writing(self._path):
             self._spool.close()
-        with suppress(OSError):
-            self._spool_path.unlink(missing_ok=True)
 
-    def add(
-        self,
-        rows: npt.NDArray[np.int64],
-        lengths: Numbers,
-        columns: Numbers,
-        values: Numbers,
-        phase: Numbers | None = None,
-    ) -> None:
-        """Add rows, (k,) each; the first version of a row stays.
+    def add(self, rows: Numbers, matrix: Any, phase: Numbers | None = None) -> None:
+        """Add rows; the first version of a row stays.
 
-        lengths          number of features in each row
-        columns, values  of all rows, one row after another; zeros may be left out
+        rows    numbers of the rows, (k,)
+        matrix  their counts, a sparse matrix of SciPy by rows, (k, F)
+        phase   (k,)
         """
-        rows = np.asarray(rows, dtype=np.int64)
         first = np.zeros(len(rows), dtype=bool)
         first[np.unique(rows, return_index=True)[1]] = True
         first &= ~self._seen[rows]
         if not first.all():
-            wanted = np.repeat(first, lengths)
-            columns, values = columns[wanted], values[wanted]
+            rows, matrix = rows[first], matrix[first]
             phase = None if phase is None else phase[first]
-            rows, lengths = rows[first], np.asarray(lengths)[first]
+        columns, values, lengths = matrix.indices, matrix.data, np.diff(matrix.indptr)
         kind = _kind_of(values)
         self._kind = max(self._kind, kind)
         self._seen[rows] = True
@@ -157,7 +108,6 @@ class FeatureWriter:
         if self._phased and phase is not None:
             self._phase[rows] = phase
         self._chunks.append((len(rows), len(columns), _KINDS[kind]))
-        assert self._spool is not None, "not in a with block"
         with writing(self._path):
             self._spool.write(rows.astype("<i8").tobytes())
             self._spool.write(np.asarray(columns).astype(self._column).tobytes())
@@ -172,40 +122,36 @@ class FeatureWriter:
         indptr = np.zeros(len(self._lengths) + 1, dtype="<u8")
         np.cumsum(self._lengths, dtype=np.uint64, out=indptr[1:])
         count, kind = int(indptr[-1]), _KINDS[self._kind]
-        sizes = {
-            "indptr": (indptr.nbytes, "<u8"),
-            "columns": (count * np.dtype(self._column).itemsize, self._column),
-            "values": (count * np.dtype(kind).itemsize, kind),
+        columns = {
+            "indptr": (len(indptr), "<u8"),
+            "columns": (count, self._column),
+            "values": (count, kind),
         }
         if self._phased:
-            sizes["phase"] = (self._phase.nbytes, "<f4")
-        places, at = {}, 0
-        for name, (size, dtype) in sizes.items():
-            places[name] = (at, size, dtype)
-            at = aligned(at + size)
-        start = start_of(MAGIC, _Header(self._names, len(self._lengths), self._key, places))
+            columns["phase"] = (len(self._phase), "<f4")
+        facts = {"names": self._names, "rows": len(self._lengths), "key": self._key}
+        start, places, length = layout(MAGIC, facts, columns)
         with replacing(self._path) as file:
             file.write(start)
-            file.truncate(len(start) + at)
+            file.truncate(length)
             file.flush()
             data = np.memmap(file, dtype=np.uint8, mode="r+")
             view = {
-                name: data[len(start) + a : len(start) + a + size].view(dtype)
-                for name, (a, size, dtype) in places.items()
+                name: data[places[name] :][: entries * np.dtype(dtype).itemsize].view(dtype)
+                for name, (entries, dtype) in columns.items()
             }
             view["indptr"][:] = indptr
             if self._phased:
                 view["phase"][:] = self._phase
-            for rows, columns, values in self._read():
+            for rows, numbers, values in self._read():
                 lengths = self._lengths[rows]
                 # the start of the row plus the place in the row
                 into = np.repeat(indptr[rows], lengths) + _places(lengths)
-                view["columns"][into], view["values"][into] = columns, values
+                view["columns"][into], view["values"][into] = numbers, values
             data.flush()
             del view, data
 
     def _read(self) -> Iterator[tuple[npt.NDArray[np.int64], Numbers, Numbers]]:
-        assert self._spool is not None
         self._spool.seek(0)
         for rows, count, kind in self._chunks:
             yield (

@@ -115,7 +115,7 @@ def build_set(
     chosen = PositionSettings(tuple(map(str, paths)), **settings)
     target = paths[0].with_name("made.positions")
     say = (messages if messages is not None else []).append
-    return build_positions(game, variant, chosen, validation, seed, target, say)
+    return build_positions(game, variant, [chosen], validation, seed, target, say)
 
 
 def refusal(folder: Path, text: str | bytes, name: str = "set.bar", **more: Any) -> str:

@@ -9,7 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ringmaster.datasets.ingest import Draw
+from ringmaster.datasets.position_set import build_positions
+from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.errors import DataFileError, StoreCorrupt
+from ringmaster.formats import text_formats
 from ringmaster.positions import PositionFile
 from tests.datasets.sets import Row, bars, build_set, line, make, refusal, rows
 from tests.requirements import package
@@ -124,10 +128,60 @@ def test_filters_count_dropped_positions(tmp_path: Path) -> None:
     for words in ("in check", "score beyond the cap", "before ply 10", "positions drawn"):
         assert words in text
     counted = [int(n.split()[2].replace(",", "")) for n in read.notes if n.startswith("left out")]
-    drawn = int(
-        next(n for n in read.notes if "drawn" in n and "of" in n).split()[2].replace(",", "")
-    )
-    assert len(MANY) - sum(counted) == drawn
+    assert f"500 positions drawn of {len(MANY) - sum(counted):,}" in read.notes
+
+
+@pytest.mark.parametrize("most", [1, 50, 10**6])
+def test_a_draw_while_reading_is_the_same_for_any_size_of_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    whole = make(tmp_path, bars(MANY), most=most)
+    monkeypatch.setattr(text_formats, "SIZE", 17)
+    parts = make(tmp_path, bars(MANY), "b.bar", most=most)
+    every = make(tmp_path, bars(MANY), "c.bar")
+    assert len(whole) == min(most, len(every))
+    assert parts.texts(0, len(parts)) == whole.texts(0, len(whole))
+    np.testing.assert_array_equal(parts.progress, whole.progress)
+
+
+def test_all_copies_of_a_drawn_position_are_merged(tmp_path: Path) -> None:
+    changed = [replace(row, result=1.0, score=0) for row in MANY]
+    read = make(tmp_path, bars([*MANY, *changed]), most=60, in_check=True)
+    assert len(read) == 60
+    assert set(read.weight.tolist()) == {2.0}
+
+
+def test_another_seed_draws_other_positions(tmp_path: Path) -> None:
+    one, two = (make(tmp_path, bars(MANY), most=60, seed=seed) for seed in (1, 2))
+    assert set(one.texts(0, 60)) != set(two.texts(0, 60))
+
+
+def test_a_draw_keeps_little_in_memory() -> None:
+    draw = Draw(PositionSettings((), most=100), 1)
+    keys = np.arange(300_000, dtype=np.uint64)
+    kept = sum(int((draw.words(part) <= draw.limit).sum()) for part in np.split(keys, 100))
+    draw.finish()
+    assert kept < 100_000
+    assert draw.notes() == ["100 different positions drawn of 300,000"]
+
+
+def test_each_source_has_points_of_view_and_limits_of_its_own(tmp_path: Path) -> None:
+    half = [row for row in MANY if row.game < 30]
+    rest = [mover(row, score=True) for row in MANY if row.game >= 30]
+    (tmp_path / "a.bar").write_text(bars(half))
+    (tmp_path / "b.bar").write_text(bars(rest))
+    sources = [
+        PositionSettings((str(tmp_path / "a.bar"),), most=70, in_check=True),
+        PositionSettings((str(tmp_path / "b.bar"),), score_pov="mover", first_ply=10),
+    ]
+    target = tmp_path / "made.positions"
+    read = build_positions("chess", "standard", sources, 0, 1, target, lambda _: None)
+    scores = {row.fen: row.score for row in MANY}
+    games = {row.fen: row.game for row in MANY}
+    texts = [text.decode() for text in read.texts(0, len(read))]
+    assert read.teacher.tolist() == [scores[text] for text in texts]
+    assert sum(games[text] < 30 for text in texts) == 70
+    assert min(read.ply[i] for i, text in enumerate(texts) if games[text] >= 30) >= 10
 
 
 def mover(row: Row, *, score: bool = False, result: bool = False) -> Row:

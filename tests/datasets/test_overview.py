@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ringmaster.datasets.ingest import examined
 from ringmaster.datasets.position_settings import PositionSettings
-from ringmaster.datasets.survey import Overview, survey
+from ringmaster.datasets.survey import DistinctCount, Overview, survey
 from ringmaster.errors import UsageError
+from ringmaster.formats.source import batch_of
 from ringmaster.model.report import Table
 from ringmaster.reporting.tables import render_report
 
@@ -16,12 +18,8 @@ NAN = float("nan")
 
 def overview(rows: list[tuple[str, float, float, int]], game: str = "chess") -> Overview:
     statistics = Overview(game)  # type: ignore[arg-type]  # a name of a game
-    statistics.add(
-        [text.encode() for text, *_ in rows],
-        np.array([result for _, result, _, _ in rows], np.float32),
-        np.array([score for _, _, score, _ in rows], np.float32),
-        np.array([ply for *_, ply in rows], np.int32),
-    )
+    batch = batch_of([(text.encode(), *labels) for text, *labels in rows])
+    statistics.add(examined(batch, game))  # type: ignore[arg-type]  # a name of a game
     return statistics
 
 
@@ -114,3 +112,18 @@ def test_a_survey_guesses_game_and_format(
     assert statistics.overview.positions == 2
     with pytest.raises(UsageError, match="of more than one game"):
         survey(PositionSettings((str(epd), str(sfen))))
+
+
+def test_many_different_keys_are_counted_by_a_bounded_sample(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(DistinctCount, "LIMIT", 4096)
+    keys = np.random.Generator(np.random.Philox(1)).integers(0, 2**63, 100_000).astype(np.uint64)
+    exact, many = DistinctCount(), DistinctCount()
+    exact.add(np.repeat(keys[:2000], 2))
+    for part in np.split(np.repeat(keys, 2), 20):
+        many.add(part)
+    assert (exact.is_exact, exact.count()) == (True, 2000)
+    assert not many.is_exact
+    # three standard errors
+    assert abs(many.count() / 100_000 - 1) < 3 * 1.2 / 4096**0.5

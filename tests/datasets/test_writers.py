@@ -50,7 +50,7 @@ def read(path: Path, game: str) -> list[tuple[str, float, float]]:
     source = Source(str(path), game)  # type: ignore[arg-type]  # a name of a game
     settings = PositionSettings((str(path),), in_check=True)
     rows = []
-    for batch, *_ in checked_batches(source, format_of(source), settings):
+    for (batch, *_), _ in checked_batches(source, format_of(source), settings):
         columns = (batch.result.tolist(), batch.teacher.tolist())
         rows += list(zip([t.decode() for t in batch.texts], *columns, strict=True))
     return rows

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,8 @@ import pytest
 
 from ringmaster.datasets.ingest import checked_batches
 from ringmaster.datasets.position_settings import PositionSettings
-from ringmaster.formats import source
+from ringmaster.errors import DataFileError
+from ringmaster.formats import source, text_formats
 from ringmaster.formats.registry import format_of
 from tests.datasets.sets import Row, bars, line, make, refusal, rows
 
@@ -36,10 +39,16 @@ def expected(row: Row) -> tuple[object, ...]:
     return (row.fen, row.result, row.score, row.ply)
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz", ".zip"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_format_gives_the_same_positions(tmp_path: Path, format: str, suffix: str) -> None:
-    pack = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[suffix]
+    pack = {
+        "": bytes,
+        ".gz": gzip.compress,
+        ".bz2": bz2.compress,
+        ".xz": lzma.compress,
+        ".zip": lambda data: zipped({"folder/set.txt": data.decode()}),
+    }[suffix]
     text = "".join(line(format, row) for row in rows(4))
     actual = everything(tmp_path, pack(text.encode()), f"set.txt{suffix}")
     assert actual == [expected(row) for row in rows(4)]
@@ -85,7 +94,7 @@ def test_notations_of_labels(
     path = tmp_path / "set.txt"
     path.write_text(text)
     file = source.Source(str(path), "chess")
-    ((batch, *_),) = checked_batches(file, format_of(file), PositionSettings((str(path),)))
+    (((batch, *_), _),) = checked_batches(file, format_of(file), PositionSettings((str(path),)))
     actual = [None if np.isnan(x) else float(x) for x in (batch.result[0], batch.teacher[0])]
     assert actual == [result, score]
 
@@ -141,17 +150,17 @@ WRONG = {
     "| nan | 1.0": "the score is 'nan', not a number of centipawns",
     "| 123456 | 1.0": "the score 123456 is beyond ±100,000 centipawns",
     "| 12 | 1.5": "the result is '1.5', not from 0 to 1",
-    "| 12 | won": "the result is 'won', not 1-0, 0-1, 1/2-1/2 or 0 to 1",
-    "": "expected | score | result behind the position, not ''",
+    "| 12 | won": "the result is 'won', not 1-0, 0-1, 1/2-1/2 or a number",
+    "": "expected score, result behind the position, not ' '",
 }
 
 
 @pytest.mark.parametrize("tail", WRONG)
 def test_a_wrong_label_is_reported_with_its_line(tmp_path: Path, tail: str) -> None:
-    text = bars(rows(3)) + f"{rows(3)[0].fen} {tail}\n"
+    bad = f"{rows(3)[0].fen} {tail}"
     number = len(rows(3)) + 1
-    error_text, remedy = refusal(tmp_path, text).split("\n")
-    assert error_text == f"set.bar:{number}: {WRONG[tail]}"
+    error_text, remedy = refusal(tmp_path, f"{bars(rows(3))}{bad}\n").split("\n")
+    assert error_text == f"set.bar:{number}: {WRONG[tail]}: '{bad.strip()}'"
     assert remedy.startswith("skip_bad=True in Positions(…), or --skip-bad, ")
 
 
@@ -207,6 +216,117 @@ def test_an_illegal_position_is_reported_with_its_line(tmp_path: Path, fen: str)
     assert ILLEGAL[fen] in error_text
 
 
+def labels_of(text: str, name: str = "set.txt", results: str | None = None) -> list[float]:
+    """Return the results of a file's positions, as the format has them."""
+    file = source.Source(name, "chess", data=text.encode(), results=results)
+    batches = list(format_of(file).read(file))
+    file.finish()
+    return [result for batch in batches for result in batch.result.tolist()]
+
+
+FEN = f"{START} w KQkq - 0 1"
+
+
+@pytest.mark.parametrize("form", ["{},20,{}", "{} [{}]", '{} c9 "{}";', "{} | 20 | {}", "{};{}"])
+@pytest.mark.parametrize(
+    ("values", "shares"),
+    [
+        (("1", "0.5", "0"), [1.0, 0.5, 0.0]),
+        (("1", "1/2", "0"), [1.0, 0.5, 0.0]),
+        (("1.0", "0.0"), [1.0, 0.0]),
+        (("1", "2", "0"), [0.5, 1.0, 0.0]),
+        (("1", "0", "-1"), [1.0, 0.5, 0.0]),
+        (("2.0", "1.0"), [1.0, 0.5]),
+    ],
+)
+def test_the_results_of_the_whole_file_decide_their_unit(
+    form: str, values: tuple[str, ...], shares: list[float]
+) -> None:
+    assert labels_of("".join(form.format(FEN, value) + "\n" for value in values)) == shares
+
+
+@pytest.mark.parametrize("form", ["{},20,{}", "{} [{}]", '{} c9 "{}";', "{} | 20 | {}"])
+def test_results_0_and_1_only_are_asked_for(form: str) -> None:
+    text = "".join(form.format(FEN, value) + "\n" for value in (1, 0, 1))
+    with pytest.raises(DataFileError, match=r"0 and 1 only: .* results=\"0-1\" or results=\"0-2\""):
+        labels_of(text)
+    assert labels_of(text, results="0-1") == [1.0, 0.0, 1.0]
+    assert labels_of(text, results="0-2") == [0.5, 0.0, 0.5]
+
+
+def test_a_later_result_against_the_unit_is_reported_with_its_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(source.Source.pieces, "__defaults__", (1000,))
+    monkeypatch.setattr(text_formats, "_DECIDING", 3)
+    text = f"{FEN},1,0\n{FEN},2,1\n{FEN},3,2\n" + f"{FEN},9,1\n" * 40 + f"{FEN},4,0.5\n"
+    assert labels_of(text)[-1] == 0.25
+    with pytest.raises(DataFileError, match=r"set\.txt:44: the result is '-1', not from 0 to 2"):
+        labels_of(text.replace("0.5", "-1"))
+
+
+FORMS = {
+    f"{FEN},0.5": (0.5, None),
+    f"{FEN} | 0.5": (0.5, None),
+    f"{FEN}\t1.0": (1.0, None),
+    f'{FEN} "1-0"': (1.0, None),
+    f"{FEN} [1.0]": (1.0, None),
+    f"{FEN};35;0.5": (0.5, 35.0),
+    f'"{FEN}",35,0.5': (0.5, 35.0),
+    f"{FEN} | 35 | 0.5 ; a remark": (0.5, 35.0),
+    f"{FEN} [0.5] # a remark": (0.5, None),
+    f"{FEN} [0.5] ; seven pieces": (0.5, None),
+    f"{START} w qkQK - [0.5]": (0.5, None),
+    f"fen,wdl\n{FEN},0.5": (0.5, None),
+    f"fen,result,score\n{FEN},0.5,35": (0.5, 35.0),
+    f"fen;best;Score;WDL\n{FEN};e2e4;35;0.5": (0.5, 35.0),
+    f"% made by hand\n; a\n# b\n{FEN} | 35 | 0.5": (0.5, 35.0),
+    f"{FEN} | 35 | 0.5\x1a": (0.5, 35.0),
+}
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_every_usual_form_of_labels_is_read(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "set.txt"
+    path.write_text(text)
+    file = source.Source(str(path), "chess")
+    settings = PositionSettings((str(path),), score_pov="first")
+    (((batch, *_), _),) = checked_batches(file, format_of(file), settings)
+    teacher = None if np.isnan(batch.teacher[0]) else float(batch.teacher[0])
+    assert (float(batch.result[0]), teacher) == FORMS[text]
+    board, side, castling, *more = batch.texts[0].decode().split()
+    assert [board, side, "".join(sorted(castling)), *more] == FEN.split()
+
+
+def test_a_bad_label_in_the_first_line_is_reported_as_such() -> None:
+    with pytest.raises(DataFileError, match=r"set.txt:1: the result is 'won', not .*\[won\]"):
+        labels_of(f"{FEN} [won]\n")
+
+
+def test_lines_of_json_are_refused_by_name() -> None:
+    with pytest.raises(DataFileError, match="lines of JSON, which are not read"):
+        labels_of(f'{{"fen": "{FEN}", "result": 1.0}}\n')
+
+
+LINES = {
+    FEN: (FEN, {}),
+    f"{START} w KQkq -": (FEN, {}),
+    f"{START} w KQkq - 0 1;": (FEN, {}),
+    f"{START} w KQkq - 0 1\t; a remark": (FEN, {}),
+    f"{FEN} | 35 | 0.5": (FEN, {}),
+    f"{FEN} [0.5] # x": (FEN, {}),
+    f'{START} w KQkq - hmvc 3; fmvn 7; id "a; b"; eco A00': (
+        f"{START} w KQkq - 3 7",
+        {"hmvc": "3", "fmvn": "7", "id": "a; b", "eco": "A00"},
+    ),
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_gives_its_position_with_counters_and_its_operations(line: str) -> None:
+    assert text_formats.notation_of("chess").position(line) == LINES[line]
+
+
 BLOCKS = {
     "fen 8/8/8/8/8/8/8/K6k w - - 0 1\nscore 1\nresult 5\ne\n": (3, "not 1, 0 or -1"),
     "fen 8/8/8/8/8/8/8/K6k w - - 0 1\nscore 1\nresult 1\n": (1, "not closed by e"),
@@ -228,6 +348,15 @@ def test_a_wrong_block_is_reported_with_its_line(tmp_path: Path, block: str) -> 
     assert message in error_text
 
 
+def zipped(files: dict[str, str]) -> bytes:
+    """Return a zip archive without compression."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        for name, text in files.items():
+            file.writestr(name, text)
+    return archive.getvalue()
+
+
 REFUSED: dict[str, tuple[str, str | bytes, str, str]] = {
     "empty": ("set.epd", "", "chess", "this file is empty"),
     "unlabelled": ("set.epd", f"{START} w KQkq - 0 1\n", "chess", "neither results nor scores"),
@@ -235,6 +364,12 @@ REFUSED: dict[str, tuple[str, str | bytes, str, str]] = {
     "prose": ("set.txt", "to be or not to be\n", "chess", 'Positions(…, format="…")'),
     "bytes": ("set.bin", bytes(range(256)) * 5, "shogi", 'Positions(…, format="…")'),
     "cut off": ("set.epd.gz", gzip.compress(b"x" * 100)[:-9], "chess", "cannot be unpacked"),
+    "cut off in the middle": ("set.epd.xz", lzma.compress(b"x" * 99)[:40], "chess", "unpacked"),
+    "no gzip": ("set.epd.gz", b"x" * 100, "chess", "cannot be unpacked: Not a gzipped file"),
+    "no bzip2": ("set.epd.bz2", b"x" * 100, "chess", "cannot be unpacked"),
+    "no zip": ("set.zip", b"x" * 100, "chess", "cannot be unpacked"),
+    "a damaged zip": ("set.zip", zipped({"a": "x" * 99}).replace(b"xx", b"xy"), "chess", "CRC"),
+    "many in a zip": ("set.zip", zipped({"a.epd": "", "b.epd": ""}), "chess", "'a.epd', 'b.epd'"),
     "a format of another game": ("set.psv", b"x" * 40, "chess", "is for shogi"),
     "a NUL": ("set.epd", bars(rows(3)).encode() + b"\0", "chess", "has a NUL"),
     "a line without end": ("set.epd", bars(rows(1)) + "x" * 300_000, "chess", "too long"),

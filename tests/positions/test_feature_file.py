@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from ringmaster.errors import StoreCorrupt, StoreUnwritable
 from ringmaster.positions import FeatureFile, FeatureWriter
@@ -21,6 +22,12 @@ rows = st.lists(
 )
 
 
+def matrix(lengths: list[int], columns: list[int], values: list[float]) -> sparse.csr_array:
+    """Return some rows with three features."""
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    return sparse.csr_array((np.array(values), columns, indptr), shape=(len(lengths), 3))
+
+
 def write(path: Path, rows_given: list[dict[int, float]], order: list[int], *, phase: bool) -> None:
     """Write rows in an order, each call of `add` with up to three of them."""
     with FeatureWriter(path, NAMES, len(rows_given), "key", phase=phase) as writer:
@@ -29,9 +36,11 @@ def write(path: Path, rows_given: list[dict[int, float]], order: list[int], *, p
             numbers = [pair for i in some for pair in sorted(rows_given[i].items())]
             writer.add(
                 np.array(some, dtype=np.int64),
-                np.array([len(rows_given[i]) for i in some]),
-                np.array([column for column, _ in numbers], dtype=np.intp),
-                np.array([value for _, value in numbers], dtype=np.float64),
+                matrix(
+                    [len(rows_given[i]) for i in some],
+                    [column for column, _ in numbers],
+                    [value for _, value in numbers],
+                ),
                 np.array(some, dtype=np.float32) / 16,
             )
         writer.finish()
@@ -72,8 +81,8 @@ def test_counts_use_the_smallest_type(tmp_path: Path, value: float, kind: str) -
 def test_first_row_of_a_position_is_kept(tmp_path: Path) -> None:
     with FeatureWriter(tmp_path / "x", NAMES, 2, "", phase=False) as writer:
         twice = np.array([1, 1, 0])
-        writer.add(twice, np.array([1, 2, 1]), np.array([0, 1, 2, 1]), np.array([5, 6, 7, 8]))
-        writer.add(np.array([0]), np.array([1]), np.array([2]), np.array([9]))
+        writer.add(twice, matrix([1, 2, 1], [0, 1, 2, 1], [5, 6, 7, 8]))
+        writer.add(np.array([0]), matrix([1], [2], [9]))
         assert not len(writer.missing())
         writer.finish()
     actual = FeatureFile(tmp_path / "x")
@@ -82,7 +91,7 @@ def test_first_row_of_a_position_is_kept(tmp_path: Path) -> None:
 
 def test_missing_rows_are_listed(tmp_path: Path) -> None:
     with FeatureWriter(tmp_path / "x", NAMES, 4, "", phase=False) as writer:
-        writer.add(np.array([2, 0]), np.array([0, 0]), np.zeros(0, int), np.zeros(0))
+        writer.add(np.array([2, 0]), matrix([0, 0], [], []))
         assert writer.missing().tolist() == [1, 3]
     assert list(tmp_path.iterdir()) == []
 

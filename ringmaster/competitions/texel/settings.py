@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -218,23 +219,27 @@ REFERENCE_CALL = CallOf(
 
 
 class PositionsSettings(msgspec.Struct, frozen=True):
-    """Positions(…) of a control file.
+    """Positions(…) of a control file, one or several.
 
-    dataset      how files are read
+    sources      files with their settings
     quiet        centipawns, None: no quiet filter
     quiet_score  score to compare with the static score
     """
 
-    dataset: PositionSettings
+    sources: tuple[PositionSettings, ...]
     quiet: float | None
     quiet_score: Any
 
+    @property
+    def score_cap(self) -> float | None:
+        """Largest engine's score of positions without a teacher's; the largest of the sources."""
+        caps = [source.score_cap for source in self.sources]
+        return None if None in caps else max(cap for cap in caps if cap is not None)
+
     def canonical(self) -> dict[str, Any]:
         """Return the settings for the comparison of two runs."""
-        data = {**vars(self.dataset), "quiet": self.quiet, "quiet_score": self.quiet_score}
-        # changed positions have another digest
-        del data["skip_bad"]
-        return data
+        sources = [vars(source) for source in self.sources]
+        return {"sources": sources, "quiet": self.quiet, "quiet_score": self.quiet_score}
 
 
 class _PositionsCall(CallOf):
@@ -253,6 +258,35 @@ class _PositionsCall(CallOf):
         return super().interpret(value, path, context)
 
 
+class _Sources(ListOf):
+    """Positions(…), or a list of them with settings of their own."""
+
+    def describe(self) -> str:
+        return f"{self.inner.describe()}, or a list of these"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str | Call):
+            return self.inner.interpret(value, path, context)
+        items: tuple[PositionsSettings, ...] | Any = super().interpret(value, path, context)
+        if not isinstance(items, tuple):
+            return items
+        first = items[0]
+        for i, item in enumerate(items):
+            for name in ("quiet", "quiet_score"):
+                if getattr(item, name) != getattr(first, name):
+                    return context.refuse((*path, i), f"{name} must be the same in all of them")
+            if item.sources[0].duplicates != first.sources[0].duplicates:
+                return context.refuse((*path, i), "duplicates must be the same in all of them")
+        sources = tuple(source for item in items for source in item.sources)
+        return PositionsSettings(sources, first.quiet, first.quiet_score)
+
+    def portable(self, data: Any, directory: str) -> Any:
+        if not isinstance(data, dict):
+            return data
+        sources = super().portable(data.get("sources"), directory)
+        return {**self.inner.portable(data, directory), "sources": sources}
+
+
 def _build_positions(values: dict[str, Any], context: Context) -> PositionsSettings:
     for name in ("score_pov", "result_pov"):
         if values[name] is not None:
@@ -262,7 +296,7 @@ def _build_positions(values: dict[str, Any], context: Context) -> PositionsSetti
         raise SettingError(
             ("quiet_score",), "the score to compare with cannot be a function", "'depth 1'"
         )
-    return PositionsSettings(PositionSettings(**values), quiet, score)
+    return PositionsSettings((PositionSettings(**values),), quiet, score)
 
 
 POSITIONS = _PositionsCall(
@@ -294,9 +328,57 @@ POSITIONS = _PositionsCall(
         ),
         optional("most", Integer(minimum=1), "Size of a random sample of the positions."),
         Setting("skip_bad", Boolean(), "Whether bad positions are left out, not refused.", False),
+        optional(
+            "results",
+            OneOf("0-1", "0-2"),
+            "Numbers of a loss and a win, where a file has 0 and 1 only; by default the file's.",
+        ),
     ),
     _build_positions,
     positional=("paths",),
+)
+
+#: Most positions of a test of moves.
+MOST_TESTED = 10_000
+
+
+class MoveAccuracySettings(msgspec.Struct, frozen=True):
+    """MoveAccuracy(…) of a control file.
+
+    positions  how the files of the test set are read
+    search     request to the engine
+    """
+
+    positions: PositionSettings
+    search: ScoreKind
+
+
+def _build_move_accuracy(values: dict[str, Any], context: Context) -> MoveAccuracySettings:
+    settings: PositionsSettings = values["positions"]
+    (source,) = settings.sources
+    most = source.most or MOST_TESTED
+    if settings.quiet is not None:
+        raise SettingError(("positions", "quiet"), "a test of moves has no quiet filter")
+    if most > MOST_TESTED:
+        raise SettingError(
+            ("positions", "most"), f"{most:,} positions are too many", f"at most {MOST_TESTED:,}"
+        )
+    nodes, depth = values["nodes"], values["depth"]
+    if nodes is not None and depth is not None:
+        raise SettingError(("depth",), "nodes and depth exclude each other", "one of them")
+    search = ScoreKind("nodes", nodes or 1000) if depth is None else ScoreKind("depth", depth)
+    return MoveAccuracySettings(dataclasses.replace(source, most=most), search)
+
+
+MOVE_ACCURACY = CallOf(
+    "MoveAccuracy",
+    (
+        Setting("positions", POSITIONS, "Positions with moves of a teacher, at most 10,000."),
+        optional("nodes", Integer(minimum=1, maximum=10**9), "Nodes of a search; default 1,000."),
+        optional("depth", Integer(minimum=1, maximum=1000), "Depth of a search instead."),
+    ),
+    _build_move_accuracy,
+    positional=("positions",),
 )
 
 _LAMBDA = Float(minimum=0, maximum=1)
@@ -422,7 +504,7 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
         ListOf(String(), minimum=1),
         "Groups of parameters in the order of tuning; by default all are tuned together.",
     ),
-    Setting("positions", POSITIONS, "The labelled positions."),
+    Setting("positions", _Sources(POSITIONS, minimum=1), "The labelled positions."),
     Setting("score", ScoreSetting(), "How the engine scores a position.", EVAL),
     Setting(
         "in_flight",
@@ -468,6 +550,12 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
     optional("most_passes", Float(minimum=1, maximum=1e9), "Limit of passes over training."),
     optional("sweep", SWEEP, "Blends whose best values are compared after the tune."),
     optional("reference", REFERENCE_CALL, "Another engine whose error is reported beside."),
+    optional(
+        "move_accuracy",
+        MOVE_ACCURACY,
+        "Test set on which the best moves of the start and the tuned values are compared with a "
+        "teacher's, after the tune.",
+    ),
     MAKE_CANDIDATE,
     optional("verify", VERIFY, "The closing match."),
 )

@@ -37,6 +37,15 @@ HERE = Path("/nowhere")
             {"players": {"e": call("Player", "engine")}, "verify": call("Verify", games=2)},
             "nothing limits the moves of player 'e' in the closing match",
         ),
+        (
+            {"positions": ["a.epd", call("Positions", "b.epd", quiet=20)]},
+            "positions.1: quiet must be the same in all of them",
+        ),
+        (
+            {"positions": ["a.epd", call("Positions", "b.epd", duplicates="keep")]},
+            "positions.1: duplicates must be the same in all of them",
+        ),
+        ({"positions": [call("Positions", "a.epd", results="1-2")]}, "positions.0.results"),
         ({"parameters": [parameter("A", frozen=True)]}, "every parameter is frozen"),
         ({"parameters": [parameter("A")], "anchor": "A"}, "every other parameter is frozen"),
     ],
@@ -45,6 +54,18 @@ def test_invalid_settings_are_refused(overrides: dict[str, Any], message: str) -
     with pytest.raises(Refused) as refused:
         texel(HERE, **overrides)
     assert message in str(refused.value)
+
+
+def test_a_list_of_positions_has_settings_for_each_source() -> None:
+    written = [
+        call("Positions", "a.epd", score_pov="white", most=1000, score_cap=2000),
+        call("Positions", "b.psv", "c.psv", score_cap=3000),
+    ]
+    positions = texel(HERE, positions=written).values["positions"]
+    assert [len(source.paths) for source in positions.sources] == [1, 2]
+    assert [source.score_pov for source in positions.sources] == ["first", None]
+    assert [source.most for source in positions.sources] == [1000, None]
+    assert positions.score_cap == 3000
 
 
 def test_player_needs_no_limit_of_moves_without_games() -> None:

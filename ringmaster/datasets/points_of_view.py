@@ -1,0 +1,118 @@
+"""Find scores and results with a wrong point of view, by their correlations with material."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from ringmaster.formats.registry import Pov
+from ringmaster.model.players import GameName
+
+_QUANTITIES = ("result", "score", "material")
+#: Correlations within this many standard errors of 0 count as 0.
+_ERRORS = 5.0
+#: Least |correlation| of each side to move where the two signs differ.
+_SPLIT = 0.1
+#: Least negative correlation where both signs are negative.  A player may win with less
+#: material, but scores do not contradict results.
+_REVERSED = {"material": 0.3, "score": 0.1}
+#: Limits of scores and of material: a mate tells no more than a queen.
+_SCORE, _MATERIAL = 1500.0, 15.0
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass
+class Labels:
+    """Correlations of results, scores and material of one file, by side to move.
+
+    All quantities are the first player's, by the points of view of the settings.
+    """
+
+    sums: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((2, 3, 6)))
+
+    def add(
+        self, result: Floats, score: Floats, material: Floats, side: npt.NDArray[np.uint8]
+    ) -> None:
+        """Add positions; NaN is an unknown label."""
+        columns = (
+            result,
+            np.clip(score, -_SCORE, _SCORE),
+            np.clip(material, -_MATERIAL, _MATERIAL),
+        )
+        for mover in (0, 1):
+            chosen = side == mover
+            for i, (a, b) in enumerate(combinations(range(3), 2)):
+                x, y = columns[a][chosen].astype(np.float64), columns[b][chosen].astype(np.float64)
+                known = ~(np.isnan(x) | np.isnan(y))
+                x, y = x[known], y[known]
+                self.sums[mover, i] += (len(x), x.sum(), y.sum(), x @ x, y @ y, x @ y)
+
+    def reversed(self, a: str, b: str) -> tuple[bool, bool]:
+        """Return for each side to move whether two quantities contradict each other.
+
+        a, b  names in the order of `_QUANTITIES`
+        """
+        i = list(combinations(_QUANTITIES, 2)).index((a, b))
+        first, second = (_correlation(*self.sums[mover, i].tolist()) for mover in (0, 1))
+        if first * second < 0 and min(abs(first), abs(second)) > _SPLIT:
+            return first < 0, second < 0
+        if max(first, second) <= 0 and min(first, second) < -_REVERSED[b]:
+            return first < 0, second < 0
+        return False, False
+
+
+def _correlation(n: float, x: float, y: float, xx: float, yy: float, xy: float) -> float:
+    """Return a correlation from sums, 0 where it is not significant."""
+    if n < 3:
+        return 0.0
+    spread = (xx - x * x / n) * (yy - y * y / n)
+    if spread <= 0:
+        return 0.0
+    r = (xy - x * y / n) / math.sqrt(spread)
+    return r if abs(r) * math.sqrt(n) > _ERRORS else 0.0
+
+
+#: The players by the order of their first moves.
+SIDES: dict[GameName, tuple[str, str]] = {
+    "chess": ("White", "Black"),
+    "shogi": ("Black", "White"),
+}
+
+
+def contradiction(labels: Labels, game: GameName, result: Pov, score: Pov) -> tuple[str, str]:
+    """Return a fault of the labels' points of view and the wrong setting, or two "".
+
+    result, score  assumed points of view
+    """
+    for what, against, pov in (
+        ("score", "material", score),
+        ("result", "material", result),
+        ("score", "result", score),
+    ):
+        wrong = labels.reversed(*sorted((what, against), key=_QUANTITIES.index))
+        if any(wrong):
+            other = "the results" if against == "result" else "the men on the board"
+            return _sentence(what, other, wrong, SIDES[game], pov), f"{what}_pov"
+    return "", ""
+
+
+def _sentence(
+    what: str, against: str, wrong: tuple[bool, bool], sides: tuple[str, str], pov: Pov
+) -> str:
+    where = "" if all(wrong) else f" with {sides[wrong.index(True)]} to move"
+    first = sides[0].lower()
+    names = {"first": first, "mover": "mover"}
+    meant = {"first": f"{sides[0]}'s", "mover": "the mover's"}
+    other: Pov = "mover" if pov == "first" else "first"
+    text = f"read as {meant[pov]}, the {what}s of positions{where} contradict {against}"
+    # a mistaken point of view changes the sign for the second player's positions only
+    if wrong == (False, True):
+        better = f'{what}_pov="{names[other]}", if they are {meant[other]}'
+    else:
+        better = "look at how the file was made"
+    return f'{text}; {better}; {what}_pov="{names[pov]}" keeps them unchanged'

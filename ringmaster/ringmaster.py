@@ -38,7 +38,8 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import CheckJob, GameJob, Task
 from ringmaster.model.results import REBUILT, CheckResult, EvaluationResult, GameResult, Result
 from ringmaster.player_checks import FirstTests, check_before_run
-from ringmaster.reporting.live import Display, DisplayView
+from ringmaster.reporting.live import Display
+from ringmaster.reporting.progress import DisplayView
 from ringmaster.run_control import (
     COMMAND_PERIOD,
     PAGE,
@@ -464,7 +465,9 @@ class Ringmaster:
 
     def _loop(self) -> None:
         spare_time, unverified = SpareTime(), self._competition.unverified
-        while self._executor.running() or self._is_waiting():
+        while self._executor.running() or (
+            self._control.paused and not (self._is_ending() or self._competition.finished())
+        ):
             self._control.check()
             if self._control.signals.received is not None:
                 return
@@ -486,10 +489,6 @@ class Ringmaster:
                 self._commit(results)
             self._control.signals.drain()
         self._display.update(self._view)
-
-    def _is_waiting(self) -> bool:
-        """Return whether the user has paused a run that can go on."""
-        return self._control.paused and not (self._is_ending() or self._competition.finished())
 
     def _wait(self, timeout: float) -> list[tuple[Task, Result]]:
         """Return the results that arrive; submit the job of a dead worker again.

@@ -345,8 +345,7 @@ class Ingest:
         self, source: Source, format: Format, labels: Labels, settings: PositionSettings
     ) -> None:
         """Raise DataFileError for wrong points of view, or warn where the settings name them."""
-        sides = ("Black", "White") if self._game == "shogi" else ("White", "Black")
-        text, setting = contradiction(labels, sides, *povs(format, settings))
+        text, setting = contradiction(labels, self._game, *povs(format, settings))
         if not text:
             return
         if getattr(settings, setting) is None:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.formats.registry import Pov
+from ringmaster.model.players import GameName
 
 _QUANTITIES = ("result", "score", "material")
 #: Correlations within this many standard errors of 0 count as 0.
@@ -76,12 +77,16 @@ def _correlation(n: float, x: float, y: float, xx: float, yy: float, xy: float) 
     return r if abs(r) * math.sqrt(n) > _ERRORS else 0.0
 
 
-def contradiction(
-    labels: Labels, sides: tuple[str, str], result: Pov, score: Pov
-) -> tuple[str, str]:
+#: The players by the order of their first moves.
+SIDES: dict[GameName, tuple[str, str]] = {
+    "chess": ("White", "Black"),
+    "shogi": ("Black", "White"),
+}
+
+
+def contradiction(labels: Labels, game: GameName, result: Pov, score: Pov) -> tuple[str, str]:
     """Return a fault of the labels' points of view and the wrong setting, or two "".
 
-    sides          names of the players, e.g. ("White", "Black")
     result, score  assumed points of view
     """
     for what, against, pov in (
@@ -92,7 +97,7 @@ def contradiction(
         wrong = labels.reversed(*sorted((what, against), key=_QUANTITIES.index))
         if any(wrong):
             other = "the results" if against == "result" else "the men on the board"
-            return _sentence(what, other, wrong, sides, pov), f"{what}_pov"
+            return _sentence(what, other, wrong, SIDES[game], pov), f"{what}_pov"
     return "", ""
 
 

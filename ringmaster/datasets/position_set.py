@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,8 +24,8 @@ from ringmaster.errors import DataFileError, StoreCorrupt, StoreUnwritable, coun
 from ringmaster.formats.source import Progress
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import SPLIT_STREAM, word_array
-from ringmaster.positions import PositionFile, PositionWriter
-from ringmaster.positions.position_file import MAGIC
+from ringmaster.positions import PositionFile, position_writer
+from ringmaster.positions.position_file import MAGIC, PositionWriter
 
 #: Increased by every change that gives another file from the same sources.
 _VERSION = 1
@@ -56,7 +56,7 @@ def build_positions(
     """
     if game == "go":
         raise DataFileError("positions", None, "there are no labelled positions of Go")
-    key = _key(game, variant, sources, validation, seed)
+    key = source_key(game, variant, sources, validation, seed)
     try:
         existing = PositionFile(target)
         if existing.key == key:
@@ -69,19 +69,22 @@ def build_positions(
     except OSError as error:
         raise StoreUnwritable(f"cannot read {target}: {error.strerror}") from error
     try:
-        with Spool(target.parent) as spool, PositionWriter(target, game, key) as writer:
+        with Spool(target.parent) as spool:
             ingest = Ingest(game, variant, spool, seed, Progress(say))
             for settings in sources:
                 ingest.read(settings)
-            notes = _write(ingest, spool, sources[0], validation, seed, writer)
+            chosen = _Chosen(ingest, spool, sources[0], validation, seed)
+            parts = (chosen.counts, chosen.sizes)
+            with position_writer(target, game, key, chosen.notes, *parts) as writer:
+                chosen.write(writer)
     except OSError as error:
         raise StoreUnwritable(f"cannot write {target}: {error.strerror}") from error
-    for note in notes:
+    for note in chosen.notes:
         say(note)
     return PositionFile(target)
 
 
-def _key(
+def source_key(
     game: GameName,
     variant: str,
     sources: Sequence[PositionSettings],
@@ -115,66 +118,95 @@ def _is_ours(path: Path) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def _write(
-    ingest: Ingest,
-    spool: Spool,
-    settings: PositionSettings,
-    validation: float,
-    seed: int,
-    writer: PositionWriter,
-) -> list[str]:
-    """Write the position file and return its notes."""
-    notes = ingest.notes()
-    keep = _drawn(ingest, spool)
-    merged = _Merged()
-    if settings.duplicates == "merge":
-        for equal in spool.equal(keep):
-            merged.merge(equal, keep)
-        merged.finish()
-        if merged.lost:
-            notes.append(f"left out: {counted(merged.lost, 'position')}, merged with an equal one")
-    if not keep.any():
-        raise DataFileError(settings.paths[0], None, "no position is left: " + "; ".join(notes))
-    games, ends = ingest.games()
-    present = np.zeros(len(ends), dtype=np.bool_)
-    counts = _LabelCounts()
-    for first, rows in spool.rows():
-        merged.relabel(first, rows)
-        chosen = rows[keep[first : first + len(rows)]]
-        counts.add(chosen)
-        present[games[chosen["run"]]] = True
-    notes += counts.notes(settings.paths[0])
-    held = _held(present, validation, seed)
-    # positions of validation, by position, where they are compared with those of training
-    crossing = np.zeros(spool.count if settings.duplicates == "keep" else 0, dtype=np.bool_)
-    numbers = np.cumsum(present, dtype=np.uint32) - np.uint32(1)
-    of_validation = 0
-    for first, rows, texts in spool.texts():
-        weight = merged.relabel(first, rows)
-        game = games[rows["run"]]
-        labels = {
-            "result": rows["result"],
-            "teacher": rows["teacher"],
-            "weight": weight,
-            "progress": _progress(rows, ends[game]),
-            "group": numbers[game],
-            "ply": np.clip(rows["ply"], 0, 65535),
-        }
-        wanted = keep[first : first + len(rows)]
-        if len(crossing):
-            crossing[first : first + len(rows)] = held[game]
-        for validating in (False, True):
-            which = np.flatnonzero(wanted & (held[game] == validating))
-            if len(which):
-                chosen_texts = [texts[i] for i in which.tolist()]
+class _Chosen:
+    """The positions of a set, with merged labels, games and parts.
+
+    counts, sizes  numbers of positions, and bytes of their texts, for training and validation
+    notes          everything that was left out, and the set's numbers
+    """
+
+    def __init__(
+        self,
+        ingest: Ingest,
+        spool: Spool,
+        settings: PositionSettings,
+        validation: float,
+        seed: int,
+    ) -> None:
+        """Merge, draw and split the positions.  Raises DataFileError for a useless set."""
+        self._spool = spool
+        self.notes = ingest.notes()
+        self._keep = keep = _drawn(ingest, spool)
+        self._merged = _Merged()
+        if settings.duplicates == "merge":
+            for equal in spool.equal(keep):
+                self._merged.merge(equal, keep)
+            self._merged.finish()
+            if lost := self._merged.lost:
+                self.notes.append(
+                    f"left out: {counted(lost, 'position')}, merged with an equal one"
+                )
+        path = settings.paths[0]
+        if not keep.any():
+            raise DataFileError(path, None, "no position is left: " + "; ".join(self.notes))
+        self._games, self._ends = ingest.games()
+        present = np.zeros(len(self._ends), dtype=np.bool_)
+        labels = _LabelCounts()
+        for rows, _ in self._rows():
+            labels.add(rows)
+            present[self._games[rows["run"]]] = True
+        self.notes += labels.notes(path)
+        self._numbers = np.cumsum(present, dtype=np.uint32) - np.uint32(1)
+        self._held = _held(present, validation, seed)
+        counts, sizes = np.zeros((2, 2), dtype=np.int64)
+        for rows, _ in self._rows():
+            is_held = self._held[self._games[rows["run"]]]
+            counts += np.bincount(is_held, minlength=2)
+            sizes += np.bincount(is_held, rows["size"], minlength=2).astype(np.int64)
+        self.counts = int(counts[0]), int(counts[1])
+        self.sizes = int(sizes[0]), int(sizes[1])
+        self.notes += _split_notes(self.counts, int(self._numbers[-1]) + 1, validation)
+        if settings.duplicates == "keep":
+            self.notes += self._crossing()
+
+    def _rows(self) -> Iterator[tuple[Rows, npt.NDArray[np.float32]]]:
+        """Yield the rows of the set's positions, and their weights."""
+        for first, rows in self._spool.rows():
+            weight = self._merged.relabel(first, rows)
+            chosen = self._keep[first : first + len(rows)]
+            yield rows[chosen], weight[chosen]
+
+    def write(self, writer: PositionWriter) -> None:
+        """Write the positions with their labels."""
+        for first, rows, texts in self._spool.texts():
+            weight = self._merged.relabel(first, rows)
+            game = self._games[rows["run"]]
+            labels = {
+                "result": rows["result"],
+                "teacher": rows["teacher"],
+                "weight": weight,
+                "progress": _progress(rows, self._ends[game]),
+                "group": self._numbers[game],
+                "ply": np.clip(rows["ply"], 0, 65535),
+            }
+            chosen, is_held = self._keep[first : first + len(rows)], self._held[game]
+            for held in (False, True):
+                which = np.flatnonzero(chosen & (is_held == held))
                 columns = {name: column[which] for name, column in labels.items()}
-                writer.add(chosen_texts, columns, validating)
-                of_validation += len(which) if validating else 0
-    notes += _split_notes(counts.positions, of_validation, int(numbers[-1]) + 1, validation)
-    if len(crossing):
-        notes += _crossing(spool, keep, crossing)
-    writer.finish(notes)
-    return notes
+                writer.add([texts[i] for i in which.tolist()], columns, held)
+
+    def _crossing(self) -> list[str]:
+        """Return a note on positions of validation that also occur in training."""
+        held = np.concatenate(
+            [self._held[self._games[rows["run"]]] for _, rows in self._spool.rows()]
+        )
+        crossing = 0
+        for equal in self._spool.equal(self._keep):
+            is_held = held[equal["row"]]
+            crossing += int(np.isin(equal["key"][is_held], equal["key"][~is_held]).sum())
+        if not crossing:
+            return []
+        return [f"{crossing:,} positions of validation also occur in training"]
 
 
 def _drawn(ingest: Ingest, spool: Spool) -> Mask:
@@ -274,25 +306,13 @@ def _held(present: Mask, validation: float, seed: int) -> Mask:
     return held
 
 
-def _split_notes(count: int, out: int, games: int, validation: float) -> list[str]:
-    size = f"{counted(count, 'position')} of {counted(games, 'game')}"
+def _split_notes(counts: tuple[int, int], games: int, validation: float) -> list[str]:
+    size = f"{counted(sum(counts), 'position')} of {counted(games, 'game')}"
     if not validation:
         return [f"{size}, all for training"]
     if games < 2:
         return [f"{size}: nothing can be held out for validation"]
-    return [f"{size}: {count - out:,} for training, {out:,} for validation"]
-
-
-def _crossing(spool: Spool, keep: Mask, held: Mask) -> list[str]:
-    """Return a note on positions of validation that also occur in training.
-
-    held  by position
-    """
-    crossing = 0
-    for equal in spool.equal(keep):
-        is_held = held[equal["row"]]
-        crossing += int(np.isin(equal["key"][is_held], equal["key"][~is_held]).sum())
-    return [f"{crossing:,} positions of validation also occur in training"] if crossing else []
+    return [f"{size}: {counts[0]:,} for training, {counts[1]:,} for validation"]
 
 
 class _LabelCounts:

@@ -6,18 +6,18 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ringmaster.datasets.boards import Words
 from ringmaster.datasets.ingest import Examined, checked_batches, povs
-from ringmaster.datasets.points_of_view import Labels, contradiction
+from ringmaster.datasets.points_of_view import SIDES, Labels, contradiction
 from ringmaster.datasets.position_settings import PositionSettings
-from ringmaster.errors import UsageError
-from ringmaster.formats.registry import FORMATS, Pov, format_of, record_format
+from ringmaster.errors import DataFileError, UsageError
+from ringmaster.formats.registry import Pov, format_of
 from ringmaster.formats.source import MATE, Source
-from ringmaster.formats.text_formats import COMMENTS, other_game
 from ringmaster.model.players import GameName
 from ringmaster.model.report import Report, Table, Text
 
@@ -26,12 +26,6 @@ _EDGES = np.array([-1000, -600, -300, -150, -75, -25, 25, 75, 150, 300, 600, 100
 #: Plies of a bucket, and number of buckets.
 _PLIES, _PLY_BUCKETS = 20, 12
 _BAR = 40
-
-_NAMES: dict[GameName, tuple[str, str]] = {
-    "chess": ("White", "Black"),
-    "shogi": ("Black", "White"),
-    "go": ("Black", "White"),
-}
 
 
 class DistinctCount:
@@ -80,7 +74,7 @@ class Overview:
 
     def __init__(self, game: GameName, result: Pov = "first", score: Pov = "first") -> None:
         """Begin without positions; `result` and `score` are the file's points of view."""
-        self._names = _NAMES[game]
+        self._game: GameName = game
         self._povs = result, score
         self._distinct = DistinctCount()
         self.positions = 0
@@ -124,7 +118,7 @@ class Overview:
         known = self._results[:4].sum()
         if known and max(self._results[:4]) == known and known > 1:
             warnings.append("all results are equal: they hold no information")
-        wrong, _ = contradiction(self._labels, self._names, *self._povs)
+        wrong, _ = contradiction(self._labels, self._game, *self._povs)
         return [*warnings, wrong] if wrong else warnings
 
     def _correlation(self, side: int) -> float:
@@ -146,7 +140,7 @@ class Overview:
         return Report(tuple(blocks))
 
     def _balance(self) -> Table:
-        first, second = self._names
+        first, second = SIDES[self._game]
         lost, drawn, won, between, unknown = map(int, self._results)
         count = self.positions
         rows = [
@@ -170,7 +164,7 @@ class Overview:
         return Table(("", "", ""), tuple(rows))
 
     def _by_score(self) -> Table:
-        first, second = self._names
+        first, second = SIDES[self._game]
         rows = []
         labels = [f"below {_EDGES[0]:+.0f}"]
         labels += [f"{low:+.0f} to {high:+.0f}" for low, high in itertools.pairwise(_EDGES)]
@@ -223,7 +217,6 @@ def _share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f}%" if whole else "-"
 
 
-_LOOK = 1 << 12
 #: Number of files that a report lists.
 _LISTED = 10
 
@@ -295,16 +288,9 @@ def _game_of(paths: Sequence[str]) -> GameName:
 
 
 def _guessed(path: str) -> GameName:
-    """Return a file's game by its suffix or content."""
-    source = Source(path, "chess")
-    suffix = source.suffix
-    for format in FORMATS.values():
-        if suffix in format.suffixes and len(format.games) == 1:
-            return format.games[0]
-    start = next(source.pieces(_LOOK), b"").removeprefix(b"\xef\xbb\xbf").lstrip()
-    if b"\0" in start or record_format(start, start) or b"sfen " in start.split(b"\n")[0]:
-        return "shogi"
-    lines = [line.strip() for line in start.split(b"\n")]
-    line = next((line for line in lines if line and line[:1] not in COMMENTS), b"")
-    board = line.removeprefix(b"fen ").split(b",")[0].split(b"|")[0].strip(b'" ')
-    return "shogi" if other_game(board, "chess") == "shogi" else "chess"
+    """Return the game that a file's format is of; chess for an unknown format."""
+    for game in SIDES:
+        with suppress(DataFileError):
+            format_of(Source(path, game))
+            return game
+    return "chess"

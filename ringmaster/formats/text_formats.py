@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ringmaster.formats.source import (
     MATE,
@@ -495,7 +495,7 @@ def _parsed(parse: Parser, rest: bytes, results: Results) -> Tail | None:
 
 #: The usual block.
 _BLOCK = rb"s?fen %b\n(?:move ([^\n]*)\n)?score (-?[0-9]{1,5})\nply ([0-9]{1,5})\nresult (-1|0|1)"
-_RESULTS = {b"1": 1.0, b"0": 0.5, b"-1": 0.0}
+_OUTCOMES = {b"1": 1.0, b"0": 0.5, b"-1": 0.0}
 #: Stockfish's VALUE_NONE.
 _NO_SCORE = b"32002"
 #: Limit of lines in a block, above any program's.
@@ -512,8 +512,31 @@ def read_plain(source: Source) -> Iterator[Batch]:
     """
     notation = notation_of(source.game, source.variant)
     match = re.compile(_BLOCK % notation.place).fullmatch
-    rest, first = b"", source.first
     rows: list[tuple[bytes, float, float, int, int, int, int, str]] = []
+    for first, block in _blocks(source):
+        usual = match(block)
+        if usual is None:
+            fields = _fields(source, notation, first, block)
+            if fields is None:
+                continue
+            text, result, score, ply, move = fields
+        else:
+            text, _, number, move, value, count, outcome = usual.groups()
+            if number is None:
+                text += notation.counters
+            result, ply = _OUTCOMES[outcome], int(count)
+            score = float(value) if len(value) < 5 else _plain_score(value)
+        played = (move or b"").decode(errors="replace") if source.moves else ""
+        rows.append((text, result, score, ply, 0, first, 0, played))
+        if len(rows) == SIZE:
+            yield batch_of(rows, moves=source.moves)
+            rows = []
+    yield batch_of(rows, moves=source.moves)
+
+
+def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
+    """Yield (number of the first line, block without its e).  Raises DataFileError."""
+    rest, first = b"", source.first
     for _, chunk in source.chunks():
         blocks = (rest + b"\n" + chunk if rest else chunk).split(b"\ne\n")
         rest = blocks.pop()
@@ -523,66 +546,57 @@ def read_plain(source: Source) -> Iterator[Batch]:
         if rest.count(b"\n") > _LINES:
             raise source.error(first, "a block of lines is not closed by e")
         for block in blocks:
-            usual = match(block)
-            lines = block.count(b"\n") + 2
-            if usual is None:
-                text, result, score, ply, move = _block(source, first, block)
-            else:
-                text, _, number, move, value, count, outcome = usual.groups()
-                if number is None:
-                    text += notation.counters
-                result, ply = _RESULTS[outcome], int(count)
-                score = float(value) if len(value) < 5 else _long_score(value)
-            if text:
-                played = (move or b"").decode(errors="replace") if source.moves else ""
-                rows.append((text, result, score, ply, 0, first, 0, played))
-            first += lines
-            if len(rows) == SIZE:
-                yield batch_of(rows, moves=source.moves)
-                rows = []
+            yield first, block
+            first += block.count(b"\n") + 2
     if rest.strip():
         source.bad(first, "the last block of lines is not closed by e")
-    yield batch_of(rows, moves=source.moves)
 
 
-def _long_score(value: bytes) -> float:
-    return NAN if value == _NO_SCORE else score_of(value)
-
-
-def _block(source: Source, first: int, block: bytes) -> tuple[bytes, float, float, int, bytes]:
-    """Return (text, result, score, ply, move) of an unusual block; no text for a bad block."""
-    notation = notation_of(source.game, source.variant)
-    text, result, score, ply, move = b"", NAN, NAN, -1, b""
-    rows = block.split(b"\n")
-    for number, row in enumerate(rows, first):
+def _fields(
+    source: Source, notation: Notation, first: int, block: bytes
+) -> tuple[bytes, float, float, int, bytes] | None:
+    """Return (text, result, score, ply, move) of an unusual block, None for a bad one."""
+    fields: dict[bytes, Any] = {}
+    for number, row in enumerate(block.split(b"\n"), first):
         word, _, value = row.strip().partition(b" ")
-        value = value.strip()
         try:
-            if word in (b"fen", b"sfen"):
-                match = notation.match(value)
-                if match[4]:
-                    raise ValueError(f"{quoted(match[4])} follows the position")
-                text = match[1] + (b"" if match[3] else notation.counters)
-            elif word == b"score":
-                score = _long_score(value)
-            elif word == b"ply":
-                if not re.fullmatch(rb"[0-9]{1,5}", value):
-                    raise ValueError(f"the ply is {quoted(value)}, not a number")
-                ply = int(value)
-            elif word == b"result":
-                if value not in _RESULTS:
-                    raise ValueError(f"the result is {quoted(value)}, not 1, 0 or -1")
-                result = _RESULTS[value]
-            elif word == b"move":
-                move = value
-            elif word not in (b"", b"e"):
-                raise ValueError("this is not one of fen, sfen, move, score, ply, result, e")
+            fields[b"fen" if word == b"sfen" else word] = _field(notation, word, value.strip())
         except ValueError as error:
             source.bad(number, f"{error}: {quoted(row.strip(), 100)}")
-            return b"", NAN, NAN, -1, b""
-    if not text and block.strip():
+            return None
+    text, result, score = fields.get(b"fen"), fields.get(b"result", NAN), fields.get(b"score", NAN)
+    if not block.strip():
+        return None
+    if not text:
         source.bad(first, "a block of lines has no position (fen or sfen)")
-    if text and result != result and score != score:
+        return None
+    if result != result and score != score:
         source.bad(first, "a block of lines has neither a result nor a score")
-        text = b""
-    return text, result, score, ply, move
+        return None
+    return text, result, score, fields.get(b"ply", -1), fields.get(b"move", b"")
+
+
+def _field(notation: Notation, word: bytes, value: bytes) -> Any:
+    """Return the value of a line.  Raises ValueError."""
+    if word in (b"fen", b"sfen"):
+        match = notation.match(value)
+        if match[4]:
+            raise ValueError(f"{quoted(match[4])} follows the position")
+        return match[1] + (b"" if match[3] else notation.counters)
+    if word == b"score":
+        return _plain_score(value)
+    if word == b"ply":
+        if not re.fullmatch(rb"[0-9]{1,5}", value):
+            raise ValueError(f"the ply is {quoted(value)}, not a number")
+        return int(value)
+    if word == b"result":
+        if value not in _OUTCOMES:
+            raise ValueError(f"the result is {quoted(value)}, not 1, 0 or -1")
+        return _OUTCOMES[value]
+    if word not in (b"move", b"", b"e"):
+        raise ValueError("this is not one of fen, sfen, move, score, ply, result, e")
+    return value
+
+
+def _plain_score(value: bytes) -> float:
+    return NAN if value == _NO_SCORE else score_of(value)

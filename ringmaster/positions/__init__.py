@@ -1,6 +1,6 @@
 """Labelled positions and their features in memory-mapped files."""
 
 from ringmaster.positions.feature_file import FeatureFile, FeatureWriter
-from ringmaster.positions.position_file import PositionFile, PositionWriter
+from ringmaster.positions.position_file import PositionFile, position_writer
 
-__all__ = ["FeatureFile", "FeatureWriter", "PositionFile", "PositionWriter"]
+__all__ = ["FeatureFile", "FeatureWriter", "PositionFile", "position_writer"]

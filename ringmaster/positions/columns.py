@@ -95,8 +95,8 @@ def aligned(size: int) -> int:
 
 def layout(
     magic: bytes, facts: dict[str, Any], columns: dict[str, tuple[int, str]]
-) -> tuple[bytes, dict[str, int]]:
-    """Return the bytes before the first column, and the place of each column in the file.
+) -> tuple[bytes, dict[str, int], int]:
+    """Return the bytes before the first column, the place of each column, and the file's size.
 
     columns  numbers of entries, and types
     """
@@ -108,7 +108,7 @@ def layout(
     text = msgspec.json.encode(Header(facts, places))
     start = magic + len(text).to_bytes(8, "little") + text
     start = start.ljust(aligned(len(start)), b"\0")
-    return start, {name: len(start) + at for name, (at, _, _) in places.items()}
+    return start, {name: len(start) + at for name, (at, _, _) in places.items()}, len(start) + at
 
 
 @contextmanager

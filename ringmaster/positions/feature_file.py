@@ -130,11 +130,10 @@ class FeatureWriter:
         if self._phased:
             columns["phase"] = (len(self._phase), "<f4")
         facts = {"names": self._names, "rows": len(self._lengths), "key": self._key}
-        start, places = layout(MAGIC, facts, columns)
+        start, places, length = layout(MAGIC, facts, columns)
         with replacing(self._path) as file:
             file.write(start)
-            last, (entries, dtype) = list(columns.items())[-1]
-            file.truncate(places[last] + entries * np.dtype(dtype).itemsize)
+            file.truncate(length)
             file.flush()
             data = np.memmap(file, dtype=np.uint8, mode="r+")
             view = {

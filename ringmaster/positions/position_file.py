@@ -6,9 +6,8 @@ come first, then positions of validation.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.model.players import GameName
-from ringmaster.positions.columns import ColumnFile, layout, replacing, writing
+from ringmaster.positions.columns import ColumnFile, layout, replacing
 
 MAGIC = b"RMPOS\x00\x01\n"
 
@@ -83,35 +82,15 @@ class PositionFile(ColumnFile):
 
 
 class PositionWriter:
-    """Writes a position file with constant memory.
+    """Adds positions to a file; see `position_writer`."""
 
-    path  the file appears there complete, or not at all
-    key   see `PositionFile.key`
-
-    Use it in a `with` block; `finish` completes the file.  Raises StoreUnwritable.
-    """
-
-    def __init__(self, path: Path, game: GameName, key: str) -> None:
-        self._path, self._game, self._key = path, game, key
-        self._stack = ExitStack()
-        #: Of training and of validation: temporary files, positions and bytes of text.
-        self._files: tuple[dict[str, IO[bytes]], ...] = ()
-        self._counts, self._sizes = [0, 0], [0, 0]
-
-    def __enter__(self) -> PositionWriter:
-        with writing(self._path), ExitStack() as stack:
-            folder = self._path.parent
-            self._files = tuple(
-                {name: stack.enter_context(tempfile.TemporaryFile(dir=folder)) for name in _STORED}
-                for _ in range(2)
-            )
-            self._stack = stack.pop_all()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        # closing flushes, which fails on a full disk
-        with writing(self._path):
-            self._stack.close()
+    def __init__(
+        self, file: IO[bytes], places: dict[str, int], train: int, train_size: int
+    ) -> None:
+        self._file, self._places = file, places
+        #: Of training and of validation: numbers of written positions and bytes of text, counted
+        #: from the start of the file.
+        self._counts, self._sizes = [0, train], [0, train_size]
 
     def add(self, texts: list[bytes], labels: dict[str, npt.NDArray[Any]], held: bool) -> None:
         """Add positions.
@@ -119,41 +98,45 @@ class PositionWriter:
         labels  a column for each of COLUMNS, as long as `texts`
         held    whether they belong to validation
         """
-        files = self._files[held]
+        count, size = self._counts[held], self._sizes[held]
         lengths = np.fromiter(map(len, texts), dtype=np.uint64, count=len(texts))
-        offsets = np.cumsum(lengths, dtype=np.uint64) - lengths + np.uint64(self._sizes[held])
-        with writing(self._path):
-            files["offsets"].write(offsets.astype("<u8").tobytes())
-            files["text"].write(b"".join(texts))
-            for name, dtype in COLUMNS.items():
-                files[name].write(np.asarray(labels[name]).astype(dtype).tobytes())
+        offsets = np.cumsum(lengths, dtype=np.uint64) - lengths + np.uint64(size)
+        self._write("text", size, b"".join(texts))
+        for name, column in {"offsets": offsets, **labels}.items():
+            self._write(name, count, np.asarray(column).astype(_STORED[name]).tobytes())
         self._counts[held] += len(texts)
         self._sizes[held] += int(lengths.sum())
 
-    def finish(self, notes: list[str]) -> None:
-        """Complete the file."""
-        train, held = self._counts
-        facts: dict[str, Any] = {"game": self._game, "train": train, "validation": held}
-        facts |= {"key": self._key, "notes": notes}
-        count, size = train + held, sum(self._sizes)
-        sizes = {name: (count, dtype) for name, dtype in _STORED.items()}
-        sizes |= {"offsets": (count + 1, "<u8"), "text": (size, "<u1")}
-        start, places = layout(MAGIC, facts, sizes)
-        with replacing(self._path) as file:
-            file.write(start)
-            for name, place in places.items():
-                file.write(b"\0" * (place - file.tell()))
-                for part in self._files:
-                    part[name].flush()
-                    part[name].seek(0)
-                    if name == "offsets" and part is self._files[1]:
-                        self._shift(part[name], file)
-                    else:
-                        shutil.copyfileobj(part[name], file)
-                if name == "offsets":
-                    file.write(np.array([size], "<u8").tobytes())
+    def _write(self, name: str, entry: int, data: bytes) -> None:
+        """Write entries of a column from a place on."""
+        self._file.seek(self._places[name] + entry * np.dtype(_STORED[name]).itemsize)
+        self._file.write(data)
 
-    def _shift(self, offsets: IO[bytes], file: IO[bytes]) -> None:
-        """Copy the offsets of validation, whose texts are behind those of training."""
-        while chunk := offsets.read(1 << 20):
-            file.write((np.frombuffer(chunk, "<u8") + np.uint64(self._sizes[0])).tobytes())
+
+@contextmanager
+def position_writer(
+    path: Path,
+    game: GameName,
+    key: str,
+    notes: list[str],
+    counts: tuple[int, int],
+    sizes: tuple[int, int],
+) -> Iterator[PositionWriter]:
+    """Write a position file, with constant memory; it appears complete, or not at all.
+
+    key            see `PositionFile.key`
+    counts, sizes  numbers of positions, and bytes of their texts, for training and validation
+
+    Raises StoreUnwritable.
+    """
+    (train, held), size = counts, sum(sizes)
+    facts = {"game": game, "train": train, "validation": held, "key": key, "notes": notes}
+    columns = {name: (train + held, dtype) for name, dtype in _STORED.items()}
+    columns |= {"offsets": (train + held + 1, "<u8"), "text": (size, "<u1")}
+    start, places, length = layout(MAGIC, facts, columns)
+    with replacing(path) as file:
+        file.write(start)
+        file.truncate(length)
+        file.seek(places["offsets"] + 8 * (train + held))
+        file.write(np.array([size], "<u8").tobytes())
+        yield PositionWriter(file, places, train, sizes[0])

@@ -11,7 +11,8 @@ import pytest
 from ringmaster.datasets.boards import position_keys
 from ringmaster.datasets.feature_set import FeatureShards, build_features
 from ringmaster.errors import DataFileError, StoreCorrupt
-from ringmaster.positions import FeatureFile, PositionFile, PositionWriter
+from ringmaster.positions import FeatureFile, PositionFile
+from tests.positions.writing import write_positions
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 E4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1"
@@ -32,9 +33,7 @@ def position_file(path: Path, texts: tuple[str, ...]) -> PositionFile:
         name: np.zeros(len(texts), dtype=np.float32)
         for name in ("result", "teacher", "weight", "progress", "group", "ply")
     }
-    with PositionWriter(path, "chess", "of these") as writer:
-        writer.add([text.encode() for text in texts], labels, held=False)
-        writer.finish([])
+    write_positions(path, [text.encode() for text in texts], labels, key="of these")
     return PositionFile(path)
 
 

@@ -21,8 +21,9 @@ from ringmaster.model.jobs import EvaluationJob, GameSettings, ScoreKind
 from ringmaster.model.players import Player
 from ringmaster.model.results import EvaluationResult
 from ringmaster.play.worker import Worker
-from ringmaster.positions.position_file import COLUMNS, PositionWriter
+from ringmaster.positions.position_file import COLUMNS
 from tests.play.workers import one_worker
+from tests.positions.writing import write_positions
 
 SCORED = Path(__file__).parent.parent / "engines" / "scored.py"
 COUNT = 60
@@ -39,9 +40,7 @@ def expected(weight: int = 100) -> list[int]:
 
 def write(path: Path, texts: list[str], game: Any = "chess", key: str = "test") -> Path:
     labels = {name: np.zeros(len(texts)) for name in COLUMNS}
-    with PositionWriter(path, game, key) as writer:
-        writer.add([text.encode() for text in texts], labels, False)
-        writer.finish([])
+    write_positions(path, [text.encode() for text in texts], labels, game=game, key=key)
     return path
 
 

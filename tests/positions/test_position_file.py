@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.errors import StoreCorrupt, StoreUnwritable
-from ringmaster.positions import PositionFile, PositionWriter
+from ringmaster.positions import PositionFile, position_writer
 from ringmaster.positions.position_file import COLUMNS, MAGIC
+from tests.positions.writing import write_positions
 
 TEXTS = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=60)
 ROWS = st.lists(
@@ -39,14 +40,10 @@ def labels(rows: list[Any]) -> dict[str, Any]:
     return columns
 
 
-def write(path: Path, rows: list[Any], piece: int = 7) -> None:
+def write(path: Path, rows: list[Any]) -> None:
     """Write rows, some at a time."""
-    with PositionWriter(path, "chess", "key") as writer:
-        for start in range(0, len(rows), piece):
-            for held in (False, True):
-                some = [row for row in rows[start : start + piece] if row[1] == held]
-                writer.add([row[0] for row in some], labels(some), held)
-        writer.finish(["a note"])
+    held = [row[1] for row in rows]
+    write_positions(path, [row[0] for row in rows], labels(rows), held, notes=["a note"])
 
 
 @given(ROWS)
@@ -116,40 +113,29 @@ def test_foreign_file_is_not_called_damaged(tmp_path: Path) -> None:
         PositionFile(path)
 
 
+ONE = [(b"x", False, 0.5, 1, 2)]
+
+
 def test_aborted_writer_leaves_no_files(tmp_path: Path) -> None:
-    path = tmp_path / "set.positions"
-    with PositionWriter(path, "chess", "key") as writer:
-        writer.add([b"x"], labels([(b"x", False, 0.5, 1, 2)]), False)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        position_writer(tmp_path / "x", "chess", "key", [], (1, 0), (1, 0)) as writer,
+    ):
+        writer.add([b"x"], labels(ONE), False)
+        raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
 
 
-def test_full_disk_leaves_no_temporary_files(tmp_path: Path) -> None:
-    full = OSError(errno.ENOSPC, "No space left on device")
+def test_full_disk_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-    def fill(writer: PositionWriter) -> None:
-        writer.add([b"x"], labels([(b"x", False, 0.5, 1, 2)]), False)
-        writer._files[0]["text"] = _Full(full)
-        writer.finish([])
-
-    writer = PositionWriter(tmp_path / "set.positions", "chess", "key")
-    with pytest.raises(StoreUnwritable, match="No space left"), writer:
-        fill(writer)
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(StoreUnwritable, match="No space left"):
+        write(tmp_path / "set.positions", ONE)
     assert list(tmp_path.iterdir()) == []
-
-
-class _Full:
-    """A file whose disk is full: its buffer cannot be written by `flush`."""
-
-    def __init__(self, error: OSError) -> None:
-        self._error = error
-
-    def flush(self) -> None:
-        raise self._error
 
 
 def test_missing_folder_is_an_error(tmp_path: Path) -> None:
-    with (
-        pytest.raises(StoreUnwritable, match="cannot write"),
-        PositionWriter(tmp_path / "gone" / "set.positions", "chess", "key"),
-    ):
-        pass
+    with pytest.raises(StoreUnwritable, match="cannot write"):
+        write(tmp_path / "gone" / "set.positions", ONE)

@@ -14,9 +14,10 @@ import pytest
 
 from ringmaster.model.jobs import EvaluationJob, GameJob
 from ringmaster.model.results import EvaluationResult, GameResult
-from ringmaster.positions import PositionFile, PositionWriter
+from ringmaster.positions import PositionFile
 from ringmaster.storage.entries import IssuedJob
 from tests.competitions.settings_of import call, make, uci, won
+from tests.positions.writing import write_positions as write_set
 from tests.recorded import memory_store
 
 CODES = ("A", "B", "C")
@@ -50,27 +51,24 @@ def write_positions(
     counts = features(games * PER_GAME)
     true = counts @ np.array([TRUE[code] for code in CODES])
     border = round(games * (1 - held))
-    with PositionWriter(path, "chess", key) as writer:
-        for game in range(games):
-            rows = range(game * PER_GAME, (game + 1) * PER_GAME)
-            # averaged labels have less noise than one result
-            won_by = 1 / (1 + np.exp(-true[rows.start : rows.stop] / 200))
-            drawn = rng.binomial(4, won_by) / 4
-            labels = {
-                "result": drawn,
-                "teacher": true[rows.start : rows.stop],
-                "weight": np.ones(PER_GAME),
-                "progress": np.linspace(0.1, 0.9, PER_GAME),
-                "group": np.full(PER_GAME, game),
-                "ply": np.arange(10, 10 + PER_GAME),
-            }
-            for name, column in (("teacher", teacher), ("result", result)):
-                if column is False:
-                    labels[name] = np.full(PER_GAME, np.nan)
-                elif column is not True:
-                    labels[name] = column[rows.start : rows.stop]
-            writer.add([f"{row} w".encode() for row in rows], labels, game >= border)
-        writer.finish(["made for a test"])
+    # averaged labels have less noise than one result
+    drawn = [rng.binomial(4, part) / 4 for part in np.split(1 / (1 + np.exp(-true / 200)), games)]
+    columns = {
+        "result": np.concatenate(drawn),
+        "teacher": true,
+        "weight": np.ones(len(true)),
+        "progress": np.tile(np.linspace(0.1, 0.9, PER_GAME), games),
+        "group": np.repeat(np.arange(games), PER_GAME),
+        "ply": np.tile(np.arange(10, 10 + PER_GAME), games),
+    }
+    for name, column in (("teacher", teacher), ("result", result)):
+        if column is False:
+            columns[name] = np.full(len(true), np.nan)
+        elif column is not True:
+            columns[name] = column
+    texts = [f"{row} w".encode() for row in range(len(true))]
+    held_out = columns["group"] >= border
+    write_set(path, texts, columns, held_out, key=key, notes=["made for a test"], piece=len(texts))
 
 
 def engine(job: EvaluationJob) -> EvaluationResult:

@@ -141,7 +141,9 @@ def _count(results: Results, overview: Overview, positions: list[Labelled]) -> N
         )
         for p in positions
     ]
-    overview.add(examined(batch_of(records), results.game, variant_of(results)))
+    overview.add(
+        examined(batch_of(list(zip(*records, strict=True))), results.game, variant_of(results))
+    )
 
 
 def _nothing(results: Results, counts: Made) -> str:

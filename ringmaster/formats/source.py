@@ -305,20 +305,20 @@ def hash_of(name: bytes | str) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little") or 1
 
 
-def batch_of(records: Sequence[tuple[Any, ...]], *, moves: bool = False) -> Batch:
-    """Return records as a batch; the last columns of `Record` may be missing."""
-    columns = [list(column) for column in zip(*records, strict=True)]
-    given = dict(zip(Record._fields, columns, strict=False))
-    nothing = [0] * len(records)
+def batch_of(columns: Sequence[Sequence[Any]], *, moves: bool = False) -> Batch:
+    """Return the columns of `Record` as a batch; the last ones may be missing."""
+    named: dict[str, Sequence[Any]] = dict(zip(Record._fields, columns, strict=False))
+    texts = list(named.get("text", ()))
+    nothing = np.zeros(len(texts), dtype=np.int32)
     return Batch(
-        given.get("text", []),
-        np.array(given.get("result", []), dtype=np.float32),
-        np.array(given.get("teacher", []), dtype=np.float32),
-        np.array(given.get("ply", []), dtype=np.int32),
-        np.array(given.get("game", nothing), dtype=np.uint64),
-        np.array(given.get("place", nothing), dtype=np.int64),
-        np.array(given.get("length", nothing), dtype=np.int32),
-        given.get("move", []) if moves else [],
+        texts,
+        np.array(named.get("result", ()), dtype=np.float32),
+        np.array(named.get("teacher", ()), dtype=np.float32),
+        np.array(named.get("ply", ()), dtype=np.int32),
+        np.array(named.get("game", nothing), dtype=np.uint64),
+        np.array(named.get("place", nothing), dtype=np.int64),
+        np.array(named.get("length", nothing), dtype=np.int32),
+        list(named.get("move", ())) if moves else [],
     )
 
 
@@ -326,7 +326,7 @@ def batches_of(source: Source, records: Iterable[Record]) -> Iterator[Batch]:
     """Yield the records of a file as batches."""
     remaining = iter(records)
     while some := list(itertools.islice(remaining, SIZE)):
-        yield batch_of(some, moves=source.moves)
+        yield batch_of(list(zip(*some, strict=True)), moves=source.moves)
 
 
 #: Scores from here on are mates, and are limited to this value.  Engines write a mate as

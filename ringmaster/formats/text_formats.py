@@ -432,7 +432,8 @@ def _batch(
     first: int,
     lines: list[bytes],
 ) -> Batch:
-    rows: list[tuple[bytes, float, float, int, int, int]] = []
+    columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
+    texts, shares, teachers, plies, games, places = columns
     default, scale, second = notation.counters, notation.scale, notation.second
     fullmatch = notation.line.fullmatch
     for number, line in enumerate(lines, first):
@@ -460,11 +461,16 @@ def _batch(
             count = tail.counters.split()[-1]
         if count is None:
             text += default
-            ply = -1
+            plies.append(-1)
         else:
-            ply = max(0, int(count) - 1) * scale + (scale == 2 and side == second)
-        rows.append((text, tail.result, tail.teacher, ply, tail.game, number))
-    return batch_of(rows)
+            plies.append(max(0, int(count) - 1) * scale + (scale == 2 and side == second))
+        result, teacher, game, _ = tail
+        texts.append(text)
+        shares.append(result)
+        teachers.append(teacher)
+        games.append(game)
+        places.append(number)
+    return batch_of(columns)
 
 
 def _parsed(parse: Parser, rest: bytes, results: Results) -> Tail | None:
@@ -499,7 +505,8 @@ def read_plain(source: Source) -> Iterator[Batch]:
     """
     notation = notation_of(source.game, source.variant)
     match = re.compile(_BLOCK % notation.place).fullmatch
-    rows: list[tuple[bytes, float, float, int, int, int, int, str]] = []
+    columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
+    texts, results, scores, plies, places, moves = columns
     for first, block in _blocks(source):
         usual = match(block)
         if usual is None:
@@ -513,12 +520,25 @@ def read_plain(source: Source) -> Iterator[Batch]:
                 text += notation.counters
             result, ply = _OUTCOMES[outcome], int(count)
             score = float(value) if len(value) < 5 else _plain_score(value)
-        played = (move or b"").decode(errors="replace") if source.moves else ""
-        rows.append((text, result, score, ply, 0, first, 0, played))
-        if len(rows) == SIZE:
-            yield batch_of(rows, moves=source.moves)
-            rows = []
-    yield batch_of(rows, moves=source.moves)
+        texts.append(text)
+        results.append(result)
+        scores.append(score)
+        plies.append(ply)
+        places.append(first)
+        if source.moves:
+            moves.append((move or b"").decode(errors="replace"))
+        if len(texts) == SIZE:
+            yield batch_of(_plain_columns(columns), moves=source.moves)
+            for column in columns:
+                column.clear()
+    yield batch_of(_plain_columns(columns), moves=source.moves)
+
+
+def _plain_columns(columns: tuple[list[Any], ...]) -> list[list[Any]]:
+    """Return the columns of `Record`; blocks tell neither the game nor its length."""
+    *labels, places, moves = columns
+    unknown = [0] * len(places)
+    return [*labels, unknown, places, unknown, moves]
 
 
 def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:

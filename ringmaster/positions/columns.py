@@ -100,15 +100,15 @@ def layout(
 
     columns  numbers of entries, and types
     """
-    places, at = {}, 0
+    places, end = {}, 0
     for name, (count, dtype) in columns.items():
-        length = count * np.dtype(dtype).itemsize
+        at, length = aligned(end), count * np.dtype(dtype).itemsize
         places[name] = (at, length, dtype)
-        at = aligned(at + length)
+        end = at + length
     text = msgspec.json.encode(Header(facts, places))
     start = magic + len(text).to_bytes(8, "little") + text
     start = start.ljust(aligned(len(start)), b"\0")
-    return start, {name: len(start) + at for name, (at, _, _) in places.items()}, len(start) + at
+    return start, {name: len(start) + at for name, (at, _, _) in places.items()}, len(start) + end
 
 
 @contextmanager

@@ -379,10 +379,11 @@ def guessed_format(source: Source, lines: list[bytes]) -> str:
 
 
 def _form(rest: bytes) -> str:
-    if not rest.strip(b" ;,|") or rest.startswith(b" #"):
-        return "bare"
+    """Return the format of a line by its rest, "bare" for a position without labels."""
     if re.match(rb"[ ;]*[A-Za-z]\w*[ =]+[^ ;,|]", rest):
         return "epd"
+    if not rest.strip(b" ;,|") or re.match(rb' *[;#](?! *[-+0-9.*\["])[^;]*\Z', rest):
+        return "bare"
     if rest.count(b",") >= 2:
         return "comma"
     return "bar" if max(rest.count(b"|"), rest.rstrip(b" ;").count(b";")) >= 2 else "fen"

@@ -11,9 +11,10 @@ PACKAGE = Path(__file__).parent.parent / "ringmaster"
 LAYERS = [
     {"errors"},
     {"model"},
-    {"engines", "games", "parameter_files", "positions"},
+    {"engines", "games", "positions"},
     {"formats"},
-    {"play", "demo", "datasets"},
+    # parameter files are text, which `formats` reads
+    {"play", "demo", "datasets", "parameter_files"},
     {"tuners", "stats"},
     {"competitions"},
     {"control", "storage", "execution", "reporting"},
@@ -47,7 +48,7 @@ NARROWED = {
     "datasets": {"errors", "model", "games", "formats", "positions"},
     "execution": {"errors", "model"},
     "storage": {"errors", "model"},
-    "parameter_files": {"errors", "model"},
+    "parameter_files": {"errors", "model", "formats"},
     "reporting": {"errors", "model"},
     "tuners": {"errors", "model"},
     "stats": {"errors", "model"},

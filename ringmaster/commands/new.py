@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import tempfile
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.scaffold.control_file import Places
 from ringmaster.scaffold.engines import declared_by
 from ringmaster.scaffold.importers import import_material, material_of
+from ringmaster.scaffold.match_runners import recognises
 from ringmaster.scaffold.skeletons import POSITIONS
 from ringmaster.scaffold.template import GAMES, new_control_file, opening_file
 
@@ -80,31 +82,27 @@ def _quoted(name: str) -> str:
     return shlex.quote(name) if name.isprintable() else _UNNAMED
 
 
-def _is_option(argument: str) -> bool:
-    return argument.startswith("-") and argument != "-"
-
-
 def _output(arguments: Sequence[str]) -> tuple[Path | None, list[str]]:
     """Return the file to write, and the words to import.
 
-    -o may stand before the words, or after a first file name.
+    -o may stand anywhere but among the words of a command line.
     """
     output = None
-    words = list(arguments)
-    while words and (_is_option(words[0]) or words[1:2] in (["-o"], ["--output"])):
-        if words[0] == "--":
-            del words[0]
+    words: list[str] = []
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if word in ("-o", "--output") and rest:
+            output = rest.pop(0)
+        elif option := re.fullmatch("(?:--output=|-o)(.+)", word, re.DOTALL):
+            output = option[1]
+        elif word == "--" or (recognises([word]) and rest[:1] not in (["-o"], ["--output"])):
+            words += [word, *rest] if word != "--" else rest
             break
-        at = 0 if _is_option(words[0]) else 1
-        option = words.pop(at)
-        if option.startswith("--output="):
-            output = option.removeprefix("--output=")
-        elif option in ("-o", "--output") and len(words) > at:
-            output = words.pop(at)
-        elif option.startswith("-o") and len(option) > 2:
-            output = option[2:]
+        elif word.startswith("-") and word != "-":
+            raise UsageError(f"import: {word} is not understood; see ringmaster help import")
         else:
-            raise UsageError(f"import: {option} is not understood; see ringmaster help import")
+            words.append(word)
     if not words:
         raise UsageError("import: there is nothing to import; see ringmaster help import")
     return None if output in (None, "-") else Path(str(output)), words

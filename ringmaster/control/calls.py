@@ -173,7 +173,7 @@ class ParameterReader:
 
         Raises ParameterFileError for the file, UsageError for an argument.
         """
-        from ringmaster.parameter_files import LARGEST, ReadOptions, Text, arguments, read_file
+        from ringmaster.parameter_files import ReadOptions, Text, arguments, read_file
 
         if not set(self._known) >= _NEEDED:
             raise UsageError(f"{NAME} is for competition_type 'spsa'")
@@ -192,12 +192,9 @@ class ParameterReader:
             mode = os.stat(path).st_mode
             if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):  # reading may not end
                 raise ParameterFileError(f"{file}: is not a regular file")
-            with open(path, "rb") as stream:
-                data = stream.read(LARGEST + 1)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise ParameterFileError(f"{file}: cannot be read: {reason}") from None
-        parameters = read_file(Text.decoded(data, file), format, ReadOptions(games, integer))
+        except (OSError, ValueError):
+            pass  # reading it raises the error
+        parameters = read_file(Text.read(path, file), format, ReadOptions(games, integer))
         calls = []
         for entry in parameters.entries:
             if entry.choices:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ringmaster.engines.channel import Exchange
-from ringmaster.errors import EngineProtocolError, OptionRefused, nearest, shown
+from ringmaster.errors import EngineProtocolError, OptionRefused, nearest, shown, similar
 from ringmaster.model.players import OptionValue
 
 #: Bytes kept of an info line; a principal variation of 500 moves fits.
@@ -33,12 +33,18 @@ _FIELD: Final = re.compile(
 #: Words behind which there are no numbers.
 _TEXT: Final = re.compile(rb"(?:\s|^)(?:pv|string)(?!\S)")
 
+OPTION_TYPES: Final = ("check", "spin", "combo", "button", "string", "filename")
 _OPTION: Final = re.compile(
-    r"option\s+name\s+(?P<name>.*?)\s+type\s+(?P<type>check|spin|combo|button|string|filename)"
-    r"(?:\s+(?P<rest>.*))?$"
+    rf"option\s+name\s+(?P<name>.*?)\s+type\s+(?P<type>{'|'.join(OPTION_TYPES)})"
+    r"(?:\s+(?P<rest>.*))?$",
+    re.IGNORECASE,
 )
-#: Keywords and values of a declaration by type.  Every value but a number may consist of several
-#: words, and keywords may be among them.
+#: A declaration without a type, or with one that UCI does not have ("float", "file").
+_UNTYPED: Final = re.compile(
+    r"option\s+name\s+(?P<name>\S.*?)(?:\s+type\s+(?P<type>\S+))?(?:\s+default(?:\s+(?P<default>.*?))?)?"
+    r"(?:\s+min\s+\S+\s+max\s+\S+)?$"
+)
+#: Keywords and values by type.  Every value but a number may have several words and keywords.
 _VALUES: Final = {
     "spin": re.compile(r"(?<!\S)(default|min|max)\s+(\S+)"),
     "combo": re.compile(r"(?<!\S)(default|var)\s+(\S.*?)(?=\s+var\s|$)"),
@@ -152,19 +158,21 @@ class OptionDeclaration:
 
     @classmethod
     def parse(cls, line: str) -> OptionDeclaration | None:
-        """Read an "option name … type …" line; return None for any other line."""
+        """Read an "option name …" line, None for any other.  An unknown type is like a string."""
         match = _OPTION.match(line)
         if match is None:
-            return None
-        rest = match["rest"] or ""
-        if match["type"] == "combo" and rest.startswith("var") and " default " in rest:
-            choices, _, default = rest.rpartition(" default ")
+            match = _UNTYPED.match(line)
+            return match and cls(match["name"], match["type"] or "", match["default"] or "")
+        kind, rest = match["type"].lower(), match["rest"] or ""
+        choices, _, default = rest.rpartition(" default ")
+        # a choice may be named "default"
+        if kind == "combo" and choices.startswith("var") and not default.startswith("var "):
             rest = f"default {default} {choices}"
-        values = _VALUES.get(match["type"], _ONE_VALUE).findall(rest)
+        values = _VALUES.get(kind, _ONE_VALUE).findall(rest)
         first = dict(reversed(values))
         return cls(
             name=match["name"],
-            type=match["type"],
+            type=kind,
             default=first.get("default", ""),
             minimum=_integer(first.get("min", "")),
             maximum=_integer(first.get("max", "")),
@@ -184,10 +192,7 @@ class OptionDeclaration:
             return None
 
     def render(self, value: OptionValue) -> str:
-        """Return `value` as `setoption` wants it.
-
-        Raises OptionRefused with the range or the choices.
-        """
+        """Return `value` as `setoption` wants it.  Raises OptionRefused with possible values."""
         if self.type == "check":
             text = str(value).lower() if isinstance(value, bool | str) else ""
             if text not in ("true", "false"):
@@ -195,7 +200,7 @@ class OptionDeclaration:
             return text
         if self.type == "spin":
             return self._render_spin(value)
-        if self.type == "combo":
+        if self.type == "combo" and self.choices:
             for choice in self.choices:
                 if str(value).casefold() == choice.casefold():
                     return choice
@@ -204,7 +209,9 @@ class OptionDeclaration:
             if value is not True:
                 raise self._refusal(value, "True, to press the button")
             return ""
-        return str(value) or "<empty>"
+        # as engines declare truth values
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        return text or "<empty>"
 
     def _render_spin(self, value: OptionValue) -> str:
         low, high = self.minimum, self.maximum
@@ -237,16 +244,9 @@ def describe_unknown(name: str, declared: Iterable[OptionDeclaration]) -> str:
     Names at most three similar options where there are more than ten.
     """
     known = [option.name for option in declared]
-    guess = nearest(name, known) if len(known) <= 10 else _similar(name, known)
+    has_few = len(known) <= 10
+    guess = nearest(name, known) if has_few else ", ".join(map(repr, similar(name, known)))
     return f"it has no option {name!r}{guess and f'; it has {guess}'}"
-
-
-def _similar(name: str, known: list[str]) -> str:
-    import difflib
-
-    folded = {k.casefold(): k for k in known}
-    close = difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.5)
-    return ", ".join(repr(folded[c]) for c in close)
 
 
 # Exchanges

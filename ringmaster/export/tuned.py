@@ -89,7 +89,7 @@ class Tuned:
                 self.name, start, low, high, integer=whole, scale="log" if doubled else "linear"
             )
         if not whole_row:
-            return entry
+            return msgspec.structs.replace(entry, frozen=p.frozen)
         return msgspec.structs.replace(entry, comment=p.comment or "", not_used=p.not_used)
 
 

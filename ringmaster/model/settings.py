@@ -161,12 +161,12 @@ class String(SettingType):
 
 
 class Identifier(SettingType):
-    """Gomill's identifiers: ASCII letters, digits and some punctuation."""
+    """Gomill's identifiers: letters, digits and some punctuation; letters of any script."""
 
-    _ALLOWED = re.compile(r"[A-Za-z0-9!$%&*+\-.:;<=>?^_~]+\Z")
+    _ALLOWED = re.compile(r"[\w!$%&*+\-.:;<=>?^~]+\Z")
 
     def describe(self) -> str:
-        return "an identifier (ASCII letters, digits and -!$%&*+.:;<=>?^_~)"
+        return "an identifier (letters, digits and -!$%&*+.:;<=>?^_~)"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, str) and self._ALLOWED.match(value) and set(value) != {"."}:

@@ -1,7 +1,5 @@
 """Parameter files of other tuners: recognise, read and write them."""
 
-from ringmaster.parameter_files.columns import ROUNDING as ROUNDING
-from ringmaster.parameter_files.columns import rounded_otherwise as rounded_otherwise
 from ringmaster.parameter_files.entries import Entry as Entry
 from ringmaster.parameter_files.entries import ParameterFile as ParameterFile
 from ringmaster.parameter_files.entries import PowerOfTwo as PowerOfTwo
@@ -17,3 +15,5 @@ from ringmaster.parameter_files.reading import LARGEST as LARGEST
 from ringmaster.parameter_files.reading import Text as Text
 from ringmaster.parameter_files.reading import number as number
 from ringmaster.parameter_files.reading import number_text as number_text
+from ringmaster.parameter_files.tables import ROUNDING as ROUNDING
+from ringmaster.parameter_files.tables import rounded_otherwise as rounded_otherwise

@@ -26,6 +26,7 @@ class Entry(msgspec.Struct, frozen=True):
     integer    whether engines accept whole numbers only
     simul_elo  SPSA Tuner's simulation: Elo lost at 100 from 0
     not_used   YaneuraOu's mark of a parameter that is not tuned and unknown to the engine
+    frozen     whether the engine gets the start value, which is not tuned (OpenBench's c_end 0)
     scale      "log": steps are factors (CLOP's Gamma, a log-uniform prior)
     choices    values without order; start, minimum and maximum are their numbers from 0
     line       in the file, from 1
@@ -43,6 +44,7 @@ class Entry(msgspec.Struct, frozen=True):
     simul_elo: float | None = None
     comment: str = ""
     not_used: bool = False
+    frozen: bool = False
     scale: Literal["linear", "log"] = "linear"
     choices: tuple[str | float, ...] = ()
     line: int | None = None
@@ -62,11 +64,13 @@ class ParameterFile(msgspec.Struct, frozen=True):
 
     format  a name in FORMATS
     notes   the assumptions
+    others  the lines with other settings, as words (CLOP)
     """
 
     format: str
     entries: tuple[Entry, ...]
     notes: tuple[str, ...] = ()
+    others: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,8 @@ def arguments(entry: Entry) -> dict[str, Any]:
     A logarithmic parameter is tuned as its binary logarithm, with a PowerOfTwo as `transform`: a
     step of 1 doubles the value.
     """
-    row: dict[str, Any] = {"not_used": True} if entry.not_used else {}
+    marks = {"not_used": entry.not_used, "frozen": entry.frozen}
+    row: dict[str, Any] = {name: True for name, marked in marks.items() if marked}
     if entry.comment:
         row["comment"] = entry.comment
     if entry.scale == "log":

@@ -7,86 +7,75 @@ from dataclasses import dataclass
 from functools import partial
 
 from ringmaster.errors import ParameterFileError, UsageError, nearest, shown
-from ringmaster.parameter_files import columns, objects, ranges
+from ringmaster.parameter_files import ranges, tables
 from ringmaster.parameter_files.entries import Entry, ParameterFile, ReadOptions
-from ringmaster.parameter_files.objects import load_object
-from ringmaster.parameter_files.reading import Text, cells_of, columns_fit, number
+from ringmaster.parameter_files.reading import Text, number
 
 
 @dataclass(frozen=True)
 class Format:
     """A format of parameter files.
 
-    name        for users
     line        a line of a file, or the shape of its JSON, for messages
     recognises  returns the number of fitting lines (members, of JSON)
     read        returns the file; raises ParameterFileError
     write       returns the text; raises UsageError for values that the format cannot have
     assumes     required fields of an Entry; missing ones get a default
-    rows        whether the format has unused parameters, comments and values before rounding
     """
 
-    name: str
     line: str
     recognises: Callable[[Text], int]
     read: Callable[[Text, ReadOptions], ParameterFile]
     write: Callable[[Sequence[Entry], int | None], str]
     assumes: tuple[str, ...] = ()
-    rows: bool = False
+
+    @property
+    def rows(self) -> bool:
+        """Whether it has unused parameters, comments and values before rounding."""
+        return self is FORMATS["yaneuraou"]
 
 
-def _table(
-    name: str, line: str, assumes: tuple[str, ...] = ("c_end", "r_end"), rows: bool = False
-) -> Format:
+def _lines(name: str, line: str, assumes: tuple[str, ...] = ("c_end", "r_end")) -> Format:
     return Format(
-        name,
         line,
-        partial(columns_fit, columns.COLUMNS[name]),
-        partial(columns.read_table, name),
-        lambda entries, games: columns.write_table(name, entries),
+        partial(tables.columns_fit, name),
+        partial(tables.read_lines, name),
+        partial(tables.write_lines, name),
         assumes,
-        rows,
     )
 
 
 FORMATS: dict[str, Format] = {
-    format.name: format
-    for format in (
-        _table("spsa_tuner", "name,start,min,max,c_end,R_end,simul_elo (SPSA Tuner)"),
-        _table("fishtest", "name,start,min,max,c_end,r_end (fishtest)"),
-        _table("openbench", "name, int|float, value, min, max, c_end, r_end (OpenBench)"),
-        _table("openbench_values", "name, value (OpenBench's output)", assumes=()),
-        Format(
-            "weather_factory",
-            'JSON {"name": {"value", "min_value", "max_value", "step"}} (weather-factory)',
-            partial(objects.members_with, "min_value"),
-            objects.read_weather_factory,
-            objects.write_weather_factory,
-            ("c_end",),
-        ),
-        _table("yaneuraou", "name,type,v,min,max,step,delta (YaneuraOu's .params)", rows=True),
-        Format(
-            "clop",
-            "LinearParameter|IntegerParameter|… name min max (CLOP)",
-            ranges.recognises_clop,
-            ranges.read_clop,
-            ranges.write_clop,
-        ),
-        Format(
-            "chess_tuning_tools",
-            'JSON {"name": "Real(low, high)" or "Integer(low, high)"} (chess-tuning-tools)',
-            ranges.recognises_ctt,
-            ranges.read_ctt,
-            ranges.write_ctt,
-        ),
-        Format(
-            "optuna_tuner",
-            'JSON {"name": {"default", "min", "max", "step"}} (Optuna Game Parameter Tuner)',
-            partial(objects.members_with, "default"),
-            objects.read_optuna_tuner,
-            objects.write_optuna_tuner,
-        ),
-    )
+    "spsa_tuner": _lines("spsa_tuner", "name,start,min,max,c_end,R_end,simul_elo (SPSA Tuner)"),
+    "fishtest": _lines("fishtest", "name,start,min,max,c_end,r_end (fishtest)"),
+    "openbench": _lines("openbench", "name, int|float, value, min, max, c_end, r_end (OpenBench)"),
+    "openbench_values": _lines("openbench_values", "name, value (OpenBench's output)", ()),
+    "weather_factory": Format(
+        'JSON {"name": {"value", "min_value", "max_value", "step"}} (weather-factory)',
+        partial(tables.members_fit, "min_value"),
+        partial(tables.read_members, "weather_factory"),
+        partial(tables.write_members, "weather_factory"),
+        ("c_end",),
+    ),
+    "yaneuraou": _lines("yaneuraou", "name,type,v,min,max,step,delta (YaneuraOu's .params)"),
+    "clop": Format(
+        "LinearParameter|IntegerParameter|… name min max (CLOP)",
+        ranges.recognises_clop,
+        ranges.read_clop,
+        ranges.write_clop,
+    ),
+    "chess_tuning_tools": Format(
+        'JSON {"name": "Real(low, high)" or "Integer(low, high)"} (chess-tuning-tools)',
+        ranges.recognises_ctt,
+        ranges.read_ctt,
+        ranges.write_ctt,
+    ),
+    "optuna_tuner": Format(
+        'JSON {"name": {"default", "min", "max", "step"}} (Optuna Game Parameter Tuner)',
+        partial(tables.members_fit, "default"),
+        partial(tables.read_members, "optuna_tuner"),
+        partial(tables.write_members, "optuna_tuner"),
+    ),
 }
 
 
@@ -107,7 +96,7 @@ def recognised(text: Text) -> str | None:
     """
     counts = {name: format.recognises(text) for name, format in FORMATS.items()}
     # both have the same columns
-    del counts["openbench" if columns.is_yaneuraou(text) else "yaneuraou"]
+    del counts["openbench" if tables.is_yaneuraou(text) else "yaneuraou"]
     most = max(counts.values())
     if not most:
         return _nearly(text)
@@ -123,7 +112,7 @@ def _nearly(text: Text) -> str | None:
     """Return the format of a table with errors in every line, None if there is no table."""
     if text.is_object or not text.rows:
         return None
-    cells = max((cells_of(row) for row in text.rows), key=len)
+    cells = max((tables.cells_of(row) for row in text.rows), key=len)
     if sum(number(cell) is not None for cell in cells) < 3:
         return None
     if len(cells) == 6:
@@ -145,7 +134,7 @@ def read_file(text: Text, format: str | None, options: ReadOptions) -> Parameter
         if not text.text.strip():
             raise ParameterFileError(f"{text.name}: the file has no parameters")
         if text.is_object:
-            load_object(text)  # raises an error with the line
+            text.object  # noqa: B018 — raises an error with the line
         row = next((line for line in text.lines if line.strip()), "")
         kinds = "".join(f"\n        {format.line}" for format in FORMATS.values())
         raise ParameterFileError(
@@ -176,6 +165,6 @@ def write_file(
     choices = [entry.code for entry in entries if entry.choices]
     if choices and name != "chess_tuning_tools":
         raise UsageError(f"{name}: {choices[0]} is a choice, which the format cannot have")
-    if format.rows and any(columns.rounded_otherwise(e) and e.start < -0.5 for e in entries):
-        notes.append(columns.ROUNDING)
+    if format.rows and any(tables.rounded_otherwise(e) and e.start < -0.5 for e in entries):
+        notes.append(tables.ROUNDING)
     return format.write(entries, games), notes

@@ -13,21 +13,16 @@ The files have no start value: it is the middle of the range, on its scale.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from ringmaster.errors import UsageError, nearest, shown
 from ringmaster.model.parameters import CLOP_TYPES, middle
-from ringmaster.parameter_files.entries import (
-    RENAME,
-    Entry,
-    ParameterFile,
-    ReadOptions,
-    plain,
-)
-from ringmaster.parameter_files.objects import as_number, load_object, object_or_none, write_object
+from ringmaster.parameter_files.entries import RENAME, Entry, ParameterFile, ReadOptions, plain
 from ringmaster.parameter_files.reading import Reading, Text, name_problem, number, number_text
+from ringmaster.parameter_files.tables import as_number, write_object
 
 #: CLOP's types by whether they are integers, and logarithmic.
 CLOP_KINDS = {properties: kind for kind, properties in CLOP_TYPES.items()}
@@ -50,24 +45,25 @@ def _words(raw: str) -> list[str]:
 def read_clop(text: Text, options: ReadOptions) -> ParameterFile:
     """Read a file.  Raises ParameterFileError."""
     reading = Reading(text, options)
-    ignored: dict[str, None] = {}
+    others: list[tuple[str, ...]] = []
     for line, raw in enumerate(text.lines, 1):
         words = _words(raw)
         if not words:
             continue
         kind = words[0]
         if kind in _SETTINGS:
-            ignored[kind] = None
+            others.append(tuple(words))
         elif kind not in CLOP_TYPES:
             expected = nearest(kind, [*CLOP_TYPES, *_SETTINGS])
             reading.refuse(line, f"{shown(kind)} cannot begin a line", expected)
         else:
             _read_line(reading, line, words, raw.partition("#")[2].strip())
-    if ignored:
-        reading.note(f"only the parameters are read, not {', '.join(ignored)}")
+    if others:
+        names = dict.fromkeys(words[0] for words in others)
+        reading.note(f"only the parameters are read, not {', '.join(names)}")
     if reading.entries:
         reading.note("each parameter starts in the middle of its range")
-    return reading.finish("clop")
+    return msgspec.structs.replace(reading.finish("clop"), others=tuple(others))
 
 
 def _read_line(reading: Reading, line: int, words: list[str], comment: str) -> None:
@@ -110,7 +106,6 @@ def write_clop(entries: Sequence[Entry], games: int | None) -> str:
     return "".join(lines)
 
 
-_CALL = re.compile(r"\s*(Real|Integer|Categorical)\s*\((.*)\)\s*", re.DOTALL)
 _PRIORS = {"uniform": "linear", "log-uniform": "log"}
 #: Arguments of the model, not of the parameter.
 _IGNORED = frozenset({"base", "transform", "name", "dtype"})
@@ -123,13 +118,10 @@ class _Wrong(Exception):
 
 def recognises_ctt(text: Text) -> int:
     """Return the number of members with a range."""
-    members = _ranges(object_or_none(text))
-    return sum(isinstance(value, str | list) for value in members.values())
+    return sum(isinstance(value, str | list) for value in _ranges(text.members).values())
 
 
-def _ranges(members: dict[str, Any] | None) -> dict[str, Any]:
-    if members is None:
-        return {}
+def _ranges(members: dict[str, Any]) -> dict[str, Any]:
     inner = members.get("parameter_ranges", members)
     return inner if isinstance(inner, dict) else {}
 
@@ -137,24 +129,24 @@ def _ranges(members: dict[str, Any] | None) -> dict[str, Any]:
 def read_ctt(text: Text, options: ReadOptions) -> ParameterFile:
     """Read a file.  Raises ParameterFileError."""
     reading = Reading(text, options)
-    members = load_object(text)
+    members = text.object
     others = [name for name in members if name != "parameter_ranges"]
     if "parameter_ranges" in members and others:
         reading.note(f"only parameter_ranges are read, not {', '.join(others)}"[:300])
     for name, description in _ranges(members).items():
         line = text.line_of(name)
         try:
-            entry, whole = _entry(name, description, line)
+            entry = _entry(name, description, line)
         except _Wrong as wrong:
             reading.refuse(line, f"{shown(name)}: {shown(description)}: {wrong}", _EXPECTED)
             continue
-        reading.add(entry, whole)
+        reading.add(entry, entry.integer)
     if any(not entry.choices for entry in reading.entries):
         reading.note("each parameter starts in the middle of its range")
     return reading.finish("chess_tuning_tools")
 
 
-def _entry(name: str, description: Any, line: int | None) -> tuple[Entry, bool]:
+def _entry(name: str, description: Any, line: int | None) -> Entry:
     kind, values, prior = _parsed(description)
     if kind == "Categorical":
         if len(values) < 2:
@@ -162,65 +154,55 @@ def _entry(name: str, description: Any, line: int | None) -> tuple[Entry, bool]:
         if any(isinstance(v, bool) or not isinstance(v, str | int | float) for v in values):
             raise _Wrong("choices other than numbers and texts")
         last = len(values) - 1.0
-        return Entry(name, 0.0, 0.0, last, integer=True, choices=values, line=line), True
-    low, high = (as_number(value) for value in values)
-    if low is None or high is None:
-        raise _Wrong("a bound is not a finite number")
-    integer, logarithmic = kind == "Integer", _PRIORS[prior] == "log"
-    start = middle(low, high, integer, logarithmic)
-    scale: Any = _PRIORS[prior]
-    return Entry(name, start, low, high, integer=integer, scale=scale, line=line), integer
-
-
-def _parsed(description: Any) -> tuple[str, tuple[Any, ...], str]:
-    """Return kind, values (bounds or choices) and prior of a range."""
-    if isinstance(description, str) and (call := _CALL.fullmatch(description)):
-        if call[1] == "Categorical":
-            match _literal(f"({call[2]},)"):
-                case (list() | tuple() as choices,):
-                    return "Categorical", tuple(choices), "uniform"
-            raise _Wrong("its choices cannot be read")
-        return call[1], *_arguments(call[2])
-    values = _literal(description) if isinstance(description, str) else description
-    if not isinstance(values, list | tuple):
-        raise _Wrong("it is not a range")
-    values = tuple(values)
-    prior = "uniform"
-    if len(values) == 3 and values[2] in _PRIORS and not isinstance(values[0], str):
-        *bounds, prior = values
-        values = tuple(bounds)
-    if len(values) == 2 and not any(isinstance(v, bool | str) for v in values):
-        whole = all(isinstance(v, int) for v in values)
-        return "Integer" if whole else "Real", values, prior
-    return "Categorical", values, "uniform"
-
-
-def _literal(text: str) -> Any:
-    try:
-        return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError, SyntaxWarning):
-        raise _Wrong("it cannot be read") from None
-
-
-def _arguments(text: str) -> tuple[tuple[float, ...], str]:
-    """Return bounds and prior of Real(…) or Integer(…)."""
-    names = iter(("low", "high", "prior"))
-    values: dict[str, str] = {}
-    for part in text.split(","):
-        name, equals, value = part.partition("=")
-        if not equals:
-            name, value = next(names, ""), part
-        name, value = name.strip(), value.strip().strip("\"'")
-        if name in values or name not in ("low", "high", "prior", *_IGNORED):
-            raise _Wrong(f"{shown(part.strip())} is not understood")
-        values[name] = value
-    bounds = tuple(number(values.get(name, "")) for name in ("low", "high"))
-    prior = values.get("prior", "uniform")
+        return Entry(name, 0.0, 0.0, last, integer=True, choices=values, line=line)
     if prior not in _PRIORS:
         raise _Wrong(f"prior {shown(prior)} is unknown")
-    if None in bounds:
-        raise _Wrong("its bounds are not two numbers")
-    return tuple(b for b in bounds if b is not None), prior
+    low, high = (as_number(value) for value in values) if len(values) == 2 else (None, None)
+    if low is None or high is None:
+        raise _Wrong("its bounds are not two finite numbers")
+    scale: Any = _PRIORS[prior]
+    start = middle(low, high, kind == "Integer", scale == "log")
+    return Entry(name, start, low, high, integer=kind == "Integer", scale=scale, line=line)
+
+
+def _parsed(description: Any) -> tuple[str, tuple[Any, ...], Any]:
+    """Return kind, values (bounds or choices) and prior of a range."""
+    values = description
+    if isinstance(description, str):
+        try:
+            tree = ast.parse(description.strip(), mode="eval").body
+            if isinstance(tree, ast.Call):
+                return _call(tree)
+            values = ast.literal_eval(tree)
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            raise _Wrong("it cannot be read") from None
+    if not isinstance(values, list | tuple):
+        raise _Wrong("it is not a range")
+    prior = "uniform"
+    if len(values) == 3 and values[2] in _PRIORS and not isinstance(values[0], str):
+        *values, prior = values
+    if len(values) == 2 and not any(isinstance(v, bool | str) for v in values):
+        whole = all(isinstance(v, int) for v in values)
+        return "Integer" if whole else "Real", tuple(values), prior
+    return "Categorical", tuple(values), "uniform"
+
+
+def _call(call: ast.Call) -> tuple[str, tuple[Any, ...], Any]:
+    """Return kind, values and prior of Real(…), Integer(…) or Categorical([…])."""
+    kind = ast.unparse(call.func)
+    if kind == "Categorical" and len(call.args) == 1 and not call.keywords:
+        return kind, tuple(ast.literal_eval(call.args[0])), "uniform"
+    if kind not in ("Real", "Integer") or len(call.args) > 3:
+        raise _Wrong("it is not a range")
+    arguments = dict(zip(("low", "high", "prior"), call.args, strict=False))
+    for keyword in call.keywords:
+        if keyword.arg in arguments or keyword.arg not in ("low", "high", "prior", *_IGNORED):
+            raise _Wrong(f"{shown(ast.unparse(keyword))} is not understood")
+        arguments[keyword.arg] = keyword.value
+    # without quotes the name of a prior is a difference
+    prior = ast.unparse(arguments["prior"]) if "prior" in arguments else "uniform"
+    bounds = (ast.literal_eval(arguments[name]) for name in ("low", "high") if name in arguments)
+    return kind, tuple(bounds), prior.replace(" ", "").strip("'")
 
 
 def write_ctt(entries: Sequence[Entry], games: int | None) -> str:

@@ -1,4 +1,4 @@
-"""Read the lines of a parameter file: bytes to text, lines to cells, cells to checked entries.
+"""Parameter files: their text, their rows, JSON, numbers and names, and the checked entries.
 
 All wrong lines are reported in one error.
 """
@@ -6,17 +6,21 @@ All wrong lines are reported in one error.
 from __future__ import annotations
 
 import csv
+import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import msgspec
 
-from ringmaster.errors import ParameterFileError, shown, visible
+from ringmaster.errors import DataFileError, ParameterFileError, shown, visible
+from ringmaster.formats.source import Source
+from ringmaster.model.players import GameName
 from ringmaster.parameter_files.entries import Entry, ParameterFile, ReadOptions
 
 #: Bytes of a file; one with 10,000 parameters has less than one million.
@@ -25,7 +29,11 @@ LARGEST = 5_000_000
 NOT_USED = "[[NOT USED]]"
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
-_LINE_END = re.compile("\r\n|\r|\n")
+#: Suffixes of YaneuraOu's files.
+_SHOGI = (".params", ".json5", ".tune")
+_KANA = re.compile("[\u3040-\u30ff]")
+#: An error of json5, with its line.
+_JSON5_ERROR = re.compile(r"<string>:([0-9]+) (.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -41,42 +49,93 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Text:
-    """The text of a file with its name for messages."""
+    """The text of a file with its name for messages.
+
+    notes  about its encoding
+    """
 
     name: str
     text: str
-    encoding: str = "UTF-8"
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, path: str | Path, name: str) -> Text:
+        """Return the text of a file.  Raises ParameterFileError."""
+        try:
+            with open(path, "rb") as stream:
+                data = stream.read(LARGEST + 1)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise ParameterFileError(f"{name}: cannot be read: {reason}") from None
+        return cls.decoded(data, name)
 
     @classmethod
     def decoded(cls, data: bytes, name: str) -> Text:
-        """Return the text of a file in UTF-8 or in Shift-JIS, the encoding of shogi programs on
-        Windows.  Raises ParameterFileError for other encodings."""
+        """Return the text of a file's bytes: UTF-8, else Shift-JIS if it is Japanese, else
+        Latin-1.  Raises ParameterFileError."""
         if len(data) > LARGEST:
             raise ParameterFileError(f"{name}: the file is too large for a parameter file")
-        if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data:
-            raise ParameterFileError(
-                f"{name}: this is binary data or UTF-16; expected a text file saved as UTF-8"
-            )
+        game: GameName = "chess"
+        # accents of Latin-1 may be Shift-JIS by chance, but not its syllables
+        if name.lower().endswith(_SHOGI) or _KANA.search(data.decode("cp932", "replace")):
+            game = "shogi"
+        # the source drops carriage returns, which once ended lines
+        source = Source(name, game, data=data.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
         try:
-            return cls(name, data.decode("utf-8-sig"))
-        except UnicodeDecodeError:
-            pass
-        try:
-            return cls(name, data.decode("cp932"), "Shift-JIS")
-        except UnicodeDecodeError:
-            raise ParameterFileError(
-                f"{name}: neither UTF-8 nor Shift-JIS; expected a text file saved as UTF-8"
-            ) from None
+            lines = [line for _, line in source.lines(LARGEST)]
+        except DataFileError as error:
+            raise ParameterFileError(f"{error}; expected a text file saved as UTF-8") from None
+        notes = (note.replace(f"{name}:", "line ", 1) for note in source.notes)
+        return cls(name, "\n".join(lines), tuple(notes))
 
     @cached_property
     def lines(self) -> list[str]:
         """The lines, without their ends."""
-        return _LINE_END.split(self.text)
+        return self.text.split("\n")
 
     @property
     def is_object(self) -> bool:
         """Whether the text begins like a JSON object."""
         return self.text.lstrip().startswith("{")
+
+    @cached_property
+    def json(self) -> Any:
+        """The content of JSON or JSON5.  Raises ParameterFileError, also for a repeated name."""
+        try:
+            try:
+                return json.loads(self.text, object_pairs_hook=_once, parse_constant=_no_constant)
+            except ValueError:
+                # rare, and a hundred times slower
+                import json5
+
+                return json5.loads(self.text, object_pairs_hook=_once, parse_constant=_no_constant)
+        except _Twice as twice:
+            line = self.line_of(twice.key, 1)
+            message = f"{shown(twice.key)} is there twice; expected it once"
+        except RecursionError:
+            line, message = None, "it is nested too deeply"
+        except ValueError as error:
+            match = _JSON5_ERROR.fullmatch(str(error))
+            line = int(match[1]) if match else None
+            message = f"this is not JSON: {visible(match[2])}" if match else str(error)
+        if line is None:
+            raise ParameterFileError(f"{self.name}: {message}")
+        raise ParameterFileError(f"{self.name}:{line}: {message}", [self.excerpt(line)])
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """The members of a JSON object.  Raises ParameterFileError."""
+        if not isinstance(self.json, dict):
+            raise ParameterFileError(f'{self.name}: expected an object, {{"name": …}}')
+        return self.json
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The members of a JSON object, none of any other text."""
+        try:
+            return self.object if self.is_object else {}
+        except ParameterFileError:
+            return {}
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -99,11 +158,26 @@ class Text:
 
     def line_of(self, key: str, nth: int = 0) -> int | None:
         """Return the line of a key of a JSON object, None if unknown."""
-        pattern = re.compile(rf"""["']{re.escape(key)}["']\s*:""")
-        places = [match.start() for match in pattern.finditer(self.text)]
-        if nth >= len(places):
-            return None
-        return len(_LINE_END.findall(self.text, 0, places[nth])) + 1
+        places = [*re.finditer(rf"""(?<!\w)["']?{re.escape(key)}["']?\s*:""", self.text)]
+        return self.text.count("\n", 0, places[nth].start()) + 1 if nth < len(places) else None
+
+
+class _Twice(Exception):
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+
+def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in members:
+            raise _Twice(key)
+        members[key] = value
+    return members
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"JSON has no number {name}")
 
 
 def _comment(line: str) -> tuple[str, str]:
@@ -148,7 +222,7 @@ def name_problem(name: str) -> str:
     """Return why no engine can have an option with this name, "" for a possible name."""
     if not name:
         return "the name is empty"
-    if not name.isascii() or not name.isprintable():
+    if not name.isprintable() or "\ufffd" in name:
         return "the name has characters that an option cannot have"
     if name != name.strip() or "  " in name:
         return "the name has spaces at an end, or two in a row"
@@ -163,33 +237,6 @@ def name_problem(name: str) -> str:
 
 #: Problems in one message; further problems are counted.
 MOST = 8
-#: Types of numbers: whether integer.
-KINDS = {"int": True, "float": False}
-#: Columns with words.
-_WORDS = frozenset({"name", "type"})
-#: Names of the columns in headers.
-_ALIASES = {
-    "name": "name",
-    "parameter": "name",
-    "param": "name",
-    "start": "start",
-    "value": "start",
-    "default": "start",
-    "v": "start",
-    "min": "min",
-    "minimum": "min",
-    "max": "max",
-    "maximum": "max",
-    "c_end": "c_end",
-    "c": "c_end",
-    "step": "c_end",
-    "r_end": "r_end",
-    "r": "r_end",
-    "delta": "r_end",
-    "simul_elo": "simul_elo",
-    "elo": "simul_elo",
-    "type": "type",
-}
 
 
 class Reading:
@@ -199,12 +246,10 @@ class Reading:
         self.text = text
         self.options = options
         self.entries: list[Entry] = []
-        self.notes: list[str] = []
+        self.notes = list(text.notes)
         #: Line (None: the whole file), message and expected form.
         self._problems: list[tuple[int | None, str, str]] = []
         self._seen: dict[str, tuple[str, int | None]] = {}
-        if text.encoding != "UTF-8":
-            self.notes.append(f"the file is read as {text.encoding}")
 
     def note(self, text: str) -> None:
         """Add an assumption."""
@@ -291,115 +336,3 @@ def _problems(entry: Entry) -> Iterator[tuple[str, str]]:
         value = getattr(entry, name)
         if value is not None and not value > 0:
             yield f"{name} is {value:g}", "more than 0"
-
-
-# Tables of comma-separated columns
-
-
-def columns_fit(columns: Sequence[str], text: Text) -> int:
-    """Return the number of lines with exactly these columns."""
-    if text.is_object:
-        return 0
-    return sum(_values(row, columns) is not None for row in text.rows)
-
-
-def _values(row: Row, columns: Sequence[str]) -> dict[str, Any] | None:
-    """Return the values of a row by column, None if the row does not fit."""
-    if row.cells is None or len(row.cells) != len(columns):
-        return None
-    values_by_column: dict[str, Any] = {}
-    for name, cell in zip(columns, row.cells, strict=True):
-        value: Any = cell
-        if name == "type":
-            value = KINDS.get(cell.lower())
-        elif name != "name":
-            value = number(cell)
-        if value is None:
-            return None
-        values_by_column[name] = value
-    return values_by_column
-
-
-def table(
-    reading: Reading, columns: Sequence[str], *, marks: bool = False
-) -> list[tuple[Row, Mapping[str, Any]]]:
-    """Return the rows with their values by column; refuse other lines.
-
-    "type" is whether it is an integer, "name" a text, the others numbers.
-
-    marks  whether lines may have [[NOT USED]]
-    """
-    rows: list[tuple[Row, Mapping[str, Any]]] = []
-    for place, row in enumerate(reading.text.rows):
-        values = _values(row, columns)
-        if row.not_used and not marks:
-            reading.refuse(row.number, "[[NOT USED]] is a mark of YaneuraOu", "a line without it")
-        elif values is not None:
-            rows.append((row, values))
-        elif place == 0 and (header := _header(row)) is not None:
-            _check_header(reading, row, header, columns)
-        else:
-            reading.refuse(row.number, *_why(row, columns))
-    return rows
-
-
-def entry_of(row: Row, values: Mapping[str, Any]) -> Entry:
-    """Return the parameter of a row."""
-    return Entry(
-        values["name"],
-        values["start"],
-        values["min"],
-        values["max"],
-        c_end=values["c_end"],
-        r_end=values["r_end"],
-        integer=values.get("type", False),
-        simul_elo=values.get("simul_elo"),
-        comment=row.comment,
-        not_used=row.not_used,
-        line=row.number,
-    )
-
-
-def _header(row: Row) -> list[str] | None:
-    """Return the columns of a header, None for any other line."""
-    cells = row.cells or ()
-    names = [_ALIASES.get(cell.lower().replace(" ", "_")) for cell in cells]
-    known = [name for name in names if name is not None]
-    return known if len(known) == len(cells) > 1 else None
-
-
-def _check_header(
-    reading: Reading, row: Row, header: Sequence[str], columns: Sequence[str]
-) -> None:
-    if list(header) == list(columns):
-        reading.note(f"line {row.number} is the header of the table")
-    else:
-        reading.refuse(
-            row.number, "the header names other columns, or in another order", ",".join(columns)
-        )
-
-
-def cells_of(row: Row) -> list[str]:
-    """Return the columns of a line with any separator, none if its quotes do not match."""
-    if row.cells is None or len(row.cells) != 1:
-        return list(row.cells or ())
-    raw = row.raw.strip()
-    return [cell.strip() for cell in raw.split(";")] if ";" in raw else raw.split()
-
-
-def _why(row: Row, columns: Sequence[str]) -> tuple[str, str]:
-    """Return the error of a line, and a correct form."""
-    expected = f"{len(columns)} columns: {','.join(columns)}"
-    if row.cells is None:
-        return "its quotes do not match", expected
-    count = len(row.cells)
-    if count == 1 and len(cells_of(row)) > 1:
-        return "its columns are not separated by commas", expected
-    if count != len(columns):
-        return f"it has {count} column{'s' * (count != 1)}", expected
-    for name, cell in zip(columns, row.cells, strict=True):
-        if name == "type" and cell.lower() not in KINDS:
-            return f"type {shown(cell)} is unknown", "int or float"
-        if name not in _WORDS and number(cell) is None:
-            return f"{name} {shown(cell)} is not a finite number", "a number such as 12 or 0.002"
-    raise AssertionError("a sound row")  # pragma: no cover

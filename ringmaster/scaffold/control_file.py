@@ -61,10 +61,10 @@ def comment(text: str, indent: str = "") -> str:
 
 
 def identifier(name: str, used: Iterable[str], otherwise: str = "engine") -> str:
-    """Return an unused player code for a name: ASCII letters, digits and + . _ stay, other
-    characters become "-", and a used code gets a number."""
+    """Return an unused player code for a name: letters, digits and + . _ stay, other characters
+    become "-", and a used code gets a number."""
     # 50: codes stand in file names and in tables
-    text = re.sub("[^A-Za-z0-9+._]+", "-", name).strip("-.")[:50].strip("-.") or otherwise
+    text = re.sub(r"[^\w+.]+", "-", name).strip("-.")[:50].strip("-.") or otherwise
     used_codes, code, number = set(used), text, 1
     while code in used_codes:
         number += 1

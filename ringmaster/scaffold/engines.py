@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ringmaster.control.python_text import Code
@@ -75,11 +75,6 @@ _CLOCKS: tuple[Level, ...] = tuple(
 _BYOYOMI: tuple[Level, ...] = tuple(
     {"time_control": control} for control in ("0+1byo", "0+0.5byo", "0+0.25byo")
 )
-
-
-def levels_of(game: GameName) -> tuple[Level, ...]:
-    """Return limits for an unknown engine."""
-    return _BYOYOMI if game == "shogi" else _CLOCKS
 
 
 #: In order of preference.
@@ -223,35 +218,9 @@ _WIDEST = 4
 _LEAST_HALF = 5
 
 
-@dataclass(frozen=True)
-class Declared:
-    """An engine with parameters made from its options.
-
-    name      the engine's own name
-    left_out  options without a parameter, by reason
-    narrowed  options with a narrower range than the engine's, with the engine's range
-    """
-
-    engine: Engine
-    name: str
-    left_out: Mapping[str, Sequence[str]]
-    narrowed: tuple[str, ...]
-
-    def comment(self) -> str:
-        """Return the comment before the parameters, a paragraph a line."""
-        lines = [
-            f"The integer options of {self.name}; delete the parameters that you do not want to "
-            "tune.  Fewer parameters need fewer games.",
-        ]
-        if self.narrowed:
-            lines.append(f"Narrower than the engine's own range: {'; '.join(self.narrowed)}.")
-        for reason, names in self.left_out.items():
-            lines.append(f"Left out ({reason}): {', '.join(names)}.")
-        return "\n".join(lines)
-
-
-def declared_by(game: GameName, command: str, places: Places) -> Declared:
-    """Start an engine; return it with its parameters.  Raises UsageError."""
+def declared_by(game: GameName, command: str, places: Places) -> tuple[Engine, str]:
+    """Start an engine; return it with its parameters, and the comment before them, a paragraph a
+    line.  Raises UsageError."""
     protocol = PROTOCOL_OF_GAME[game]
     if protocol == "gtp":
         raise UsageError(
@@ -268,13 +237,24 @@ def declared_by(game: GameName, command: str, places: Places) -> Declared:
     assert isinstance(engine, UciOrUsiEngine)
     try:
         engine.launch()
+        name, options = printable(engine.name) or "the engine", list(engine.options.values())
     except EngineError as error:
         raise UsageError(f"--from-engine: {shown(command)} cannot be used: {error}") from None
-    try:
-        name, options = engine.name, list(engine.options.values())
     finally:
         engine.end(patience=1.0)
-    weights, left_out, narrowed = _sorted_out(options)
+    weights, narrowed = [], []
+    left_out: dict[str, list[str]] = {}
+    for option in options:
+        if option.type != "spin":
+            continue
+        objection = _objection(option)
+        if objection:
+            left_out.setdefault(objection, []).append(printable(option.name))
+            continue
+        weight = _weight(option)
+        if (weight.low, weight.high) != (option.minimum, option.maximum):
+            narrowed.append(f"{printable(option.name)} ({option.minimum} to {option.maximum})")
+        weights.append(weight)
     if not weights:
         reasons = "; ".join(f"{', '.join(names[:10])} ({why})" for why, names in left_out.items())
         reasons = reasons or "it declares none of type spin"
@@ -282,65 +262,44 @@ def declared_by(game: GameName, command: str, places: Places) -> Declared:
             f"--from-engine: {shown(command)} has no option that can be tuned: {reasons}"
         )
     known = {option.name.casefold(): option.name for option in options}
-    return Declared(
-        Engine(
-            identifier(os.path.basename(file), ()),
-            (places.executable(file) if is_file else file, *words[1:]),
-            {known[n.casefold()]: v for n, v in _RESOURCES.items() if n.casefold() in known},
-            levels_of(game),
-            tuple(weights),
-        ),
-        printable(name) or "the engine",
-        left_out,
-        tuple(narrowed),
+    made = Engine(
+        identifier(os.path.basename(file), ()),
+        (places.executable(file) if is_file else file, *words[1:]),
+        {known[n.casefold()]: v for n, v in _RESOURCES.items() if n.casefold() in known},
+        _BYOYOMI if game == "shogi" else _CLOCKS,
+        tuple(weights),
     )
+    lines = [
+        f"The integer options of {name}; delete the parameters that you do not want to tune.  "
+        "Fewer parameters need fewer games."
+    ]
+    if narrowed:
+        lines.append(f"Narrower than the engine's own range: {'; '.join(narrowed)}.")
+    lines += [f"Left out ({why}): {', '.join(names)}." for why, names in left_out.items()]
+    return made, "\n".join(lines)
 
 
-def _sorted_out(
-    options: Iterable[OptionDeclaration],
-) -> tuple[list[Weight], dict[str, list[str]], list[str]]:
-    """Return the parameters, the other options of type spin by reason, and the narrowed ranges."""
-    weights, narrowed = [], []
-    left_out: dict[str, list[str]] = {}
-    for option in options:
-        if option.type != "spin":
-            continue
-        name = printable(option.name)
-        reason = next(_objections(option), "")
-        if reason:
-            left_out.setdefault(reason, []).append(name)
-            continue
-        assert option.minimum is not None
-        assert option.maximum is not None
-        start = int(option.default)
-        low, high = _range(start, option.minimum, option.maximum)
-        if (low, high) != (option.minimum, option.maximum):
-            narrowed.append(f"{name} ({option.minimum} to {option.maximum})")
-        weights.append(Weight(option.name, start, low, high))
-    return weights, left_out, narrowed
-
-
-def _objections(option: OptionDeclaration) -> Iterator[str]:
-    """Yield the reasons why an option cannot be tuned, the plainest first."""
+def _objection(option: OptionDeclaration) -> str:
+    """Return the plainest reason why an option cannot be tuned, "" if it can."""
     if _NO_PARAMETER.search(option.name):
-        yield "not about the quality of play"
+        return "not about the quality of play"
     low, high = option.minimum, option.maximum
     if low is None or high is None or not re.fullmatch("-?[0-9]{1,15}", option.default):
-        yield "without a default value or bounds"
-        return
+        return "without a default value or bounds"
     if low >= high:
-        yield "it cannot be changed"
+        return "it cannot be changed"
     if not low <= int(option.default) <= high:
-        yield "the default is outside its bounds"
-    problem = name_problem(option.name)
-    if problem:
-        yield problem
+        return "the default is outside its bounds"
+    return name_problem(option.name)
 
 
-def _range(start: int, low: int, high: int) -> tuple[int, int]:
+def _weight(option: OptionDeclaration) -> Weight:
     """Return the declared range, or 0 to twice the value if the declared range is far wider, like
     Stockfish's `TUNE`."""
+    assert option.minimum is not None
+    assert option.maximum is not None
+    start, low, high = int(option.default), option.minimum, option.maximum
     half = max(abs(start), _LEAST_HALF)
-    if high - low <= _WIDEST * half:
-        return low, high
-    return max(low, start - half), min(high, start + half)
+    if high - low > _WIDEST * half:
+        low, high = max(low, start - half), min(high, start + half)
+    return Weight(option.name, start, low, high)

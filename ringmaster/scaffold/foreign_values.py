@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 from typing import Any
 
 from ringmaster.errors import UsageError, is_text, nearest, shown
 from ringmaster.model.players import OptionValue
 from ringmaster.model.time_control import LONGEST, TimeControl, number
 
-#: Bytes of a file; an engines.json with all options has about 100,000.
-LARGEST = 50_000_000
+#: Keys with their values; a key may be there several times.
+Pairs = list[tuple[str, str]]
+
 _TIME = re.compile(
     r"(?:(?P<moves>[0-9]{1,4}|inf|infinite)/)?(?:(?P<minutes>[0-9]{1,5}):)?(?P<seconds>[0-9.]{1,12})"
     r"(?:\+(?P<increment>[0-9.]{1,12}))?"
 )
-#: A string, else a comment or a comma before a closing bracket, which JSON does not have.
-_JSON5 = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[\]}])', re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Option:
     def __str__(self) -> str:
         return " ".join([self.name, *self.values])
 
-    def pairs(self) -> list[tuple[str, str]]:
+    def pairs(self) -> Pairs:
         """Return the values as (key, value); without a "=" the value is ""."""
         return [(key, value) for key, _, value in (v.partition("=") for v in self.values)]
 
@@ -163,23 +160,6 @@ def file_name(value: Any, what: str) -> str:
     return value
 
 
-def file_bytes(path: Path, name: str, expected: str) -> bytes:
-    """Return the content of a file to import.
-
-    name      of the file in messages
-    expected  the remedy if the file cannot be read
-    """
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(LARGEST + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"import: cannot read {name}: {reason}; expected {expected}") from None
-    if len(data) > LARGEST:
-        raise UsageError(f"import: {name} is too large")
-    return data
-
-
 def option_value(text: str) -> OptionValue:
     """Return the value of an engine option for a control file; engines receive the same text."""
     if text in ("true", "false"):
@@ -188,20 +168,3 @@ def option_value(text: str) -> OptionValue:
     if digits.isascii() and digits.isdigit() and len(digits) < 16 and str(int(text)) == text:
         return int(text)
     return text
-
-
-def json5(text: str, name: str) -> Any:
-    """Return the content of JSON with comments and trailing commas.  Raises UsageError."""
-
-    def blank(match: re.Match[str]) -> str:
-        # line ends stay for the line numbers of errors
-        return match[1] or re.sub(r"[^\n]", "", match[0])
-
-    try:
-        return json.loads(_JSON5.sub(blank, text))
-    except json.JSONDecodeError as error:
-        raise UsageError(
-            f"import: {name}:{error.lineno}: {error.msg}; expected JSON, which may have // comments"
-        ) from None
-    except RecursionError:
-        raise UsageError(f"import: {name}: it is nested too deeply") from None

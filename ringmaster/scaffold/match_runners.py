@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -18,7 +18,7 @@ from ringmaster.errors import UsageError, shown, similar
 from ringmaster.parameter_files import plain
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.foreign_values import Option, choice, integer, options, real, truth
-from ringmaster.scaffold.match_engines import MatchEngine, margins
+from ringmaster.scaffold.match_engines import CLOCK, MatchEngine
 
 # with the suffixes of test frameworks and packages: cutechess-ob, fastchess-ubuntu-22.04
 _FASTCHESS = re.compile(r"fast-?chess(?:[-_].*)?(?<!\.json)")
@@ -62,15 +62,8 @@ _REFUSED = {
 }
 #: More plies than any game has: the 50-move rule ends it before.
 _UNLIMITED = 10_000
-_TRACKED = {
-    "seldepth": "seldepth",
-    "nodes": "nodes",
-    "nps": "nps",
-    "hashfull": "hashfull",
-    "tbhits": "tbhits",
-    "pv": "pv",
-    "timeleft": "left",
-}
+#: Values of a record with the same name here; "timeleft" is "left".
+_TRACKED = ("seldepth", "nodes", "nps", "hashfull", "tbhits", "pv", "timeleft")
 
 
 def recognises(words: Sequence[str]) -> bool:
@@ -84,49 +77,67 @@ def _program(word: str) -> str:
 
 def import_command_line(words: Sequence[str], places: Places) -> Match:
     """Return the match of a command line.  Raises UsageError."""
-    return _Reader(words, places).match
+    cutechess = _CUTECHESS.fullmatch(_program(words[0])) is not None
+    return import_options(options(words[1:]), shlex.join(words), places, cutechess=cutechess)
+
+
+def import_options(
+    given: Sequence[Option], origin: str, places: Places, *, cutechess: bool = False
+) -> Match:
+    """Return the match of the options of fastchess or cutechess-cli.  Raises UsageError.
+
+    origin  of the options, for the head of the control file
+    """
+    return _Reader(given, origin, places, cutechess).match
 
 
 def _count(minimum: int = 1, maximum: int = 10**9) -> Callable[[Option], int]:
     return lambda option: integer(option.single(), option.name, minimum, maximum)
 
 
-#: Options that set one attribute of the reader.
-_ATTRIBUTES: dict[str, tuple[str, Callable[[Option], Any]]] = {
-    "-games": ("games", _count()),
-    "-noswap": ("swap", lambda option: False),
-    "-reverse": ("reverse", lambda option: True),
-    "-rounds": ("rounds", _count()),
-    "-seeds": ("seeds", _count(0, 10**6)),
+#: Options with a value that depends on no other option.
+_VALUES: dict[str, Callable[[Option], Any]] = {
+    "-concurrency": _count(maximum=10**6),
+    "-event": lambda option: " ".join(option.values),
+    "-games": _count(),
+    "-maxmoves": _count(0, 10**6),
+    "-noswap": lambda option: True,
+    "-recover": lambda option: True,
+    "-reverse": lambda option: True,
+    "-rounds": _count(),
+    "-seeds": _count(0, 10**6),
+    "-srand": _count(0, 2**63),
+    "-tbignore50": lambda option: True,
+    "-tbpieces": _count(3, 32),
 }
+#: The order of settings in the control file; the others stand between.
+_LAST = ("competitors", "challengers", "opponents", "matchups")
 
 
 class _Reader:
-    """Read the options of one command line in their order, then make the settings."""
+    """Read the options of one match in their order, then make the settings."""
 
-    def __init__(self, words: Sequence[str], places: Places) -> None:
-        self.cutechess = _CUTECHESS.fullmatch(_program(words[0])) is not None
-        self.program = "cutechess-cli" if self.cutechess else "fastchess"
+    def __init__(
+        self, given: Sequence[Option], origin: str, places: Places, cutechess: bool
+    ) -> None:
+        self.cutechess = cutechess
+        self.program = "cutechess-cli" if cutechess else "fastchess"
         self.places = places
-        self.match = Match(origin=shlex.join(words))
+        self.match = Match(origin=origin)
         self.engines: list[MatchEngine] = []
         self.each: list[tuple[str, str]] = []
         self.tournament = "roundrobin"
-        self.seeds = 1
-        self.games = 1 if self.cutechess else 2
-        self.rounds: int | None = None
-        self.repeat = 1 if self.cutechess else 2
-        self.swap = True
-        self.reverse = False
+        self.values: dict[str, Any] = {"-games": 1 if cutechess else 2, "-seeds": 1}
+        self.repeat = 1 if cutechess else 2
         self.openings: dict[str, Any] | None = None
         self.policy = ""
         self.sprt: dict[str, Any] | None = None
-        self.pentanomial = not self.cutechess
-        self.tablebases: dict[str, Any] = {}
+        self.pentanomial = not cutechess
+        self.tablebases: list[str] = []
         self.record_info: list[str] = []
         #: Settings that follow the pairing and the openings.
         self.later_settings: dict[str, Any] = {}
-        for option in options(words[1:]):
+        for option in given:
             self._read(option)
         self._finish()
 
@@ -134,17 +145,16 @@ class _Reader:
         if option.name in _REFUSED:
             raise UsageError(f"{option.name}: {_REFUSED[option.name]}")
         read_option = getattr(self, f"_read_{option.name[1:]}", None)
-        if option.name in _ATTRIBUTES:
-            name, convert = _ATTRIBUTES[option.name]
-            setattr(self, name, convert(option))
+        if option.name in _VALUES:
+            self.values[option.name] = _VALUES[option.name](option)
         elif read_option is not None:
             read_option(option)
         if option.name in _IGNORED:
             self.match.note(f"{option} ({_IGNORED[option.name]})")
-        elif read_option is None and option.name not in _ATTRIBUTES:
+        elif read_option is None and option.name not in _VALUES:
             methods = (name for name in dir(self) if name.startswith("_read_"))
             known = [f"-{name.removeprefix('_read_')}" for name in methods]
-            close = similar(option.name, [*known, *_ATTRIBUTES, *_IGNORED])
+            close = similar(option.name, [*known, *_VALUES, *_IGNORED])
             hint = f"expected {' or '.join(close)}" if close else "leave it out"
             raise UsageError(f"{self.program} has no option {shown(option.name)}; {hint}")
 
@@ -169,17 +179,7 @@ class _Reader:
         if self.cutechess:
             self.repeat = count
         else:
-            self.games = count
-
-    def _read_concurrency(self, option: Option) -> None:
-        self.match.parallel = integer(option.single(), option.name, 1, 10**6)
-
-    def _read_event(self, option: Option) -> None:
-        self.match.description = " ".join(option.values)
-
-    def _read_srand(self, option: Option) -> None:
-        self.later_settings["seed"] = integer(option.single(), option.name, 0, 2**63)
-        self.match.different.append("the same seed gives another order of the openings")
+            self.values["-games"] = count
 
     def _read_variant(self, option: Option) -> None:
         name = option.single()
@@ -212,60 +212,42 @@ class _Reader:
         self.openings = {"path": self.places.file(values["file"]), **book}
 
     def _read_draw(self, option: Option) -> None:
-        keys = ("movenumber", "movecount", "score")
-        values = self._adjudication(option, keys, needed=keys)
-        self.later_settings["draw_adjudication"] = Call(
-            "DrawAdjudication",
-            (),
-            {
-                # both count full moves from 1: 0 is "at once" as well
-                "move_number": max(
-                    1, integer(values.get("movenumber", "0"), "-draw movenumber", 0)
-                ),
-                "move_count": integer(values.get("movecount", "1"), "-draw movecount", 1),
-                "score": integer(values.get("score", "0"), "-draw score", 0),
-            },
-        )
+        arguments = self._adjudication(option, {"movenumber": 0, "movecount": 1, "score": 0})
+        # both count full moves from 1: 0 is "at once" as well
+        arguments["move_number"] = max(1, arguments["move_number"])
+        self.later_settings["draw_adjudication"] = Call("DrawAdjudication", (), arguments)
 
     def _read_resign(self, option: Option) -> None:
-        needed = ("movecount", "score")
-        values = self._adjudication(option, (*needed, "twosided"), needed)
-        arguments: dict[str, Any] = {
-            "move_count": integer(values.get("movecount", "1"), "-resign movecount", 1),
-            "score": integer(values.get("score", "0"), "-resign score", 0),
-        }
-        if truth(values.get("twosided", "false"), "-resign twosided"):
+        arguments = self._adjudication(option, {"movecount": 1, "score": 0}, "twosided")
+        if truth(dict(option.pairs()).get("twosided", "false"), "-resign twosided"):
             arguments["two_sided"] = True
         self.later_settings["resign_adjudication"] = Call("ResignAdjudication", (), arguments)
 
     def _adjudication(
-        self, option: Option, keys: Sequence[str], needed: Sequence[str]
-    ) -> dict[str, str]:
-        """Return the values; fastchess has defaults if at least one value is there."""
-        values = option.mapping(keys)
-        missing = [key for key in needed if key not in values]
+        self, option: Option, least: Mapping[str, int], *others: str
+    ) -> dict[str, int]:
+        """Return the arguments of a call.
+
+        least   the least value of each key, which is fastchess's default for missing keys
+        others  further keys
+        """
+        values = option.mapping((*least, *others))
+        missing = [key for key in least if key not in values]
         if missing and (self.cutechess or not values):
             raise UsageError(f"{option.name} has no {missing[0]}")
-        return values
-
-    def _read_maxmoves(self, option: Option) -> None:
-        count = integer(option.single(), option.name, 0, 10**6)
-        if count:
-            self.later_settings["move_limit"] = 2 * count
+        return {
+            key.replace("move", "move_"): integer(
+                values.get(key, str(low)), f"{option.name} {key}", low
+            )
+            for key, low in least.items()
+        }
 
     def _read_tb(self, option: Option) -> None:
         text = option.single()
         text = text if self.cutechess else text.replace(":", ";")
-        paths = [self.places.file(path) for path in text.split(";") if path]
-        if not paths:
+        self.tablebases = [self.places.file(path) for path in text.split(";") if path]
+        if not self.tablebases:
             raise UsageError("-tb has no folder")
-        self.tablebases["paths"] = paths[0] if len(paths) == 1 else paths
-
-    def _read_tbpieces(self, option: Option) -> None:
-        self.tablebases["pieces"] = integer(option.single(), option.name, 3, 32)
-
-    def _read_tbignore50(self, option: Option) -> None:
-        self.tablebases["ignore_50_moves"] = True
 
     def _read_tbadjudicate(self, option: Option) -> None:
         if option.single() != "BOTH":
@@ -292,15 +274,10 @@ class _Reader:
         self.sprt = {**test, "model": model}
 
     def _read_report(self, option: Option) -> None:
-        if option.mapping(("penta",)).get("penta") == "false":
-            self.pentanomial = False
+        self.pentanomial &= option.mapping(("penta",)).get("penta") != "false"
 
     def _read_output(self, option: Option) -> None:
-        if option.mapping(("format",)).get("format") == "cutechess":
-            self.pentanomial = False
-
-    def _read_recover(self, option: Option) -> None:
-        self.later_settings["failures"] = "loss"
+        self.pentanomial &= option.mapping(("format",)).get("format") != "cutechess"
 
     def _read_pgnout(self, option: Option) -> None:
         pairs = option.pairs()
@@ -316,28 +293,28 @@ class _Reader:
         for key, value in pairs:
             if key in _TRACKED:
                 if truth(value, f"-pgnout {key}"):
-                    self.record_info.append(_TRACKED[key])
+                    self.record_info.append(key.removeprefix("time"))
             elif (key, value) not in (("notation", "san"), ("fi", "true"), ("append", "true")):
                 self.match.note(f"-pgnout {key}={value}")
 
     def _read_config(self, option: Option) -> None:
         values = option.mapping(("file", "discard", "outname", "stats"))
         if "file" in values and values.get("discard") != "true":
-            raise UsageError("-config file=…: the options are in that file; give them here")
+            name = shlex.quote(values["file"])
+            raise UsageError(f"-config: the options are in that file; ringmaster import {name}")
         self.match.note(f"{option} (the status file has the name of the control file)")
 
     def _read_quick(self, option: Option) -> None:
         for key, value in option.pairs():
             if key == "cmd":
                 engine = MatchEngine(len(self.engines) + 1)
-                engine.set_all([("cmd", value), ("tc", "10+0.1")], self.match)
+                engine.set_all([("cmd", value), ("tc", CLOCK)], self.match)
                 self.engines.append(engine)
             elif key == "book":
                 self._read_openings(Option("-openings", (f"file={value}", "order=random")))
             else:
                 raise UsageError(f"-quick has {shown(key)}; expected cmd or book")
-        self.games, self.rounds = 2, 25000
-        self._read_recover(option)
+        self.values |= {"-games": 2, "-rounds": 25_000, "-recover": True}
         self._read_draw(Option("-draw", ("movenumber=30", "movecount=8", "score=8")))
 
     # Settings
@@ -348,45 +325,58 @@ class _Reader:
         for engine in self.engines:
             engine.set_all(self.each, self.match)
             engine.enter(self.match, self.places, self.cutechess)
+        self.match.parallel = self.values.get("-concurrency")
+        self.match.description = self.values.get("-event", "")
         self._own_books()
         self._pairing()
-        settings = self.match.settings
-        settings |= dict(margins(self.engines, self.match))
-        if "margin" in settings:
-            self.match.comments["margin"] = "Seconds an engine may exceed its clock: timemargin."
+        settings, comments = self.match.settings, self.match.comments
+        margins = {engine.margin for engine in self.engines} - {None}
+        if len(margins) == 1:
+            settings["margin"] = margins.pop()
+        for engine, entrant in zip(self.engines, self.match.entrants, strict=True):
+            if margins and engine.margin is not None:
+                entrant.arguments["margin"] = engine.margin
+        comments["margin"] = "Seconds an engine may exceed its clock: timemargin."
         if self.openings is not None:
             book = dict(self.openings)
             settings["openings"] = Call("Openings", (book.pop("path"),), book)
             self._check_repeat()
         settings |= self.later_settings
-        self._comments()
-        if self.tablebases and "paths" not in self.tablebases:
-            self.match.note("-tbpieces, -tbignore50 (without -tb)")
-        elif self.tablebases:
-            arguments = dict(self.tablebases)
-            settings["tablebases"] = Call("Tablebases", (arguments.pop("paths"),), arguments)
-        if self.record_info:
-            settings["record_info"] = list(dict.fromkeys(self.record_info))
-        self._order()
-
-    def _comments(self) -> None:
-        comments = self.match.comments
-        limited = "move_limit" in self.match.settings
-        self.match.settings.setdefault("move_limit", _UNLIMITED)
-        comments["move_limit"] = (
-            "Plies: -maxmoves." if limited else "Plies: no limit, as without -maxmoves."
-        )
-        if "failures" in self.match.settings:
+        if "-srand" in self.values:
+            settings["seed"] = self.values["-srand"]
+            self.match.different.append("the same seed gives another order of the openings")
+        self._tablebases()
+        moves = self.values.get("-maxmoves")
+        settings["move_limit"] = 2 * moves if moves else _UNLIMITED
+        limit = "-maxmoves" if moves else "no limit, as without -maxmoves"
+        comments["move_limit"] = f"Plies: {limit}."
+        if "-recover" in self.values:
+            settings["failures"] = "loss"
             comments["failures"] = "An engine that crashes or hangs loses the game: -recover."
         else:
             self.match.different.append(
                 f"{self.program} ends the match when an engine crashes; here the game is void and "
                 'played again, unless most games are void (failures = "loss": it loses)'
             )
+        if self.record_info:
+            settings["record_info"] = list(dict.fromkeys(self.record_info))
+        # the pairings last
+        for name in _LAST:
+            if name in settings:
+                settings[name] = settings.pop(name)
+
+    def _tablebases(self) -> None:
+        names = {"-tbpieces": "pieces", "-tbignore50": "ignore_50_moves"}
+        limits = {name: self.values[key] for key, name in names.items() if key in self.values}
+        paths: Any = self.tablebases[0] if len(self.tablebases) == 1 else self.tablebases
+        if paths:
+            self.match.settings["tablebases"] = Call("Tablebases", (paths,), limits)
+        elif limits:
+            self.match.note("-tbpieces, -tbignore50 (without -tb)")
 
     def _own_books(self) -> None:
         """Make the openings from a Polyglot book that all engines share."""
-        books = {(engine.book, engine.book_depth) for engine in self.engines}
+        books = {engine.book for engine in self.engines}
         if books == {("", None)}:
             return
         book, depth = next(iter(books))
@@ -402,8 +392,8 @@ class _Reader:
         )
 
     def _check_repeat(self) -> None:
-        times = self.repeat if self.cutechess else self.games
-        if times != 2 and self.swap:
+        times = self.repeat if self.cutechess else self.values["-games"]
+        if times != 2 and "-noswap" not in self.values:
             often = "once" if times == 1 else f"{times} times"
             self.match.different.append(
                 f"{self.program} plays each opening {often} with these options; ringmaster plays "
@@ -411,65 +401,59 @@ class _Reader:
             )
 
     def _pairing(self) -> None:
-        rounds = self.rounds
+        games, rounds = self.values["-games"], self.values.get("-rounds")
         if rounds is None:
             # fastchess plays until its test is decided
             rounds = 1 if self.cutechess else 2 if self.sprt is None else 500_000
-        if not self.cutechess and self.games > 2:
+        if not self.cutechess and games > 2:
             # fastchess swaps them
-            self.games, rounds = rounds, self.games
-            if self.games > 2:
-                total = self.games * rounds
+            games, rounds = rounds, games
+            if games > 2:
+                total = games * rounds
                 raise UsageError(
-                    f"-games {rounds} -rounds {self.games}: a round of fastchess has 1 or 2 games, "
+                    f"-games {rounds} -rounds {games}: a round of fastchess has 1 or 2 games, "
                     f"and it refuses both above 2; write -games 2 -rounds {-(-total // 2)} for "
                     f"{total} games"
                 )
-        total = self.games * rounds
+            self.values["-games"] = games
         codes = self.match.codes()
-        if self.reverse:
-            codes.reverse()
-        settings = self.match.settings
-        if self.sprt is not None and len(codes) > 2:
-            raise UsageError(f"-sprt is for two engines, there are {len(codes)}")
-        if self.tournament == "gauntlet" and len(codes) > 2:
-            self._gauntlet(self.match.codes(), total)
-        elif len(codes) > 2 and self.swap:
-            self.match.type_name = "allplayall"
-            settings["competitors"] = codes
-            settings["rounds"] = total
-            self.match.comments["rounds"] = "Games of each pairing: games × rounds."
-        else:
-            fixed: dict[str, Any] = {} if self.swap else {"alternating": False}
-            if self.sprt is not None:
-                self.sprt["pentanomial"] = self.pentanomial and self.swap and self.games == 2
-                fixed["sprt"] = Call("SPRT", (), self.sprt)
-            settings["number_of_games"] = total
-            self.match.comments["number_of_games"] = "Games of each pairing: games × rounds."
-            settings["matchups"] = [Call("Matchup", pair, fixed) for pair in combinations(codes, 2)]
         several = len(codes) > 2
+        swap = "-noswap" not in self.values
+        if self.sprt is not None and several:
+            raise UsageError(f"-sprt is for two engines, there are {len(codes)}")
+        settings = self.match.settings
+        number = "number_of_games"
+        if several and (swap or self.tournament == "gauntlet"):
+            number = "rounds"
+            self._roster(codes)
+        else:
+            if "-reverse" in self.values:
+                codes.reverse()
+            fixed: dict[str, Any] = {} if swap else {"alternating": False}
+            if self.sprt is not None:
+                self.sprt["pentanomial"] = self.pentanomial and swap and games == 2
+                fixed["sprt"] = Call("SPRT", (), self.sprt)
+            settings["matchups"] = [Call("Matchup", pair, fixed) for pair in combinations(codes, 2)]
+        settings[number] = games * rounds
+        self.match.comments[number] = "Games of each pairing: games × rounds."
         if several and self.openings is not None and self.cutechess and self.policy != "round":
             self.openings["policy"] = "encounter"
         elif self.policy not in ("", "default", "round"):
             self.match.note(f"-openings policy={self.policy} (there is only one pairing)")
 
-    def _gauntlet(self, codes: list[str], total: int) -> None:
-        if not self.swap:
+    def _roster(self, codes: list[str]) -> None:
+        """Make a tournament of more than two engines."""
+        settings = self.match.settings
+        if self.tournament != "gauntlet":
+            self.match.type_name = "allplayall"
+            settings["competitors"] = codes[::-1] if "-reverse" in self.values else codes
+            return
+        if "-noswap" in self.values:
             raise UsageError("-noswap: in a gauntlet the colours are swapped")
-        self.seeds = max(1, self.seeds)
-        if self.seeds >= len(codes):
-            raise UsageError(f"-seeds {self.seeds}: there are {len(codes)} engines only")
-        if self.reverse:
+        seeds = max(1, self.values["-seeds"])
+        if seeds >= len(codes):
+            raise UsageError(f"-seeds {seeds}: there are {len(codes)} engines only")
+        if "-reverse" in self.values:
             self.match.note("-reverse (colours are swapped from game to game)")
         self.match.type_name = "gauntlet"
-        self.match.settings["challengers"] = codes[: self.seeds]
-        self.match.settings["opponents"] = codes[self.seeds :]
-        self.match.settings["rounds"] = total
-        self.match.comments["rounds"] = "Games of each pairing: games × rounds."
-
-    def _order(self) -> None:
-        """Put the pairings last."""
-        last = ("competitors", "challengers", "opponents", "matchups")
-        settings = self.match.settings
-        first = {name: value for name, value in settings.items() if name not in last}
-        self.match.settings = first | {name: settings[name] for name in last if name in settings}
+        settings |= {"challengers": codes[:seeds], "opponents": codes[seeds:]}

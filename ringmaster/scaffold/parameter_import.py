@@ -7,10 +7,8 @@ parameter files have no engine: the control file has a placeholder that `check` 
 
 from __future__ import annotations
 
-import json
-import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,99 +16,184 @@ from typing import Any
 import msgspec
 
 from ringmaster.control.python_text import Call, Code, literal
-from ringmaster.errors import ParameterFileError, UsageError, is_text, shown
+from ringmaster.errors import ParameterFileError, UsageError, shown
 from ringmaster.parameter_files import (
+    CLOP_KINDS,
     ROUNDING,
     Entry,
     ParameterFile,
     ReadOptions,
     Text,
     arguments,
+    number,
     number_text,
+    plain,
     read_file,
     recognised,
     rounded_otherwise,
 )
-from ringmaster.scaffold.clop_import import add_clop
 from ringmaster.scaffold.control_file import Entrant, Match, Places
+from ringmaster.scaffold.foreign_values import file_name
+from ringmaster.scaffold.match_engines import CLOCK
+from ringmaster.scaffold.match_runners import import_command_line
 
-#: Games for the gains of weather-factory, which the tune does not use.
+#: Games of a tune by weather-factory, which has no end.
 _GAMES = 100_000
 #: The command of an unknown engine.
 PLACEHOLDER = "./NAME-OF-YOUR-ENGINE"
 ENGINE = "engine"
-#: An assumption of every import without an engine.
-UNKNOWN_ENGINE = "the engine and its time control; write them in"
 
 
-def recognises(file: tuple[str, bytes]) -> bool:
-    """Return whether a file, (name, bytes), is a parameter file, or would be without an error."""
-    name, data = file
+@dataclass(frozen=True)
+class Practice:
+    """A tuner's usual settings, with comments before them and differences from the tuner."""
+
+    settings: Mapping[str, Any]
+    comments: Mapping[str, str] = field(default_factory=dict)
+    different: tuple[str, ...] = ()
+
+
+def _classic(games: int, different: tuple[str, ...] = (), **settings: Any) -> Practice:
+    return Practice(
+        {
+            **{"method": "classic", "update": "nominal", "k_counts": "iterations", **settings},
+            **{"number_of_games": games, "alpha": 0.602, "gamma": 0.101, "A_ratio": 0.1},
+        },
+        {
+            "number_of_games": "The usual values; the file has no number_of_games, alpha, gamma "
+            "and A.  The gains depend on them.",
+            "games_per_iteration": "Two games for each of OpenBench's pairs-per (8).",
+        },
+        different,
+    )
+
+
+#: By format of the parameter file.
+_PRACTICES: dict[str, Practice] = {
+    "spsa_tuner": _classic(100_000, rounding="nearest"),
+    "fishtest": _classic(
+        60_000,
+        ("one random number rounds both sides of a game; fishtest's workers use two",),
+        rounding="stochastic",
+        k_counts="pairs",
+    ),
+    "openbench": _classic(160_000, rounding="stochastic", games_per_iteration=16),
+    "weather_factory": Practice(
+        {
+            **{"method": "weather_factory", "update": "nominal", "rounding": "nearest"},
+            **{"k_counts": "games", "number_of_games": _GAMES, "a": 1.0, "c": 1.0, "A": 100_000},
+            **{"alpha": 0.601, "gamma": 0.102},
+        }
+    ),
+    "yaneuraou": Practice(
+        {
+            **{"method": "blog", "update": "nominal", "rounding": "nearest"},
+            **{"pairing": "reference", "opponent": "reference", "epsilon": 1.0},
+            **{"number_of_games": 100_000, "move_limit": 240},
+        },
+        {
+            "move_limit": "Then the game is a draw.  YaneuraOu's script also counts the moves of "
+            "the opening.",
+            "method": "c_end is the file's step, r_end its delta, without a schedule.  epsilon is "
+            "the mobility.",
+        },
+        (
+            "both sides play against player 'reference', as in YaneuraOu's script; pairing = "
+            '"self_play" (without opponent) needs about a quarter of the games',
+            "both sides get the same opening and colour; in YaneuraOu's script each gets its own",
+        ),
+    ),
+}
+_DEFAULT = Practice(
+    {"number_of_games": 30_000},
+    {
+        "number_of_games": "The usual value of the default method; the file has another method or "
+        "none."
+    },
+)
+
+
+def practise(format: str, match: Match) -> None:
+    """Add the usual settings of a format's tuner to a match."""
+    practice = _PRACTICES.get(format, _DEFAULT)
+    match.settings |= practice.settings
+    match.comments |= practice.comments
+    match.different += practice.different
+
+
+def recognises(text: Text) -> bool:
+    """Return whether a file is a parameter file, or would be without an error."""
     try:
-        text = Text.decoded(data, name)
         # wrong JSON is refused with its line
         return recognised(text) is not None or text.is_object
     except ParameterFileError:
         return True
 
 
-def import_files(files: Mapping[str, bytes], folder: Path, places: Places) -> Match:
+def import_files(texts: Sequence[Text], places: Places) -> Match:
     """Return the tune of a parameter file.
 
-    files   by name; OpenBench's output for the same parameters may be there for the start
-            values, and weather-factory's spsa.json and cutechess.json
-    folder  of the files, where relative names in them start
+    texts  the file; OpenBench's output for the same parameters may be there for the start
+           values, and weather-factory's spsa.json and cutechess.json
 
     Raises ParameterFileError, UsageError.
     """
-    settings = settings_among(files)
-    read = [
-        read_file(Text.decoded(data, name), None, ReadOptions(games=_GAMES))
-        for name, data in files.items()
-        if name not in settings.names
-    ]
-    values = [file for file in read if file.format == "openbench_values"]
-    ranged = [file for file in read if file.format != "openbench_values"]
-    if len(ranged) > 1 or len(values) > 1 or not read:
+    gains = [text for text in texts if _is_plain(text, {"a", "c", "A"})]
+    play = [text for text in texts if _is_plain(text, {"engine", "book"})]
+    others = [text for text in texts if text not in (*gains, *play)]
+    read = {text.name: read_file(text, None, ReadOptions(games=_GAMES)) for text in others}
+    formats = [file.format for file in read.values()]
+    values = [file for file in read.values() if file.format == "openbench_values"]
+    ranged = [file for file in read.values() if file.format != "openbench_values"]
+    weather = formats == ["weather_factory"]
+    if max(len(ranged), len(values), len(gains), len(play)) > 1 or not read:
+        listed = [f"{name} ({file.format})" for name, file in read.items()]
+        listed += [f"{text.name} (weather-factory's settings)" for text in (*gains, *play)]
         raise UsageError(
-            f"import: {', '.join(files)} are not the files of one tune; expected a parameter "
-            "file, with OpenBench's output or with weather-factory's two other files"
+            f"import: {' and '.join(listed)} cannot be combined; expected one parameter file, "
+            "OpenBench's with its output, or weather-factory's with its two other files"
         )
-    file = _with_values(ranged[0], values[0]) if ranged and values else read[0]
-    if settings.names and file.format != "weather_factory":
+    if (gains or play) and not weather:
         raise UsageError(
-            f"import: {', '.join(sorted(settings.names))}: expected weather-factory's parameters "
-            f"with it, not {file.format}'s parameters"
+            f"import: {(*gains, *play)[0].name}: expected weather-factory's parameters with it, "
+            f"not {formats[0]}'s parameters"
         )
-    match = Match(origin=", ".join(files), type_name="spsa")
+    file = _with_values(ranged[0], values[0]) if ranged and values else (ranged or values)[0]
+    match = Match(origin=", ".join(text.name for text in texts), type_name="spsa")
     match.assumed += file.notes
-    shogi = file.format == "yaneuraou"
-    match.game = "shogi" if shogi else "chess"
+    if file.format == "yaneuraou":
+        match.game = "shogi"
     match.entrants.append(_placeholder(ENGINE, match))
     match.settings["player"] = ENGINE
     if file.format == "clop":
         # the other settings are read as well
         match.assumed = [line for line in match.assumed if not line.startswith("only the")]
-        match.entrants.append(_placeholder("opponent", match))
-        (name, data), *_ = files.items()
-        add_clop(match, file.entries, Text.decoded(data, name), "opponent")
-        match.assumed.append("no openings; write them in, a tune needs them")
-        return match
-    add_parameters(file.entries, match, step=file.format == "weather_factory")
-    METHODS.get(file.format, _default)(match)
-    if shogi and any(rounded_otherwise(entry) for entry in file.entries):
-        match.different.append(f"whole numbers below 0 are rounded to the nearest; {ROUNDING}")
-    if file.format == "weather_factory":
-        settings.apply(match, Places(source=folder, control=places.control))
+        _add_clop(file, match)
+    else:
+        add_parameters(file, match, step=weather)
+        practise(file.format, match)
+    if match.settings.get("opponent") == "reference":
+        match.entrants.append(_placeholder("reference", match))
+    if gains:
+        _add_gains(gains[0], match)
+    if play:
+        _add_play(play[0], match, places)
     if "openings" not in match.settings:
         match.assumed.append("no openings; write them in, a tune needs them")
     return match
 
 
+def _is_plain(text: Text, keys: set[str]) -> bool:
+    """Return whether a file is a JSON object without inner objects that has some keys."""
+    inner = any(isinstance(value, dict) for value in text.members.values())
+    return keys <= text.members.keys() and not inner
+
+
 def _placeholder(code: str, match: Match) -> Entrant:
-    if UNKNOWN_ENGINE not in match.assumed:
-        match.assumed.insert(0, UNKNOWN_ENGINE)
-    return Entrant(code, "", [PLACEHOLDER], {"time_control": "10+0.1"})
+    unknown = "the engine and its time control; write them in"
+    if unknown not in match.assumed:
+        match.assumed.insert(0, unknown)
+    return Entrant(code, "", [PLACEHOLDER], {"time_control": CLOCK})
 
 
 def _with_values(file: ParameterFile, values: ParameterFile) -> ParameterFile:
@@ -126,25 +209,31 @@ def _with_values(file: ParameterFile, values: ParameterFile) -> ParameterFile:
         if not entry.minimum <= start <= entry.maximum:
             raise UsageError(f"import: {entry.code}: the value {start:g} is outside its bounds")
         entries.append(msgspec.structs.replace(entry, start=start))
-    return ParameterFile(file.format, tuple(entries), file.notes)
+    return msgspec.structs.replace(file, entries=tuple(entries))
 
 
-def add_parameters(entries: Sequence[Entry], match: Match, *, step: bool = False) -> None:
+def add_parameters(file: ParameterFile, match: Match, *, step: bool = False) -> None:
     """Add the parameters to a match.  Raises UsageError if none can be tuned.
 
     step  whether the gains are weather-factory's
     """
-    lines = []
-    for entry in entries:
+    calls = []
+    for entry in file.entries:
         if entry.choices:
             match.note(f"{entry.code} (a choice without order, which SPSA cannot tune)")
             continue
-        call = Call("Parameter", (entry.code,), _parameter_arguments(entry, step))
-        lines.append(f"    {literal(call, 4, 91)},")
-    if all(entry.not_used or entry.choices for entry in entries):
+        calls.append(Call("Parameter", (entry.code,), _parameter_arguments(entry, step)))
+    if all(entry.not_used or entry.frozen or entry.choices for entry in file.entries):
         raise UsageError(f"import: {match.origin}: it has no parameter that can be tuned")
-    match.settings["parameters"] = Code("\n".join(["[", *lines, "]"]))
-    match.simulate = _simulation(entries, match)
+    match.settings["parameters"] = _listed(calls)
+    match.simulate = _simulation(file.entries, match)
+    if file.format == "yaneuraou" and any(map(rounded_otherwise, file.entries)):
+        match.different.append(f"whole numbers below 0 are rounded to the nearest; {ROUNDING}")
+
+
+def _listed(calls: Sequence[Call]) -> Code:
+    """Return a list with a parameter a line."""
+    return Code("\n".join(["[", *(f"    {literal(call, 4, 91)}," for call in calls), "]"]))
 
 
 def _simulation(entries: Sequence[Entry], match: Match) -> str:
@@ -179,175 +268,102 @@ def _parameter_arguments(entry: Entry, step: bool) -> dict[str, Any]:
     return row
 
 
-# The method of each tuner
-
-
-def _classic(
-    match: Match,
-    games: int,
-    *,
-    rounding: str,
-    k_counts: str = "iterations",
-    games_per_iteration: int | None = None,
-) -> None:
-    match.settings |= {
-        "method": "classic",
-        "update": "nominal",
-        "rounding": rounding,
-        "k_counts": k_counts,
-    }
-    if games_per_iteration is not None:
-        match.settings["games_per_iteration"] = games_per_iteration
-    match.settings |= {"number_of_games": games, "alpha": 0.602, "gamma": 0.101, "A_ratio": 0.1}
-    match.comments["number_of_games"] = (
-        "The usual values; the file has no number_of_games, alpha, gamma and A.  The gains depend "
-        "on them."
-    )
-
-
-def _fishtest(match: Match) -> None:
-    _classic(match, 60_000, rounding="stochastic", k_counts="pairs")
-    match.different.append(
-        "one random number rounds both sides of a game; fishtest's workers use two"
-    )
-
-
-def _openbench(match: Match) -> None:
-    _classic(match, 160_000, rounding="stochastic", games_per_iteration=16)
-    match.comments["games_per_iteration"] = "Two games for each of OpenBench's pairs-per (8)."
-
-
-def _weather_factory(match: Match) -> None:
-    match.settings |= {
-        "method": "weather_factory",
-        "update": "nominal",
-        "rounding": "nearest",
-        "k_counts": "games",
-        "number_of_games": 100_000,
-        "a": 1.0,
-        "c": 1.0,
-        "A": 100_000,
-        "alpha": 0.601,
-        "gamma": 0.102,
-    }
-
-
-def _yaneuraou(match: Match) -> None:
-    match.entrants.append(_placeholder("reference", match))
-    match.settings |= {
-        "method": "blog",
-        "update": "nominal",
-        "rounding": "nearest",
-        "pairing": "reference",
-        "opponent": "reference",
-        "epsilon": 1.0,
-        "number_of_games": 100_000,
-        "move_limit": 240,
-    }
-    match.comments["move_limit"] = (
-        "Then the game is a draw.  YaneuraOu's script also counts the moves of the opening."
-    )
-    match.comments["method"] = (
-        "c_end is the file's step, r_end its delta, without a schedule.  epsilon is the mobility."
-    )
-    match.different.append(
-        "both sides play against player 'reference', as in YaneuraOu's script; pairing = "
-        '"self_play" (without opponent) needs about a quarter of the games'
-    )
-    match.different.append(
-        "both sides get the same opening and colour; in YaneuraOu's script each gets its own"
-    )
-
-
-def _default(match: Match) -> None:
-    match.settings["number_of_games"] = 30_000
-    match.comments["number_of_games"] = (
-        "The usual value of the default method; the file has another method or none."
-    )
-
-
-METHODS: dict[str, Callable[[Match], None]] = {
-    "spsa_tuner": lambda match: _classic(match, 100_000, rounding="nearest"),
-    "fishtest": _fishtest,
-    "openbench": _openbench,
-    "weather_factory": _weather_factory,
-    "yaneuraou": _yaneuraou,
-}
-
-
-_GAINS = ("a", "c", "A", "alpha", "gamma")
-
-
-@dataclass
-class WeatherSettings:
-    """The settings of weather-factory's other files, with the names of these files."""
-
-    names: set[str] = field(default_factory=set)
-    gains: dict[str, float] = field(default_factory=dict)
-    play: dict[str, Any] = field(default_factory=dict)
-
-    def apply(self, match: Match, places: Places) -> None:
-        """Add the settings to a tune.  Raises UsageError."""
-        for name, value in self.gains.items():
-            if name in _GAINS:
-                match.settings[name] = value
-            else:
-                match.note(f"{name} = {value!r} of spsa.json")
-        engine, book = self._text("engine"), self._text("book")
-        if engine:
-            # weather-factory searches the folder tuner/
-            match.entrants[0].command = [places.executable(f"tuner/{engine}")]
-        time = self._number("tc")
-        if time is not None:
-            match.entrants[0].arguments["time_control"] = f"{time:g}+{time / 100:g}"
-        if "hash" in self.play:
-            match.entrants[0].arguments["options"] = {"Hash": int(self._number("hash") or 1)}
-        if book:
-            match.settings["openings"] = Call(
-                "Openings", (places.file(f"tuner/{book}"),), {"order": "random"}
+def _add_clop(file: ParameterFile, match: Match) -> None:
+    """Add parameters and settings of a .clop file to a match, for clop_tuner."""
+    match.type_name = "clop_tuner"
+    match.entrants.append(_placeholder("opponent", match))
+    match.settings["opponent"] = "opponent"
+    match.settings["parameters"] = _listed(
+        [
+            Call(
+                "Parameter",
+                (entry.code,),
+                {
+                    "type": CLOP_KINDS[entry.integer, entry.scale == "log"],
+                    "min": plain(entry.minimum),
+                    "max": plain(entry.maximum),
+                },
             )
-        games = self._number("games")
-        if games is not None:
-            match.settings["games_per_iteration"] = int(games)
-        threads = self._number("threads")
-        match.parallel = None if threads is None else int(threads)
-        for name, value in self.play.items():
-            if name not in ("engine", "book", "tc", "hash", "games", "threads"):
-                match.note(f"{shown(name)}: {shown(value)} of cutechess.json")
-
-    def _text(self, name: str) -> str:
-        value = self.play.get(name, "")
-        if not isinstance(value, str) or not is_text(value) or not value.isprintable():
-            raise UsageError(f"import: {name} {shown(value)} of cutechess.json is not a file name")
-        return value
-
-    def _number(self, name: str) -> float | None:
-        value = self.play.get(name)
-        if value is None:
-            return None
-        sound = isinstance(value, int | float) and not isinstance(value, bool)
-        if not sound or not math.isfinite(value) or not 0 < value < 1e9:
-            raise UsageError(f"import: {name} {shown(value)} of cutechess.json is not a number")
-        return float(value)
+            for entry in file.entries
+        ]
+    )
+    processors = 0
+    for name, *values in file.others:
+        value = values[0] if values else ""
+        if name == "Processor":
+            processors += 1
+        elif name == "H" and 0.1 <= (number(value) or 0) <= 100:
+            match.settings["clop_H"] = float(value)
+        elif name == "Correlations" and value in ("all", "none"):
+            match.settings["correlations"] = value
+        elif name == "Replications" and value.isdecimal() and int(value):
+            match.settings["replications"] = int(value)
+        elif name == "DrawElo":
+            match.different.append("a draw is half a win; there is no DrawElo")
+        elif name != "Name":
+            match.note(f"{name} {shown(' '.join(values))}")
+    match.parallel = processors or None
+    match.settings["number_of_games"] = None
+    match.comments["number_of_games"] = "None: the tune ends when you stop it."
 
 
-def settings_among(files: Mapping[str, bytes]) -> WeatherSettings:
-    """Return the settings of weather-factory's other files, recognised by their content."""
-    settings = WeatherSettings()
-    for name, data in files.items():
-        try:
-            content = json.loads(data)
-        except (ValueError, RecursionError):
-            continue
-        if not isinstance(content, dict) or any(isinstance(v, dict) for v in content.values()):
-            continue
-        if {"a", "c", "A"} <= content.keys():
-            for key, value in content.items():
-                if isinstance(value, bool) or not isinstance(value, int | float):
-                    raise UsageError(f"import: {key} {shown(value)} of {name} is not a number")
-            settings.gains = content
-            settings.names.add(name)
-        elif {"engine", "games", "tc"} <= content.keys():
-            settings.play = content
-            settings.names.add(name)
-    return settings
+# weather-factory
+
+
+def _add_gains(text: Text, match: Match) -> None:
+    """Add the gains of spsa.json.  Raises UsageError."""
+    for name, value in text.object.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise UsageError(f"import: {name} {shown(value)} of {text.name} is not a number")
+        if name in ("a", "c", "A", "alpha", "gamma"):
+            match.settings[name] = value
+        else:
+            match.note(f"{name} = {value!r} of {text.name}")
+
+
+#: The parameters of weather-factory's CutechessMan with their defaults.
+_PLAY = {"games": 120, "tc": 5.0, "hash": 8, "threads": 1, "use_fastchess": True}
+
+
+def _add_play(text: Text, match: Match, places: Places) -> None:
+    """Add the engine and the games of cutechess.json.  Raises UsageError.
+
+    weather-factory starts fastchess or cutechess-cli for each iteration: its match is imported.
+    """
+    values = {**_PLAY, **text.object}
+    for name in ("games", "tc", "hash", "threads"):
+        if isinstance(values[name], bool) or not isinstance(values[name], int | float):
+            raise UsageError(f"import: {name} {shown(values[name])} of {text.name} is not a number")
+    engine, book = (
+        file_name(values[name], f"import: {name} of {text.name}:") for name in ("engine", "book")
+    )
+    tc, format = float(values["tc"]), Path(book).suffix.removeprefix(".")
+    program = "fastchess" if values["use_fastchess"] else "cutechess-cli"
+    one = ["-engine", f"cmd=tuner/{engine}", "proto=uci", f"option.Hash={values['hash']}"]
+    words = [
+        *(program, *one, *one, "-each", f"tc={tc}+{round(tc / 100, 6)}"),
+        *("-resign", "movecount=3", "score=400"),
+        *("-draw", "movenumber=40", "movecount=8", "score=10", "-recover"),
+        *("-openings", f"file=tuner/{book}", f"format={format}", "order=random", "plies=16"),
+        *("-concurrency", str(values["threads"]), "-repeat", "2", "-games", "2"),
+        *("-rounds", str(int(values["games"]) // 2)),
+    ]
+    try:
+        played = import_command_line(words, places)
+    except UsageError as error:
+        raise UsageError(f"import: {text.name}: {error}") from None
+    match.entrants[0].command = played.entrants[0].command
+    match.entrants[0].arguments |= played.entrants[0].arguments
+    match.assumed = [line for line in match.assumed if not line.startswith("the engine")]
+    for name in ("openings", "draw_adjudication", "resign_adjudication", "move_limit", "failures"):
+        match.settings[name] = played.settings[name]
+        if name in played.comments:
+            match.comments[name] = played.comments[name]
+    match.parallel = played.parallel
+    size = played.settings["number_of_games"]
+    match.settings["games_per_iteration"] = size
+    # a tune has whole iterations
+    match.settings["number_of_games"] = -(-_GAMES // size) * size
+    for name, value in text.object.items():
+        if name not in (*_PLAY, "engine", "book"):
+            match.note(f"{shown(name)}: {shown(value)} of {text.name}")

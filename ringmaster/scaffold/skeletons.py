@@ -3,7 +3,7 @@ without a default, with values for a first run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,11 +68,10 @@ def _field(engines: tuple[Engine, ...], least: int) -> Skeleton:
 
 def _playoff(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
     skeleton = _field(engines[:2], 2)
-    first, second = list(skeleton.players)
     alternating = {"alternating": True} if game == "go" else {}
     skeleton.settings = {
         "number_of_games": 100,
-        "matchups": [Call("Matchup", (first, second), alternating)],
+        "matchups": [Call("Matchup", tuple(skeleton.players), alternating)],
     }
     skeleton.comments["matchups"] = (
         "The pairings to play.  A matchup may have an id, a name, and its own value of any "
@@ -81,23 +80,18 @@ def _playoff(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skel
     return skeleton
 
 
-def _allplayall(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
-    skeleton = _field(engines, 3)
-    skeleton.settings = {"competitors": list(skeleton.players), "rounds": 20}
-    return skeleton
+def _roster(least: int, settings: Callable[[list[str]], dict[str, Any]]) -> Build:
+    """Return the function for a tournament of at least `least` players.
 
+    settings  makes the settings from the players' codes
+    """
 
-def _gauntlet(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
-    skeleton = _field(engines, 3)
-    first, *others = skeleton.players
-    skeleton.settings = {"challengers": [first], "opponents": others, "rounds": 20}
-    return skeleton
+    def build(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
+        skeleton = _field(engines, least)
+        skeleton.settings = settings(list(skeleton.players))
+        return skeleton
 
-
-def _swiss(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
-    skeleton = _field(engines, 4)
-    skeleton.settings = {"competitors": list(skeleton.players), "rounds": 3}
-    return skeleton
+    return build
 
 
 def _codes(weights: Iterable[Weight]) -> dict[str, Weight]:
@@ -125,184 +119,157 @@ def _maker(engine: Engine) -> str:
     return f"def make_candidate({names}):\n    return {call}"
 
 
-def _candidates(game: GameName, engine: Engine) -> Skeleton:
-    skeleton = Skeleton()
-    opponent = skeleton.add(engine, engine.levels[0], "opponent")
-    skeleton.settings = {"opponent": opponent}
-    if game == "go":
-        skeleton.before["opponent"] = (
-            "# Makes a player from the values of the parameters, in their order.\n" + _maker(engine)
-        )
-    else:
-        skeleton.settings["player"] = skeleton.add(engine, engine.levels[0])
-        skeleton.comments["player"] = (
-            "Code of the player to tune: the parameters are its options.  For an engine without "
-            "options: a function make_candidate that returns a Player."
-        )
-    return skeleton
+def _candidates(
+    arguments: Callable[[Weight], dict[str, Any]],
+    settings: Mapping[str, Any],
+    comments: Mapping[str, str],
+    before: Mapping[str, str] | None = None,
+) -> Build:
+    """Return the function for a tune of candidates against an opponent.
 
+    arguments  makes the arguments of a parameter
+    settings   the settings behind the parameters
+    """
 
-def _mc_tuner(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
-    skeleton = _candidates(game, tuned)
-    parameters = [
-        _named(
-            code,
-            weight,
-            {"scale": Call("LINEAR", (weight.low, weight.high), {"integer": True}), "split": 5},
-        )
-        for code, weight in _codes(tuned.weights).items()
-    ]
-    skeleton.settings |= {
-        "parameters": parameters,
-        "candidate_colour": "alternating",
-        "exploration_coefficient": 0.45,
-        "initial_visits": 10,
-        "initial_wins": 5,
-        "number_of_games": 1000,
-    }
-    skeleton.comments["parameters"] = (
-        "The parameters to tune.  `split` is the number of values; a scale turns them into the "
-        "engine's: LINEAR(low, high), LOG(low, high), EXPLICIT([…])."
-    )
-    return skeleton
-
-
-def _ce_tuner(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
-    skeleton = _candidates(game, tuned)
-    parameters = [
-        _named(
-            code,
-            weight,
-            {
-                "initial_mean": weight.start,
-                "initial_variance": ((weight.high - weight.low) // 4) ** 2,
-                "transform": Code(f"whole({weight.low}, {weight.high})"),
-            },
-        )
-        for code, weight in _codes(tuned.weights).items()
-    ]
-    skeleton.before["parameters"] = (
-        "# Turns a tuned number into an integer of the engine.\n"
-        "def whole(low, high):\n"
-        "    return lambda value: max(low, min(high, round(value)))"
-    )
-    skeleton.settings |= {
-        "parameters": parameters,
-        "candidate_colour": "alternating",
-        "number_of_generations": 10,
-        "samples_per_generation": 20,
-        "batch_size": 10,
-        "elite_proportion": 0.1,
-        "step_size": 0.8,
-    }
-    return skeleton
-
-
-def _clop_tuner(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
-    skeleton = _candidates(game, tuned)
-    skeleton.settings |= {
-        "parameters": [
-            _named(
-                code, weight, {"type": "IntegerParameter", "min": weight.low, "max": weight.high}
+    def build(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
+        skeleton = Skeleton(comments=dict(comments), before=dict(before or {}))
+        skeleton.settings["opponent"] = skeleton.add(tuned, tuned.levels[0], "opponent")
+        if game == "go":
+            about = "# Makes a player from the values of the parameters, in their order.\n"
+            skeleton.before["opponent"] = about + _maker(tuned)
+        else:
+            skeleton.settings["player"] = skeleton.add(tuned, tuned.levels[0])
+            skeleton.comments["player"] = (
+                "Code of the player to tune: the parameters are its options.  For an engine "
+                "without options: a function make_candidate that returns a Player."
             )
+        skeleton.settings["parameters"] = [
+            _named(code, weight, arguments(weight))
             for code, weight in _codes(tuned.weights).items()
-        ],
-        "number_of_games": 10000,
-        "verify": Call("Verify", (), {"games": 1000}),
-    }
-    skeleton.comments["opponent"] = (
-        "Code of the candidates' opponent, or a list of several; about as strong as the player."
-    )
-    skeleton.comments["parameters"] = (
-        "The parameters to tune.  The types are LinearParameter, IntegerParameter, and on a "
-        "logarithmic scale GammaParameter and IntegerGammaParameter."
-    )
-    skeleton.comments["verify"] = "A match after the tune: the tuned values against the opponent."
-    return skeleton
+        ]
+        skeleton.settings |= settings
+        return skeleton
+
+    return build
 
 
-def _integers(engine: Engine) -> list[Call]:
-    return [
-        Call(
-            "Parameter",
-            (weight.name,),
-            {"start": weight.start, "min": weight.low, "max": weight.high, "integer": True},
-        )
-        for weight in engine.weights
-    ]
+def _start_values(settings: Mapping[str, Any], comments: Mapping[str, str]) -> Build:
+    """Return the function for a tune that begins at the engine's values."""
 
+    def build(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
+        skeleton = Skeleton(comments={**comments, "verify": _CLOSING_MATCH})
+        skeleton.settings["player"] = skeleton.add(tuned, tuned.levels[0])
+        if game == "go":
+            about = "# Makes a player from the values of the parameters, by name.\n"
+            skeleton.before["player"] = about + _maker(tuned)
+        skeleton.settings["parameters"] = [
+            Call(
+                "Parameter",
+                (weight.name,),
+                {"start": weight.start, "min": weight.low, "max": weight.high, "integer": True},
+            )
+            for weight in tuned.weights
+        ]
+        skeleton.settings |= {**settings, "verify": _VERIFY}
+        return skeleton
 
-def _spsa(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
-    skeleton = Skeleton()
-    code = skeleton.add(tuned, tuned.levels[0])
-    if game == "go":
-        skeleton.before["player"] = (
-            "# Makes a player from the values of the parameters, by name.\n" + _maker(tuned)
-        )
-    skeleton.settings = {
-        "player": code,
-        "parameters": _integers(tuned),
-        "number_of_games": 10000,
-        "verify": Call("Verify", (), {"games": 1000}),
-    }
-    skeleton.comments["parameters"] = (
-        "The parameters to tune.  Their perturbations and step sizes are determined automatically."
-    )
-    skeleton.comments["verify"] = "A match after the tune: the tuned against the start values."
-    return skeleton
-
-
-def _optuna_tuner(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
-    skeleton = _spsa(game, engines, tuned)
-    settings = skeleton.settings
-    skeleton.settings = {
-        "player": settings["player"],
-        "parameters": settings["parameters"],
-        "sampler": "tpe",
-        "number_of_trials": 100,
-        "games_per_trial": 40,
-        "verify": settings["verify"],
-    }
-    skeleton.comments["parameters"] = (
-        "The parameters to tune.  Instead of a range: choices=[…]; a parameter that exists beside "
-        'one choice only: only_if={"code": choice}; log=True for times and rates.'
-    )
-    skeleton.comments["sampler"] = (
-        'Optuna proposes candidates by "tpe", "gp" (needs torch), "cmaes", "nsga2", "qmc" or '
-        "\"random\"; pip install 'ringmaster-engines[tuners]'."
-    )
-    return skeleton
+    return build
 
 
 def _texel(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
     if game == "go":
         raise UsageError("Go engines have no evaluation to tune; choose chess or shogi, or spsa")
     tuned = evaluating(game, engines)
-    skeleton = Skeleton()
-    code = skeleton.add(tuned, tuned.levels[0])
-    skeleton.settings = {
-        "player": code,
-        "parameters": _integers(tuned),
+    settings = {
         "positions": Call("Positions", (POSITIONS,), {}),
         "score": tuned.score,
         "regularisation": Call("Ridge", (), {}),
-        "verify": Call("Verify", (), {"games": 1000}),
     }
-    skeleton.comments["parameters"] = "The parameters to tune."
-    skeleton.comments["positions"] = (
-        "The labelled positions: EPD, .plain, PGN and others, see docs/positions.rst.  To make "
-        f"{POSITIONS} from the games of another control file:\n"
+    comments = {
+        "parameters": "The parameters to tune.",
+        "positions": "The labelled positions: EPD, .plain, PGN and others, see "
+        f"docs/positions.rst.  To make {POSITIONS} from the games of another control file:\n"
         f"  ringmaster new {game} playoff match.ctl\n"
         "  ringmaster match.ctl run\n"
-        f"  ringmaster match.ctl positions -o {POSITIONS}"
-    )
-    skeleton.comments["score"] = (
-        'How to get the score of a position: "eval" if the engine prints its static evaluation, '
-        'else "depth 1"; see docs/positions.rst.'
-    )
-    skeleton.comments["verify"] = "A match after the tune: the tuned against the start values."
-    return skeleton
+        f"  ringmaster match.ctl positions -o {POSITIONS}",
+        "score": 'How to get the score of a position: "eval" if the engine prints its static '
+        'evaluation, else "depth 1"; see docs/positions.rst.',
+    }
+    return _start_values(settings, comments)(game, engines, tuned)
 
+
+_VERIFY = Call("Verify", (), {"games": 1000})
+_CLOSING_MATCH = "A match after the tune: the tuned against the start values."
+_mc_tuner = _candidates(
+    lambda weight: {
+        "scale": Call("LINEAR", (weight.low, weight.high), {"integer": True}),
+        "split": 5,
+    },
+    {
+        "candidate_colour": "alternating",
+        "exploration_coefficient": 0.45,
+        "initial_visits": 10,
+        "initial_wins": 5,
+        "number_of_games": 1000,
+    },
+    {
+        "parameters": "The parameters to tune.  `split` is the number of values; a scale turns "
+        "them into the engine's: LINEAR(low, high), LOG(low, high), EXPLICIT([…])."
+    },
+)
+_ce_tuner = _candidates(
+    lambda weight: {
+        "initial_mean": weight.start,
+        "initial_variance": ((weight.high - weight.low) // 4) ** 2,
+        "transform": Code(f"whole({weight.low}, {weight.high})"),
+    },
+    {
+        "candidate_colour": "alternating",
+        "number_of_generations": 10,
+        "samples_per_generation": 20,
+        "batch_size": 10,
+        "elite_proportion": 0.1,
+        "step_size": 0.8,
+    },
+    {},
+    {
+        "parameters": "# Turns a tuned number into an integer of the engine.\n"
+        "def whole(low, high):\n"
+        "    return lambda value: max(low, min(high, round(value)))"
+    },
+)
+_clop_tuner = _candidates(
+    lambda weight: {"type": "IntegerParameter", "min": weight.low, "max": weight.high},
+    {"number_of_games": 10000, "verify": _VERIFY},
+    {
+        "opponent": "Code of the candidates' opponent, or a list of several; about as strong as "
+        "the player.",
+        "parameters": "The parameters to tune.  The types are LinearParameter, IntegerParameter, "
+        "and on a logarithmic scale GammaParameter and IntegerGammaParameter.",
+        "verify": "A match after the tune: the tuned values against the opponent.",
+    },
+)
+_spsa = _start_values(
+    {"number_of_games": 10000},
+    {
+        "parameters": "The parameters to tune.  Their perturbations and step sizes are determined "
+        "automatically."
+    },
+)
+_optuna_tuner = _start_values(
+    {"sampler": "tpe", "number_of_trials": 100, "games_per_trial": 40},
+    {
+        "parameters": "The parameters to tune.  Instead of a range: choices=[…]; a parameter that "
+        'exists beside one choice only: only_if={"code": choice}; log=True for times and rates.',
+        "sampler": 'Optuna proposes candidates by "tpe", "gp" (needs torch), "cmaes", "nsga2", '
+        '"qmc" or "random"; pip install \'ringmaster-engines[tuners]\'.',
+    },
+)
+_allplayall = _roster(3, lambda codes: {"competitors": codes, "rounds": 20})
+_gauntlet = _roster(
+    3, lambda codes: {"challengers": codes[:1], "opponents": codes[1:], "rounds": 20}
+)
+_swiss = _roster(4, lambda codes: {"competitors": codes, "rounds": 3})
 
 #: The purpose of each type, and the function that makes its parts.
 SKELETONS: dict[str, tuple[str, Build]] = {

@@ -14,56 +14,30 @@ from ringmaster.errors import UsageError, nearest
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName
 from ringmaster.model.settings import REQUIRED, Setting
 from ringmaster.scaffold.control_file import comment, shared_settings
-from ringmaster.scaffold.engines import Declared, Which, installed, tunable, which
+from ringmaster.scaffold.engines import Engine, Which, installed, tunable, which
 from ringmaster.scaffold.skeletons import SKELETONS, Skeleton
 
 GAMES: tuple[GameName, ...] = ("chess", "shogi", "go")
 
 #: Settings without a meaning for a game.
-_OTHER_GAMES: dict[GameName, frozenset[str]] = {
-    "go": frozenset(
-        {
-            "openings",
-            "variant",
-            "tablebases",
-            "entering_king",
-            "draw_adjudication",
-            "resign_adjudication",
-            "record_info",
-            "record_format",
-            "nodes",
-            "depth",
-            "options",
-        }
+_OTHER_GAMES: dict[GameName, tuple[str, ...]] = {
+    "go": (
+        *("openings", "variant", "tablebases", "entering_king", "nodes", "depth", "options"),
+        *("draw_adjudication", "resign_adjudication", "record_info", "record_format"),
     ),
-    "chess": frozenset({"entering_king", "record_format"}),
-    "shogi": frozenset({"variant", "tablebases"}),
+    "chess": ("entering_king", "record_format"),
+    "shogi": ("variant", "tablebases"),
 }
-_GO_ONLY = frozenset(
-    {
-        "board_size",
-        "komi",
-        "handicap",
-        "handicap_style",
-        "scorer",
-        "scoring",
-        "internal_scorer_handicap_compensation",
-        "ko_rule",
-        "suicide",
-        "cleanup",
-    }
+_GO_ONLY = (
+    *("board_size", "komi", "handicap", "handicap_style", "scorer", "scoring", "ko_rule"),
+    *("internal_scorer_handicap_compensation", "suicide", "cleanup"),
 )
 #: Arguments of Player(…) for GTP only, and for other protocols only.
-_GTP_ONLY = frozenset(
-    {
-        "startup_gtp_commands",
-        "gtp_aliases",
-        "is_reliable_scorer",
-        "allow_claim",
-        "sgf_player_name_from_gtp",
-    }
-)
-_NOT_GTP = frozenset({"options", "nodes", "depth", "ponder"})
+_GTP_ONLY = {
+    *("startup_gtp_commands", "gtp_aliases", "is_reliable_scorer", "allow_claim"),
+    "sgf_player_name_from_gtp",
+}
+_NOT_GTP = {"options", "nodes", "depth", "ponder"}
 
 #: Example values of settings without a default value.
 _EXAMPLES: dict[str, Any] = {
@@ -114,14 +88,15 @@ def new_control_file(
     name: str = "FILE",
     find: Which = which,
     openings: str | None = None,
-    declared: Declared | None = None,
+    declared: tuple[Engine, str] | None = None,
 ) -> str:
     """Return a control file for a game and a competition type.
 
     name      of the file, in comments
     find      returns the command of an installed program, None if it is not installed
     openings  the name of an opening file in the same folder, or None
-    declared  the engine to tune with its parameters, None for an installed engine
+    declared  the engine to tune and the comment before its parameters, None for an installed
+              engine
 
     Raises UsageError for an unknown game or type.
     """
@@ -140,9 +115,9 @@ def new_control_file(
     elif type_name != "spsa":
         raise UsageError(f"--from-engine makes the parameters of spsa, not of {type_name}")
     else:
-        skeleton = build(chosen, (declared.engine,), declared.engine)
-        about = f"{skeleton.comments['parameters']}\n{declared.comment()}"
-        skeleton.comments["parameters"] = about
+        engine, about = declared
+        skeleton = build(chosen, (engine,), engine)
+        skeleton.comments["parameters"] += f"\n{about}"
     if chosen == "go":
         skeleton.settings = {"board_size": 9, "komi": 7.5, **skeleton.settings}
     else:
@@ -248,7 +223,7 @@ def _others(
     game: GameName, table: tuple[Setting, ...], skeleton: Skeleton, shared: Mapping[str, Any]
 ) -> Iterator[str]:
     hidden = {"game", "players", "make_candidate", "player", *skeleton.settings, *shared}
-    hidden |= _OTHER_GAMES[game] | (frozenset() if game == "go" else _GO_ONLY)
+    hidden |= {*_OTHER_GAMES[game], *(() if game == "go" else _GO_ONLY)}
     # sorting leaves the others in the order of the table
     for setting in sorted(table, key=lambda each: (*_FIRST, each.name).index(each.name)):
         if setting.name in hidden or setting.default is REQUIRED:

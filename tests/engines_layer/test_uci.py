@@ -96,6 +96,22 @@ def test_handshake_collects_name_and_options() -> None:
             "option name Style type combo var a var the default default a",
             OptionDeclaration("Style", "combo", "a", choices=("a", "the default")),
         ),
+        (
+            "option name Style type combo var default var x",
+            OptionDeclaration("Style", "combo", choices=("default", "x")),
+        ),
+        ("option name Path type String default a b", OptionDeclaration("Path", "string", "a b")),
+        (
+            "option name Hash type Spin default 1 min 1 max 9",
+            OptionDeclaration("Hash", "spin", "1", 1, 9),
+        ),
+        (
+            "option name Cpuct type float default 1.5 min 0.5 max 4",
+            OptionDeclaration("Cpuct", "float", "1.5"),
+        ),
+        ("option name Net type file default", OptionDeclaration("Net", "file")),
+        ("option name type of net default min", OptionDeclaration("type of net", "", "min")),
+        ("option name Bare", OptionDeclaration("Bare", "")),
     ],
 )
 def test_names_and_values_of_options_may_have_several_words_and_keywords(
@@ -202,6 +218,10 @@ COMBO = OptionDeclaration("Style", "combo", "Normal", choices=("Solid", "Normal"
         (COMBO, "solid", "Solid"),
         (OptionDeclaration("File", "string"), "", "<empty>"),
         (OptionDeclaration("File", "string"), "a b", "a b"),
+        (OptionDeclaration("Cpuct", "float"), 1.5, "1.5"),
+        (OptionDeclaration("Bare", ""), "x", "x"),
+        (OptionDeclaration("Flag", "string"), True, "true"),
+        (OptionDeclaration("Style", "combo"), "Solid", "Solid"),
         (OptionDeclaration("Clear", "button"), True, ""),
     ],
 )

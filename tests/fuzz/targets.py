@@ -326,6 +326,8 @@ def _parameter_seeds() -> list[bytes]:
         b'{"Hash": "Integer(1, 5)", "Style": "Categorical([\\"a\\", \\"b\\"])"}',
         b'{"engines": [{"command": "a"}], "parameter_ranges": {"X": "Real(0.0, 2.0)"}}',
         b'{"X": {"value": 5, "min_value": 0, "max_value": 10, "step": 2}}',
+        b"{X: {'value': 5, min_value: 0, max_value: 10, step: 2,},} // JSON5",
+        b"a, int, 1, 0, 5, 0, 0.002 # Gr\xf6\xdfe\n",
     ]
 
 

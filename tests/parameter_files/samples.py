@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ringmaster.model.parameters import middle
 from ringmaster.parameter_files import Entry, ParameterFile, ReadOptions, Text, read_file
-from ringmaster.parameter_files.objects import GAMES, gains
+from ringmaster.parameter_files.tables import GAMES, gains
 
 
 def read(

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from ringmaster.errors import ParameterFileError, UsageError
-from ringmaster.parameter_files import Entry, PowerOfTwo, arguments
+from ringmaster.errors import ParameterFileError, UsageError, visible
+from ringmaster.parameter_files import Entry, PowerOfTwo, arguments, write_file
 from tests.parameter_files.samples import read
 
 
@@ -115,10 +115,16 @@ def test_header_with_another_order_is_refused() -> None:
 def test_shift_jis_comments_are_read() -> None:
     file = read("a,int,1,0,9,2,.1 // 深さ\n".encode("shift_jis"))
     assert file.entries[0].comment == "深さ"
-    assert file.notes == ("the file is read as Shift-JIS",)
+    assert file.notes == ("line 1 is not UTF-8; it is read as Shift JIS",)
 
 
-@pytest.mark.parametrize("data", ["a,1".encode("utf-16"), b"a\0b", b"\x81\n"])
+def test_latin_1_comments_are_read() -> None:
+    file = read("a,int,1,0,9,2,.1 // Größe\n".encode("latin-1"))
+    assert file.entries[0].comment == "Größe"
+    assert file.notes == ("line 1 is not UTF-8; it is read as ISO 8859-1",)
+
+
+@pytest.mark.parametrize("data", ["a,1".encode("utf-16"), b"a\0b"])
 def test_file_that_is_no_text_is_refused(data: bytes) -> None:
     assert "expected a text file saved as UTF-8" in refusal(data)
 
@@ -142,7 +148,7 @@ GOOD = "g,1,0,9,2,.002\nh,1,0,9,2,.002\n"
             "G,1,0,9,2,.002",
             "G: the name is there twice (g), first on line 1; expected each name once",
         ),
-        ("深さ,1,0,9,2,.002", "the name has characters that an option cannot have"),
+        ("a\x07b,1,0,9,2,.002", "the name has characters that an option cannot have"),
         ("a value b,1,0,9,2,.002", 'the name has the word "value"'),
         ("3,1,0,9,2,.002", "the name is a number"),
         ('"a,1,0,9,2,.002', "its quotes do not match"),
@@ -153,7 +159,7 @@ def test_doubtful_line_is_refused_with_its_number(line: str, message: str) -> No
     shown = refusal(GOOD + line, format="fishtest")
     assert shown.startswith("tune.txt:3: ")
     assert message in shown
-    assert shown.endswith(f"\n    3 | {line}")
+    assert shown.endswith(f"\n    3 | {visible(line)}")
 
 
 def test_all_wrong_lines_are_reported_at_once() -> None:
@@ -195,6 +201,29 @@ def test_integer_option_overrides_the_file() -> None:
 
 def test_int_needs_whole_bounds() -> None:
     assert "max 9.5 is not a whole number" in refusal("a, int, 1, 0, 9.5, 1, .1")
+
+
+@pytest.mark.parametrize("text", ["Ж1,1,0,9,2,.002\n", '{"Ж1": "Integer(0, 9)"}', "深さ, 5\n"])
+def test_names_keep_their_letters(text: str) -> None:
+    assert read(text).entries[0].code in ("Ж1", "深さ")
+
+
+def test_parameter_with_openbenchs_c_end_0_keeps_its_value() -> None:
+    file = read("a, float, .75, .25, 1.5, .1, .002\nFrozen, int, 5, 0, 10, 0, 0.002\n")
+    assert [(entry.code, entry.frozen) for entry in file.entries] == [
+        ("a", False),
+        ("Frozen", True),
+    ]
+    assert arguments(file.entries[1]).items() >= {"start": 5, "frozen": True}.items()
+    assert file.notes == ("Frozen is frozen at 5: its c_end is 0",)
+    written, _ = write_file("openbench", file.entries)
+    assert read(written).entries[1].frozen
+
+
+def test_objects_are_json5() -> None:
+    text = "{ // gains\n  a: {value: +1, 'min_value': -.5, max_value: 9, step: 2,},\n}"
+    (entry,) = read(text).entries
+    assert (entry.minimum, entry.line) == (-0.5, 2)
 
 
 def test_openbenchs_values_get_the_ranges_of_stockfishs_tune() -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ringmaster.cli import REPORTED, run
+from ringmaster.cli import REPORTED, USAGE, run
 from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.control.python_text import Code
 from ringmaster.errors import UsageError
-from ringmaster.parameter_files import FORMATS
+from ringmaster.parameter_files import FORMATS, Text
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.parameter_import import PLACEHOLDER, import_files
 from ringmaster.tuners.spsa.method import GainMethod
@@ -38,8 +38,8 @@ CUTECHESS_JSON = json.dumps(
 
 
 def imported(*files: tuple[str, str], folder: Path = Path("/w")) -> Match:
-    data = {name: text.encode() for name, text in files}
-    return import_files(data, folder, Places(folder, folder))
+    texts = [Text(name, text) for name, text in files]
+    return import_files(texts, Places(folder, folder))
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -181,13 +181,111 @@ def test_weather_factorys_three_files_are_one_tune() -> None:
         SAMPLES["weather_factory"], ("spsa.json", SPSA_JSON), ("cutechess.json", CUTECHESS_JSON)
     )
     assert match.entrants[0].command == ["tuner/sf"]
-    assert match.entrants[0].arguments == {"time_control": "10+0.1", "options": {"Hash": 8}}
+    arguments = match.entrants[0].arguments
+    assert (arguments["time_control"], arguments["options"]) == ("10+0.1", {"Hash": 8})
     assert match.settings["openings"].args == ("tuner/b.epd",)
     tune_settings = {name: match.settings[name] for name in ("a", "c", "A", "alpha", "gamma")}
     assert tune_settings == {"a": 0.5, "c": 2.0, "A": 100, "alpha": 0.6, "gamma": 0.1}
     assert match.settings["games_per_iteration"] == 8
     assert match.parallel == 4
     assert len(match.notes) == 2
+
+
+#: As its repository has them, but with the 120 games that its program plays by default.
+WEATHER_FACTORY = (
+    (
+        "config.json",
+        '{"Param": {"value": 50, "min_value": 0, "max_value": 100, "step": 10}}',
+    ),
+    ("cutechess.json", '{"engine": "engine", "book": "book.pgn", "save_rate": 10}'),
+    ("spsa.json", '{"a": 1.0, "c": 1.0, "A": 100000, "alpha": 0.601, "gamma": 0.102}'),
+)
+
+
+def test_weather_factorys_defaults_make_a_tune_of_whole_iterations(tmp_path: Path) -> None:
+    match = imported(*WEATHER_FACTORY)
+    values = event_of(match.render("x.ctl"), tmp_path).control_file.values
+    assert (values["games_per_iteration"], values["number_of_games"]) == (120, 100_080)
+    assert (values["draw_adjudication"].move_count, values["draw_adjudication"].score) == (8, 10)
+    assert (values["resign_adjudication"].move_count, values["resign_adjudication"].score) == (
+        3,
+        400,
+    )
+    assert values["openings"].plies == 16
+    assert values["failures"] == "loss"
+    assert match.entrants[0].arguments["time_control"] == "5+0.05"
+
+
+def test_folder_of_weather_factory_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in WEATHER_FACTORY:
+        (tmp_path / name).write_text(text)
+    assert run(["import", "."]) == 0
+    assert '"tuner/engine"' in capsys.readouterr().out
+
+
+def test_openbenchs_frozen_parameter_stays_frozen(tmp_path: Path) -> None:
+    frozen = "Speed, int, 30, 0, 200, 10, 0.002\nFrozen, int, 5, 0, 10, 0, 0.002\n"
+    match = imported(("t.txt", frozen))
+    values = event_of(match.render("x.ctl"), tmp_path).control_file.values
+    assert [(p.code, p.start, p.frozen) for p in values["parameters"]] == [
+        ("Speed", 30, False),
+        ("Frozen", 5, True),
+    ]
+    assert any("Frozen is frozen at 5: its c_end is 0" in line for line in match.messages())
+    with pytest.raises(UsageError, match="no parameter that can be tuned"):
+        imported(("t.txt", frozen.splitlines()[1]))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["a.csv", "engines.json"], "engines.json is an engines.json of Cute Chess, which cannot"),
+        (["a.csv", "b.txt"], "a.csv (fishtest) and b.txt (openbench) cannot be combined"),
+        (["a.csv", "fastchess", "-engine"], "the file 'a.csv' and the command line of fastchess"),
+        (["a.csv", "gone.csv"], "there is no file 'gone.csv'"),
+    ],
+)
+def test_material_that_cannot_be_combined_is_named(
+    words: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text(SAMPLES["fishtest"][1])
+    (tmp_path / "b.txt").write_text(SAMPLES["openbench"][1])
+    (tmp_path / "engines.json").write_text("[]")
+    at = words.index("fastchess") if "fastchess" in words else len(words)
+    assert run(["import", *words[:at], "-o", "x.ctl", *words[at:]]) == USAGE
+    assert message in capsys.readouterr().err
+
+
+def test_two_files_of_one_tune_are_imported_with_the_output_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("openbench", "openbench_values"):
+        file, text = SAMPLES[name]
+        (tmp_path / file).write_text(text)
+    assert run(["import", "t.txt", "v.txt", "-o", "x.ctl"]) == 0
+    assert (tmp_path / "x.ctl").exists()
+
+
+def test_shift_jis_and_latin_1_are_read_with_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.params").write_bytes("Speed,int,30,0,200,10,.002 // 速さ".encode("cp932"))
+    (tmp_path / "t.txt").write_bytes("Größe, int, 30, 0, 200, 10, .002\r\n".encode("latin-1"))
+    assert run(["import", str(tmp_path / "t.params")]) == 0
+    assert "line 1 is not UTF-8; it is read as Shift JIS" in capsys.readouterr().err
+    assert run(["import", str(tmp_path / "t.txt")]) == 0
+    out, err = capsys.readouterr()
+    assert 'Parameter("Größe", start=30' in out
+    assert "line 1 is not UTF-8; it is read as ISO 8859-1" in err
 
 
 @pytest.mark.parametrize(

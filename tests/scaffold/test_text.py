@@ -62,6 +62,10 @@ def test_short_calls_stand_on_one_line_with_double_quotes() -> None:
     assert assignment("a", call) == 'a = Player([sys.executable, "-m"], nodes=10)'
 
 
+def test_letters_of_any_script_stay() -> None:
+    assert [identifier(name, []) for name in ("Ж1", "技巧 2", "é/1")] == ["Ж1", "技巧-2", "é-1"]
+
+
 def test_two_names_of_one_form_become_two_codes() -> None:
     first = identifier("Stock fish", [])
     assert [first, identifier("Stock/fish", [first])] == ["Stock-fish", "Stock-fish-2"]

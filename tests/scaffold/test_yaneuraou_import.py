@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.cli import USAGE, run
+from ringmaster.cli import REPORTED, USAGE, run
 from ringmaster.errors import RingmasterError
 from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.parameter_files import Text
 from ringmaster.scaffold.control_file import Places
-from ringmaster.scaffold.tuner_import import import_spsa
+from ringmaster.scaffold.yaneuraou import import_spsa
 
 SETTINGS = """{
     // the "openings"
@@ -51,7 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refusal(capsys: pytest.CaptureFixture[str], name: str = "settings/SPSA-settings.json5") -> str:
-    assert run(["import", name]) == USAGE
+    assert run(["import", name]) in (REPORTED, USAGE)
     return capsys.readouterr().err
 
 
@@ -73,13 +74,50 @@ def test_settings_file_makes_a_tune_against_its_reference_engines(folder: Path) 
     LoadedCompetition(folder / "tune.ctl").competition.prepare()
 
 
+def test_sample_of_the_scripts_is_imported(folder: Path) -> None:
+    # bare names, an engine behind ssh, and multipliers of the nodes
+    (folder / "settings/SPSA-settings.json5").write_text(
+        SETTINGS.replace('"PARAMETERS_PATH"', "PARAMETERS_PATH").replace(
+            '"STANDARD_BOARD": true,',
+            "STANDARD_BOARD: true, NODE_MULTIPLIERS: [1, 2, 3,], "
+            "'NODE_MULTIPLIERS_SHUFFLE_SEED': null,",
+        )
+    )
+    remote = "ssh -o ServerAliveInterval=15 9950b suisho10.bat"
+    (folder / "settings/references.json5").write_text(f"[{{path: '{remote}', nodes: 500}}]")
+    assert run(["import", "settings/SPSA-settings.json5", "-o", "tune.ctl"]) == 0
+    players = LoadedCompetition(folder / "tune.ctl").control_file.values["players"]
+    reference = players["suisho10.bat"].values
+    assert reference["command"] == tuple(remote.split())
+    assert [player.values["nodes"] for player in players.values()] == [600, 1000]
+    text = " ".join((folder / "tune.ctl").read_text().replace("\n#", " ").split())
+    assert "all games have nodes times 2, the mean of NODE_MULTIPLIERS" in text
+    assert "SHUFFLE_SEED" not in text
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "message"),
     [
         ("settings/SPSA-settings.json5", "true", "false", "STANDARD_BOARD: ringmaster plays"),
-        ("settings/SPSA-settings.json5", "true,", "true", "SPSA-settings.json5:9: Expecting ','"),
+        (
+            "settings/SPSA-settings.json5",
+            "true,",
+            "true",
+            "settings.json5:9: this is not JSON",
+        ),
         ("settings/SPSA-settings.json5", "param/yo", "gone", "PARAMETERS_PATH: there is no 'gone"),
-        ("settings/tuned.json5", "300", "0", "engine 1: nodes 0 is not an integer from 1"),
+        (
+            "settings/tuned.json5",
+            "300",
+            "0",
+            "tuned.json5: Expected `int` >= 1 - at `$[0].nodes`",
+        ),
+        (
+            "settings/SPSA-settings.json5",
+            "true,",
+            "true, NODE_MULTIPLIERS: [0],",
+            "NODE_MULTIPLIERS [0] is not a list of numbers above 0",
+        ),
         ("settings/tuned.json5", "}]", '}, {"path": "x"}]', "2 engines to tune"),
     ],
 )
@@ -105,4 +143,4 @@ def test_patch_of_a_source_is_refused_with_a_remedy(
 def test_no_settings_file_ends_in_a_traceback(text: str) -> None:
     here = Path("/nowhere")
     with contextlib.suppress(RingmasterError):
-        import_spsa("s.json5", text.encode(), here, Places(here, here))
+        import_spsa([Text("s.json5", text)], Places(here, here))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from ringmaster.engines.engine import QUIT_PATIENCE, Limits, Thought, start_timeout
-from ringmaster.engines.uci_messages import Go, OptionDeclaration, Ready
+from ringmaster.engines.uci_messages import OPTION_TYPES, Go, OptionDeclaration, Ready
 from ringmaster.errors import EngineError, EngineTimeout, IllegalMove, OptionRefused, counted
 from ringmaster.games.clean_text import one_line
 from ringmaster.model.jobs import CheckJob, GameJob
@@ -55,7 +55,7 @@ def try_options(check: EngineCheck) -> None:
     names, faults = set[str](), []
     for line in declared:
         option = OptionDeclaration.parse(line)
-        if option is None:
+        if option is None or option.type not in OPTION_TYPES:
             faults.append(("cannot be read", line))
             continue
         name = option.name.casefold()

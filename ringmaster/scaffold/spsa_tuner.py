@@ -1,0 +1,193 @@
+"""Import a tune with its engine: an SPSA Tuner .conf with its variables.
+
+Source of the options: the README and the program (spsa.pl).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ringmaster.control.python_text import Call
+from ringmaster.errors import ParameterFileError, UsageError, nearest, shown
+from ringmaster.model.time_control import TimeControl, number
+from ringmaster.parameter_files import ParameterFile, ReadOptions, Text, plain, read_file
+from ringmaster.scaffold.control_file import Entrant, Match, Places
+from ringmaster.scaffold.foreign_values import command_words, integer, real
+from ringmaster.scaffold.match_engines import CLOCK
+from ringmaster.scaffold.parameter_import import ENGINE, PLACEHOLDER, add_parameters
+
+#: Integer options with their bounds.
+_MAIN = {"Iterations": (1, 5 * 10**8)}
+_PLAY = {
+    **{"BaseTime": (0, 10**9), "IncTime": (0, 10**9), "Concurrency": (1, 10**6)},
+    **{"DrawScoreLimit": (0, 10**12), "DrawMoveLimit": (1, 10**12)},
+    **{"WinScoreLimit": (0, 10**12), "WinMoveLimit": (1, 10**12)},
+}
+#: Needed options by section; a simulation needs no [Engine].
+_NEEDED = {
+    "Main": ("Variables", *_MAIN, "A", "Gamma", "Alpha"),
+    "Engine": ("Engine1", "Engine2", "EPDBook", *_PLAY),
+}
+_SECTION = re.compile(r"\[\s*(.+?)\s*\]")
+#: Options without effect here, with the counterpart.
+_IGNORED = {
+    "Log": "`export --trajectory` has its columns",
+    "GameLog": "`run --log-gtp` writes transcripts",
+    "MaxDepth": "SPSA Tuner does not read it",
+}
+
+#: Seconds; more than a working engine exceeds its clock.
+MARGIN = 9
+
+Sections = dict[str, dict[str, str]]
+
+
+def is_configuration(text: Text) -> bool:
+    """Return whether a file has a section [Main]."""
+    return re.search(r"^\s*\[\s*Main\s*\]\s*$", text.text, re.MULTILINE) is not None
+
+
+def import_tune(texts: Sequence[Text], places: Places) -> Match:
+    """Return the tune of a configuration, and of its variables if the user names them too.
+
+    Raises UsageError, ParameterFileError.
+    """
+    text, *more = filter(is_configuration, texts)
+    others = [other for other in texts if other is not text]
+    if more or len(others) > 1:
+        raise UsageError("import: expected one .conf of the SPSA Tuner, and its .var at most")
+    sections = _sections(text)
+    match = Match(origin=", ".join(each.name for each in texts), type_name="spsa")
+    simulated = sections["Main"].get("Simulate", "0") not in ("", "0")
+    where = f"import: {text.name}"
+    for section, needed in _NEEDED.items():
+        missing = [option for option in needed if not sections[section].get(option)]
+        if missing and not (simulated and section == "Engine"):
+            similar = [option for option in sections[section] if option not in needed]
+            hint = f"; it has {nearest(missing[0], similar)}" if similar else ""
+            raise UsageError(f"{where}: [{section}] has no {missing[0]}{hint}")
+    variables = _variables(sections["Main"]["Variables"], others, places.source)
+    if variables.format != "spsa_tuner":
+        raise UsageError(f"{where}: its variables are not SPSA Tuner's: {variables.format}")
+    match.assumed += [*text.notes, *variables.notes]
+    if simulated:
+        match.entrants.append(Entrant(ENGINE, "", [PLACEHOLDER], {"time_control": CLOCK}))
+        match.assumed.append("the file is a simulation without an engine; `simulate` needs none")
+    match.settings["player"] = ENGINE
+    add_parameters(variables, match)
+    _main(where, sections["Main"], match)
+    if not simulated:
+        _play(where, sections["Engine"], match, places)
+    for section, options in sections.items():
+        for option, value in options.items():
+            if option in _IGNORED:
+                match.note(f"{option} = {value} ({_IGNORED[option]})")
+            elif option not in ("Simulate", *_NEEDED.get(section, ())):
+                match.note(f"[{section}] {option} = {value} (the SPSA Tuner has no such option)")
+    return match
+
+
+def _sections(text: Text) -> Sections:
+    """Return the options by section.  Raises UsageError for any other line."""
+    sections: Sections = {"Main": {}, "Engine": {}}
+    section: dict[str, str] | None = None
+    for number_, raw in enumerate(text.lines, 1):
+        line = raw.strip()
+        if not line or line[0] in "#;":
+            continue
+        where = f"import: {text.name}:{number_}"
+        if heading := _SECTION.fullmatch(line):
+            section = sections.setdefault(heading[1], {})
+            continue
+        option, equals, value = (part.strip() for part in line.partition("="))
+        if not equals or not option or section is None:
+            raise UsageError(f"{where}: {shown(line)} is not understood; expected OPTION = VALUE")
+        if not (option + value).isprintable():
+            raise UsageError(f"{where}: {shown(line)} has unprintable characters")
+        if option in section:
+            raise UsageError(f"{where}: {option} is there twice; expected it once")
+        section[option] = value
+    return sections
+
+
+def _variables(given: str, others: Sequence[Text], folder: Path) -> ParameterFile:
+    """Return the variables from the user's second file, else from the configured file."""
+    if others:
+        return read_file(others[0], None, ReadOptions())
+    try:
+        text = Text.read(folder / given, given)
+    except ParameterFileError as error:
+        raise UsageError(
+            f"import: cannot read the variables {shown(given)}: {error}; expected them beside the "
+            "configuration, or named after it"
+        ) from None
+    return read_file(text, None, ReadOptions())
+
+
+def _integers(
+    where: str, options: Mapping[str, str], bounds: Mapping[str, tuple[int, int]]
+) -> dict[str, int]:
+    return {
+        option: integer(options[option], f"{where}: {option}", *bounds[option]) for option in bounds
+    }
+
+
+def _main(where: str, main: Mapping[str, str], match: Match) -> None:
+    values = {option: real(main[option], f"{where}: {option}") for option in _NEEDED["Main"][-3:]}
+    for option, value in values.items():
+        if value < 0 or (option != "A" and value > 10):
+            raise UsageError(f"{where}: {option} {value:g} is out of range")
+    match.settings |= {
+        "method": "classic",
+        "update": "nominal",
+        "rounding": "nearest",
+        "k_counts": "iterations",
+        "number_of_games": 2 * _integers(where, main, _MAIN)["Iterations"],
+        "alpha": values["Alpha"],
+        "gamma": values["Gamma"],
+        "A": plain(values["A"]),
+    }
+    match.comments["number_of_games"] = "Two games an iteration."
+
+
+def _play(where: str, engine: Mapping[str, str], match: Match, places: Places) -> None:
+    """Add the engine, its clock, the book and the adjudication."""
+    values = _integers(where, engine, _PLAY)
+    increment = values["IncTime"] / 1000
+    tail = f"+{number(increment)}" if increment else ""
+    try:
+        control = str(TimeControl.parse(f"{number(values['BaseTime'] / 1000)}{tail}"))
+    except ValueError as error:
+        raise UsageError(f"{where}: BaseTime, IncTime: {error}") from None
+    first, *others = command_words(engine["Engine1"], f"{where}: Engine1")
+    words = [places.executable(first) if "/" in first else first, *others]
+    match.entrants.append(Entrant(ENGINE, "", words, {"time_control": control}))
+    if engine["Engine2"] != engine["Engine1"]:
+        match.different.append(
+            f"Engine1 plays both sides; the SPSA Tuner also starts Engine2: {engine['Engine2']}"
+        )
+    book = engine["EPDBook"]
+    format = {} if book.lower().endswith((".epd", ".fen")) else {"format": "epd"}
+    # SPSA Tuner counts plies of both sides, ringmaster moves of each side
+    draw_moves, win_moves = (math.ceil(values[f"{end}MoveLimit"] / 2) for end in ("Draw", "Win"))
+    draw = {"move_number": 0, "move_count": draw_moves, "score": values["DrawScoreLimit"]}
+    win = {"move_count": win_moves, "score": max(1, values["WinScoreLimit"]), "two_sided": True}
+    match.settings |= {
+        # its clocks never end a game
+        "margin": MARGIN,
+        "openings": Call("Openings", (places.file(book),), {"order": "random", **format}),
+        "draw_adjudication": Call("DrawAdjudication", (), draw),
+        "resign_adjudication": Call("ResignAdjudication", (), win),
+    }
+    match.comments["margin"] = (
+        "SPSA Tuner has no losses on time.  Seconds an engine may exceed its clock."
+    )
+    match.different += [
+        "openings are drawn without replacement, until all have been played",
+        "a capture or a pawn move restarts the count for a draw; the count is of moves by both "
+        "sides, not of plies",
+    ]
+    match.parallel = values["Concurrency"]

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ringmaster.tuners.simulation import EloModel, FixedDraws, Shaped
-from ringmaster.tuners.simulation.game_outcomes import Draws
+from ringmaster.tuners.simulation import Draws, EloModel, FixedDraws, Shaped
 from ringmaster.tuners.space import Array, Space
 
 #: Half a range.

@@ -31,8 +31,10 @@ from ringmaster.tuners.simulation import (
     SimulatedTune,
     simulate,
 )
-from ringmaster.tuners.spsa import Classic, Constant, Counting, GainMethod, Method, Space
+from ringmaster.tuners.space import Space
 from ringmaster.tuners.spsa.adaptive import Adaptive
+from ringmaster.tuners.spsa.method import Classic, Constant, GainMethod, Method
+from ringmaster.tuners.spsa.perturbation import Counting
 
 DRAWS = 0.61
 #: Replicates of the published figures.

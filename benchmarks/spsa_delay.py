@@ -23,7 +23,7 @@ from ringmaster.tuners.simulation import (
     SimulatedTune,
     simulate,
 )
-from ringmaster.tuners.spsa import Counting
+from ringmaster.tuners.spsa.perturbation import Counting
 
 IN_FLIGHT = (1, 8, 64, 512, 4096)
 METHODS = {

@@ -5,7 +5,7 @@
 A position-gradient is the loss of one position with its derivatives by all weights.  There are
 two weights a feature (tapered), and about 25 features occur in a position.  For comparison, the
 plain loop of texel_linear.c does the same if there is a C compiler, with as many threads.  --fit
-also times an L-BFGS fit and five epochs of Adam.
+also times a fit.
 
 The best of several rounds is reported, since a busy machine only slows.  "By cpu" uses the CPU
 time of all threads: the speed of one idle processor.  Ratios use these figures.
@@ -171,19 +171,19 @@ def main() -> None:
 
 
 def fits(model: FeatureModel, start: Any, true: Any, loss: Loss) -> dict[str, float]:
-    """Time a fit by each method."""
+    """Time a fit."""
     count = len(start)
     space = Space(start, start * 0 - 500, start * 0 + 500, np.zeros(count, dtype=np.bool_))
-    figures = {}
-    for method in ("lbfgs", "adam"):
-        fitter = Fitter(model, space, loss, method, epochs=5)  # type: ignore[arg-type]
-        begin = time.perf_counter()
-        (point,) = fitter.path([0.0], lambda line: None)
-        figures[f"{method}: seconds"] = time.perf_counter() - begin
-        figures[f"{method}: gradients of all positions"] = point.gradients
-        figures[f"{method}: distance from the true weights, cp (rms)"] = float(
+    fitter = Fitter(model, space, loss)
+    begin = time.perf_counter()
+    (point,) = fitter.path([0.0], lambda line: None)
+    figures = {
+        "fit: seconds": time.perf_counter() - begin,
+        "fit: gradients of all positions": point.gradients,
+        "fit: distance from the true weights, cp (rms)": float(
             np.sqrt(np.square(point.theta - true).mean())
-        )
+        ),
+    }
     begin = time.perf_counter()
     games = (np.arange(model.train) // 15).astype(np.uint32)
     curvature = fitter.curvature(point.theta, games)

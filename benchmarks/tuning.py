@@ -33,7 +33,8 @@ from benchmarks.landscapes import FAMILIES, Landscape
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from ringmaster.tuners.simulation import SimulatedPlayers, SimulatedTune, simulate
-from ringmaster.tuners.spsa import Classic, Counting, GainMethod
+from ringmaster.tuners.spsa.method import Classic, GainMethod
+from ringmaster.tuners.spsa.perturbation import Counting
 from tests.competitions.settings_of import call, make, uci
 
 #: The oracle's perturbations, as shares of half a range, and apply factors.

@@ -52,12 +52,14 @@ class ReportedConditions:
     @cached_property
     def builds(self) -> Builds:
         """The builds of the contestants."""
-        return self._make_builds(self._contestants)
+        return self._builds()
+
+    def _builds(self, *recorded: Any) -> Builds:
+        return self._make_builds([each.player for each in self._summary.contestants], *recorded)
 
     def restore_builds(self, store: Store) -> None:
         """Read the recorded builds, and compare the present files with them."""
-        recorded = store.builds(), store.games_of_builds(), store.counts()[0]
-        self.builds = self._make_builds(self._contestants, *recorded)
+        self.builds = self._builds(store.builds(), store.games_of_builds(), store.counts()[0])
 
     def restore(self, store: Store) -> None:
         """Read the facts from a store."""
@@ -111,13 +113,13 @@ class ReportedConditions:
         self.builds.games.update({number for number in result.builds if number is not None})
 
     @cached_property
-    def contestant(self) -> Callable[[str], str]:
-        """Return the code in reports of a player of a job."""
-        return self.competition.summary(live=True).contestant_of
+    def _summary(self) -> Summary:
+        # contestants and their codes depend on the settings only
+        return self.competition.summary(live=True)
 
-    @cached_property
-    def _contestants(self) -> list[Player]:
-        return [each.player for each in self.competition.summary(live=True).contestants]
+    def contestant(self, code: str) -> str:
+        """Return the code in reports of a player of a job."""
+        return self._summary.contestant_of(code)
 
     def _threads(self, player: Player) -> int | None:
         threads = threads_of(player)

@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -80,27 +80,6 @@ def _places(data: Any, text: str) -> Iterator[SettingPath]:
         yield from ((key, *path) for path in _places(value, text))
 
 
-class _TypesBySetting(Mapping[str, tuple[str, ...]]):
-    """Map settings to the competition types that have them; a look-up imports the types."""
-
-    @cached_property
-    def _types(self) -> dict[str, tuple[str, ...]]:
-        types: dict[str, tuple[str, ...]] = {}
-        for type_name in type_names():
-            for setting in _table_of(type_name) or ():
-                types[setting.name] = (*types.get(setting.name, ()), type_name)
-        return types
-
-    def __getitem__(self, name: str) -> tuple[str, ...]:
-        return self._types[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._types)
-
-    def __len__(self) -> int:
-        return len(self._types)
-
-
 class LoadedCompetition:
     """A loaded control file and its competition.
 
@@ -110,9 +89,7 @@ class LoadedCompetition:
     """
 
     def __init__(self, path: Path, *, safe: bool = False) -> None:
-        self.control_file: ControlFile = load(
-            path, _table_of, type_names(), kinds=KINDS, elsewhere=_TypesBySetting(), safe=safe
-        )
+        self.control_file: ControlFile = load(path, _table_of, type_names(), kinds=KINDS, safe=safe)
         #: The interpreted settings as JSON data, with `competition_type` and FILES; computed
         #: before any call of the file's functions, since a function may change its globals.
         self.settings: dict[str, Any] = {

@@ -14,10 +14,9 @@ import msgspec
 from ringmaster.competitions.competition import Summary
 from ringmaster.errors import RingmasterError, StoreError, UsageError, counted
 from ringmaster.export.output import open_output
-from ringmaster.export.parameters import FORMATS, render
+from ringmaster.export.parameters import FORMATS, render, tuned_values
 from ringmaster.export.result_block import FORMATS as BLOCKS
 from ringmaster.export.result_block import result_blocks
-from ringmaster.export.tuned import tuned_values
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.report import ChartGroup, Progress, Report
 from ringmaster.reporting.page import CopyText, GameRow, Page, render_page

@@ -37,7 +37,8 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import CheckJob, GameJob, Task
 from ringmaster.model.results import REBUILT, CheckResult, EvaluationResult, GameResult, Result
 from ringmaster.player_checks import FirstTests, check_before_run
-from ringmaster.reporting.live import Display, DisplayView
+from ringmaster.reporting.live import Display
+from ringmaster.reporting.progress import DisplayView
 from ringmaster.run_control import COMMAND_PERIOD, PAGE, Keys, RunControl, RunOptions
 from ringmaster.run_log import RunLog
 from ringmaster.storage.entries import IssuedJob, PendingRecord, RunEntry
@@ -438,7 +439,9 @@ class Ringmaster:
     # recording
 
     def _loop(self) -> None:
-        while self._executor.running() or self._is_waiting():
+        while self._executor.running() or (
+            self._control.paused and not (self._is_ending() or self._competition.finished())
+        ):
             self._control.check()
             if self._control.signals.received is not None:
                 return
@@ -455,10 +458,6 @@ class Ringmaster:
                 self._commit(results)
             self._control.signals.drain()
         self._display.update(self._view)
-
-    def _is_waiting(self) -> bool:
-        """Return whether the user has paused a run that can go on."""
-        return self._control.paused and not (self._is_ending() or self._competition.finished())
 
     def _wait(self, timeout: float) -> list[tuple[Task, Result]]:
         """Return the results that arrive; submit the job of a dead worker again.

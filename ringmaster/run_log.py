@@ -11,7 +11,8 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import CheckJob
 from ringmaster.model.report import Report
 from ringmaster.model.results import EvaluationResult, Result
-from ringmaster.reporting.live import Display, DisplayView, RunningGame
+from ringmaster.reporting.live import Display
+from ringmaster.reporting.progress import DisplayView, RunningGame
 from ringmaster.run_control import HINT, RunControl
 from ringmaster.storage.journal import Journal
 from ringmaster.storage.store import Store

@@ -17,7 +17,7 @@ from typing import Any
 from ringmaster.commands.command_line import DESCRIPTION, EXAMPLES, NOTES, USAGE
 from ringmaster.commands.options import STATUSES, VERBS, Option, Verb
 from ringmaster.competitions import competition_class, type_names
-from ringmaster.competitions.ending import NotGiven
+from ringmaster.competitions.setting_types import NotGiven
 from ringmaster.control.calls import calls_in
 from ringmaster.model.settings import (
     INHERITED,

@@ -15,8 +15,16 @@ from hypothesis import strategies as st
 
 from ringmaster.cli import REPORTED, USAGE, run
 from ringmaster.errors import ControlFileError, UsageError
-from ringmaster.export.parameters import FORMATS, c_macro, constants, render, rust_constant
-from ringmaster.export.tuned import Tuned, parameter_list, tuned_parameters
+from ringmaster.export.parameters import (
+    FORMATS,
+    Tuned,
+    c_macro,
+    constants,
+    parameter_list,
+    render,
+    rust_constant,
+    tuned_parameters,
+)
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.parameter_files import FORMATS as FILE_FORMATS
 from ringmaster.parameter_files import (

@@ -19,7 +19,8 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.cluster import Host
 from ringmaster.model.jobs import GameJob, Job, Ticket
 from ringmaster.model.results import CheckResult, EngineUsage, GameResult, JobResult, Result
-from ringmaster.reporting.live import DisplayView, QuietDisplay
+from ringmaster.reporting.live import QuietDisplay
+from ringmaster.reporting.progress import DisplayView
 from ringmaster.ringmaster import Ringmaster
 from ringmaster.run_control import RunOptions
 from ringmaster.storage.paths import COMMANDS, OutputPaths

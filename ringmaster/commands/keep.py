@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -207,15 +206,10 @@ def _check_records(loaded: LoadedCompetition, store: Store) -> None:
     if not values["record_games"] or values["record_files"] == "collected":
         return
     there = {path.stem for path in loaded.paths.games.glob("*")} | {game for game, _ in waiting}
-    missing = list(_without_record(store, there))
+    counted_games = (game.result for game in store.games() if game.result.outcome != "void")
+    missing = [result.id for result in counted_games if result.id not in there]
     if missing:
         more = "" if len(missing) == 1 else f" and {len(missing) - 1} more"
         say(f"{loaded.paths.games.name}: no record of game {missing[0]}{more}\n")
     else:
         say(f"{loaded.paths.games.name}: complete\n")
-
-
-def _without_record(store: Store, there: set[str]) -> Iterator[str]:
-    for game in store.games():
-        if game.result.outcome != "void" and game.result.id not in there:
-            yield game.result.id

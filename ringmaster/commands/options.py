@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from ringmaster.commands import values
 
 # Verbs
 
 
-class Argument:
+class Argument(NamedTuple):
     """A word that a verb needs.
 
     name     in the help; the attribute has it in small letters, and a FILE.ctl is control_file
@@ -25,18 +25,15 @@ class Argument:
     choices  function that returns its values, for the help and shell completion
     """
 
-    def __init__(
-        self,
-        name: str,
-        help: str,
-        nargs: str | None = None,
-        choices: Callable[[], Sequence[str]] | None = None,
-    ) -> None:
-        self.name = name
-        self.key = "control_file" if name.startswith("FILE.ctl") else name.lower()
-        self.help = help
-        self.nargs = nargs
-        self.choices = choices
+    name: str
+    help: str
+    nargs: str | None = None
+    choices: Callable[[], Sequence[str]] | None = None
+
+    @property
+    def key(self) -> str:
+        """The attribute of the namespace."""
+        return "control_file" if self.name.startswith("FILE.ctl") else self.name.lower()
 
     @property
     def usage(self) -> str:
@@ -47,7 +44,7 @@ class Argument:
 CONTROL_FILE = Argument("FILE.ctl", "the control file")
 
 
-class Verb:
+class Verb(NamedTuple):
     """A verb of the command line.
 
     name       its word
@@ -55,32 +52,25 @@ class Verb:
     function   "module.function" in `ringmaster.commands`; it gets the Namespace and returns an
                exit status
     arguments  its words; a verb that begins with CONTROL_FILE may also follow the file
-    key        in tables of options, if two verbs have one name
-    usage      lines in place of those made of the arguments
+    own_key    in tables of options, if two verbs have one name
+    forms      lines of usage in place of those made of the arguments
     notes      paragraphs below its options
     verbatim   whether its function parses all words, as `arguments.words`
     """
 
-    def __init__(
-        self,
-        name: str,
-        help: str,
-        function: str,
-        arguments: Sequence[Argument] = (CONTROL_FILE,),
-        *,
-        key: str = "",
-        usage: Sequence[str] = (),
-        notes: str = "",
-        verbatim: bool = False,
-    ) -> None:
-        self.name = name
-        self.help = help
-        self.function = function
-        self.arguments = arguments
-        self.key = key or name
-        self._usage = usage
-        self.notes = notes
-        self.verbatim = verbatim
+    name: str
+    help: str
+    function: str
+    arguments: Sequence[Argument] = (CONTROL_FILE,)
+    own_key: str = ""
+    forms: Sequence[str] = ()
+    notes: str = ""
+    verbatim: bool = False
+
+    @property
+    def key(self) -> str:
+        """The name in tables of options."""
+        return self.own_key or self.name
 
     @property
     def has_control_file(self) -> bool:
@@ -91,7 +81,7 @@ class Verb:
     def usage(self) -> Sequence[str]:
         """The words behind its name, a line for each form."""
         words = [argument.usage for argument in self.arguments]
-        return self._usage or [" ".join([*words, *(["[OPTIONS]"] if self.options() else [])])]
+        return self.forms or [" ".join([*words, *(["[OPTIONS]"] if self.options() else [])])]
 
     @property
     def label(self) -> str:
@@ -143,7 +133,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
             "import",
             "make a control file from another program's match or tune",
             "new.import_",
-            usage=(
+            forms=(
                 "[-o FILE.ctl] engines.json",
                 "[-o FILE.ctl] TUNE.conf | PARAMETER-FILE…",
                 "[-o FILE.ctl] fastchess|cutechess-cli -engine …",
@@ -206,7 +196,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
             "describe labelled positions",
             "positions.describe",
             (Argument("FILE", "a file of labelled positions", "+"),),
-            key="describe",
+            own_key="describe",
         ),
     ),
     "shell": (

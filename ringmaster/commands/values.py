@@ -65,19 +65,15 @@ SHARE = Value(_number(0.0, 0.999), "a number from 0 to 0.999", "0.6")
 CORRELATION = Value(_number(-1.0, 1.0), "a number from -1 to 1", "0.5")
 
 
-def _read_most(text: str) -> int:
-    """Return a number of positions, 0 for `all`."""
-    return 0 if text == "all" else _integer(1)(text)
-
-
-MOST = Value(_read_most, "a positive integer or `all`", "10")
-
-
-def _read_place(text: str) -> str | float:
-    return text if text in ("random", "centre", "start") else _number(0.0, 1.0)(text)
-
-
-PLACE = Value(_read_place, "random, centre, start or a number from 0 to 1", "0.3")
+#: A number of positions, 0 for `all`.
+MOST = Value(
+    lambda text: 0 if text == "all" else _integer(1)(text), "a positive integer or `all`", "10"
+)
+PLACE = Value(
+    lambda text: text if text in ("random", "centre", "start") else _number(0.0, 1.0)(text),
+    "random, centre, start or a number from 0 to 1",
+    "0.3",
+)
 
 
 def _read_cluster(text: str) -> str:

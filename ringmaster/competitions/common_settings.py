@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.cluster_settings import CLUSTER_SETTING, Bytes
-from ringmaster.competitions.ending import NotGiven
-from ringmaster.competitions.setting_types import optional
+from ringmaster.competitions.setting_types import NotGiven, optional
 from ringmaster.errors import SettingError, counted, nearest, shown
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player
 from ringmaster.model.settings import (

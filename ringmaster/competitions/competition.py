@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import msgspec
 
 from ringmaster.competitions.matchup_sprt import SprtReport
-from ringmaster.competitions.result_lines import VoidKinds
+from ringmaster.competitions.result_lines import VoidKinds, number_of
 from ringmaster.competitions.tally import Doubt, FaultWatch, Tally, remedies
 from ringmaster.errors import SettingError
 from ringmaster.model.jobs import (
@@ -228,7 +228,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     result       the result so far in one sentence, true at every stage; intervals have 95 %
     doubts       the gravest first
     progress     of the competition
-    games, void  numbers of counted and void games, those of closing matches included
+    games        number of counted games, those of closing matches included
     void_kinds   numbers of void results by faulty player ("" for no player) and reason
     contestants  for the conditions in reports
     contestant_of  returns the code in `contestants` of a player of a job or check
@@ -247,7 +247,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     result: str
     progress: Progress
     games: int
-    void: int
     contestants: tuple[Contestant, ...]
     contestant_of: Callable[[str], str] = str
     doubts: tuple[Doubt, ...] = ()
@@ -260,6 +259,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     report: Report = Report()
     data: Callable[[], dict[str, Any]]
     trajectory: Callable[[History], Trajectory] | None = None
+
+    @property
+    def void(self) -> int:
+        """The number of void games."""
+        return number_of(self.void_kinds)
 
     @property
     def verdict(self) -> str:

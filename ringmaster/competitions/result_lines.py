@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from ringmaster.errors import counted
 from ringmaster.model.players import Player, threads_of
@@ -28,6 +29,8 @@ _WORDS = {
     "refused": ("refusal", "refusals"),
     "illegal move": ("illegal move", "illegal moves"),
     "setup": ("failed setup", "failed setups"),
+    # "3 50 moves" would read as one number
+    "50 moves": ("fifty-move rule", "fifty-move rule"),
     STANDSTILL: ("standstill of the computer", "standstills of the computer"),
 }
 
@@ -35,6 +38,12 @@ _WORDS = {
 def finite(value: float | None) -> float | None:
     """Return a number, None if it is not finite: JSON has no infinity."""
     return value if value is not None and math.isfinite(value) else None
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite number, and no truth value."""
+    is_real = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_real and math.isfinite(value)
 
 
 def result_reason(result: GameResult) -> str:
@@ -96,15 +105,20 @@ def sum_void_kinds(all: Sequence[Mapping[str, Mapping[str, int]]]) -> VoidKinds:
     return {code: dict(reasons) for code, reasons in total.items()}
 
 
+def number_of(kinds: Mapping[str, Mapping[str, int]]) -> int:
+    """Return the number of counted results."""
+    return sum(sum(reasons.values()) for reasons in kinds.values())
+
+
 def void_by_player(kinds: Mapping[str, Mapping[str, int]]) -> str:
     """Return "b: 3 crashes, 1 hang; a: 1 crash", the player with most void games first."""
     order = sorted(kinds.items(), key=lambda item: (-sum(item[1].values()), item[0]))
     return "; ".join(f"{code or 'no player at fault'}: {reasons_text(r)}" for code, r in order)
 
 
-def void_line(kinds: Mapping[str, Mapping[str, int]], total: int, *, unit: str = "games") -> str:
+def void_line(kinds: VoidKinds, *, unit: str = "games") -> str:
     """Return a report's line on void results."""
-    return f"void {unit} (not counted): {total} ({void_by_player(kinds)})"
+    return f"void {unit} (not counted): {number_of(kinds)} ({void_by_player(kinds)})"
 
 
 def lost_line(kinds: Mapping[str, Mapping[str, int]]) -> list[str]:
@@ -113,7 +127,7 @@ def lost_line(kinds: Mapping[str, Mapping[str, int]]) -> list[str]:
     kinds  number of games by the code of the faulty player and by reason
     """
     faulty = {code: reasons for code, reasons in kinds.items() if reasons}
-    total = sum(sum(reasons.values()) for reasons in faulty.values())
+    total = number_of(faulty)
     return [f"games lost by a fault: {total} ({void_by_player(faulty)})"] if total else []
 
 

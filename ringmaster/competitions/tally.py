@@ -11,9 +11,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from ringmaster.competitions.matchup_sprt import SprtProgress, SprtReport
-from ringmaster.competitions.result_lines import VoidKinds, count_void, reasons_text, sum_void_kinds
-from ringmaster.competitions.verdicts import MatchResult
+from ringmaster.competitions.matchup_sprt import SprtProgress
+from ringmaster.competitions.result_lines import (
+    VoidKinds,
+    count_void,
+    number_of,
+    reasons_text,
+    sum_void_kinds,
+)
 from ringmaster.errors import counted
 from ringmaster.model.players import SECOND_SELF
 from ringmaster.model.results import STANDSTILL, TIME_LOSSES, EvaluationResult, GameResult
@@ -125,7 +130,7 @@ class Tally(msgspec.Struct):
     @property
     def void(self) -> int:
         """Void games."""
-        return sum(sum(reasons.values()) for reasons in self.void_kinds.values())
+        return number_of(self.void_kinds)
 
     def points(self, player: int) -> float:
         """Return a player's (0, 1) wins plus half its draws."""
@@ -176,34 +181,6 @@ class Tally(msgspec.Struct):
         if self.in_pairs:
             return self.pairs.normalized()
         return elo.normalized_from_games(self.total(0), self.total(2), self.total(1))
-
-    def match_result(
-        self,
-        *,
-        even: bool,
-        limit: int | None,
-        finished: bool,
-        sprt: SprtReport | None,
-        name: str = "",
-        terms: str = "",
-    ) -> MatchResult:
-        """Return the first player's result for a verdict.
-
-        even  whether the score measures strength
-        name, terms  as in MatchResult
-        """
-        return MatchResult(
-            self.players,
-            self.estimate() if even else None,
-            self.points(0),
-            self.known,
-            self.completed,
-            limit,
-            finished,
-            sprt,
-            name,
-            terms,
-        )
 
     def counts_for(self, progress: SprtProgress) -> list[int]:
         """Return a test's counts, from the worst result of its first player to the best.
@@ -258,17 +235,18 @@ def tally_of(tallies: dict[str, Tally], players: tuple[str, str]) -> Tally:
     return tallies.setdefault(" v ".join(players), Tally(players))
 
 
-def void_of(tallies: Iterable[Tally]) -> tuple[int, VoidKinds]:
-    """Return the number of void games, and these by faulty player and reason."""
-    tallies = list(tallies)
-    return sum(t.void for t in tallies), sum_void_kinds([t.void_kinds for t in tallies])
+def void_of(tallies: Iterable[Tally], contestant_of: Callable[[str], str] = str) -> VoidKinds:
+    """Return the numbers of void games, by faulty contestant and reason."""
+    by_player = (item for tally in tallies for item in tally.void_kinds.items())
+    return sum_void_kinds([{contestant_of(code): kinds} for code, kinds in by_player])
 
 
-def lost_of(tallies: Iterable[Tally]) -> VoidKinds:
-    """Return the numbers of games lost by a fault, by faulty player and reason."""
+def lost_of(tallies: Iterable[Tally], contestant_of: Callable[[str], str] = str) -> VoidKinds:
+    """Return the numbers of games lost by a fault, by faulty contestant and reason."""
     # both sides of a tune may be one player
     by_side = (zip(tally.players, tally.forfeit_kinds, strict=True) for tally in tallies)
-    return sum_void_kinds([{code: kinds} for sides in by_side for code, kinds in sides])
+    sides = (item for both in by_side for item in both)
+    return sum_void_kinds([{contestant_of(code): kinds} for code, kinds in sides])
 
 
 def _count(kinds: dict[str, int], kind: str) -> None:
@@ -313,10 +291,7 @@ def doubts_of(
             games[code] += tally.completed
         for code, count in zip(codes, tally.extra_moves, strict=True):
             extra[code] += count
-    lost, void = (
-        sum_void_kinds([{contestant_of(code): reasons} for code, reasons in kinds.items()])
-        for kinds in (lost_of(tallies), void_of(tallies)[1])
-    )
+    lost, void = lost_of(tallies, contestant_of), void_of(tallies, contestant_of)
     void.get("", {}).pop(STANDSTILL, None)
     doubts: list[tuple[float, Doubt]] = []
 

@@ -159,17 +159,14 @@ def load(
     type_names: Sequence[str],
     *,
     kinds: Iterable[str] = (),
-    elsewhere: Mapping[str, Sequence[str]] = types.MappingProxyType({}),
     safe: bool = False,
 ) -> ControlFile:
     """Load the control file at `path`.
 
     table_of    returns the settings table of a competition type, None if there is no
-                such type; called once
+                such type; of other types only when the file has an unused name
     type_names  every competition type, for the message about an unknown one
     kinds       calls of other competition types: a helper function may mention them
-    elsewhere   settings of all types, each with its types; read only when the file has
-                an unused name
     safe        evaluate the file within bounds; CPython neither compiles nor runs it
 
     Raises ControlFileError with every independent error.
@@ -206,7 +203,12 @@ def load(
     text = NamesInFile(tree, source)
     if namespace.get("game", "go") == "go":
         caught += changed_values(tree, source, competition_type, modules=not safe)
-    unused = unused_names(text, source, competition_type, names, calls, elsewhere)
+
+    def types_with(name: str) -> list[str]:
+        tables = {type_name: table_of(type_name) or () for type_name in type_names}
+        return [each for each, table in tables.items() if name in (s.name for s in table)]
+
+    unused = unused_names(text, source, competition_type, names, calls, types_with)
     loaded = ControlFile(
         code=code,
         competition_type=competition_type,

@@ -4,7 +4,7 @@ of another competition type, and arguments that belong in a call."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -132,7 +132,7 @@ def unused_names(
     competition_type: str,
     settings: Collection[str],
     calls: Mapping[str, CallOf],
-    elsewhere: Mapping[str, Sequence[str]],
+    types_with: Callable[[str], Sequence[str]],
 ) -> list[Diagnostic]:
     """Return a diagnostic for each top-level value that nothing uses.
 
@@ -143,7 +143,7 @@ def unused_names(
     leading underscore, loop variables, classes and imports are skipped.
 
     calls      the calls of the competition type, by kind
-    elsewhere  setting names of other types, each with its types; read only if needed
+    types_with  returns the types that have a setting; called only if needed
     """
     if text.read & _INDIRECT:
         return []
@@ -167,8 +167,8 @@ def unused_names(
                 severity = "warning"
         elif foreign:
             expected = f"{foreign}, or "
-        elif meant is None and is_plain and name in elsewhere:
-            types = " and ".join(repr(t) for t in elsewhere[name])
+        elif meant is None and is_plain and (others := types_with(name)):
+            types = " and ".join(map(repr, others))
             message = (
                 f"{name!r} has no meaning when competition_type is {competition_type!r}; "
                 f"it is a setting of {types}"

@@ -56,7 +56,7 @@ def build_positions(
     """
     if game == "go":
         raise DataFileError("positions", None, "there are no labelled positions of Go")
-    key = _key(game, variant, sources, validation, seed)
+    key = source_key(game, variant, sources, validation, seed)
     if (file := existing(PositionFile, target, key)) is not None:
         return file
     try:
@@ -75,7 +75,7 @@ def build_positions(
     return PositionFile(target)
 
 
-def _key(
+def source_key(
     game: GameName,
     variant: str,
     sources: Sequence[PositionSettings],

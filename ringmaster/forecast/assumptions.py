@@ -24,7 +24,7 @@ from ringmaster.tuners.simulation import (
     SimulatedTune,
     spsa_tuner,
 )
-from ringmaster.tuners.spsa import Array, Space
+from ringmaster.tuners.space import Array, Space
 
 #: Values of an option by parameter code; the key None holds the value of other codes.
 ByCode = Mapping[str | None, Any]

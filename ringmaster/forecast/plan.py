@@ -3,7 +3,6 @@ would waste its games."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import compress
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ringmaster.competitions.result_lines import finite
 from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.errors import counted
 from ringmaster.forecast.assumptions import (
@@ -27,12 +27,13 @@ from ringmaster.forecast.assumptions import (
 from ringmaster.forecast.simulate import error_of_mean
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.report import Cell, Report, Table, Text
+from ringmaster.model.report import LEFT, Column, Listing, Report, Table, Text
 from ringmaster.reporting.progress import format_duration
 from ringmaster.reporting.tables import render_report
 from ringmaster.reporting.text import folded
 from ringmaster.tuners.simulation import SimulatedCourse, simulate
-from ringmaster.tuners.spsa import Array, GainMethod
+from ringmaster.tuners.space import Array
+from ringmaster.tuners.spsa.method import GainMethod
 from ringmaster.tuners.spsa.planning import Outlook, games_to_halve_loss, outlook
 
 #: Replicates of the simulation where formulas are missing, and its most games: some
@@ -104,26 +105,18 @@ def make_plan(options: PlanOptions, loaded: LoadedCompetition) -> Plan:
     assumed = assume(options, competition, known)
     tuner = competition.tuner
     expected, course, halving = None, None, None
+    conditions: dict[str, Any] = {
+        "elo": assumed.elo,
+        "lost_at_start": assumed.lost_at_start(),
+        "draw_ratio": assumed.draw_ratio,
+        "reference": competition.pairing == "reference",
+    }
     if isinstance(tuner.method, GainMethod):
-        expected = outlook(
-            tuner.space,
-            tuner.method.gains,
-            tuner.counting,
-            competition.iterations,
-            elo=assumed.elo,
-            lost_at_start=assumed.lost_at_start(),
-            draw_ratio=assumed.draw_ratio,
-            reference=competition.pairing == "reference",
-        )
+        gains, iterations = tuner.method.gains, competition.iterations
+        expected = outlook(tuner.space, gains, tuner.counting, iterations, **conditions)
     else:
-        halving = games_to_halve_loss(
-            tuner.space,
-            tuner.method.c(1, tuner.method.start()),
-            elo=assumed.elo,
-            lost_at_start=assumed.lost_at_start(),
-            draw_ratio=assumed.draw_ratio,
-            reference=competition.pairing == "reference",
-        )
+        c = tuner.method.c(1, tuner.method.start())
+        halving = games_to_halve_loss(tuner.space, c, **conditions)
         games = games_of(competition) * max(1, len(tuner.space) // 8)
         replicates = min(_REPLICATES, _MOST_GAMES // games)
         if replicates >= _FEWEST:
@@ -139,35 +132,21 @@ def make_plan(options: PlanOptions, loaded: LoadedCompetition) -> Plan:
 
 def plan_data(code: str, plan: Plan) -> dict[str, Any]:
     """Return a plan as JSON data; infinite numbers are None."""
-    competition, expected = plan.competition, plan.outlook
-    parameters: list[dict[str, Any]] = []
-    start = plan.assumed.lost_at_start().tolist()
-    for i, parameter in enumerate(competition.tuned):
-        entry: dict[str, Any] = {
-            "code": parameter.code,
-            "start": parameter.start,
-            "elo_at_half_range": float(plan.assumed.elo[i]),
-            "lost_at_start": start[i],
-        }
-        if expected is not None:
-            entry.update({name: _finite(value[i]) for name, value in vars(expected).items()})
-        if plan.halving is not None:
-            entry["games_to_halve_loss"] = _finite(plan.halving[i])
-        parameters.append(entry)
-    total: dict[str, Any] = {"lost_at_start": float(sum(start))}
-    if plan.lost_at_end is not None:
+    rows = _rows(plan)
+    total = {name: value for name, value in _total(rows).items() if name != "code"}
+    if plan.course is not None:
         total["lost_at_end"] = plan.lost_at_end
-    if expected is not None:
-        total["noise"] = float(expected.noise.sum())
-    elif plan.course is not None:
         total["simulated"] = len(plan.course.start)
     return {
         "competition": code,
         "games": plan.games,
-        "iterations": competition.iterations,
-        "games_per_iteration": competition.tuner.counting.games_per_iteration,
+        "iterations": plan.competition.iterations,
+        "games_per_iteration": plan.competition.tuner.counting.games_per_iteration,
         "assumed": list(plan.assumed.lines),
-        "parameters": parameters,
+        "parameters": [
+            {name: value if name == "code" else finite(value) for name, value in row.items()}
+            for row in rows
+        ],
         "all": total,
         "seconds_per_game": plan.seconds,
         "parallel": plan.parallel,
@@ -176,12 +155,37 @@ def plan_data(code: str, plan: Plan) -> dict[str, Any]:
     }
 
 
-def _finite(value: Any) -> float | None:
-    return float(value) if math.isfinite(value) else None
+def _rows(plan: Plan) -> list[dict[str, Any]]:
+    """Return the expectations for each parameter."""
+    method = plan.competition.tuner.method
+    if plan.outlook is not None:
+        columns = vars(plan.outlook)
+    else:
+        assert plan.halving is not None
+        columns = {
+            "c_first": method.c(1, method.start()),
+            "lost_at_start": plan.assumed.lost_at_start(),
+            "games_to_halve_loss": plan.halving,
+        }
+    columns = {"elo_at_half_range": plan.assumed.elo, **columns}
+    return [
+        {
+            "code": parameter.code,
+            "start": parameter.start,
+            **{name: float(values[i]) for name, values in columns.items()},
+        }
+        for i, parameter in enumerate(plan.competition.tuned)
+    ]
+
+
+def _total(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the row of all parameters together."""
+    names = [name for name in ("lost_at_start", "lost_at_end", "noise") if name in rows[0]]
+    return {"code": "all", **{name: sum(row[name] for row in rows) for name in names}}
 
 
 def _report(code: str, plan: Plan) -> Report:
-    competition, expected = plan.competition, plan.outlook
+    competition = plan.competition
     size = competition.tuner.counting.games_per_iteration
     versus = "the opponent" if competition.pairing == "reference" else "each other"
     head = [
@@ -190,75 +194,52 @@ def _report(code: str, plan: Plan) -> Report:
         f"both sides play {versus}",
         *(f"  assumed: {line}" for line in plan.assumed.lines),
     ]
-    tables = [_plain_table(plan)] if expected is None else _gains_tables(plan, expected)
-    blocks: list[Table | Text] = [Text(folded(head)), *tables, Text(folded(_outcome(plan)))]
+    blocks: list[Table | Text] = [Text(folded(head)), *_tables(plan), Text(folded(_outcome(plan)))]
     if warnings := Warnings(plan).lines():
         blocks.append(Text(folded([f"warning: {line}" for line in warnings])))
     return Report(tuple(blocks))
 
 
-def _gains_tables(plan: Plan, expected: Outlook) -> list[Table | Text]:
+def _tables(plan: Plan) -> list[Table]:
     """Return tables of the gain sequences and of the expected losses."""
-    gains: list[tuple[Cell, ...]] = []
-    losses: list[tuple[Cell, ...]] = []
-    for i, parameter in enumerate(plan.competition.tuned):
-        lasts = plan.games / expected.time_constant[i]
-        gains.append(
-            (
-                parameter.code,
-                f"{expected.c_first[i]:.4g}",
-                f"{expected.c_last[i]:.4g}",
-                f"{expected.r_first[i]:.3g}",
-                f"{expected.r_last[i]:.3g}",
-                _count(expected.time_constant[i]),
-                f"{lasts:.3g}",
-            )
-        )
-        losses.append(
-            (
-                parameter.code,
-                f"{expected.lost_at_start[i]:.3f}",
-                f"{expected.lost_at_end[i]:.3f}",
-                f"{expected.noise[i]:.3f}",
-            )
-        )
-    sums = (expected.lost_at_start, expected.lost_at_end, expected.noise)
-    losses.append(("all", *(f"{float(s.sum()):.3f}" for s in sums)))
+    rows = _rows(plan)
+    code = Column("code", "parameter", align=LEFT)
+    first_c = Column("c_first", "c first", "{:.4g}".format)
+    lost = Column("lost_at_start", "lost at start", "{:.3f}".format)
+    with_total = (*rows, _total(rows))
+    if plan.outlook is None:
+        halving = Column("games_to_halve_loss", "games to halve it", _count)
+        notes = ["lost: expected Elo below the optimum"]
+        return [Listing((code, first_c, lost, halving), with_total).table(notes=notes)]
+    gains = (
+        code,
+        first_c,
+        Column("c_last", "c last", "{:.4g}".format),
+        Column("r_first", "R first", "{:.3g}".format),
+        Column("r_last", "R last", "{:.3g}".format),
+        Column("time_constant", "λ (games)", _count),
+        Column("time_constant", "games/λ", lambda constant: f"{plan.games / constant:.3g}"),
+    )
+    losses = (
+        code,
+        lost,
+        Column("lost_at_end", "at end", "{:.3f}".format),
+        Column("noise", "of it noise", "{:.3f}".format),
+    )
     return [
-        Table(
-            ("parameter", "c first", "c last", "R first", "R last", "λ (games)", "games/λ"),
-            tuple(gains),
-            notes=("λ: the time constant with the last c and R",),
-        ),
-        Table(
-            ("parameter", "lost at start", "at end", "of it noise"),
-            tuple(losses),
-            notes=(
+        Listing(gains, tuple(rows)).table(notes=["λ: the time constant with the last c and R"]),
+        Listing(losses, with_total).table(
+            notes=[
                 "lost: expected Elo below the optimum, at the end of the last θ",
                 "noise: limit of the loss with the last R, C·(1 − draws)·R/8 (against an opponent",
                 "  twice as much); the mean of the last half has less of it",
-            ),
+            ]
         ),
     ]
 
 
 def _count(games: float) -> str:
-    return f"{round(float(games)):,}" if games < 1e15 else "∞"
-
-
-def _plain_table(plan: Plan) -> Table:
-    rows = []
-    method = plan.competition.tuner.method
-    c = method.c(1, method.start())
-    lost = plan.assumed.lost_at_start()
-    for i, parameter in enumerate(plan.competition.tuned):
-        games = "∞" if plan.halving is None else _count(plan.halving[i])
-        rows.append((parameter.code, f"{c[i]:.4g}", f"{lost[i]:.3f}", games))
-    return Table(
-        ("parameter", "c first", "lost at start", "games to halve it"),
-        (*rows, ("all", None, f"{float(lost.sum()):.3f}", None)),
-        notes=("lost: expected Elo below the optimum",),
-    )
+    return f"{round(games):,}" if games < 1e15 else "∞"
 
 
 def _outcome(plan: Plan) -> list[str]:

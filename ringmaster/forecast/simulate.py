@@ -25,7 +25,7 @@ from ringmaster.forecast.assumptions import (
     spsa_of,
 )
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.model.report import Cell, Report, Table, Text
+from ringmaster.model.report import LEFT, Column, Listing, Report, Text
 from ringmaster.reporting.tables import render_report
 from ringmaster.reporting.text import folded
 from ringmaster.stats.elo import Z95
@@ -37,13 +37,11 @@ from ringmaster.tuners.simulation import (
     join,
     simulate,
 )
-from ringmaster.tuners.spsa import Array
+from ringmaster.tuners.space import Array
 
 #: Points of the course: tenths of the tune.
 POINTS = tuple(i / 10 for i in range(1, 11))
 _QUANTILES = (0.1, 0.5, 0.9)
-_KINDS = ("last", "mean", "estimate")
-_HEADS = ("last θ", "mean of last half", "estimate")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,49 +166,43 @@ def _spread(summary: dict[str, float], form: Callable[[float], str] = "{:.3f}".f
     return f"{mean} ({low}/{median}/{high})"
 
 
+_COURSE = (
+    Column("games", "games", align=LEFT),
+    Column("last", "last θ", _spread),
+    Column("mean", "mean of last half", _spread),
+    Column("estimate", "estimate", _spread),
+)
+_PARAMETERS = (
+    Column("code", "parameter", align=LEFT),
+    Column("start", "start", "{:.6g}".format),
+    Column("estimate", "estimate", lambda values: _spread(values, _short)),
+    Column("distance", "off by", lambda values: _spread(values, _short)),
+)
+
+
 def _report(code: str, data: dict[str, Any]) -> Report:
-    rows: list[tuple[Cell, ...]] = [("0", *([_spread(data["start"])] * 3))]
-    for point in data["course"]:
-        rows.append((f"{point['games']}", *(_spread(point[kind]) for kind in _KINDS)))
+    start = {"games": 0, **dict.fromkeys(("last", "mean", "estimate"), data["start"])}
     gain, better = data["gain"], data["better_than_start"]
-    parameters = [
-        (
-            row["code"],
-            f"{row['start']:.6g}",
-            _spread(row["estimate"], _short),
-            *([_spread(row["distance"], _short)] if "distance" in row else ()),
-        )
-        for row in data["parameters"]
-    ]
-    distance = ("off by",) if "distance" in data["parameters"][0] else ()
     head = [
         f"simulation of {code}: {counted(data['replicates'], 'tune')} of "
         f"{counted(data['games'], 'game')}",
         *(f"  {line}" for line in data["assumed"]),
     ]
+    outcome = [
+        f"gain from the start: {gain['mean']:.3f} ± {gain['error']:.3f} Elo "
+        f"(mean and its 95 % interval), median {gain['median']:.3f} (10 % to 90 %: "
+        f"{gain['q10']:.3f} to {gain['q90']:.3f})",
+        f"the estimate is better than the start in {100 * better:.0f} % of the tunes",
+    ]
     return Report(
         (
             Text(folded(head)),
-            Table(
-                ("games", *_HEADS),
-                tuple(rows),
-                title="Elo below the optimum: mean (10 %/median/90 % of the tunes)",
+            Listing(_COURSE, (start, *data["course"])).table(
+                "Elo below the optimum: mean (10 %/median/90 % of the tunes)"
             ),
-            Text(
-                folded(
-                    [
-                        f"gain from the start: {gain['mean']:.3f} ± {gain['error']:.3f} Elo "
-                        f"(mean and its 95 % interval), median {gain['median']:.3f} (10 % to 90 %: "
-                        f"{gain['q10']:.3f} to {gain['q90']:.3f})",
-                        f"the estimate is better than the start in {100 * better:.0f} % of the "
-                        "tunes",
-                    ]
-                )
-            ),
-            Table(
-                ("parameter", "start", "estimate", *distance),
-                tuple(parameters),
-                title="estimates at the end: mean (10 %/median/90 % of the tunes)",
+            Text(folded(outcome)),
+            Listing(_PARAMETERS, tuple(data["parameters"])).table(
+                "estimates at the end: mean (10 %/median/90 % of the tunes)"
             ),
         )
     )

@@ -69,7 +69,8 @@ Apply = Literal["live", "newgame", "restart"]
 #:                  n  games of the iteration, 2 without it
 #:                  l  index of the layout of the values, 0 without it
 #:                  r  code of the opponent, if the sides play opponents
-#: texel            e  number of the beginning     p, i  pass and shard, or n  probe
+#: texel            e  number of the beginning     p, i  pass and shard, or n  probe,
+#:                  or a, i  test of moves and its job
 #: mc_tuner         n  number of the game          p  path in the tree
 #:                  s  seat of the candidate       e  visits and wins of new nodes
 #:                  v  engine values
@@ -290,6 +291,7 @@ class EvaluationJob(msgspec.Struct, frozen=True, tag="evaluation"):
 
     score_key, shard  keys of the scores in a store: of the pass, and number of the shard
     positions  path of a position file (`positions.position_file`)
+    texts      the positions themselves, instead of a file's
     key        identity of the position file: it may have been replaced
     first, stop, step  range of positions
     apply      when new options take effect: at once, after ucinewgame (usinewgame), or
@@ -313,6 +315,7 @@ class EvaluationJob(msgspec.Struct, frozen=True, tag="evaluation"):
     apply: Apply = "newgame"
     in_flight: int = 1
     answers: bool = False
+    texts: tuple[str, ...] = ()
     probe: Probe | None = None
     ticket: Ticket = {}
     attempt: int = 0

@@ -124,7 +124,7 @@ class EvaluationResult(msgspec.Struct, frozen=True, tag="evaluation"):
     reason, detail  as in a game; the fault of a void shard
     scores   one little-endian float32 a position, in the order of the shard: centipawns
              from the side that moves first in a game (White in chess, Black in shogi),
-             NaN without a score (in check); None when void, for a probe, or from a store
+             NaN without a score (in check); None when void or from a store
     answers  per position the engine's output, if the job requests it; never from a store
     facts    small JSON data from a probe
     builds   as in a game, of the one player

@@ -72,6 +72,8 @@ class Evaluator:
             self._pool.give_back((run.engine,), healthy)
 
     def _texts(self, job: EvaluationJob) -> list[bytes]:
+        if job.texts:
+            return [text.encode() for text in job.texts]
         file = self._file
         if file is None or not job.key or (str(file.path), file.key) != (job.positions, job.key):
             # It may have been rebuilt under the same name.
@@ -147,7 +149,9 @@ class _Run:
         job = self._job
         scorer = self._scorer = Scorer(job, self._first, self._make, self._surroundings, transcript)
         if job.probe is not None:
-            return Answers(None), EngineProbe(job, job.probe, scorer, texts).run()
+            probe = EngineProbe(job, job.probe, scorer, texts)
+            facts = probe.run()
+            return Answers(probe.scores), facts
         if job.apply == "restart" and scorer.searches and self._first.is_usable():
             # A new game may leave hash tables filled.
             scorer.renew(job.player)

@@ -70,7 +70,8 @@ def difference(one: Scores, other: Scores) -> float:
 class EngineProbe:
     """Run a probe.
 
-    texts  a few hundred positions, in order
+    texts   a few hundred positions, in order
+    scores  of these positions, None while unknown
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class EngineProbe:
         self._texts = texts
         self._clock = clock
         self._base = np.zeros(0, dtype=np.float32)
+        self.scores: Scores | None = None
         #: The largest difference between scores of the same positions.
         self._noise = 0.0
         self._seconds = 0.0
@@ -144,7 +146,7 @@ class EngineProbe:
             self._try_search()
             scorer.set(job.player, "restart")
         start = self._clock()
-        self._base = self._scores(1)
+        self._base = self.scores = self._scores(1)
         self._seconds = max(self._clock() - start, 1e-6)
         self._facts["none"] = round(float(np.mean(np.isnan(self._base))), 6)
         scores = self._base[~np.isnan(self._base)]

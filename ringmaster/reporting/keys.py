@@ -13,7 +13,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 try:
@@ -58,7 +58,7 @@ class KeyReader:
             return self
         try:
             self._handle(signal.SIGTSTP, self._stopped)
-            self._handle(signal.SIGCONT, self._continued)
+            self._handle(signal.SIGCONT, lambda number, frame: self._resume())
             # a handler of its own, so that a resize ends the wait for results
             self._handle(signal.SIGWINCH, lambda number, frame: None)
             self._take_terminal()
@@ -67,12 +67,7 @@ class KeyReader:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -176,9 +171,6 @@ class KeyReader:
         # the process stops here, unless its group is orphaned
         if signal.SIGTSTP in self._handlers:
             signal.signal(signal.SIGTSTP, self._stopped)
-        self._resume()
-
-    def _continued(self, number: int, frame: FrameType | None) -> None:
         self._resume()
 
     def _resume(self) -> None:

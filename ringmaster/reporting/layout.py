@@ -192,7 +192,9 @@ class _Page:
                 self._next_form()
                 whole = {**whole, "report": self._count.get("report", 0)}
             else:
-                self._drop_blanks(excess)
+                # from the bottom, where titles divide the page
+                shown = [name for name, count in self._count.items() if count]
+                self._blanks.difference_update(shown[::-1][:excess])
         self._use_up(room, whole)
 
     def lines(self) -> list[Line]:
@@ -219,11 +221,6 @@ class _Page:
         if "report" in self._whole:
             self._whole["report"] = [Line(line) for line in next(self._forms)]
             self._count["report"] = len(self._whole["report"])
-
-    def _drop_blanks(self, excess: int) -> None:
-        # from the bottom, where titles divide the page
-        shown = [name for name, count in self._count.items() if count]
-        self._blanks.difference_update(shown[::-1][:excess])
 
     def _use_up(self, room: int, whole: dict[str, int]) -> None:
         """Give lines back where the last step freed more than necessary.

@@ -11,15 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from ringmaster.reporting.progress import (
-    DisplayView,
-    RateMeter,
-    RunningGame,
-    describe_progress,
-)
+from ringmaster.reporting.progress import DisplayView, RateMeter, describe_progress
 from ringmaster.reporting.text import lines_of
-
-__all__ = ["Display", "DisplayView", "PlainDisplay", "QuietDisplay", "RunningGame"]
 
 Clock = Callable[[], float]
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from ringmaster.competitions.competition import MatchupInfo, Summary
-from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.competitions.tally import Tally
 from ringmaster.model.players import GameName
 from ringmaster.model.report import Report, Table
 from ringmaster.results.games import COLOURS
-from ringmaster.stats.elo import EloEstimate, NormalizedElo
 
 #: Settings of a game that are used outside Go, too.
 _COMMON = ("move_limit", "margin", "hang_timeout")
@@ -61,7 +59,6 @@ class PlayerResults(ColourResults):
         return _fragment(self.code, {**self.by_colour, "both": self})
 
 
-@dataclass(frozen=True)
 class MatchupResults:
     """The results of one matchup.
 
@@ -88,24 +85,26 @@ class MatchupResults:
     info             the matchup in the competition, with all counts
     """
 
-    id: str
-    name: str
-    sides: tuple[PlayerResults, PlayerResults]
-    settings: dict[str, Any]
-    number_of_games: int | None
-    alternating: bool | None
-    sprt: SprtReport | None
-    total: int
-    known: int
-    draws: int
-    unknown: int
-    void: int
-    endings: dict[str, int]
-    repeats: int
-    pentanomial: list[int]
-    elo: EloEstimate | None
-    nelo: NormalizedElo | None
-    info: MatchupInfo = field(repr=False)
+    def __init__(self, info: MatchupInfo, game: GameName) -> None:
+        tally = info.tally
+        self.info = info
+        self.id, self.name = info.id, info.name
+        self.sides = _player(tally, 0, game), _player(tally, 1, game)
+        self.settings: dict[str, Any] = {}
+        if info.settings is not None:
+            settings = msgspec.structs.asdict(info.settings)
+            del settings["game"]
+            common = settings if game == "go" else _COMMON
+            self.settings = {name: settings[name] for name in common}
+        self.number_of_games, self.alternating = info.number_of_games, info.alternating
+        self.sprt = info.sprt
+        self.total, self.known, self.void = tally.completed, tally.known, tally.void
+        self.draws, self.unknown = tally.total(2), tally.total(3)
+        self.endings, self.repeats = tally.endings, tally.repeats
+        self.pentanomial = tally.pairs.counts
+        has_strength = info.even and tally.known > 0
+        self.elo = tally.estimate() if has_strength else None
+        self.nelo = tally.normalized() if has_strength else None
 
     @property
     def players(self) -> tuple[str, str]:
@@ -158,38 +157,7 @@ def _fragment(title: str, results: dict[str, ColourResults], note: str = "") -> 
 def matchups_of(summary: Summary, game: GameName) -> dict[str, MatchupResults]:
     """Return the matchups of a competition by id: of the control file, removed ones with games,
     and closing matches."""
-    return {info.id: _results(info, game) for info in summary.matchups}
-
-
-def _results(info: MatchupInfo, game: GameName) -> MatchupResults:
-    tally = info.tally
-    settings: dict[str, Any] = {}
-    if info.settings is not None:
-        settings = msgspec.structs.asdict(info.settings)
-        del settings["game"]
-        if game != "go":
-            settings = {name: settings[name] for name in _COMMON}
-    has_strength = info.even and tally.known > 0
-    return MatchupResults(
-        info.id,
-        info.name,
-        (_player(tally, 0, game), _player(tally, 1, game)),
-        settings,
-        info.number_of_games,
-        info.alternating,
-        info.sprt,
-        tally.completed,
-        tally.known,
-        tally.total(2),
-        tally.total(3),
-        tally.void,
-        tally.endings,
-        tally.repeats,
-        tally.pairs.counts,
-        tally.estimate() if has_strength else None,
-        tally.normalized() if has_strength else None,
-        info,
-    )
+    return {info.id: MatchupResults(info, game) for info in summary.matchups}
 
 
 def _player(tally: Tally, player: int, game: GameName) -> PlayerResults:

@@ -26,8 +26,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ringmaster.errors import RingmasterError
-from ringmaster.reporting.page import LiveOptions, render_page
-from ringmaster.reporting.page.index import render_index
+from ringmaster.reporting.page import LiveOptions, render_index, render_page
 from ringmaster.server.watched import Watched, changed
 
 #: Seconds between two looks at the files.

@@ -15,8 +15,7 @@ from ringmaster.errors import RingmasterError
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.board import BoardGame
 from ringmaster.page_data import TAIL, make_page
-from ringmaster.reporting.page import Page, render_parts
-from ringmaster.reporting.page.index import IndexRow
+from ringmaster.reporting.page import IndexRow, Page, render_parts
 from ringmaster.results.boards import board_game, board_in_progress
 from ringmaster.results.games import GameReader
 from ringmaster.results.records import Records

@@ -46,7 +46,7 @@ _GOMILL: Final = re.compile(
 _RINGMASTER: Final = re.compile(
     # .cmd (Gomill's has no line end), and any file that is empty
     rb"(?:(?:stop|pause|resume|more|fewer)\n)*\Z"
-    rb"|RMPOS\x00|RMFEA\x00"  # .positions, .features
+    rb"|RMPOS\x00|RMFEA\x00|RMMOV\x00"  # .positions, .features, .moves
     rb'|\{"games":'  # .tree.jsonl
     rb"|\(;FF\[4\][^\n]*\nAP\[ringmaster:"
     rb"| +\d+\.\d{4} \S+ [<>!] "
@@ -139,6 +139,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
     cmd = _Output(".cmd", "The remote control file.")
     positions = _Output(".positions", "Labelled positions in binary form.")
     features = _Output(".features", "Features of each labelled position.")
+    moves = _Output(".moves", "Positions with a teacher's moves, for `move_accuracy`.")
     games = _Output(".games", "The folder of game records.")
     void = _Output(".void", "The folder of records of void games.")
     gtplogs = _Output(".gtplogs", "The folder of protocol transcripts.")
@@ -168,7 +169,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
         sqlite = [Path(f"{self.status}{suffix}") for suffix in ("-wal", "-shm", "-journal")]
         collected = map(self.collected, RECORD_SUFFIXES)
         texts = [self.hist, self.tree_log, self.report, self.page, self.cmd]
-        derived = (self.positions, self.features)
+        derived = (self.positions, self.features, self.moves)
         # a kill leaves parts of an unfinished file
         parts = [p for d in derived for p in sorted(d.parent.glob(f"{escape(d.name)}.*~"))]
         return [self.status, *sqlite, *collected, *texts, *derived, *parts, self.log]
@@ -207,7 +208,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
         """Raise ForeignFiles if a first run would write files of another program."""
         if not self.status.exists() or maker(self.status) != "ringmaster":
             # the modules of these files recognise them
-            others = {self.page, self.positions, self.features}
+            others = {self.page, self.positions, self.features, self.moves}
             self.check([path for path in self.existing() if path not in others])
 
     def check(self, outputs: Iterable[Path]) -> None:

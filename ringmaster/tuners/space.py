@@ -54,6 +54,19 @@ class Space(msgspec.Struct, frozen=True, eq=False, dict=True):
         """The smallest perturbation that survives rounding."""
         return np.where(self.integer, SMALLEST_INTEGER_C, 0.0)
 
+    @cached_property
+    def whole_bounds(self) -> tuple[Array, Array]:
+        """The least and the largest playable values, (n,) each: whole for integers."""
+        return (
+            np.where(self.integer, np.ceil(self.minimum), self.minimum),
+            np.where(self.integer, np.floor(self.maximum), self.maximum),
+        )
+
+    def played(self, theta: Array) -> tuple[float, ...]:
+        """Return values as they are played: within the bounds, halves of integers rounded up."""
+        values = np.where(self.integer, np.floor(theta + 0.5), theta)
+        return tuple(np.clip(values, *self.whole_bounds).tolist())
+
     def clip(self, theta: Array) -> Array:
         """Return the nearest points within the bounds."""
         return np.minimum(np.maximum(theta, self.minimum), self.maximum)

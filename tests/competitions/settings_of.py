@@ -7,7 +7,7 @@ from typing import Any
 
 from ringmaster.competitions import competition_class
 from ringmaster.competitions.competition import Competition, Reaction
-from ringmaster.competitions.ending import NOT_GIVEN
+from ringmaster.competitions.setting_types import NOT_GIVEN
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult

@@ -98,6 +98,6 @@ def test_tune_of_go_without_end_is_warned_of() -> None:
 
 
 def test_number_that_is_not_given_is_stored_like_none() -> None:
-    from ringmaster.competitions.ending import NOT_GIVEN
+    from ringmaster.competitions.setting_types import NOT_GIVEN
 
     assert canonical({"number_of_games": NOT_GIVEN}) == {"number_of_games": None}

@@ -28,7 +28,7 @@ def test_player_with_most_void_games_comes_first_and_kinds_are_words() -> None:
     assert void_by_player(kinds) == (
         "b: 3 crashes, 2 time, 1 hang; no player at fault: 1 failed setup; a: 1 crash"
     )
-    assert void_line({"b": {"crash": 3}}, 3) == "void games (not counted): 3 (b: 3 crashes)"
+    assert void_line({"b": {"crash": 3}}) == "void games (not counted): 3 (b: 3 crashes)"
 
 
 def tournament(type_name: str, **settings: Any) -> Any:

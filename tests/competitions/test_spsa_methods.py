@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from ringmaster.competitions.spsa.methods import DEFAULTS
-from ringmaster.tuners.spsa import Adaptive, Blog, Classic, Constant, WeatherFactory, autoselect
+from ringmaster.tuners.spsa.adaptive import Adaptive
+from ringmaster.tuners.spsa.method import Blog, Classic, Constant, WeatherFactory, autoselect
 from tests.competitions.settings_of import Refused, call
 from tests.competitions.test_spsa import parameter, spsa
 

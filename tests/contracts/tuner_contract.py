@@ -13,8 +13,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ringmaster.tuners.spsa import Array, Method, Space, Spsa, draw, sides
+from ringmaster.tuners.space import Array, Space
+from ringmaster.tuners.spsa.method import Method
+from ringmaster.tuners.spsa.perturbation import draw, sides
 from ringmaster.tuners.spsa.regression import Regression
+from ringmaster.tuners.spsa.tuner import Spsa
 from tests.tuners.spsa.spaces import MIXED, space_of
 
 Make = Callable[[Space], Method]

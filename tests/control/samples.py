@@ -122,8 +122,6 @@ MC_TUNER = (
 
 TABLES: Mapping[str, Sequence[Setting]] = {"playoff": PLAYOFF, "mc_tuner": MC_TUNER}
 
-ELSEWHERE = {"parameters": ["mc_tuner"], "matchups": ["playoff"], "rounds": ["allplayall"]}
-
 PLAYOFF_FILE = '''\
 # A playoff in the forms of Gomill's manual.
 competition_type = 'playoff'

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from ringmaster.control.loader import load
 from ringmaster.control.source import ControlFileProblems, Diagnostic
 from ringmaster.loaded_competition import LoadedCompetition
-from tests.control.samples import ELSEWHERE, PLAYOFF_FILE, TUNER_FILE, load_text
+from ringmaster.model.settings import Setting
+from tests.control.samples import PLAYOFF_FILE, TABLES, TUNER_FILE, load_text
 
 
 def warned(folder: Path, lines: str, text: str = PLAYOFF_FILE) -> list[tuple[str, str]]:
-    loaded = load_text(folder, text + lines, elsewhere=ELSEWHERE)
+    loaded = load_text(folder, text + lines)
     assert all(w.severity == "warning" for w in loaded.warnings)
     return [(w.message.split("'")[1], w.expected) for w in loaded.warnings]
 
@@ -63,7 +66,7 @@ def test_unused_name_like_a_setting_or_of_another_program_is_an_error(
 
 def refused(folder: Path, text: str) -> list[Diagnostic]:
     with pytest.raises(ControlFileProblems) as problems:
-        load_text(folder, text, elsewhere=ELSEWHERE)
+        load_text(folder, text)
     assert all(d.severity == "error" for d in problems.value.diagnostics)
     return list(problems.value.diagnostics)
 
@@ -129,7 +132,7 @@ def test_variables_of_the_users_own_are_no_errors(tmp_path: Path, lines: str) ->
 )
 @pytest.mark.parametrize("safe", [False, True])
 def test_plain_value_that_nothing_uses_is_a_warning(tmp_path: Path, line: str, safe: bool) -> None:
-    loaded = load_text(tmp_path, f"{PLAYOFF_FILE}{line}\n", elsewhere=ELSEWHERE, safe=safe)
+    loaded = load_text(tmp_path, f"{PLAYOFF_FILE}{line}\n", safe=safe)
     (warning,) = loaded.warnings
     name = line.split("\n")[-1].split()[0].rstrip(":")
     assert warning.message == f"{name!r} is not a setting, and nothing uses it"
@@ -145,7 +148,7 @@ def test_common_names_of_arguments_are_warnings(tmp_path: Path, line: str) -> No
 
 
 def test_setting_of_another_type_is_a_warning(tmp_path: Path) -> None:
-    loaded = load_text(tmp_path, PLAYOFF_FILE + "parameters = 3\n", elsewhere=ELSEWHERE)
+    loaded = load_text(tmp_path, PLAYOFF_FILE + "parameters = 3\n")
     (warning,) = loaded.warnings
     assert warning.message == (
         "'parameters' has no meaning when competition_type is 'playoff'; "
@@ -215,11 +218,15 @@ def test_misplaced_settings_of_a_texel_file_are_errors(
 
 
 def test_correct_file_needs_no_settings_of_other_types(tmp_path: Path) -> None:
-    class Unasked(dict[str, list[str]]):
-        def __contains__(self, key: object) -> bool:
-            raise AssertionError(key)
+    asked: list[str] = []
 
-    assert load_text(tmp_path, PLAYOFF_FILE, elsewhere=Unasked()).warnings == []
+    def table_of(type_name: str) -> Sequence[Setting] | None:
+        asked.append(type_name)
+        return TABLES.get(type_name)
+
+    (tmp_path / "tune.ctl").write_text(PLAYOFF_FILE)
+    assert load(tmp_path / "tune.ctl", table_of, list(TABLES)).warnings == []
+    assert asked == ["playoff"]
 
 
 def test_name_is_warned_of_where_it_stands_in_characters(tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.demo.chess_engine import ChessEngine
-from ringmaster.demo.chess_rules import PlainRules
+from ringmaster.demo.chess_engine import ChessEngine, PlainRules
 from ringmaster.demo.universal import UniversalEngine
 from tests.demo.scripted import QuietConsole, ScriptedConsole, best, with_options
 

@@ -7,8 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.engines.channel import Exchange
-from ringmaster.engines.gtp import MAX_RESPONSE, Command
-from ringmaster.engines.gtp_clock import ClockNotExpressible, clock_command, read_kinds
+from ringmaster.engines.gtp import (
+    MAX_RESPONSE,
+    ClockNotExpressible,
+    Command,
+    clock_command,
+    read_kinds,
+)
 from ringmaster.errors import EngineProtocolError
 from ringmaster.model.players import Player
 from ringmaster.model.time_control import TimeControl

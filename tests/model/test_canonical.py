@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ringmaster.control.values import same
+from ringmaster.control.changes import same
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import ScoreKind
 from ringmaster.model.parameters import Explicit, Linear

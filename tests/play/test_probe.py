@@ -11,6 +11,7 @@ import pytest
 
 from ringmaster.model.jobs import Apply, EvaluationJob, GameSettings, Probe, ScoreKind
 from ringmaster.model.players import Player
+from ringmaster.model.results import EvaluationResult
 from ringmaster.play import probe as probe_module
 from ringmaster.play.probe import difference
 from ringmaster.play.worker import Worker
@@ -32,8 +33,14 @@ def probe(worker: Worker, positions: Path, *flags: str, **changes: Any) -> dict[
     )
     result = worker.run(file)
     assert result.outcome == "evaluated", result.detail  # type: ignore[union-attr]
-    assert result.scores is None  # type: ignore[union-attr]
     return result.facts  # type: ignore[union-attr, no-any-return]
+
+
+def test_probe_returns_the_scores_of_its_positions(worker: Worker, positions: Path) -> None:
+    changed = (player(options={"Weight": 200}),)
+    result = worker.run(job(positions, probe=Probe(changed)))
+    assert isinstance(result, EvaluationResult)
+    assert len(np.frombuffer(result.scores or b"", dtype="<f4")) == COUNT
 
 
 def test_correct_engine_passes_the_probe(worker: Worker, positions: Path) -> None:

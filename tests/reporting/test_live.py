@@ -11,10 +11,10 @@ import pytest
 from ringmaster.model.report import Progress
 from ringmaster.reporting.live import (
     Display,
-    DisplayView,
     PlainDisplay,
     QuietDisplay,
 )
+from ringmaster.reporting.progress import DisplayView
 from ringmaster.reporting.terminal import TerminalDisplay, make_display
 
 ROOT = Path(__file__).parents[2]

@@ -38,9 +38,9 @@ from ringmaster.reporting.page import (
     GameRow,
     LiveOptions,
     Page,
+    groups_data,
     render_page,
 )
-from ringmaster.reporting.page.chart_data import groups_data
 
 HOSTILE = (
     "</script></style><!--<script>alert(1)</script><img src=x onerror=alert(2)> "

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ringmaster.tuners.clop import Axis, Clop, logistic
-from ringmaster.tuners.simulation.game_outcomes import CLOP_FUNCTIONS
+from ringmaster.tuners.simulation import CLOP_FUNCTIONS
 from ringmaster.tuners.space import Array
 
 

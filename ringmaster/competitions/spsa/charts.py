@@ -32,7 +32,8 @@ from ringmaster.model.report import (
 )
 from ringmaster.stats.elo import NELO as C
 from ringmaster.stats.elo import Z95
-from ringmaster.tuners.spsa import Array, Finding, Spsa
+from ringmaster.tuners.space import Array
+from ringmaster.tuners.spsa.tuner import Finding, Spsa
 
 #: Most games that are drawn, and most values of one side in them; of more, a sample.
 MOST_DRAWN, MOST_VALUES = 100_000, 4_000_000

@@ -29,7 +29,8 @@ from ringmaster.competitions.tuning.parameter_settings import changed_arguments
 from ringmaster.errors import counted
 from ringmaster.model.jobs import Ticket, is_of_closing_match
 from ringmaster.model.results import GameResult
-from ringmaster.tuners.spsa import EstimateRule, GainMethod, Spsa
+from ringmaster.tuners.spsa.method import GainMethod
+from ringmaster.tuners.spsa.tuner import EstimateRule, Spsa
 
 #: Parameters whose new c and R are reported one by one.
 MOST_GAIN_LINES = 20

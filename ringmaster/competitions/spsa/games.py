@@ -22,7 +22,7 @@ from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.results import GameResult
-from ringmaster.tuners.spsa import Spsa
+from ringmaster.tuners.spsa.tuner import Spsa
 
 Pairing = Literal["self_play", "reference"]
 #: "+" and "-" for the sides of an iteration, "=" for the opponent.

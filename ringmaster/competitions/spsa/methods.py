@@ -11,22 +11,20 @@ import numpy as np
 
 from ringmaster.errors import SettingError
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.spsa import (
-    Adaptive,
+from ringmaster.tuners.space import Array, Space
+from ringmaster.tuners.spsa.adaptive import Adaptive
+from ringmaster.tuners.spsa.method import (
     Annealing,
-    Array,
     Autoselect,
     Blog,
     Classic,
-    Counting,
-    Counts,
     GainMethod,
     Gains,
     Method,
-    Space,
     WeatherFactory,
     autoselect,
 )
+from ringmaster.tuners.spsa.perturbation import Counting, Counts
 
 #: Settings of single methods, with their defaults; None: derived from other settings.
 DEFAULTS: dict[str, dict[str, Any]] = {

@@ -17,7 +17,9 @@ from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, valu
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, Column, Listing, Table, Text
 from ringmaster.stats.elo import Z95
-from ringmaster.tuners.spsa import Finding, Fit, OptimumInterval, Spsa
+from ringmaster.tuners.spsa.method import OptimumInterval
+from ringmaster.tuners.spsa.regression import Fit
+from ringmaster.tuners.spsa.tuner import Finding, Spsa
 
 _NO_SIGNAL = "not yet"
 _NAMES = {"last": "the last value", "mean": "the mean of the last half"}

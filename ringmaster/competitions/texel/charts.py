@@ -113,7 +113,7 @@ def _ridge(path: RidgePath, loss: str) -> Chart:
     train = zip(places, (error for _, error, *_ in path.rows), strict=True)
     held = zip(places, (error for _, _, error, _ in path.rows), strict=True)
     pieces = [*_line("training", train, "main"), *_line("validation", held, "average")]
-    notes = [] if path.used is None else [f"{path.used:g} used"]
+    notes = [] if path.used is None else [path.edge or f"{path.used:g} used"]
     if left in places:
         notes.append("at the left: no ridge")
     return Chart(path.title, tuple(pieces), "log10 of the strength", loss, "; ".join(notes))

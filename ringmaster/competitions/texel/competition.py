@@ -7,7 +7,7 @@ values may follow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -25,8 +25,9 @@ from ringmaster.competitions.texel.evaluations import (
     shard_id,
     with_limit,
 )
-from ringmaster.competitions.texel.labels import Shards, check_labels
+from ringmaster.competitions.texel.labels import Shards, refusing
 from ringmaster.competitions.texel.methods import make_optimiser
+from ringmaster.competitions.texel.move_accuracy import MoveAccuracy, MoveComparison
 from ringmaster.competitions.texel.report import TuneReport, kind_of_error
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS, wrong_settings
 from ringmaster.competitions.texel.state import (
@@ -43,7 +44,14 @@ from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.competitions.tuning.player_tune import Tune
-from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError, counted
+from ringmaster.errors import (
+    DataFileError,
+    SettingError,
+    SettingErrors,
+    StateRefused,
+    UsageError,
+    counted,
+)
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.players import Player
@@ -99,6 +107,7 @@ class TexelCompetition(Tune):
         )
         #: Lines printed while positions were read.
         self._said: set[str] = set()
+        self._label_warnings: list[str] = []
         state = TexelState(self._settings, self.start_values)
         self.tuning = Tuning(
             values,
@@ -108,7 +117,9 @@ class TexelCompetition(Tune):
             lambda number, shard: self.scores(number, shard),
             self._report_progress,
         )
-        self._evaluations = Evaluations(self.tuning, reference, self._player_with)
+        moves = values["move_accuracy"] and MoveAccuracy(values, self.start_values)
+        self._moves: MoveAccuracy | None = moves
+        self._evaluations = Evaluations(self.tuning, reference, self._player_with, moves)
         # reports wrong arguments before positions are read
         make_optimiser(values, self.parameters, state, Shards(1, 0))
 
@@ -127,7 +138,9 @@ class TexelCompetition(Tune):
 
     @property
     def is_tuned(self) -> bool:
-        return self.tuning.complete
+        moves = self.tuning.state.moves
+        is_tested = moves is not None and moves.completed == moves.total
+        return self.tuning.complete and (self._moves is None or is_tested)
 
     def _standing(self) -> Standing:
         return Standing(self.tuning.state.passes, self.estimated(), 0, self._due)
@@ -166,12 +179,19 @@ class TexelCompetition(Tune):
             self.positions_file,
             self._report_progress,
         )
-        swept = [] if values["sweep"] is None else values["sweep"].targets(values["target"])
-        for target in (values["target"], *swept):
-            check_labels(file, target, values)
         state = self.tuning.state
         record_positions(file, state)
+        if self._moves is not None:
+            with refusing(("move_accuracy",), DataFileError):
+                self._moves.prepare(
+                    self.positions_file.with_suffix(".moves"), self._report_progress
+                )
+            self._moves.adopt(state)
         self.tuning.load(state, file)
+        swept = [] if values["sweep"] is None else values["sweep"].targets(values["target"])
+        for target in (values["target"], *swept):
+            warnings = self.tuning.labelled.under(target).check()
+            self._label_warnings += [line for line in warnings if line not in self._label_warnings]
         self.tuning.begin()
         self._record_features()
 
@@ -187,9 +207,7 @@ class TexelCompetition(Tune):
         if self._verifying:
             return lines
         labelling = self.tuning.state.labelling
-        if labelling is not None:
-            lines += labelling.warnings
-        return lines
+        return lines + (self._label_warnings if labelling is None else labelling.warnings)
 
     def _notices(self) -> list[str]:
         notes = [] if self._verifying or self.tuning.state.told else self.tuning.state.notes
@@ -204,8 +222,15 @@ class TexelCompetition(Tune):
             elif positions.file.validation == 0:
                 lines.append("there are too few games for validation; nothing is held out")
             if not self.tuning.state.told:
-                lines += self._report().plan()
+                lines += [*self._starts_on_bounds(), *self._report().plan()]
         return lines + self.closing.notices(self._standing())
+
+    def _starts_on_bounds(self) -> Iterator[str]:
+        values = self.tuning.state.values
+        for p in self.tuning.tuned:
+            for bound, name in ((p.minimum, "lower"), (p.maximum, "upper")):
+                if values[p.code] == bound:
+                    yield f"{p.code} starts at its {name} bound, {bound:g}"
 
     def _reported_players(self) -> list[Player]:
         tuned, *others = super()._reported_players()
@@ -242,12 +267,18 @@ class TexelCompetition(Tune):
             if shard is not None:
                 ticket = {"e": state.beginning, "p": shard[0], "i": shard[1]}
                 return self._issue(shard_id(ticket), ticket)
+        moves = state.moves
+        if not self._verifying and self.tuning.complete and moves and moves.next < moves.total:
+            ticket = {"e": state.beginning, "a": moves.number, "i": moves.next}
+            return self._issue(shard_id(ticket), ticket)
         return self._match_game()
 
     def _register_of_tune(self, ticket: Ticket) -> bool:
         state = self.tuning.state
         if ticket["e"] != state.beginning:
             return False
+        if "a" in ticket:
+            return state.moves is not None and state.moves.register_issue(ticket)
         if "n" in ticket:
             if ticket["n"] >= state.probes:
                 state.probes = state.probe_out = ticket["n"]
@@ -272,12 +303,15 @@ class TexelCompetition(Tune):
             return record_void(state, ticket, result, player, halt)
         if "n" in ticket:
             return record_probe(state, ticket, result, self.values["score"])
-        state.shards += 1
-        state.positions += result.positions
-        state.seconds += result.seconds
         rate = result.positions / result.seconds if result.seconds > 0 else 0.0
         took = f"{result.positions:,} positions in {result.seconds:.2f} s ({rate:,.0f}/s)"
         log = f"{shard_id(ticket)}: {took}"
+        if "a" in ticket:
+            reaction = self._record_moves(ticket, result.facts["hits"])
+            return msgspec.structs.replace(reaction, log=log)
+        state.shards += 1
+        state.positions += result.positions
+        state.seconds += result.seconds
         if ticket["e"] != state.beginning or self.tuning.optimiser is None:
             # issued before an edit
             state.stale.append(score_key(ticket["e"], ticket["p"]))
@@ -286,6 +320,15 @@ class TexelCompetition(Tune):
             state.played.setdefault(name, []).append(call)
         reaction = self.tuning.record_loss(ticket["p"], ticket["i"], result.facts.get("loss"))
         return msgspec.structs.replace(reaction, log=log)
+
+    def _record_moves(self, ticket: Ticket, hits: str) -> Reaction:
+        moves = self.tuning.state.moves
+        if moves is None or not self._register_of_tune(ticket):
+            return Reaction("")
+        moves.record_hits(ticket, hits)
+        is_complete = moves.completed == moves.total
+        line = MoveComparison(moves).line() if is_complete else ""
+        return Reaction(line, save=is_complete)
 
     def state(self) -> dict[str, Any]:
         if self.tuning.optimiser is not None:
@@ -332,6 +375,10 @@ class TexelCompetition(Tune):
             state.probe_due = True
             lines = ["in_flight changed: the engine is probed again"]
         self.tuning.state.settings = now
+        if self._moves is None:
+            self.tuning.state.moves = None
+        else:
+            self._moves.adopt(self.tuning.state)
         if was.sweep != now.sweep and not reasons:
             self.tuning.change_sweep()
         self._record_features()

@@ -18,11 +18,13 @@ from ringmaster.competitions.competition import PlayedValue, Reaction
 from ringmaster.competitions.result_lines import count_void, void_text
 from ringmaster.competitions.texel.labels import decode_scores
 from ringmaster.competitions.texel.methods import from_answers
+from ringmaster.competitions.texel.move_accuracy import MoveAccuracy
 from ringmaster.competitions.texel.settings import EVAL, ReferenceSettings, ScoreFunction, Scoring
 from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
     REFERENCE,
+    SIDES,
     STATIC,
     TexelState,
     is_reference,
@@ -31,7 +33,7 @@ from ringmaster.competitions.texel.state import (
 )
 from ringmaster.competitions.texel.tuning import Tuning
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.errors import SettingError, StateRefused, shown
+from ringmaster.errors import EngineProtocolError, SettingError, StateRefused, shown
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import Apply, EvaluationJob, GameSettings, Probe, ScoreKind, Ticket
 from ringmaster.model.players import GameName, Player
@@ -102,6 +104,8 @@ def probe_lines(facts: dict[str, Any], codes: Sequence[str], scoring: Scoring) -
             "warning: tables that survive a new game may change scores of later shards, so "
             'another run may end differently; apply = "restart" prevents it'
         )
+    if facts.get("warning"):
+        lines.append(f"warning: {facts['warning']}")
     if facts.get("none"):
         lines.append(f"{100 * facts['none']:.3g} % of the positions get no score (in check)")
     moved = facts.get("moved") or ()
@@ -113,8 +117,11 @@ def probe_lines(facts: dict[str, Any], codes: Sequence[str], scoring: Scoring) -
 
 def shard_id(ticket: Ticket) -> str:
     """Return the id of a shard's job."""
-    beginning, number = ticket["e"], ticket["p"]
-    name = f"p{number}" if number >= 0 else f"q{-number}"
+    beginning = ticket["e"]
+    if "a" in ticket:
+        name = f"a{ticket['a']}"
+    else:
+        name = f"p{ticket['p']}" if ticket["p"] >= 0 else f"q{-ticket['p']}"
     return f"{f'e{beginning}' if beginning else ''}{name}_{ticket['i']:04d}"
 
 
@@ -214,6 +221,7 @@ class Evaluations:
 
     reference  the reference engine, None without one
     player     returns the tuned player with some values of the parameters
+    moves      the test of moves, None without one
     """
 
     def __init__(
@@ -221,8 +229,10 @@ class Evaluations:
         tuning: Tuning,
         reference: Reference | None,
         player: Callable[[ValuesByCode], Player],
+        moves: MoveAccuracy | None,
     ) -> None:
         self._tuning, self._reference, self._player = tuning, reference, player
+        self._moves = moves
         self._values = values = tuning.settings
         self._game: GameName = values["game"]
         features = values["optimiser"].arguments.get("features")
@@ -258,13 +268,20 @@ class Evaluations:
     def job(
         self, game_id: str, attempt: int, ticket: Ticket, settings: GameSettings
     ) -> EvaluationJob:
-        """Return the shard or the probe of a ticket."""
+        """Return the shard, the probe or the searches of a ticket."""
+        common: dict[str, Any] = {
+            "settings": settings,
+            "ticket": ticket,
+            "attempt": attempt,
+            "keep_stderr": self._values["stderr_to_log"],
+        }
+        if "a" in ticket:
+            return self._searches(game_id, ticket, common)
         positions = self._tuning.labelled
         scoring = self._scoring(ticket.get("p", 0))
         places, part = self._probe() if "n" in ticket else self._shard(ticket, attempt, scoring)
         return EvaluationJob(
             game_id,
-            settings=settings,
             positions=str(positions.file.path),
             first=places.start,
             stop=places.stop,
@@ -272,10 +289,29 @@ class Evaluations:
             key=positions.file.key,
             score=scoring.for_game(self._game),
             answers=scoring.function is not None,
-            ticket=ticket,
-            attempt=attempt,
-            keep_stderr=self._values["stderr_to_log"],
+            **common,
             **part,
+        )
+
+    def _searches(self, game_id: str, ticket: Ticket, common: dict[str, Any]) -> EvaluationJob:
+        """Return the searches of a test of moves."""
+        assert self._moves is not None
+        state, (shard, side) = self._tuning.state, divmod(ticket["i"], len(SIDES))
+        texts = tuple(text for text, _ in self._moves.shard(shard))
+        values = (self._moves.start, state.best_values or state.values)[side]
+        apply = self._values["apply"]
+        return EvaluationJob(
+            game_id,
+            player=self._player(values),
+            positions="",
+            texts=texts,
+            first=0,
+            stop=len(texts),
+            score=self._values["move_accuracy"].search,
+            answers=True,
+            # hash tables of another search would change the moves
+            apply="restart" if apply == "auto" else apply,
+            **common,
         )
 
     def _shard(
@@ -329,8 +365,16 @@ class Evaluations:
 
     def complete_result(self, task: EvaluationJob, result: EvaluationResult) -> EvaluationResult:
         """Return a result as recorded.  Raises SettingError if the user's function fails."""
-        if result.outcome == "void" or "n" in task.ticket:
+        if result.outcome == "void":
             return result
+        if "n" in task.ticket:
+            return self._complete_probe(result)
+        if "a" in task.ticket and self._moves is not None:
+            try:
+                hits = self._moves.hits(task.ticket["i"] // len(SIDES), result.answers or ())
+            except EngineProtocolError as error:
+                return as_void(result, "protocol", str(error))
+            return msgspec.structs.replace(result, scores=None, answers=None, facts={"hits": hits})
         tuning, positions = self._tuning, self._tuning.labelled
         number, shard = task.ticket["p"], task.shard
         places = range(task.first, task.stop, task.step)
@@ -368,6 +412,14 @@ class Evaluations:
         if played:
             facts["played"] = played
         return msgspec.structs.replace(result, **own, scores=scores, answers=None, facts=facts)
+
+    def _complete_probe(self, result: EvaluationResult) -> EvaluationResult:
+        """Return the result of a probe with a check of its scores against the labels."""
+        if result.scores is None:
+            return result
+        problem, warning = self._tuning.labelled.check_probed(decode_scores(result.scores))
+        facts = {**result.facts, "problem": result.facts.get("problem") or problem}
+        return msgspec.structs.replace(result, scores=None, facts={**facts, "warning": warning})
 
     def _played(self, task: EvaluationJob, result: EvaluationResult) -> dict[str, list[Any]]:
         """Return arguments and results of the control file's functions by setting.

@@ -29,6 +29,7 @@ from ringmaster.tuners.texel.loss import (
     Numbers,
     ScoreHistogram,
     Sum,
+    equal_results,
     mean,
     sigmoid,
 )
@@ -261,6 +262,58 @@ class LabelledPositions:
         labels = self.labels(shard)
         return self.loss.total(scores, labels.target, labels.weight)
 
+    def check(self) -> list[str]:
+        """Check the labels without the engine; return warnings.
+
+        Raises SettingError for positions without the labels that the target needs, and for
+        labels that contradict one another.
+        """
+        file, target = self.file, self._target
+        train = slice(0, file.train)
+        if file.train == 0:
+            raise SettingError(("positions",), "there is no position to tune on")
+        results = file.result[train][np.isfinite(file.result[train])]
+        if target.needs_teacher and not np.isfinite(file.teacher[train]).any():
+            raise SettingError(
+                ("target",),
+                "this target needs scores of a teacher, and the positions have none",
+                "target = Texel(), or positions with scores",
+            )
+        if target.needs_result and not len(results):
+            raise SettingError(
+                ("target",),
+                "this target needs results of games, and the positions have none",
+                "target = Elmo(1.0), the teacher's scores alone, or positions with results",
+            )
+        if not len(results) and self._values["teacher_scale"] == "fit":
+            raise SettingError(
+                ("teacher_scale",),
+                "it cannot be fitted without results of games",
+                "the scale in centipawns, for example 600",
+            )
+        if target.needs_result and results.min() == results.max():
+            raise SettingError(("positions",), equal_results(float(results[0])))
+        if not (target.needs_teacher and target.needs_result):
+            return []
+        return list(filter(None, [self._fit(self._of_teacher(), "teacher's scores").warning]))
+
+    def check_probed(self, scores: Floats) -> tuple[str, str]:
+        """Return a problem and a warning about the scores of a probe, "" for none.
+
+        A few positions cannot show that scores and labels do not belong together.
+        """
+        histogram, file = ScoreHistogram(), self.file
+        places = self.shards.probed
+        part = slice(places.start, places.stop, places.step)
+        teacher = sigmoid(file.teacher[part].astype(np.float64) / 400)
+        labels = file.result[part] if self._target.needs_result else teacher
+        histogram.add(scores, labels, file.weight[part], file.group[part])
+        problem = histogram.contradiction("scores")
+        try:
+            return problem, histogram.fit(self._values["loss"]).warning
+        except ValueError:
+            return problem, ""
+
     def label(self) -> Labelling:
         """Fix scales and weights by the scores of the start values.
 
@@ -420,33 +473,6 @@ class LabelledPositions:
             for i, column in enumerate(sums.T)
             if column[3] > 0
         ]
-
-
-def check_labels(file: PositionFile, target: Target, values: Mapping[str, Any]) -> None:
-    """Raise SettingError if the positions lack labels that the target needs."""
-    train = slice(0, file.train)
-    if file.train == 0:
-        raise SettingError(("positions",), "there is no position to tune on")
-    teacher = np.isfinite(file.teacher[train]).any()
-    result = np.isfinite(file.result[train]).any()
-    if target.needs_teacher and not teacher:
-        raise SettingError(
-            ("target",),
-            "this target needs scores of a teacher, and the positions have none",
-            "target = Texel(), or positions with scores",
-        )
-    if target.needs_result and not result:
-        raise SettingError(
-            ("target",),
-            "this target needs results of games, and the positions have none",
-            "target = Elmo(1.0), the teacher's scores alone, or positions with results",
-        )
-    if not result and values["teacher_scale"] == "fit":
-        raise SettingError(
-            ("teacher_scale",),
-            "it cannot be fitted without results of games",
-            "the scale in centipawns, for example 600",
-        )
 
 
 def decode_scores(data: bytes) -> Floats:

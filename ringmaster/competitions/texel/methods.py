@@ -80,11 +80,9 @@ _MILLION = Integer(minimum=1, maximum=10**6)
 #: The arguments of each optimiser, by its name.
 _ARGUMENTS: dict[str, tuple[Setting, ...]] = {
     "gauss_newton": (
-        optional("central", Boolean(), "Whether differences are two-sided, with twice the passes."),
         optional("most_steps", Integer(minimum=1, maximum=10_000), "Most steps; by default 20."),
     ),
     "local_search": (
-        optional("order", OneOf("given", "random"), "Order of a sweep; by default given."),
         optional("grow", Float(minimum=1, maximum=100), "Factor after a success; by default 2."),
         optional(
             "precision",
@@ -108,11 +106,6 @@ _ARGUMENTS: dict[str, tuple[Setting, ...]] = {
     ),
     "spsa_batches": (
         optional("batch", _SHARE, "Share of the positions that measures a step."),
-        optional(
-            "scale_by",
-            OneOf("curvature", "steps"),
-            "Units of the parameters: from the curvature of the error, or their steps.",
-        ),
         optional("alpha", _UNIT, "Exponent of the step gain; by default 0.602."),
         optional("gamma", _UNIT, "Exponent of the perturbation; by default 0.101."),
         optional("A_ratio", _UNIT, "Stability constant as a part of the tune; by default 0.1."),
@@ -131,10 +124,6 @@ _ARGUMENTS: dict[str, tuple[Setting, ...]] = {
             "Features without a parameter; by default those of a file are refused, others ignored.",
         ),
         optional("check", Boolean(), "Whether a pass compares the features with the scores."),
-        optional("method", OneOf("lbfgs", "adam"), "Method of minimisation."),
-        optional("epochs", _MILLION, "Of Adam: passes in process."),
-        optional("learning_rate", Float(above=0, maximum=1e6), "Of Adam."),
-        optional("batch", Integer(minimum=1, maximum=10**9), "Of Adam: positions of a step."),
         optional("tapered", Boolean(), "Whether weights are pairs NAME_mg and NAME_eg by phase."),
     ),
 }

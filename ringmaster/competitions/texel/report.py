@@ -10,6 +10,7 @@ import msgspec
 
 from ringmaster.competitions.result_lines import finite, void_line
 from ringmaster.competitions.texel.evaluations import probe_lines
+from ringmaster.competitions.texel.move_accuracy import MoveComparison
 from ringmaster.competitions.texel.state import REFERENCE, Comparison
 from ringmaster.competitions.texel.tuning import Tuning
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
@@ -97,6 +98,8 @@ class TuneReport(msgspec.Struct, frozen=True):
             blocks.append(
                 _comparison(state.comparison, kind_of_error(self.tuning.settings["loss"]))
             )
+        if self._moves is not None:
+            blocks.append(self._moves.table(self.tuning.settings["move_accuracy"]))
         blocks += match
         if state.told:
             blocks.append(self._course_table(MOST_STEPS))
@@ -146,7 +149,9 @@ class TuneReport(msgspec.Struct, frozen=True):
         """Return the current activity, for the line of progress."""
         state = self.tuning.state
         if state.done and all(one.complete for one in state.filters.values()):
-            return "tuned"
+            if state.moves is None or state.moves.completed == state.moves.total:
+                return "tuned"
+            return f"move accuracy: {state.moves.completed}/{state.moves.total}"
         if state.facts is None:
             return "probing the engine" if state.probes else "not begun"
         for name, one in {**state.filters, **state.open}.items():
@@ -158,6 +163,12 @@ class TuneReport(msgspec.Struct, frozen=True):
                     activity = "reference engine" if number <= REFERENCE else "quiet filter"
                 return f"{activity}: {come}/{len(one.losses)}"
         return "tuning"
+
+    @property
+    def _moves(self) -> MoveComparison | None:
+        moves = self.tuning.state.moves
+        is_complete = moves is not None and moves.completed == moves.total
+        return MoveComparison(moves) if moves is not None and is_complete else None
 
     def _title(self) -> str:
         state = self.tuning.state
@@ -293,7 +304,7 @@ class TuneReport(msgspec.Struct, frozen=True):
                 "an engine"
             )
         if state.void:
-            yield void_line(state.void_kinds, state.void, unit="evaluations")
+            yield void_line(state.void_kinds, unit="evaluations")
 
     def data(self) -> dict[str, Any]:
         """Return the tune's part of `show --json`."""
@@ -318,6 +329,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             "errors": {"start": _errors_data(state.start), "best": _errors_data(state.best)},
             "reference": msgspec.to_builtins(state.comparison),
             "sweep": self._sweep(),
+            "move_accuracy": self._moves and self._moves.data(),
             "improvement": msgspec.to_builtins(state.improvement),
             "entropies": state.entropies,
             "parameters": self._parameters().data(),

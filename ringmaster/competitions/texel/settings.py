@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -337,6 +338,49 @@ POSITIONS = _PositionsCall(
     positional=("paths",),
 )
 
+#: Most positions of a test of moves.
+MOST_TESTED = 10_000
+
+
+class MoveAccuracySettings(msgspec.Struct, frozen=True):
+    """MoveAccuracy(…) of a control file.
+
+    positions  how the files of the test set are read
+    search     request to the engine
+    """
+
+    positions: PositionSettings
+    search: ScoreKind
+
+
+def _build_move_accuracy(values: dict[str, Any], context: Context) -> MoveAccuracySettings:
+    settings: PositionsSettings = values["positions"]
+    (source,) = settings.sources
+    most = source.most or MOST_TESTED
+    if settings.quiet is not None:
+        raise SettingError(("positions", "quiet"), "a test of moves has no quiet filter")
+    if most > MOST_TESTED:
+        raise SettingError(
+            ("positions", "most"), f"{most:,} positions are too many", f"at most {MOST_TESTED:,}"
+        )
+    nodes, depth = values["nodes"], values["depth"]
+    if nodes is not None and depth is not None:
+        raise SettingError(("depth",), "nodes and depth exclude each other", "one of them")
+    search = ScoreKind("nodes", nodes or 1000) if depth is None else ScoreKind("depth", depth)
+    return MoveAccuracySettings(dataclasses.replace(source, most=most), search)
+
+
+MOVE_ACCURACY = CallOf(
+    "MoveAccuracy",
+    (
+        Setting("positions", POSITIONS, "Positions with moves of a teacher, at most 10,000."),
+        optional("nodes", Integer(minimum=1, maximum=10**9), "Nodes of a search; default 1,000."),
+        optional("depth", Integer(minimum=1, maximum=1000), "Depth of a search instead."),
+    ),
+    _build_move_accuracy,
+    positional=("positions",),
+)
+
 _LAMBDA = Float(minimum=0, maximum=1)
 _LIMIT = Maybe(Float(minimum=0, maximum=MOST_CENTIPAWNS))
 _BLEND: tuple[Setting, ...] = (
@@ -506,6 +550,12 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
     optional("most_passes", Float(minimum=1, maximum=1e9), "Limit of passes over training."),
     optional("sweep", SWEEP, "Blends whose best values are compared after the tune."),
     optional("reference", REFERENCE_CALL, "Another engine whose error is reported beside."),
+    optional(
+        "move_accuracy",
+        MOVE_ACCURACY,
+        "Test set on which the best moves of the start and the tuned values are compared with a "
+        "teacher's, after the tune.",
+    ),
     MAKE_CANDIDATE,
     optional("verify", VERIFY, "The closing match."),
 )

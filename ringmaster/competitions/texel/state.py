@@ -18,6 +18,7 @@ import numpy as np
 from ringmaster.competitions.result_lines import VoidKinds
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, changed_arguments
 from ringmaster.model.canonical import canonical
+from ringmaster.model.jobs import Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
 from ringmaster.positions import PositionFile
@@ -196,6 +197,49 @@ class Comparison(msgspec.Struct):
     best: Errors | None = None
 
 
+#: Values that a test of moves compares: those of the control file, and the tuned ones.
+SIDES = ("start", "best")
+
+
+class MoveTest(msgspec.Struct):
+    """A test of moves.  Its jobs alternate between the start and the tuned values.
+
+    settings  those on which its results depend
+    hits      by values and shard, None while awaited: for each position "1" if the engine's move
+              is the teacher's, else "0"
+    number    of the test since the last restart of the optimiser
+    next      number of the next job to issue
+    """
+
+    settings: dict[str, Any]
+    hits: dict[str, list[str | None]]
+    number: int
+    next: int = 0
+
+    @property
+    def total(self) -> int:
+        """Number of jobs."""
+        return sum(map(len, self.hits.values()))
+
+    @property
+    def completed(self) -> int:
+        """Number of jobs that have returned."""
+        return self.total - sum(shards.count(None) for shards in self.hits.values())
+
+    def register_issue(self, ticket: Ticket) -> bool:
+        """Record the issue of a job; idempotent.  Return whether its result is awaited."""
+        if ticket["a"] != self.number:
+            return False
+        self.next = max(self.next, ticket["i"] + 1)
+        shard, side = divmod(ticket["i"], len(SIDES))
+        return self.hits[SIDES[side]][shard] is None
+
+    def record_hits(self, ticket: Ticket, hits: str) -> None:
+        """Record the result of a job."""
+        shard, side = divmod(ticket["i"], len(SIDES))
+        self.hits[SIDES[side]][shard] = hits
+
+
 class TexelState(msgspec.Struct):
     """The state of a tune.
 
@@ -217,6 +261,7 @@ class TexelState(msgspec.Struct):
     played     arguments and results of the control file's functions by setting, some of those
                since the restart
     features   version of the function of the features
+    moves      test of moves, None without `move_accuracy`; tests: their number so far
     comparison  comparison with the reference, None while unknown
     kept       passes whose scores are stored
     stale      keys of scores that are no longer needed
@@ -262,6 +307,8 @@ class TexelState(msgspec.Struct):
     matches: list[dict[str, Any]] = []
     played: dict[str, list[list[Any]]] = {}
     features: str = ""
+    moves: MoveTest | None = None
+    tests: int = 0
     void_kinds: VoidKinds = {}
 
     @property

@@ -298,7 +298,7 @@ def _seconds(title: str, names: Sequence[str], seconds: Sequence[float | None]) 
 def _faults(players: Sequence[str], tallies: Sequence[Tally]) -> ChartGroup:
     """Return lost and void games by the player at fault and the kind of the fault."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for fate, faults in (("lost", lost_of(tallies)), ("void", void_of(tallies)[1])):
+    for fate, faults in (("lost", lost_of(tallies)), ("void", void_of(tallies))):
         for code, kinds in faults.items():
             for kind, count in kinds.items():
                 counts[f"{fate}: {kind}"][code or "no player at fault"] += count

@@ -58,13 +58,18 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
 
     def match_result(self) -> MatchResult:
         """Return the first player's result for a verdict."""
-        return self.results.match_result(
-            even=self.even,
-            limit=self.total(),
-            finished=self.complete(),
-            sprt=self.report(),
-            name=self.given_name or "",
-            terms=self._terms,
+        tally = self.results
+        return MatchResult(
+            self.codes,
+            tally.estimate() if self.even else None,
+            tally.points(0),
+            tally.known,
+            tally.completed,
+            self.total(),
+            self.complete(),
+            self.report(),
+            self.given_name or "",
+            self._terms,
         )
 
     @property

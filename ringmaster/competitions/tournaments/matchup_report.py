@@ -8,36 +8,21 @@ from typing import Any
 
 from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.matchup_sprt import SprtReport
-from ringmaster.competitions.result_lines import finite, repeats_line, void_line
+from ringmaster.competitions.result_lines import finite, reasons_text, repeats_line, void_line
 from ringmaster.competitions.tally import Tally, doubts_of
-from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.errors import counted
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import GameName
-from ringmaster.model.report import LEFT, RIGHT, Cell, Table
+from ringmaster.model.report import LEFT, RIGHT, Cell, Column, Listing, Table
 from ringmaster.stats.elo import EloEstimate, pairs_ratio, probability
 
 
-def matchup_table(
-    tally: Tally,
-    game: GameName,
-    *,
-    name: str,
-    limit: int | None = None,
-    details: str = "",
-    even: bool = True,
-    sprt: SprtReport | None = None,
-) -> Table:
-    """Return a matchup's results.
-
-    limit    games to play, None for no limit
-    details  text about the settings
-    even     whether the score measures strength
-    sprt     state of its test
-    """
+def matchup_table(info: MatchupInfo, game: GameName, heading: str, details: str = "") -> Table:
+    """Return a matchup's results, under a heading with text about the settings."""
+    tally, limit, sprt = info.tally, info.number_of_games, info.sprt
     completed = tally.completed
     count = counted(completed, "game") if limit is None else f"{completed}/{counted(limit, 'game')}"
-    title = f"{name} ({count}{', switched off' if limit == 0 else ''})"
+    title = f"{heading} ({count}{', switched off' if limit == 0 else ''})"
     first, second = ("white", "black") if game == "chess" else ("black", "white")
     played = [sum(tally.by_colour[c]) for c in (0, 1)]
     alternated = all(played)
@@ -66,21 +51,8 @@ def matchup_table(
         headers=(*headers, "avg cpu s"),
         rows=tuple(rows),
         title="\n".join(filter(None, (title, details, *(sprt.lines() if sprt else ())))),
-        notes=tuple(_notes(tally, game, even)),
+        notes=tuple(_notes(tally, game, info.even)),
         align=(LEFT, *([RIGHT] * len(headers))),
-    )
-
-
-def table_of(matchup: Matchup, heading: str, details: str = "") -> Table:
-    """Return the results of a matchup as `matchup_table` does."""
-    return matchup_table(
-        matchup.results,
-        matchup.settings.game,
-        name=heading,
-        limit=matchup.limit,
-        details=details,
-        even=matchup.even,
-        sprt=matchup.report(),
     )
 
 
@@ -109,7 +81,7 @@ def _notes(tally: Tally, game: GameName, even: bool) -> Iterator[str]:
         yield f"jigos: {draws}"
     yield from fault_notes(tally)
     if tally.endings:
-        yield f"ended by:{_kinds(tally.endings, brackets=False)}"
+        yield f"ended by: {reasons_text(tally.endings)}"
     if tally.known and even:
         yield f"{first} over {second}: {tally.estimate()}"
         spread = _spread(tally)
@@ -121,15 +93,16 @@ def fault_notes(tally: Tally) -> Iterator[str]:
     """Yield lines about unknown results, forfeits, void games and repeated games."""
     completed, unknown = tally.completed, tally.total(3)
     if unknown:
-        yield f"unknown results: {unknown} {unknown / completed:.2%}{_kinds(tally.unknown_kinds)}"
+        kinds = reasons_text(tally.unknown_kinds)
+        yield f"unknown results: {unknown} {unknown / completed:.2%} ({kinds})"
     for player in (0, 1):
         if tally.forfeits[player]:
-            kinds = _kinds(tally.forfeit_kinds[player])
-            yield f"{tally.players[player]} forfeited: {tally.forfeits[player]}{kinds}"
+            kinds = reasons_text(tally.forfeit_kinds[player])
+            yield f"{tally.players[player]} forfeited: {tally.forfeits[player]} ({kinds})"
         if extra := tally.extra_moves[player]:
             yield f"{tally.players[player]} sent moves without a search: {counted(extra, 'game')}"
     if tally.void:
-        yield void_line(tally.void_kinds, tally.void)
+        yield void_line(tally.void_kinds)
     if tally.repeats:
         yield repeats_line(tally.repeats, completed)
 
@@ -187,62 +160,41 @@ def matchup_data(info: MatchupInfo) -> dict[str, Any]:
     }
 
 
-def _kinds(kinds: Mapping[str, int], *, brackets: bool = True) -> str:
-    """Return " (2 time, 1 illegal move)", the most frequent kind first."""
-    order = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
-    # "3 50 moves" would read as one number
-    words = {"50 moves": "fifty-move rule"}
-    text = ", ".join(f"{count} {words.get(kind, kind)}" for kind, count in order)
-    return "" if not order else f" ({text})" if brackets else f" {text}"
-
-
 # the live display: one line a matchup
 
 
-def live_table(matchups: Mapping[str, Matchup], title: str = "") -> Table:
-    """Return a row for each matchup, the most important columns first; empty columns are
-    omitted.
-
-    matchups  by heading, at least one
-    """
-    game = next(iter(matchups.values())).settings.game
-    headers = ["matchup", "Elo (95 %)", "LOS", "LLR", "LL-LD-DD-WD-WW"]
-    headers += ["wins" if game == "go" else "points", "games"]
-    rows = [_live_row(heading, matchup) for heading, matchup in matchups.items()]
-    used = [i for i in range(len(headers)) if i == 0 or any(row[i] for row in rows)]
+def live_table(matchups: Mapping[str, MatchupInfo], game: GameName, title: str = "") -> Table:
+    """Return a row for each matchup by heading, the most important columns first."""
+    score = "wins" if game == "go" else "points"
+    names = ("Elo (95 %)", "LOS", "LLR", "LL-LD-DD-WD-WW", score, "games")
+    columns = (Column("matchup", "matchup", align=LEFT), *(Column(name, name) for name in names))
+    rows = tuple(
+        {"matchup": heading, **dict(zip(names, _live_cells(info), strict=True))}
+        for heading, info in matchups.items()
+    )
     notes = [
         note if len(matchups) == 1 else f"{heading}: {note}"
-        for heading, matchup in matchups.items()
-        for note in fault_notes(matchup.results)
+        for heading, info in matchups.items()
+        for note in fault_notes(info.tally)
     ]
-    return Table(
-        tuple(headers[i] for i in used),
-        tuple(tuple(row[i] for i in used) for row in rows),
-        title=title,
-        notes=tuple(notes),
-        align=(LEFT, *[RIGHT] * (len(used) - 1)),
-    )
+    return Listing(columns, rows).table(title, notes)
 
 
-def _live_row(heading: str, matchup: Matchup) -> list[Cell]:
-    tally, sprt = matchup.results, matchup.report()
-    elo = los = pairs = None
+def _live_cells(info: MatchupInfo) -> tuple[str | None, ...]:
+    tally, limit = info.tally, info.number_of_games
+    elo = los = None
     estimate = tally.estimate()
-    if matchup.even and estimate.is_telling:
+    if info.even and estimate.is_telling:
         elo = _elo(estimate)
         los = probability(estimate.los).replace("above ", ">").replace("below ", "<")
-    if sum(tally.pairs.counts):
-        pairs = "-".join(map(str, tally.pairs.counts))
-    count = f"{tally.completed}"
-    return [
-        heading,
+    return (
         elo,
         los,
-        None if sprt is None else _llr(sprt),
-        pairs,
+        None if info.sprt is None else _llr(info.sprt),
+        "-".join(map(str, tally.pairs.counts)) if sum(tally.pairs.counts) else None,
         f"{tally.points(0):g}-{tally.points(1):g}",
-        count if matchup.limit is None else f"{count}/{matchup.limit}",
-    ]
+        f"{tally.completed}" if limit is None else f"{tally.completed}/{limit}",
+    )
 
 
 def _elo(estimate: EloEstimate) -> str:

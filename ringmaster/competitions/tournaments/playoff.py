@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS, noting, settings_within
-from ringmaster.competitions.ending import ending_setting, is_endless, limit_of
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
-from ringmaster.competitions.setting_types import optional
+from ringmaster.competitions.setting_types import ending_setting, is_endless, limit_of, optional
 from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, strangers
 from ringmaster.competitions.tournaments.standings import ANCHOR_SETTING, Standings

@@ -9,10 +9,10 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS, noting
-from ringmaster.competitions.ending import ending_setting, is_endless, limit_of
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.result_lines import finite
+from ringmaster.competitions.setting_types import ending_setting, is_endless, limit_of
 from ringmaster.competitions.tally import Tally, added_up
 from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, strangers
 from ringmaster.competitions.tournaments.standings import (
@@ -22,7 +22,7 @@ from ringmaster.competitions.tournaments.standings import (
     ranked,
 )
 from ringmaster.competitions.tournaments.tournament import Tournament
-from ringmaster.competitions.verdicts import leader_verdict
+from ringmaster.competitions.verdicts import MatchResult, leader_verdict
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.report import LEFT, RIGHT, Cell, Report, Table
@@ -291,8 +291,10 @@ class Gauntlet(RosterTournament):
             return self._leader_verdict([(rank, self.challengers[i]) for rank, i in ranking])
         # a challenger alone leads nobody
         limit = self._progress().total if len(ranking) == 1 else None
-        result = self._total(played[0] if played else 0).match_result(
-            even=True, limit=limit, finished=self.finished(), sprt=None
+        tally = self._total(played[0] if played else 0)
+        points, finished = tally.points(0), self.finished()
+        result = MatchResult(
+            tally.players, tally.estimate(), points, tally.known, tally.completed, limit, finished
         )
         return result.sentence(alone=False)
 

@@ -22,10 +22,10 @@ from ringmaster.competitions.competition import (
     Summary,
     game_job,
 )
-from ringmaster.competitions.ending import endless_warning
 from ringmaster.competitions.matchup_sprt import sequential_warnings
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.result_lines import lost_line, result_line, void_line
+from ringmaster.competitions.setting_types import endless_warning
 from ringmaster.competitions.tally import (
     FaultWatch,
     Tally,
@@ -41,7 +41,6 @@ from ringmaster.competitions.tournaments.matchup_report import (
     live_table,
     matchup_data,
     matchup_table,
-    table_of,
 )
 from ringmaster.competitions.tournaments.scheduling import (
     Holds,
@@ -458,13 +457,11 @@ class Tournament(Competition):
 
     def summary(self, *, live: bool = False) -> Summary:
         tallies = self.tallies.values()
-        void, void_kinds = void_of(tallies)
         return Summary(
             result=self._verdict(),
             progress=self._progress(),
             games=sum(tally.completed for tally in tallies),
-            void=void,
-            void_kinds=void_kinds,
+            void_kinds=void_of(tallies),
             contestants=tuple(self._contestants()),
             contestant_of=base_code,
             doubts=doubts_of(tallies),
@@ -482,7 +479,8 @@ class Tournament(Competition):
         unplayed  whether to include matchups without results, unless switched off
         """
         for matchup in self._shown(unplayed=unplayed):
-            yield table_of(matchup, self._heading(matchup), describe_settings(matchup.settings))
+            settings = describe_settings(matchup.settings)
+            yield matchup_table(matchup.info(), self._game, self._heading(matchup), settings)
 
     def _shown(self, *, unplayed: bool) -> Iterator[Matchup]:
         """Yield the matchups of a report.
@@ -498,11 +496,11 @@ class Tournament(Competition):
         """Return a table with a row for each matchup; of many, only for those with a test."""
         many = len(self.matchups) > _MOST_LIVE
         rows = {
-            self._heading(matchup): matchup
+            self._heading(matchup): matchup.info()
             for matchup in self._shown(unplayed=unplayed)
             if not many or matchup.sprt is not None
         }
-        return [live_table(rows)] if rows else []
+        return [live_table(rows, self._game)] if rows else []
 
     def _heading(self, matchup: Matchup) -> str:
         """Return a matchup's name, with its id where the name is ambiguous."""
@@ -511,15 +509,10 @@ class Tournament(Competition):
 
     def _deleted_tables(self) -> Iterator[Table]:
         """Yield a table of each matchup that was removed from the control file."""
-        for id, tally in self.tallies.items():
-            if id not in self.matchups and tally.completed:
-                yield matchup_table(
-                    tally,
-                    self._game,
-                    name=" v ".join(tally.players),
-                    details=f"settings: missing (matchup {id} is not in the control file any more)",
-                    even=bool(sum(tally.pairs.counts)),
-                )
+        for info in self._matchup_infos():
+            if info.settings is None and info.tally.completed:
+                missing = f"matchup {info.id} is not in the control file any more"
+                yield matchup_table(info, self._game, info.name, f"settings: missing ({missing})")
 
     def _live_report(self) -> Report:
         return Report(tuple(self._live_tables(unplayed=True)))
@@ -542,9 +535,8 @@ class Tournament(Competition):
         lines = []
         if self._withdrawn:
             lines.append(f"withdrawn: {', '.join(self._withdrawn)}")
-        void, kinds = void_of(self.tallies.values())
-        if void:
-            lines.append(void_line(kinds, void))
+        if void := void_of(self.tallies.values()):
+            lines.append(void_line(void))
         if len(self.tallies) > 1:  # the table of a single matchup has them
             lines += lost_line(lost_of(self.tallies.values()))
         for code in self._stopped():

@@ -15,10 +15,9 @@ from ringmaster.competitions.common_settings import (
     PlayerDefinition,
     find_player,
 )
-from ringmaster.competitions.ending import limit_of
 from ringmaster.competitions.game_settings import GAME_SETTINGS
 from ringmaster.competitions.result_lines import expected_repeats
-from ringmaster.competitions.setting_types import optional
+from ringmaster.competitions.setting_types import limit_of, optional
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tuning.function_probes import FailedValue
 from ringmaster.competitions.tuning.opponents import make_player

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ringmaster.competitions.result_lines import is_number
 from ringmaster.competitions.tuning.ce_tuner import CeTuner
 from ringmaster.competitions.tuning.chart_parts import (
     FEWEST_OF_RATE,
     Measured,
-    is_number,
     measured,
     number,
     rate_text,

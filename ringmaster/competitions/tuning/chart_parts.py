@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from ringmaster.competitions.result_lines import is_number
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.errors import counted
 from ringmaster.model.report import Bars, BarSeries, Chart, ChartGroup, Level, Piece, Whiskers
@@ -57,12 +58,6 @@ def number(value: float) -> str:
 def name_of(value: Any) -> str:
     """Return the name of a value on an axis."""
     return number(value) if is_number(value) else str(value)
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value is a finite number, and no truth value."""
-    is_real = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_real and math.isfinite(value)
 
 
 def thinned(points: Sequence[T], most: int = MOST_POINTS) -> list[T]:

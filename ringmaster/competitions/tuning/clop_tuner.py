@@ -14,8 +14,13 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.competition import Reaction
-from ringmaster.competitions.ending import ending_setting, endless_warning, is_endless
-from ringmaster.competitions.setting_types import changed, optional
+from ringmaster.competitions.setting_types import (
+    changed,
+    ending_setting,
+    endless_warning,
+    is_endless,
+    optional,
+)
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_SETTINGS,
     CandidateTune,

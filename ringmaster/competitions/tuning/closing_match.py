@@ -21,7 +21,7 @@ from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.matchup_report import (
     live_table,
     matchup_data,
-    table_of,
+    matchup_table,
 )
 from ringmaster.competitions.tuning.closing_match_settings import (
     DEFAULT,
@@ -422,12 +422,13 @@ class ClosingMatches:
 
     def infos(self, standing: Standing) -> list[MatchupInfo]:
         """Return the matches as matchups."""
-        return [matchup.info() for _, matchup in self._present(standing)]
+        return [info for _, info in self._present(standing)]
 
-    def _present(self, standing: Standing) -> list[tuple[Match, Matchup]]:
+    def _present(self, standing: Standing) -> list[tuple[Match, MatchupInfo]]:
         """Return all matches, the last one with the present settings if it is due."""
         self.current(standing)
-        return list(zip(self.matches, self._matchups, strict=True))
+        infos = [matchup.info() for matchup in self._matchups]
+        return list(zip(self.matches, infos, strict=True))
 
     def result(self, standing: Standing) -> MatchResult | None:
         """Return the result of the current match, None without one."""
@@ -444,7 +445,7 @@ class ClosingMatches:
     def blocks(self, standing: Standing) -> list[Table | Text]:
         """Return the blocks of a report."""
         blocks: list[Table | Text] = [
-            self._table(match, matchup, standing) for match, matchup in self._present(standing)
+            self._table(match, info, standing) for match, info in self._present(standing)
         ]
         if standing.due and self.nothing(standing):
             blocks.append(Text((f"closing match: {NOTHING}",)))
@@ -452,16 +453,13 @@ class ClosingMatches:
 
     def live_blocks(self, standing: Standing) -> list[Table | Text]:
         """Return the blocks of the live display."""
-        several = len(self.matches) > 1
         rows = {
-            f"{matchup.name} after {match.iteration} {self._counted}"
-            if several
-            else matchup.name: matchup
-            for match, matchup in self._present(standing)
+            info.name + f" after {match.iteration} {self._counted}" * (len(self.matches) > 1): info
+            for match, info in self._present(standing)
         }
-        return [live_table(rows, "closing match")] if rows else []
+        return [live_table(rows, self._game.game, "closing match")] if rows else []
 
-    def _table(self, match: Match, matchup: Matchup, standing: Standing) -> Table:
+    def _table(self, match: Match, info: MatchupInfo, standing: Standing) -> Table:
         tuned = self._shown(match.tuned)
         values = ", ".join(f"{code}={value_text(value)}" for code, value in tuned.items())
         details = textwrap.wrap(
@@ -470,19 +468,19 @@ class ClosingMatches:
         details.append(match.conditions)
         if match.iteration != standing.iterations:
             details.append("the tune has continued since")
-        heading = f"closing match after {match.iteration} {self._counted}: {matchup.name}"
-        return table_of(matchup, heading, "\n".join(filter(None, details)))
+        heading = f"closing match after {match.iteration} {self._counted}: {info.name}"
+        return matchup_table(info, self._game.game, heading, "\n".join(filter(None, details)))
 
     def summaries(self, standing: Standing) -> list[dict[str, Any]]:
         """Return the matchups of `show --json`."""
         return [
             {
-                **matchup_data(matchup.info()),
-                "number_of_games": matchup.limit,
+                **matchup_data(info),
+                "number_of_games": info.number_of_games,
                 self._counted: match.iteration,
                 "parameters": [self._shown(match.values(player)) for player in (0, 1)],
             }
-            for match, matchup in self._present(standing)
+            for match, info in self._present(standing)
         ]
 
 

@@ -8,13 +8,13 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from ringmaster.competitions.result_lines import is_number
 from ringmaster.competitions.tuning.chart_parts import (
     FEWEST_OF_RATE,
     SHOWN,
     Cells,
     Windows,
     cells_of,
-    is_number,
     measured,
     name_of,
     parts_of,

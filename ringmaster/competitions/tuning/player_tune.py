@@ -26,7 +26,7 @@ from ringmaster.competitions.competition import (
 )
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
-from ringmaster.competitions.result_lines import result_line, sum_void_kinds
+from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tally import Tally, doubts_of, tally_of, void_of
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
@@ -239,15 +239,11 @@ class Tune(Competition):
 
     def summary(self, *, live: bool = False) -> Summary:
         tallies = [*self._own_tallies(), *(match.tally for match in self.closing.matches)]
-        void, void_kinds = void_of(tallies)
         return Summary(
             result=self._verdict(),
             progress=self._progress(),
             games=self._games + self.closing.completed,
-            void=void,
-            void_kinds=sum_void_kinds(
-                [{self._contestant_of(code): reasons} for code, reasons in void_kinds.items()]
-            ),
+            void_kinds=void_of(tallies, self._contestant_of),
             contestants=tuple(map(Contestant, self._reported_players())),
             contestant_of=self._contestant_of,
             doubts=doubts_of(tallies, self._contestant_of),

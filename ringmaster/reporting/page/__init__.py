@@ -17,12 +17,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ringmaster.model.report import RIGHT, ChartGroup, Report, Table
-from ringmaster.reporting.page.chart_data import groups_data
 from ringmaster.reporting.tables import aligned_texts
 from ringmaster.reporting.text import LINE_LIMIT, lines_of, sanitise
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+import math
+from functools import partial
+
+from ringmaster.model.report import Band, Chart, Series, Whiskers
 
 #: Files of the page, in their order: uPlot, the boards, then the page's own.
 _SCRIPTS = (
@@ -134,7 +139,7 @@ def render_page(page: Page, live: LiveOptions | None = None) -> str:
     data = {"parts": parts, "events": options.events}
     # the text of an element must equal the hashed one: no line ends are changed
     return (
-        environment()
+        _environment()
         .get_template("page.html")
         .render(
             page=page,
@@ -172,7 +177,7 @@ def render_parts(page: Page) -> dict[str, Any]:
 
 def render_fragment(report: Report, *, title: str = "", verdict: str = "") -> str:
     """Return a report as markup for the cell of a notebook."""
-    template = environment().get_template("notebook.html")
+    template = _environment().get_template("notebook.html")
     return template.render(blocks=report.blocks, prefix="n", title=title, verdict=verdict)
 
 
@@ -222,13 +227,8 @@ def _files(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(path.read_text(encoding="utf-8") for path in paths if path.exists())
 
 
-def style_files() -> tuple[str, ...]:
-    """Return the page's own styles."""
-    return _files(_STYLES)
-
-
 @cache
-def environment() -> Environment:
+def _environment() -> Environment:
     """Return the environment of the templates, which escapes all foreign text."""
     # imported here: Jinja2 takes about 40 ms, and most commands write no page
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -248,7 +248,7 @@ def environment() -> Environment:
 
 
 def _blocks(report: Report, prefix: str) -> str:
-    return environment().get_template("blocks.html").render(blocks=report.blocks, prefix=prefix)
+    return _environment().get_template("blocks.html").render(blocks=report.blocks, prefix=prefix)
 
 
 def _line(text: str) -> str:
@@ -273,14 +273,108 @@ def _game_data(row: GameRow) -> dict[str, Any]:
     return data
 
 
-__all__ = [
-    "CopyText",
-    "GameRow",
-    "LiveOptions",
-    "Page",
-    "content_policy",
-    "render_fragment",
-    "render_page",
-    "render_parts",
-    "script_json",
-]
+class IndexRow(msgspec.Struct, frozen=True):
+    """A competition in the index; `name` is also its address."""
+
+    name: str
+    type: str = ""
+    state: str = ""
+    progress: str = ""
+    verdict: str = ""
+
+
+def render_index(title: str, rows: Sequence[IndexRow]) -> str:
+    """Return the index as a document."""
+    from markupsafe import Markup
+
+    styles = _files(_STYLES)
+    return (
+        _environment()
+        .get_template("index.html")
+        .render(
+            title=title,
+            rows=rows,
+            styles=map(Markup, styles),
+            policy=content_policy((), styles),
+        )
+    )
+
+
+#: Columns of the longest text in a chart, and of the longest text about a group.
+_TEXT, _LONG_TEXT = 300, 2000
+#: Numbers of all charts of a page; a number takes about seven bytes.
+_NUMBERS = 150_000
+#: Significant digits: a pixel more or less.
+_DIGITS = 6
+
+
+def groups_data(groups: Sequence[ChartGroup]) -> list[dict[str, Any]]:
+    """Return groups of charts as data, with the names of the fields of their types.
+
+    The type of each part is its `kind`.  Numbers have six significant digits, null if they are
+    not finite.  Long series of a page with many charts are thinned.
+    """
+    lengths = [
+        len(piece.points)
+        for group in groups
+        for chart in group.charts
+        if isinstance(chart, Chart)
+        for piece in chart.pieces
+        if isinstance(piece, Series | Band | Whiskers)
+    ]
+    plain = partial(_plain, most=_most_points(lengths))
+    return [
+        {
+            "key": group.key or f"group-{number}",
+            "title": plain(group.title),
+            "text": sanitise(group.text, _LONG_TEXT),
+            "charts": plain(group.charts),
+        }
+        for number, group in enumerate(groups, 1)
+    ]
+
+
+def _most_points(lengths: list[int]) -> int:
+    """Return the most points of a piece, so that all pieces keep to the budget."""
+    left, count = _NUMBERS // 3, len(lengths)
+    for length in sorted(lengths):
+        if length * count > left:
+            return max(50, left // count)
+        left -= length
+        count -= 1
+    return max(lengths, default=0)
+
+
+def _plain(value: Any, most: int) -> Any:
+    """Return a value of a chart as data.
+
+    most  most points of a piece, which become columns
+    """
+    if isinstance(value, str):
+        return sanitise(value, _TEXT)
+    if isinstance(value, tuple):
+        return [_plain(one, most) for one in value]
+    if not isinstance(value, msgspec.Struct):
+        return value if isinstance(value, bool) else _number(value)
+    fields = msgspec.structs.asdict(value)
+    data: dict[str, Any] = {"kind": type(value).__name__.lower()}
+    if "points" in fields:
+        points = _thinned(fields.pop("points"), most)
+        data["columns"] = [[*map(_number, column)] for column in zip(*points, strict=True)]
+    return data | {name: _plain(one, most) for name, one in fields.items()}
+
+
+def _thinned(points: Sequence[Any], most: int) -> Sequence[Any]:
+    """Return at most `most` points at equal steps, with the first and the last."""
+    if len(points) <= most:
+        return points
+    step = (len(points) - 1) / (most - 1)
+    return [points[round(i * step)] for i in range(most)]
+
+
+def _number(value: float | None) -> float | int | None:
+    """Return a number with six significant digits, an integer where it is whole."""
+    if value is None or not math.isfinite(value):
+        return None
+    rounded = float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
+    return int(rounded) if rounded == int(rounded) and abs(rounded) < 1e15 else rounded

@@ -37,7 +37,6 @@ from ringmaster.tuners.texel.linearised import (
     Column,
     Fitted,
     LinearModel,
-    whole_bounds,
 )
 from ringmaster.tuners.texel.loss import Array
 from ringmaster.tuners.texel.optimiser import (
@@ -78,7 +77,6 @@ class GaussNewton(Optimiser):
                  the smallest training error plus its expected optimism (Takeuchi, 1976)
     groups       names of groups of parameters, tuned one after another in rounds; parameters
                  without a group come last; None: all together
-    central      whether differences are two-sided, with twice the passes
     patience     steps in a row without a better validation error that end the tune, None: no limit
     most_passes  limit of passes, None: no limit
     most_steps   limit of steps
@@ -94,21 +92,19 @@ class GaussNewton(Optimiser):
         *,
         ridge: Sequence[float | None] | None = None,
         groups: Sequence[str] | None = None,
-        central: bool = False,
         patience: int | None = 2,
         most_passes: float | None = None,
         most_steps: int = 20,
     ) -> None:
         self._parameters = tuple(parameters)
         self._space = Space.of(parameters)
-        self._low, self._high = whole_bounds(self._space)
         self._strengths = strengths_of(ridge)
         self._groups = tuned_blocks(parameters, groups)
-        self._differences = Differences(parameters, self._space, central)
+        self._differences = Differences(parameters, self._space)
         self._patience, self._most_steps = patience, most_steps
         self._most_passes = most_passes
         n = len(parameters)
-        start = Point(0, self._played(self._space.start), WORST)
+        start = Point(0, self._space.played(self._space.start), WORST)
         self._state = State(
             first=start,
             base=start,
@@ -139,10 +135,6 @@ class GaussNewton(Optimiser):
             s.number += 1
             return Pass(s.trial_number, s.trial, "all", keep=True)
         return None
-
-    def _played(self, theta: Array) -> tuple[float, ...]:
-        values = np.where(self._space.integer, np.floor(theta + 0.5), theta)
-        return tuple(np.clip(values, self._low, self._high).tolist())
 
     def finished(self) -> bool:
         return self._state.phase == "done"
@@ -193,10 +185,9 @@ class GaussNewton(Optimiser):
         """Start the passes for the derivatives at the base."""
         s = self._state
         places = [i for i in self._groups[s.group] if not s.dead[i]]
-        s.origin, s.sides, s.widened = s.base, [], False
+        s.origin, s.widened = s.base, False
         s.refused, s.straight, s.phase = 0, False, "columns"
-        for i in places:
-            s.sides += self._sides(i)
+        s.sides = [side for i in places if (side := self._side(i)) is not None]
         cost = sum(side.number is None for side in s.sides) + 1
         if not self._affordable(cost):
             self._finish(
@@ -210,26 +201,21 @@ class GaussNewton(Optimiser):
     def _affordable(self, passes: int) -> bool:
         return self._most_passes is None or self._state.number + passes <= self._most_passes
 
-    def _sides(self, i: int) -> list[Side]:
+    def _side(self, i: int) -> Side | None:
         s = self._state
-        sides = []
-        for theta in self._differences.sides(s.base.theta, i, s.distances[i]):
-            known = self._at_hand(theta)
-            number = None if known is None else known.number
-            sides.append(Side(i, theta, number, known is not None))
-        return sides
+        theta = self._differences.side(s.base.theta, i, s.distances[i])
+        if theta is None:
+            return None
+        known = self._at_hand(theta)
+        return Side(i, theta, None if known is None else known.number, known is not None)
 
     def _columns(self) -> list[Column]:
         s = self._state
         columns = []
-        for i in dict.fromkeys(side.place for side in s.sides):
-            ends = [(side.theta[i], side.number) for side in s.sides if side.place == i]
-            if len(ends) == 1:
-                ends.append((s.origin.theta[i], s.origin.number))
-            (high, upper), (low, lower) = max(ends), min(ends)
-            assert upper is not None
-            assert lower is not None
-            columns.append(Column(i, upper, lower, high - low))
+        for side in s.sides:
+            assert side.number is not None
+            distance = side.theta[side.place] - s.origin.theta[side.place]
+            columns.append(Column(side.place, side.number, s.origin.number, distance))
         return columns
 
     def _solve(self, data: Data, notes: list[str]) -> None:
@@ -250,7 +236,7 @@ class GaussNewton(Optimiser):
                 notes.append(f"no score depends on {code}: it keeps its value")
             else:
                 s.distances[column.place] = self._differences.adapted(
-                    column.place, column.distance, moved, s.wanted
+                    column.place, abs(column.distance), moved, s.wanted
                 )
         s.sides = [side for side in s.sides if not s.dead[side.place]]
         if s.sides:
@@ -275,11 +261,11 @@ class GaussNewton(Optimiser):
             if larger is None:
                 continue
             s.distances[i] = larger
-            sides = self._sides(i)
+            side = self._side(i)
             # the bounds may leave no larger distance
-            if any(side.theta not in played for side in sides):
+            if side is not None and side.theta not in played:
                 wider.append(i)
-                new += sides
+                new.append(side)
         if not wider or not self._affordable(sum(side.number is None for side in new) + 1):
             return False
         s.sides = [side for side in s.sides if side.place not in wider]

@@ -16,7 +16,6 @@ import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.linearised import whole_bounds
 from ringmaster.tuners.texel.optimiser import Errors, Step
 
 #: Wanted root mean square movement of the scores, centipawns, and the least acceptable one.
@@ -30,14 +29,11 @@ Theta = tuple[float, ...]
 
 
 class Differences:
-    """The differences of some parameters; a parameter's own `step` never changes.
+    """The differences of some parameters; a parameter's own `step` never changes."""
 
-    central  whether differences are two-sided where the bounds leave room
-    """
-
-    def __init__(self, parameters: Sequence[TunedParameter], space: Space, central: bool) -> None:
-        self._parameters, self._space, self._central = parameters, space, central
-        self._low, self._high = whole_bounds(space)
+    def __init__(self, parameters: Sequence[TunedParameter], space: Space) -> None:
+        self._parameters, self._space = parameters, space
+        self._low, self._high = space.whole_bounds
         self._unit = np.where(space.integer, 1.0, space.width * _UNIT_SHARE)
 
     def first(self, i: int) -> float:
@@ -49,23 +45,20 @@ class Differences:
         share = max(min(width * _RANGE_SHARE, start_share), width * _LEAST_SHARE)
         return max(share, float(self._unit[i]))
 
-    def sides(self, base: Theta, i: int, distance: float) -> list[Theta]:
-        """Return values with parameter i changed: up, down if there is more room, or both."""
+    def side(self, base: Theta, i: int, distance: float) -> Theta | None:
+        """Return values with parameter i changed: up, down if there is more room.
+
+        None without any room.
+        """
         value, low, high = base[i], float(self._low[i]), float(self._high[i])
         above, below = high - value, value - low
         if self._space.integer[i]:
             distance = max(round(distance), 1)
-        if self._central and min(above, below) >= self._unit[i]:
-            moves = [min(distance, above), -min(distance, below)]
-        elif above >= distance or above >= below:
-            moves = [min(distance, above)]
-        else:
-            moves = [-min(distance, below)]
-        return [
-            (*base[:i], min(max(value + move, low), high), *base[i + 1 :])
-            for move in moves
-            if move != 0
-        ]
+        is_up = above >= distance or above >= below
+        move = min(distance, above) if is_up else -min(distance, below)
+        if move == 0:
+            return None
+        return (*base[:i], min(max(value + move, low), high), *base[i + 1 :])
 
     def adapted(self, i: int, distance: float, moved: float, wanted: float) -> float:
         """Return the distance for the wanted movement, from the last distance's movement."""

@@ -26,15 +26,12 @@ import numpy.typing as npt
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import GENETIC_STREAM, word_array
 from ringmaster.tuners.space import Array, Space
-from ringmaster.tuners.texel.optimiser import OwnTable, Part, Pass, Step
+from ringmaster.tuners.texel.optimiser import OwnTable, Step
 from ringmaster.tuners.texel.searching import (
-    Batches,
-    Search,
+    BatchSearch,
     SearchArguments,
     Theta,
-    batch_size,
     finite,
-    infinite,
     key_of,
 )
 
@@ -142,7 +139,7 @@ MOST_MUTATION = 0.01
 FINALISTS = 3
 
 
-class Genetic(Search):
+class Genetic(BatchSearch):
     """The genetic algorithm.
 
     population   individuals of a generation
@@ -158,6 +155,11 @@ class Genetic(Search):
 
     Other arguments: see `Search`.
     """
+
+    _generation: int = 0
+    _front: list[Theta]
+    _table: list[list[Any]]
+    _shares: Array
 
     def __init__(
         self,
@@ -175,7 +177,7 @@ class Genetic(Search):
         check: int = 10,
         **common: Unpack[SearchArguments],
     ) -> None:
-        super().__init__(parameters, **common)
+        super().__init__(parameters, batch, **common)
         count = len(self.parameters)
         if population is None:
             population = min(POPULATION + PER_PARAMETER * count, MOST_POPULATION)
@@ -188,74 +190,21 @@ class Genetic(Search):
         self.coding = Coding(self.space, np.where(self.space.integer, whole, width * share))
         bits = max(self.coding.count, 1)
         self.mutation = min(1 / bits, MOST_MUTATION) if mutation is None else mutation
-        self.batches = Batches(self.shards, batch_size(batch, self.shards), self.seed)
-        self._generation = 0
         self._people = self._first()
-        self._decoded: dict[str, Theta] | None = None
-        #: Errors and issued passes of this generation, by `key_of`.
-        self._errors: dict[str, float] = {}
-        self._issued: set[str] = set()
-        self._leader: Theta | None = None
-        self._front: list[Theta] = []
-        self._table: list[list[Any]] = []
+        self._front, self._table = [], []
         self._shares = self._people.mean(axis=0)
 
-    @property
-    def whole(self) -> bool:
-        """Whether a generation is scored on all training positions."""
-        return self.batches.size == self.shards
+    def _round(self) -> tuple[int, str]:
+        return self._generation, f"generation {self._generation}"
 
-    def _next(self) -> Pass | None:
-        while not self._over:
-            if self._leader is not None:
-                if self.waiting:
-                    return None
-                return self._check(self._leader, f"generation {self._generation}")
-            thetas = self._distinct()
-            if not self._issued and not self._open(thetas):
-                return None
-            for name, theta in thetas.items():
-                if name not in self._issued:
-                    self._issued.add(name)
-                    part: Part = "train" if self.whole else self.batches.batch(self._generation)
-                    return self._issue(theta, part, "individual", name)
-            if len(self._errors) < len(thetas):
-                return None
-            # all errors were known before
-            self._end_generation()
-        return None
-
-    def _distinct(self) -> dict[str, Theta]:
-        """Return the distinct values of the generation, by `key_of`."""
-        if self._decoded is None:
-            played = map(self._played, self.coding.values(self._people))
-            self._decoded = {key_of(theta): theta for theta in played}
-        return self._decoded
-
-    def _open(self, thetas: Mapping[str, Theta]) -> bool:
-        """Record the known errors of a generation; return whether the other passes are allowed."""
-        known = {
-            name: error
-            for name, theta in thetas.items()
-            if self.whole and (error := self._error_of(theta)) is not None
-        }
-        if not self._allowed((len(thetas) - len(known)) * self.batches.share):
-            self._stop("the passes are used up", "most_passes")
-            return False
-        self._errors = known
-        self._issued = set(known)
-        return True
-
-    def _learn(self, asked: Theta, note: Any, error: float) -> None:
-        self._errors[str(note)] = error
-        if len(self._errors) == len(self._distinct()):
-            self._end_generation()
+    def _values(self) -> list[Theta]:
+        return [self.space.played(values) for values in self.coding.values(self._people)]
 
     def _learn_check(self, better: bool) -> None:
-        self._leader = None
+        self._due = None
 
-    def _end_generation(self) -> None:
-        played = [self._played(values) for values in self.coding.values(self._people)]
+    def _learn_errors(self) -> None:
+        played = self._values()
         errors = np.array([self._errors[key_of(theta)] for theta in played])
         ranks = np.argsort(errors, kind="stable").astype(np.int64)
         best, error = played[ranks[0]], float(errors[ranks[0]])
@@ -279,8 +228,7 @@ class Genetic(Search):
         else:
             self._people = self._children(ranks)
             if self._generation % self.check == 0 and not self._is_checked(best):
-                self._leader = best
-        self._errors, self._issued, self._decoded = {}, set(), None
+                self._due = best
 
     def _note(self, best: Theta, error: float, extra: dict[str, float]) -> None:
         label = f"generation {self._generation}"
@@ -362,30 +310,12 @@ class Genetic(Search):
     def _extras(self) -> dict[str, float]:
         return {"entropy": entropy(self._shares), "convergence": convergence(self._shares)}
 
-    def _own_state(self) -> dict[str, Any]:
-        return {
-            "generation": self._generation,
-            "people": [text_of(bits) for bits in self._people],
-            "errors": {name: finite(error) for name, error in self._errors.items()},
-            "issued": sorted(self._issued),
-            "leader": None if self._leader is None else list(self._leader),
-            "front": [list(theta) for theta in self._front],
-            "said": list(self._notes),
-            "table": [list(row) for row in self._table],
-            "shares": self._shares.tolist(),
-        }
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "people": [text_of(bits) for bits in self._people]}
 
-    def _restore_own(self, state: Mapping[str, Any]) -> None:
-        self._generation = state["generation"]
+    def restore(self, state: Mapping[str, Any]) -> None:
+        super().restore(state)
         self._people = np.stack([bits_of(t, self.coding.count) for t in state["people"]])
-        self._decoded = None
-        self._errors = {name: infinite(error) for name, error in state["errors"].items()}
-        self._issued = set(state["issued"])
-        self._leader = None if state["leader"] is None else tuple(state["leader"])
-        self._front = [tuple(theta) for theta in state["front"]]
-        self._notes = list(state["said"])
-        self._table = [list(row) for row in state["table"]]
-        self._shares = np.array(state["shares"])
 
 
 class _Draws:

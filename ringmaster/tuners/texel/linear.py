@@ -24,20 +24,14 @@ import numpy.typing as npt
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.linear_fit import (
-    LEARNING_RATE,
-    Fitter,
-    Method,
-)
+from ringmaster.tuners.texel.linear_fit import Fitter
 from ringmaster.tuners.texel.linear_model import (
-    BLOCK,
     FeatureCheck,
     FeatureModel,
     Matrix,
     Wiring,
     perturbed,
 )
-from ringmaster.tuners.texel.linearised import whole_bounds
 from ringmaster.tuners.texel.optimiser import (
     DEFAULT_STRENGTH,
     NO_SIGNAL,
@@ -106,8 +100,6 @@ class Linear(Optimiser):
     features, unnamed  used by the caller of `set_features`
     tapered     whether weights come in pairs NAME_mg and NAME_eg, mixed by the phase; a parameter
                 without such an ending is both weights of its feature
-    method      "lbfgs" or "adam"
-    epochs, learning_rate, batch, patience  of Adam, see `Fitter`
     ridge       strengths to try, None in it for the usual path; None: no ridge
     check       whether a pass checks that the scores change as the features say
     validated   whether there are positions of validation; without them DEFAULT_STRENGTH replaces
@@ -122,11 +114,6 @@ class Linear(Optimiser):
         features: Any = None,
         tapered: bool = False,
         unnamed: Literal["refuse", "ignore"] = "refuse",
-        method: Method = "lbfgs",
-        epochs: int = 40,
-        learning_rate: float = LEARNING_RATE,
-        batch: int = BLOCK,
-        patience: int | None = 5,
         ridge: Sequence[float | None] | None = (None,),
         check: bool = True,
         validated: bool = True,
@@ -135,15 +122,13 @@ class Linear(Optimiser):
     ) -> None:
         self.parameters = tuple(parameters)
         self.space = Space.of(parameters)
-        self.source, self.tapered, self.method = features, tapered, method
+        self.source, self.tapered = features, tapered
         self.unnamed = unnamed
         self.seed = seed
-        self._epochs, self._rate, self._batch = epochs, learning_rate, batch
-        self._patience = patience or epochs
         path = ridge is not None and None in ridge
         self._strengths = strengths_of((DEFAULT_STRENGTH,) if path and not validated else ridge)
         self._check, self._threads = check, threads
-        self._start = self._played(self.space.start)
+        self._start = self.space.played(self.space.start)
         self._matrix: Matrix | None = None
         self._wiring: Wiring | None = None
         #: Called with progress lines during a fit, which may take minutes.
@@ -318,10 +303,7 @@ class Linear(Optimiser):
 
     def _fit(self, model: FeatureModel, games: npt.NDArray[np.uint32], data: Data) -> list[str]:
         """Minimise in process; then want a pass of the result, or end."""
-        fitter = Fitter(
-            model, self.space, data.loss, self.method, self._epochs, self._rate, self._batch,
-            self._patience, self.seed,
-        )  # fmt: skip
+        fitter = Fitter(model, self.space, data.loss)
         points = fitter.path(self._strengths, self.say)
         point = min(points, key=lambda p: p.train if p.validation is None else p.validation)
         self._state.path = [(p.strength, p.train, p.validation, p.gradients) for p in points]
@@ -329,10 +311,10 @@ class Linear(Optimiser):
         curvature = fitter.curvature(point.theta, games)
         self._state.errors = [finite(float(e)) for e in curvature.deviations]
         self._state.odd = self._oddities(curvature.matrix)
-        fitted = self._played(fitter.playable(point, curvature.matrix))
+        fitted = self.space.played(fitter.playable(point, curvature.matrix))
         gradients = sum(p.gradients for p in points)
         notes = [
-            f"{self.method}: {len(points)} strengths of the ridge, {gradients:g} gradients of "
+            f"lbfgs: {len(points)} strengths of the ridge, {gradients:g} gradients of "
             f"{model.train:,} positions; ridge {point.strength:g} used"
         ]
         if fitted == self._start:
@@ -410,11 +392,6 @@ class Linear(Optimiser):
         self._scores = np.where(weight > 0, scores, np.nan)[: model.train].astype(np.float32)
         self._model = model
         return model, self._games
-
-    def _played(self, theta: Array) -> Theta:
-        low, high = whole_bounds(self.space)
-        whole = np.floor(theta + 0.5)
-        return tuple(np.clip(np.where(self.space.integer, whole, theta), low, high).tolist())
 
 
 def _parts(model: FeatureModel) -> list[tuple[Split, tuple[int, int]]]:

@@ -1,9 +1,8 @@
-"""The minimum of the penalised loss of a feature model, by L-BFGS-B or Adam.
+"""The minimum of the penalised loss of a feature model, by L-BFGS-B.
 
 It is computed along a path of strengths of the ridge, then among playable values, with standard
 errors.  L-BFGS-B is SciPy's (Byrd, Lu, Nocedal & Zhu, "A limited memory algorithm for bound
-constrained optimization", 1995).  Adam is Kingma & Ba's ("Adam: a method for stochastic
-optimization", 2015, algorithm 1), clipped to the bounds after each step.
+constrained optimization", 1995).
 """
 
 from __future__ import annotations
@@ -11,31 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.model.randomness import TEXEL_LINEAR_STREAM, word_array
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.linear_model import DENSE_BLOCK, FeatureModel
-from ringmaster.tuners.texel.linearised import whole_bounds, whole_in_box
+from ringmaster.tuners.texel.linearised import whole_in_box
 from ringmaster.tuners.texel.loss import Array, Loss
 from ringmaster.tuners.texel.optimiser import Penalty, ridge_scale
 from ringmaster.tuners.texel.uncertainty import ClusterSums, standard_errors
-
-Method = Literal["lbfgs", "adam"]
-METHODS: tuple[Method, ...] = ("lbfgs", "adam")
 
 #: Most iterations of L-BFGS, and the number of vector pairs in its memory.
 _ITERATIONS, _MEMORY = 500, 20
 #: L-BFGS ends at a slope (per standard deviation of a weight's own scores) or a relative decrease
 #: of the loss below these; scores are float32, so smaller ones are not visible.
 _SLOPE, _FALL = 1e-8, 1e-11
-#: Decay rates of Adam's moments, and the term that keeps its division from 0.
-_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
-#: Adam's first step as a share of a parameter's range; a cosine reduces it to a hundredth.
-LEARNING_RATE, _LAST_RATE = 0.01, 0.01
 #: Weaker strengths in a row with a larger validation error that end the path.
 _WORSE = 3
 #: Most multiplications for second derivatives, 10 to 20 seconds; beyond, a share of the games is
@@ -79,23 +69,11 @@ class Curvature:
 
 @dataclass(eq=False)
 class Fitter:
-    """Fits a feature model.
-
-    epochs         limit of Adam
-    patience       epochs in a row without a smaller error that end Adam
-    learning_rate  of Adam, in ranges of the parameters
-    batch          positions for a step of Adam
-    """
+    """Fits a feature model."""
 
     model: FeatureModel
     space: Space
     loss: Loss
-    method: Method = "lbfgs"
-    epochs: int = 40
-    learning_rate: float = LEARNING_RATE
-    batch: int = 16384
-    patience: int = 5
-    seed: int = 0
 
     def path(self, strengths: Sequence[float], say: Say) -> list[Minimum]:
         """Return the minima for some strengths, the strongest first.
@@ -106,8 +84,7 @@ class Fitter:
         points: list[Minimum] = []
         at = self.space.start
         for strength in sorted(strengths, reverse=True):
-            search = self._lbfgs if self.method == "lbfgs" else self._adam
-            at, gradients = search(Penalty(self.space, strength), at)
+            at, gradients = self._minimum(Penalty(self.space, strength), at)
             points.append(self._point(strength, at, gradients))
             say(f"ridge {strength:g}: {_errors(points[-1])}")
             held = [p.validation for p in points if p.validation is not None]
@@ -119,7 +96,7 @@ class Fitter:
         held = self.model.error(theta, self.loss, held=True) if self.model.held else None
         return Minimum(strength, theta, self.model.error(theta, self.loss), held, gradients)
 
-    def _lbfgs(self, penalty: Penalty, at: Array) -> tuple[Array, float]:
+    def _minimum(self, penalty: Penalty, at: Array) -> tuple[Array, float]:
         from scipy.optimize import minimize
 
         # units of equal curvature
@@ -151,39 +128,6 @@ class Fitter:
             },
         )
         return self.space.clip(result.x * unit), float(result.nfev)
-
-    def _adam(self, penalty: Penalty, at: Array) -> tuple[Array, float]:
-        first, stop = self.model.span(False)
-        # at least two blocks a step, so that two threads have work
-        block = max(1024, self.batch // max(self.model.threads, 1))
-        starts = np.arange(first, stop, self.batch)
-        wide = ridge_scale(self.space)
-        u, mean, square = at / wide, np.zeros(len(at)), np.zeros(len(at))
-        best, smallest, stale, step, epoch = at, math.inf, 0, 0, 0
-        for epoch in range(1, self.epochs + 1):
-            order = np.argsort(word_array(self.seed, TEXEL_LINEAR_STREAM, epoch, len(starts)))
-            share = (epoch - 1) / max(self.epochs - 1, 1)
-            fall = _LAST_RATE + (1 - _LAST_RATE) * (1 + math.cos(math.pi * share)) / 2
-            for begin in starts[order]:
-                span = (int(begin), min(int(begin) + self.batch, stop))
-                _, slope = self.model.gradient(u * wide, self.loss, span, block)
-                slope = (slope + penalty.slope(u * wide)) * wide
-                step += 1
-                mean = _BETA1 * mean + (1 - _BETA1) * slope
-                square = _BETA2 * square + (1 - _BETA2) * slope**2
-                size = np.sqrt(square / (1 - _BETA2**step)) + _EPSILON
-                u = u - fall * self.learning_rate * (mean / (1 - _BETA1**step)) / size
-                u = self.space.clip(u * wide) / wide
-            error = self.model.error(u * wide, self.loss, held=self.model.held)
-            if not self.model.held:
-                error += penalty(u * wide)
-            if error < smallest:
-                best, smallest, stale = self.space.clip(u * wide), error, 0
-            else:
-                stale += 1
-                if stale >= self.patience:
-                    break
-        return best, float(epoch)
 
     def curvature(self, theta: Array, games: npt.NDArray[np.uint32]) -> Curvature:
         """Return the second derivatives at θ, and the standard errors.
@@ -233,7 +177,7 @@ class Fitter:
         curvature  mean ∂²loss/∂θ², (P, P)
         """
         space, penalty = self.space, Penalty(self.space, point.strength)
-        low, high = whole_bounds(space)
+        low, high = space.whole_bounds
         plain = np.clip(np.where(space.integer, np.rint(point.theta), point.theta), low, high)
         if not space.some_integer:
             return plain

@@ -26,7 +26,6 @@ import numpy.typing as npt
 
 from ringmaster.model.randomness import TEXEL_LINEAR_STREAM, words
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.linearised import whole_bounds
 from ringmaster.tuners.texel.loss import Array, Floats, Loss
 
 if TYPE_CHECKING:
@@ -230,41 +229,53 @@ class FeatureModel:
 
         return sum(self.map_blocks(block, *self.span(held))) / self.weights[held]
 
-    def gradient(
+    def gradient(self, theta: Sequence[float] | Array, loss: Loss) -> tuple[float, Array]:
+        """Return the mean loss over training, and its derivative by θ, (P,)."""
+
+        def pull(q: Floats, weight: Floats, target: Floats) -> tuple[float, Array]:
+            return float(weight @ loss.values(q, target)), weight * loss.slope(q, target)
+
+        return self._sums(theta, pull, 1)
+
+    def diagonal(self, theta: Sequence[float] | Array, loss: Loss) -> Array:
+        """Return the diagonal of the Gauss-Newton curvature of the mean loss, (P,)."""
+
+        def pull(q: Floats, weight: Floats, target: Floats) -> tuple[float, Array]:
+            return 0.0, weight * loss.curvature(q)
+
+        return self._sums(theta, pull, 2)[1]
+
+    def _sums(
         self,
         theta: Sequence[float] | Array,
-        loss: Loss,
-        span: tuple[int, int] | None = None,
-        block: int = BLOCK,
+        pull_of: Callable[[Floats, Floats, Floats], tuple[float, Array]],
+        power: int,
     ) -> tuple[float, Array]:
-        """Return the mean loss over positions of training, and its derivative by θ, (P,).
+        """Return means over training: of a value, and of pull·(∂q/∂θ)^power, (P,).
 
-        span  first and last + 1 position; None: all of training
+        pull_of  returns a block's sum of values and its pulls, from scores, weights and targets
         """
         middle, end = self.wiring.weights(theta, all_=False)
-        tapered = self.wiring.tapered
 
         def part(a: int, b: int) -> tuple[float, Floats, Floats]:
             rows = self.rows(a, b)
-            weight = self.weight[a:b]
             q = self.of_rows(rows, a, b, middle, end) + self.offset[a:b]
-            values, slopes = loss.values(q, self.target[a:b]), loss.slope(q, self.target[a:b])
-            pull = (weight * slopes).astype(np.float32)
+            value, wide = pull_of(q, self.weight[a:b], self.target[a:b])
+            pull = wide.astype(np.float32)
+            rows.data **= power
             turned = rows.T
-            if not tapered:
-                return float(weight @ values), turned @ pull, pull[:0]
-            opening = pull * self._phase(a, b)
-            return float(weight @ values), turned @ opening, turned @ (pull - opening)
+            if not self.wiring.tapered:
+                return value, turned @ pull, pull[:0]
+            phase = self._phase(a, b)
+            return value, turned @ (pull * phase**power), turned @ (pull * (1 - phase) ** power)
 
-        first, stop = span or self.span(False)
         total, by_middle, by_end = 0.0, np.zeros(len(middle)), np.zeros(len(middle))
-        for value, middle_part, end_part in self.map_blocks(part, first, stop, block):
+        for value, middle_part, end_part in self.map_blocks(part, *self.span(False)):
             total += value
             by_middle += middle_part
-            if tapered:
+            if self.wiring.tapered:
                 by_end += end_part
-        weight = self.weights[0] if span is None else float(self.weight[first:stop].sum())
-        weight = weight or 1.0
+        weight = self.weights[0] or 1.0
         return total / weight, self.wiring.gathered(by_middle, by_end) / weight
 
     def jacobian(self, rows: Any, first: int, stop: int, wanted: npt.NDArray[np.bool_]) -> Floats:
@@ -283,28 +294,6 @@ class FeatureModel:
             counts = dense[:, tuned]
             jacobian[:, places[tuned]] += counts if share is None else counts * share[:, None]
         return jacobian
-
-    def diagonal(self, theta: Sequence[float] | Array, loss: Loss) -> Array:
-        """Return the diagonal of the Gauss-Newton curvature of the mean loss, (P,)."""
-        middle, end = self.wiring.weights(theta, all_=False)
-
-        def part(a: int, b: int) -> tuple[Floats, Floats]:
-            rows = self.rows(a, b)
-            q = self.of_rows(rows, a, b, middle, end) + self.offset[a:b]
-            pull = (self.weight[a:b] * loss.curvature(q)).astype(np.float32)
-            rows.data **= 2
-            turned = rows.T
-            if not self.wiring.tapered:
-                return turned @ pull, pull[:0]
-            phase = self._phase(a, b)
-            return turned @ (pull * phase**2), turned @ (pull * (1 - phase) ** 2)
-
-        by_middle, by_end = np.zeros(len(middle)), np.zeros(len(middle))
-        for middle_part, end_part in self.map_blocks(part, *self.span(False)):
-            by_middle += middle_part
-            if self.wiring.tapered:
-                by_end += end_part
-        return self.wiring.gathered(by_middle, by_end) / self.weights[0]
 
     def map_blocks(
         self, function: Callable[[int, int], Result], first: int, stop: int, block: int = BLOCK
@@ -449,7 +438,7 @@ def perturbed(model: FeatureModel, space: Space, seed: int) -> tuple[float, ...]
     """
     count = len(space)
     bits = np.array([word & 1 for word in words(seed, TEXEL_LINEAR_STREAM, 0, count)])
-    low, high = whole_bounds(space)
+    low, high = space.whole_bounds
     way = np.where(bits == 1, 1.0, -1.0)
     room = np.where(way > 0, high - space.start, space.start - low)
     # a start on a bound leaves one way only

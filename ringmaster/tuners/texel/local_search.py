@@ -12,21 +12,18 @@ Each change takes a pass, one after another: the next change depends on the last
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from collections.abc import Sequence
+from typing import Any, Unpack
 
 import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.randomness import TEXEL_ORDER_STREAM, word_array
 from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, OwnTable, Pass
 from ringmaster.tuners.texel.searching import (
     Search,
     SearchArguments,
     Theta,
-    finite,
     first_steps,
-    infinite,
     tuned_blocks,
 )
 
@@ -40,42 +37,47 @@ class LocalSearch(Search):
     """Österlund's local search.
 
     groups     names of groups, searched one after another in rounds; None: all together
-    order      of the parameters in a sweep: as given, or random for each sweep
     grow       factor of a successful step
     precision  smallest step as a share of the range; 1 for integers
 
     Other arguments: see `Search`.
     """
 
+    _base: Theta
+    _base_error: float = math.inf
+    _steps: list[float]
+    _way: list[int]
+    _moved: list[bool]
+    _block: int = 0
+    _sweep: int = 0
+    _place: int = 0
+    _side: int = 0
+    #: Whether this sweep changed a value or a step, and this round changed a value.
+    _busy: bool = False
+    _gained: bool = False
+    _tried: int = 0
+    _kept: int = 0
+    _sweeps: list[tuple[int, float, int, int, float]]
+
     def __init__(
         self,
         parameters: Sequence[TunedParameter],
         *,
         groups: Sequence[str] | None = None,
-        order: Literal["given", "random"] = "given",
         grow: float = 2.0,
         precision: float = PRECISION_SHARE,
         **common: Unpack[SearchArguments],
     ) -> None:
         super().__init__(parameters, **common)
-        self.order, self.grow = order, grow
+        self.grow = grow
         self.least = np.where(self.space.integer, 1.0, precision * self.space.width)
         self.most = np.maximum(MOST_SHARE * self.space.width, self.least)
         self._blocks = tuned_blocks(self.parameters, groups)
-        self._base, self._base_error = self._start, math.inf
+        self._base = self._start
         self._steps = np.clip(first_steps(self.parameters), self.least, self.most).tolist()
         self._way = [1] * len(self.parameters)
         self._moved = [False] * len(self.parameters)
-        self._block = 0
-        self._sweep = 0
-        self._place = 0
-        self._side = 0
-        #: Whether this sweep changed a value or a step, and this round changed a value.
-        self._busy = False
-        self._gained = False
-        self._tried = 0
-        self._kept = 0
-        self._sweeps: list[list[Any]] = []
+        self._sweeps = []
 
     def _begin(self, error: float) -> None:
         self._base_error = error
@@ -84,7 +86,7 @@ class LocalSearch(Search):
         if self.waiting:
             return None
         while not self._over:
-            block = self._in_order()
+            block = self._blocks[self._block]
             if self._place == len(block):
                 check = self._end_of_sweep()
                 if check is not None:
@@ -136,7 +138,7 @@ class LocalSearch(Search):
         if self._validated and not self._is_checked(self._base):
             return self._check(self._base, f"sweep {self._sweep + 1}")
         self._sweeps.append(
-            [self._sweep + 1, self._used, self._tried, self._kept, self._base_error]
+            (self._sweep + 1, self._used, self._tried, self._kept, self._base_error)
         )
         del self._sweeps[:-100]
         self._tried = self._kept = 0
@@ -155,18 +157,11 @@ class LocalSearch(Search):
     def _finalists(self) -> list[Theta]:
         return [self._base]
 
-    def _in_order(self) -> list[int]:
-        block = self._blocks[self._block]
-        if self.order == "given":
-            return block
-        random = word_array(self.seed, TEXEL_ORDER_STREAM, self._sweep, len(block))
-        return [block[i] for i in np.argsort(random, kind="stable")]
-
     def _candidate(self, i: int) -> Theta:
         way = self._way[i] if self._side == 0 else -self._way[i]
         theta = np.array(self._base)
         theta[i] += way * self._steps[i]
-        return self._played(theta)
+        return self.space.played(theta)
 
     def _fitted(self, i: int, step: float) -> float:
         step = min(max(step, float(self.least[i])), float(self.most[i]))
@@ -179,26 +174,3 @@ class LocalSearch(Search):
         headers = ("sweep", "passes", "tried", "kept", "training error")
         rows = [(s, f"{p:g}", t, k, f"{e:.9f}") for s, p, t, k, e in self._sweeps]
         return [("Sweeps", headers, rows)]
-
-    def _own_state(self) -> dict[str, Any]:
-        return {
-            "base": [list(self._base), finite(self._base_error)],
-            "steps": list(self._steps),
-            "way": list(self._way),
-            "moved": list(self._moved),
-            "at": [self._block, self._sweep, self._place, self._side],
-            "busy": self._busy,
-            "gained": self._gained,
-            "counts": [self._tried, self._kept],
-            "sweeps": [list(row) for row in self._sweeps],
-        }
-
-    def _restore_own(self, state: Mapping[str, Any]) -> None:
-        base, error = state["base"]
-        self._base, self._base_error = tuple(base), infinite(error)
-        self._steps, self._way = list(state["steps"]), list(state["way"])
-        self._moved = list(state["moved"])
-        self._block, self._sweep, self._place, self._side = state["at"]
-        self._busy, self._gained = state["busy"], state["gained"]
-        self._tried, self._kept = state["counts"]
-        self._sweeps = [list(row) for row in state["sweeps"]]

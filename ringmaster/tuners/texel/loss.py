@@ -207,12 +207,17 @@ class ScoreHistogram:
         if not self._count:
             raise ValueError(f"no position has {name} and a result: there is no win-rate scale")
         if self._low == self._high:
-            raise ValueError(
-                f"all results are {self._low:g}: give positions of won, drawn and lost games; "
-                "one result alone teaches nothing"
-            )
+            raise ValueError(equal_results(self._low))
         q, r, squares = sums[0] / weight, sums[1], sums[2]
-        self._check(weight, q, r, squares, name)
+        if contradiction := self.contradiction(name):
+            raise ValueError(contradiction)
+        correlation, certain = self._correlation(weight, q, r, squares)
+        if correlation <= certain:
+            raise ValueError(
+                f"the {name} do not correlate with the results (correlation {correlation:.3f} "
+                f"over {self._count:,} positions): check that each result belongs to the "
+                "position's game, and check result_pov"
+            )
         total = float(weight.sum())
 
         def error(log_scale: float) -> float:
@@ -231,7 +236,23 @@ class ScoreHistogram:
         best = min((float(inner), float(low), float(high)), key=error)
         return Fit(math.exp(best), error(best), _edge(math.exp(best), name))
 
-    def _check(self, weight: Array, q: Array, r: Array, squares: Array, name: str) -> None:
+    def contradiction(self, name: str) -> str:
+        """Return a message for scores that contradict the labels, "" for others."""
+        weight, *sums = self._sums[:, self._sums[0] > 0]
+        if not self._count or self._low == self._high:
+            return ""
+        correlation, certain = self._correlation(weight, sums[0] / weight, sums[1], sums[2])
+        if correlation >= -certain:
+            return ""
+        return (
+            f"the {name} contradict the results (correlation {correlation:.3f}): their side "
+            "seems to be wrong; see score_pov and result_pov of Positions(…)"
+        )
+
+    def _correlation(
+        self, weight: Array, q: Array, r: Array, squares: Array
+    ) -> tuple[float, float]:
+        """Return the correlation of scores and labels, and the least significant one."""
         x = _bounded(q)
         total = weight.sum()
         middle, mean = (weight * x).sum() / total, r.sum() / total
@@ -245,17 +266,15 @@ class ScoreHistogram:
             # positions of a game share its result, so they are no independent evidence
             together = product - mean * x_by_game - middle * r_by_game + middle * mean * w
             certain = _SIGNIFICANT * math.sqrt(np.square(together).sum()) / unit
-        if correlation < -certain:
-            raise ValueError(
-                f"the {name} contradict the results (correlation {correlation:.3f}): their side "
-                "seems to be wrong; see score_pov and result_pov of Positions(…)"
-            )
-        if correlation <= certain:
-            raise ValueError(
-                f"the {name} do not correlate with the results (correlation {correlation:.3f} "
-                f"over {self._count:,} positions): check that each result belongs to the "
-                "position's game, and check result_pov"
-            )
+        return correlation, certain
+
+
+def equal_results(value: float) -> str:
+    """Return the message for positions that all have one result."""
+    return (
+        f"all results are {value:g}: give positions of won, drawn and lost games; "
+        "one result alone teaches nothing"
+    )
 
 
 def _bounded(scores: Array) -> Array:

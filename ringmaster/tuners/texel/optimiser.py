@@ -138,11 +138,24 @@ class RidgePath(msgspec.Struct, frozen=True):
     rows: Sequence[tuple[float, float | None, float | None, Any]]
     used: float | None
 
+    @property
+    def edge(self) -> str:
+        """A remark if the used strength is the last of those tried, "" otherwise."""
+        tried = [row[0] for row in self.rows]
+        if self.used is None or len(tried) < 2 or min(tried) < self.used < max(tried):
+            return ""
+        if self.used == max(tried):
+            more = "a stronger ridge may be better: the positions hardly move the values"
+            return f"{self.used:g} is the strongest of those tried; {more}"
+        if self.used == 0:
+            return "0, no ridge, is the weakest of those tried; the positions need no ridge"
+        return f"{self.used:g} is the weakest of those tried; a weaker ridge may be better"
+
     def table(self) -> OwnTable:
         """Return the path as a table of a report."""
         headers = ("strength", "training", "validation", self.detail, "")
         rows = [(*row, "used" if row[0] == self.used else None) for row in self.rows]
-        return self.title, headers, rows
+        return "; ".join(filter(None, (self.title, self.edge))), headers, rows
 
 
 class Optimiser(ABC):

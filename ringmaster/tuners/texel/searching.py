@@ -12,7 +12,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, Unpack, get_type_hints
 
 import msgspec
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import BATCHES_STREAM, word_array
 from ringmaster.tuners.space import Space
+from ringmaster.tuners.spsa.course import Averages
 from ringmaster.tuners.texel.optimiser import (
     NO_SIGNAL,
     Array,
@@ -115,8 +116,23 @@ class Search(Optimiser):
                  limit
     shards       shards of training, for batches
 
-    A state may be restored with larger limits: a tune that ended because of a limit continues.
+    The annotated attributes of a class are its state.  A state may be restored with larger
+    limits: a tune that ended because of a limit continues.
     """
+
+    _number: int = 0
+    _used: float = 0.0
+    _validated: bool = False
+    _stale: int = 0
+    _over: str = ""
+    _limit: Limit | None = None
+    _asked: dict[int, _Asked]
+    _known: dict[str, float]
+    _checked: dict[str, tuple[float, float | None]]
+    _best: _Best
+    _course: list[Step]
+    #: Lines for the history.
+    _notes: list[str]
 
     def __init__(
         self,
@@ -135,20 +151,10 @@ class Search(Optimiser):
         self.most_passes = math.inf if most_passes is None else most_passes
         self.patience = patience
         self.shards = shards
-        self._start = self._played(self.space.start)
-        self._asked: dict[int, _Asked] = {}
-        self._number = 0
-        self._used = 0.0
-        self._validated = False
-        self._known: dict[str, float] = {}
-        self._checked: dict[str, tuple[float, float | None]] = {}
+        self._start = self.space.played(self.space.start)
+        self._asked, self._known, self._checked = {}, {}, {}
         self._best = _Best(self._start, math.inf, None)
-        self._stale = 0
-        self._over = ""
-        self._limit: Limit | None = None
-        self._course: list[Step] = []
-        #: Lines for the history.
-        self._notes: list[str] = []
+        self._course, self._notes = [], []
 
     @abstractmethod
     def _next(self) -> Pass | None:
@@ -170,14 +176,6 @@ class Search(Optimiser):
     @abstractmethod
     def _finalists(self) -> list[Theta]:
         """Return values that must be checked before the end."""
-
-    @abstractmethod
-    def _own_state(self) -> dict[str, Any]:
-        """Return the state of the subclass as JSON data."""
-
-    @abstractmethod
-    def _restore_own(self, state: Mapping[str, Any]) -> None:
-        """Restore the state of the subclass."""
 
     def ask(self) -> Pass | None:
         if not self._number:
@@ -233,43 +231,21 @@ class Search(Optimiser):
         return False
 
     def state(self) -> dict[str, Any]:
-        return {
-            "number": self._number,
-            "used": self._used,
-            "validated": self._validated,
-            "asked": {
-                str(number): [list(a.theta), a.cost, a.purpose, a.note]
-                for number, a in self._asked.items()
-            },
-            "known": {key: finite(error) for key, error in self._known.items()},
-            "checked": {key: [finite(t), v] for key, (t, v) in self._checked.items()},
-            "best": [list(self._best.theta), finite(self._best.value), self._best.number],
-            "stale": self._stale,
-            "over": [self._over, self._limit, finite(self.most_passes), self.patience],
-            "course": [list(msgspec.structs.astuple(step)) for step in self._course],
-            "own": self._own_state(),
-        }
+        state = {name[1:]: getattr(self, name) for name in get_type_hints(type(self))}
+        limits = {"most_passes": self.most_passes, "patience": self.patience}
+        data: dict[str, Any] = _data_of({**state, **limits})
+        return data
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self._number, self._used = state["number"], state["used"]
-        self._validated = state["validated"]
-        self._asked = {
-            int(number): _Asked(tuple(theta), cost, purpose, note)
-            for number, (theta, cost, purpose, note) in state["asked"].items()
-        }
-        self._known = {key: infinite(error) for key, error in state["known"].items()}
-        self._checked = {key: (infinite(t), v) for key, (t, v) in state["checked"].items()}
-        theta, value, best_number = state["best"]
-        self._best = _Best(tuple(theta), infinite(value), best_number)
-        self._stale = state["stale"]
-        self._over, self._limit, most_passes, patience = state["over"]
-        if (self._limit == "most_passes" and self.most_passes > infinite(most_passes)) or (
+        for name, kind in get_type_hints(type(self)).items():
+            value = msgspec.convert(state[name[1:]], kind, strict=False, dec_hook=_object_of)
+            setattr(self, name, value)
+        patience = state["patience"]
+        if (self._limit == "most_passes" and self.most_passes > float(state["most_passes"])) or (
             self._limit == "patience" and (self.patience is None or self.patience > patience)
         ):
             # the limit is larger now
             self._over, self._limit = "", None
-        self._course = [Step(data[0], tuple(data[1]), *data[2:]) for data in state["course"]]
-        self._restore_own(state["own"])
 
     @property
     def waiting(self) -> bool:
@@ -326,12 +302,6 @@ class Search(Optimiser):
         """Return further numbers for the course."""
         return {}
 
-    def _played(self, theta: Array) -> Theta:
-        """Return values as they are played: integers whole, halves rounded up."""
-        theta = self.space.clip(np.asarray(theta, dtype=np.float64))
-        whole = self.space.clip(np.floor(theta + 0.5))
-        return tuple(np.where(self.space.integer, whole, theta).tolist())
-
     def _learn_all(self, number: int, asked: _Asked, errors: Errors, error: float) -> TellResult:
         start = asked.purpose == "start"
         if start:
@@ -379,6 +349,117 @@ class Search(Optimiser):
             if len(kept) > MOST_STEPS * 3 // 4:
                 kept = kept[::2]
             self._course = [first, *kept, last]
+
+
+class BatchSearch(Search):
+    """Base of the optimisers that score several values on one batch of shards, then on the next.
+
+    batch  share of the training shards in a batch; 1: all
+    """
+
+    #: Errors and issued passes on the present batch, by `key_of`.
+    _errors: dict[str, float]
+    _issued: set[str]
+    #: Values that must be checked before the next batch.
+    _due: Theta | None = None
+
+    def __init__(
+        self, parameters: Sequence[TunedParameter], batch: float, **common: Unpack[SearchArguments]
+    ) -> None:
+        super().__init__(parameters, **common)
+        self.batches = Batches(self.shards, batch_size(batch, self.shards), self.seed)
+        self._errors, self._issued = {}, set()
+        self._distinct_values: dict[str, Theta] | None = None
+
+    @abstractmethod
+    def _round(self) -> tuple[int, str]:
+        """Return the number of the present batch, and its name in the course."""
+
+    @abstractmethod
+    def _values(self) -> list[Theta]:
+        """Return the values to be scored on the present batch."""
+
+    @abstractmethod
+    def _learn_errors(self) -> None:
+        """Learn from the errors of all values on the present batch."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether a batch has all training positions."""
+        return self.batches.size == self.shards
+
+    def _next(self) -> Pass | None:
+        while not self._over:
+            number, name = self._round()
+            if self._due is not None:
+                return None if self.waiting else self._check(self._due, name)
+            values = self._distinct()
+            if not self._issued and not self._open(values):
+                return None
+            for key, theta in values.items():
+                if key not in self._issued:
+                    self._issued.add(key)
+                    part: Part = "train" if self.whole else self.batches.batch(number)
+                    return self._issue(theta, part, "batch", key)
+            if len(self._errors) < len(values):
+                return None
+            # all errors were known before
+            self._end_round()
+        return None
+
+    def _distinct(self) -> dict[str, Theta]:
+        """Return the distinct values of the present batch, by `key_of`."""
+        if self._distinct_values is None:
+            self._distinct_values = {key_of(theta): theta for theta in self._values()}
+        return self._distinct_values
+
+    def _open(self, values: Mapping[str, Theta]) -> bool:
+        """Record the known errors of a batch; return whether the other passes are allowed."""
+        known = {
+            key: error
+            for key, theta in values.items()
+            if self.whole and (error := self._error_of(theta)) is not None
+        }
+        if not self._allowed((len(values) - len(known)) * self.batches.share):
+            self._stop("the passes are used up", "most_passes")
+            return False
+        self._errors, self._issued = known, set(known)
+        return True
+
+    def _learn(self, asked: Theta, note: Any, error: float) -> None:
+        self._errors[str(note)] = error
+        if len(self._errors) == len(self._distinct()):
+            self._end_round()
+
+    def _end_round(self) -> None:
+        self._learn_errors()
+        self._errors, self._issued, self._distinct_values = {}, set(), None
+
+
+def _data_of(value: Any) -> Any:
+    """Return a state as JSON data, with infinite numbers as text."""
+    if isinstance(value, dict):
+        return {str(key): _data_of(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_data_of(each) for each in (sorted(value) if isinstance(value, set) else value)]
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Averages):
+        return value.state()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, str | int | float | None):
+        return value
+    return _data_of(msgspec.to_builtins(value))
+
+
+def _object_of(kind: Any, data: Any) -> Any:
+    """Return an array or averages, from their part of a state."""
+    if kind is not Averages:
+        return np.array(data)
+    averages = Averages(np.zeros(0))
+    averages.restore(data)
+    return averages
 
 
 def tuned_blocks(

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -33,16 +33,13 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_SPSA_STREAM, word_array
 from ringmaster.tuners.spsa.course import Averages
 from ringmaster.tuners.spsa.perturbation import sides
-from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, Array, OwnTable, Pass
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, Array, OwnTable
 from ringmaster.tuners.texel.searching import (
-    Batches,
-    Search,
+    BatchSearch,
     SearchArguments,
     Theta,
-    batch_size,
     finite,
     first_steps,
-    infinite,
     key_of,
 )
 
@@ -56,34 +53,42 @@ PASSES_PER_CHECK = 5.0
 MOST_UNIT = 8.0
 #: With more parameters, perturbations shrink so that the scores move no further.
 FULL_PARAMETERS = 16
-#: Random directions that measure the gain if units are steps.
-DIRECTIONS = 8
 #: Blocked checks in a row that end the tune.
 MOST_BLOCKED = 6
 #: Largest move of a parameter in one iteration, in units.
 MOST_MOVE = 2.0
 
-Scales = Literal["curvature", "steps"]
 
-
-class SpsaBatches(Search):
+class SpsaBatches(BatchSearch):
     """SPSA over batches.
 
     batch     share of the training shards that scores an iteration
-    scale_by  "curvature": units and gain are measured on the first batch, with two passes for
-              each parameter; "steps": units are the steps, and a few random directions give the
-              gain
     alpha, gamma, A_ratio  exponents of the gains, and A as a share of the iterations
 
     Other arguments: see `Search`.
     """
+
+    _theta: Array
+    _units: Array
+    _gain: float = 0.0
+    _measured: bool = False
+    _silent_ones: list[int]
+    #: Iterations done.
+    _k: int = 0
+    #: Iterates since the last check, and all iterates.
+    _recent: Averages
+    _all: Averages
+    _since: int = 0
+    #: The values with the smallest penalised training error in a check.
+    _safe: tuple[Theta, float]
+    _blocked: int = 0
+    _table: list[list[Any]]
 
     def __init__(
         self,
         parameters: Sequence[TunedParameter],
         *,
         batch: float = BATCH,
-        scale_by: Scales = "curvature",
         alpha: float = 0.602,
         gamma: float = 0.101,
         A_ratio: float = 0.1,
@@ -91,9 +96,8 @@ class SpsaBatches(Search):
     ) -> None:
         if common.get("most_passes") is None:
             common["most_passes"] = MOST_PASSES
-        super().__init__(parameters, **common)
-        self.batches = Batches(self.shards, batch_size(batch, self.shards), self.seed)
-        self.scale_by, self.alpha, self.gamma = scale_by, alpha, gamma
+        super().__init__(parameters, batch, **common)
+        self.alpha, self.gamma = alpha, gamma
         share = self.batches.share
         self.iterations = max(1, int(self.most_passes / (2 * share)))
         self.A = A_ratio * self.iterations
@@ -101,78 +105,35 @@ class SpsaBatches(Search):
         self._steps = first_steps(self.parameters)
         self._theta = np.array(self._start)
         self._units = self._steps.copy()
-        self._gain = 0.0
-        self._measured = False
-        self._silent_ones: list[int] = []
-        #: Iterations done; errors and issued passes of the current one, by `key_of`.
-        self._k = 0
-        self._errors: dict[str, float] = {}
-        self._issued: set[str] = set()
-        self._wanted_now: dict[str, Array] | None = None
-        #: Iterates since the last check, and all iterates.
-        self._recent = Averages(self._theta)
-        self._all = Averages(self._theta)
-        self._since = 0
-        self._due: Theta | None = None
-        #: The values with the smallest penalised training error in a check.
-        self._safe: tuple[Theta, float] = (self._start, math.inf)
-        self._blocked = 0
-        self._table: list[list[Any]] = []
+        self._recent, self._all = Averages(self._theta), Averages(self._theta)
+        self._safe = (self._start, math.inf)
+        self._silent_ones, self._table = [], []
 
     def _begin(self, error: float) -> None:
         self._safe = (self._start, error)
 
-    def _next(self) -> Pass | None:
-        while not self._over:
-            if self._due is not None:
-                if self.waiting:
-                    return None
-                return self._check(self._due, f"iteration {self._k}")
-            played = {name: self._played(theta) for name, theta in self._wanted().items()}
-            thetas = {key_of(theta): theta for theta in played.values()}
-            if not self._issued and not self._allowed(self.batches.share * len(thetas)):
-                self._stop("the passes are used up", "most_passes")
-                return None
-            for key, theta in thetas.items():
-                if key in self._issued:
-                    continue
-                self._issued.add(key)
-                known = self._error_of(theta) if self.batches.size == self.shards else None
-                if known is None:
-                    return self._issue(theta, self.batches.batch(self._k), "side", key)
-                self._errors[key] = known
-            if len(self._errors) < len(thetas):
-                return None
-            # all errors were known before
-            self._take_errors()
-        return None
+    def _round(self) -> tuple[int, str]:
+        return self._k, f"iteration {self._k}"
 
-    def _learn(self, asked: Theta, note: Any, error: float) -> None:
-        self._errors[str(note)] = error
-        wanted = {key_of(self._played(theta)) for theta in self._wanted().values()}
-        if wanted == self._errors.keys():
-            self._take_errors()
-
-    def _take_errors(self) -> None:
-        errors = {
-            name: self._errors[key_of(self._played(theta))]
-            for name, theta in self._wanted().items()
-        }
-        if not self._measured:
-            self._measure(errors)
-        else:
-            self._move(errors)
-        self._errors, self._issued, self._wanted_now = {}, set(), None
+    def _values(self) -> list[Theta]:
+        return [self.space.played(theta) for theta in self._wanted().values()]
 
     def _wanted(self) -> dict[str, Array]:
-        """Return the values to be scored on the current batch, by name."""
-        if self._wanted_now is None:
-            if self._measured:
-                plus, minus = self._sides()
-                self._wanted_now = {"plus": plus, "minus": minus}
-            else:
-                self._wanted_now = self._probes()
-        return self._wanted_now
+        """Return the values to be scored on the present batch, by name."""
+        if not self._measured:
+            return self._probes()
+        plus, minus = self._sides()
+        return {"plus": plus, "minus": minus}
+
+    def _learn_errors(self) -> None:
+        errors = {
+            name: self._errors[key_of(self.space.played(theta))]
+            for name, theta in self._wanted().items()
+        }
+        if self._measured:
+            self._move(errors)
+        else:
+            self._measure(errors)
 
     def _draw(self, number: int) -> tuple[Array, Array]:
         """Return δ and u, uniform in [0, 1), of an iteration; (n,) each."""
@@ -184,13 +145,6 @@ class SpsaBatches(Search):
     def _probes(self) -> dict[str, Array]:
         """Return the start and neighbours of it, which measure the units and the gain."""
         probes = {"start": self._theta}
-        if self.scale_by == "steps":
-            for j in range(DIRECTIONS):
-                # iterations count from 1, so these numbers are free
-                delta, _ = self._draw(-1 - j & (1 << 63) - 1)
-                probes[f"+{j}"] = self._theta + self._steps * delta
-                probes[f"-{j}"] = self._theta - self._steps * delta
-            return probes
         for i in range(len(self.space)):
             for sign, offset in zip("+-", self._offsets(i), strict=True):
                 theta = self._theta.copy()
@@ -215,19 +169,15 @@ class SpsaBatches(Search):
     def _measure(self, errors: Mapping[str, float]) -> None:
         """Compute the units and the gain."""
         start = errors["start"]
-        if self.scale_by == "curvature":
-            curved = self._curvatures(errors)
-            known = curved[curved > 0]
-            if len(known):
-                middle = float(np.median(known))
-                ratio = np.sqrt(middle / np.where(curved > 0, curved, middle))
-                self._units = self._steps * np.clip(ratio, 1 / MOST_UNIT, MOST_UNIT)
-            self._units = np.minimum(self._units, self.space.width / 4)
-            curved = np.where(curved > 0, curved, 0.0) * np.square(self._units / self._steps)
-            total = float(curved.sum())
-        else:
-            pairs = [(errors[f"+{j}"], errors[f"-{j}"]) for j in range(DIRECTIONS)]
-            total = float(np.mean([plus + minus - 2 * start for plus, minus in pairs]))
+        curved = self._curvatures(errors)
+        known = curved[curved > 0]
+        if len(known):
+            middle = float(np.median(known))
+            ratio = np.sqrt(middle / np.where(curved > 0, curved, middle))
+            self._units = self._steps * np.clip(ratio, 1 / MOST_UNIT, MOST_UNIT)
+        self._units = np.minimum(self._units, self.space.width / 4)
+        curved = np.where(curved > 0, curved, 0.0) * np.square(self._units / self._steps)
+        total = float(curved.sum())
         shrunk = min(1.0, math.sqrt(FULL_PARAMETERS / len(self.space)))
         self._units = self._units * shrunk
         total *= shrunk**2
@@ -276,7 +226,7 @@ class SpsaBatches(Search):
 
     def _move(self, errors: Mapping[str, float]) -> None:
         """Move θ by the errors of both sides."""
-        plus, minus = (np.array(self._played(each)) for each in self._sides())
+        plus, minus = (np.array(self.space.played(each)) for each in self._sides())
         k = self._k + 1
         a = self._gain * ((self.A + 1) / (self.A + k)) ** self.alpha
         difference = errors["plus"] - errors["minus"]
@@ -307,7 +257,9 @@ class SpsaBatches(Search):
         """
         mean, theta = iterates.mean(), self._theta
         on_bound = (theta <= self.space.minimum) | (theta >= self.space.maximum)
-        return self._played(np.where(on_bound & (np.abs(mean - theta) < self._units), theta, mean))
+        return self.space.played(
+            np.where(on_bound & (np.abs(mean - theta) < self._units), theta, mean)
+        )
 
     def _learn_check(self, better: bool) -> None:
         if self._due is None:
@@ -352,38 +304,3 @@ class SpsaBatches(Search):
             for parameter, unit in zip(self.parameters, self._units, strict=True)
         ]
         return [("Checks", headers, rows), ("Units", ("parameter", "unit"), units)]
-
-    def _own_state(self) -> dict[str, Any]:
-        return {
-            "theta": self._theta.tolist(),
-            "units": self._units.tolist(),
-            "gain": self._gain,
-            "measured": self._measured,
-            "silent": list(self._silent_ones),
-            "k": self._k,
-            "errors": {name: finite(error) for name, error in self._errors.items()},
-            "issued": sorted(self._issued),
-            "recent": self._recent.state(),
-            "all": self._all.state(),
-            "since": self._since,
-            "due": None if self._due is None else list(self._due),
-            "safe": [list(self._safe[0]), finite(self._safe[1])],
-            "blocked": self._blocked,
-            "said": list(self._notes),
-            "table": [list(row) for row in self._table],
-        }
-
-    def _restore_own(self, state: Mapping[str, Any]) -> None:
-        self._theta, self._units = np.array(state["theta"]), np.array(state["units"])
-        self._gain, self._measured = state["gain"], state["measured"]
-        self._silent_ones = list(state["silent"])
-        self._k, self._since = state["k"], state["since"]
-        self._errors = {name: infinite(error) for name, error in state["errors"].items()}
-        self._issued, self._wanted_now = set(state["issued"]), None
-        self._recent.restore(state["recent"])
-        self._all.restore(state["all"])
-        self._due = None if state["due"] is None else tuple(state["due"])
-        theta, error = state["safe"]
-        self._safe = (tuple(theta), infinite(error))
-        self._blocked, self._notes = state["blocked"], list(state["said"])
-        self._table = [list(row) for row in state["table"]]

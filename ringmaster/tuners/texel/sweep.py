@@ -18,7 +18,7 @@ import numpy as np
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.gauss_newton_state import Differences
+from ringmaster.tuners.texel.gauss_newton_state import Differences, Side
 from ringmaster.tuners.texel.linearised import Column, LinearModel
 from ringmaster.tuners.texel.loss import Array, mean
 from ringmaster.tuners.texel.optimiser import (
@@ -57,15 +57,6 @@ class SweptPair(msgspec.Struct):
     teacher: float | None
 
 
-class _Side(msgspec.Struct):
-    """A pass with one parameter changed."""
-
-    place: int
-    theta: tuple[float, ...]
-    number: int | None = None
-    is_told: bool = False
-
-
 class _Trial(msgspec.Struct):
     """Values of a pair to be scored."""
 
@@ -87,7 +78,7 @@ class _State(msgspec.Struct):
     number: int = 0
     base: int | None = None
     theta: tuple[float, ...] = ()
-    sides: list[_Side] = []
+    sides: list[Side] = []
     trial: _Trial | None = None
     scored: list[tuple[tuple[float, ...], int]] = []
     rows: list[SweptPair] = []
@@ -117,7 +108,7 @@ class Swept(Optimiser):
         self._inner = inner
         self._codes = [p.code for p in parameters]
         self._space = Space.of(parameters)
-        self._differences = Differences(parameters, self._space, central=False)
+        self._differences = Differences(parameters, self._space)
         self._targets = {_pair(target): target for target in targets}
         self._strengths = tuple(strengths) if validated else (max(strengths),)
         self._part: Split = "validation" if validated else "train"
@@ -158,13 +149,12 @@ class Swept(Optimiser):
         s.theta, s.base = self._inner.best, self._inner.best_pass
         s.phase = "base" if s.base is None else "columns"
         distances = self._inner.distances
-        s.sides = [
-            _Side(i, theta)
-            for i in range(len(self._codes))
-            for theta in self._differences.sides(
-                s.theta, i, self._differences.first(i) if distances is None else distances[i]
-            )
-        ]
+        s.sides = []
+        for i in range(len(self._codes)):
+            distance = self._differences.first(i) if distances is None else distances[i]
+            theta = self._differences.side(s.theta, i, distance)
+            if theta is not None:
+                s.sides.append(Side(i, theta))
         s.scored = [] if s.base is None else [(s.theta, s.base)]
 
     @property
@@ -183,11 +173,11 @@ class Swept(Optimiser):
             s.phase, s.scored = "columns", [(s.theta, number)]
         elif s.phase == "columns":
             for side in s.sides:
-                side.is_told |= side.number == number
+                side.told |= side.number == number
         elif s.trial is not None and s.trial.number == number:
             s.scored.append((s.trial.theta, number))
             notes.append(self._record(data, s.trial, number))
-        if s.phase == "columns" and all(side.is_told for side in s.sides):
+        if s.phase == "columns" and all(side.told for side in s.sides):
             s.phase = "pairs"
         if s.phase == "pairs" and (s.trial is None or s.trial.number is not None):
             notes += self._fit(data)
@@ -336,7 +326,7 @@ class Swept(Optimiser):
         return {"inner": self._inner.state(), "sweep": msgspec.to_builtins(self._state)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        if "sweep" in state:
+        if "inner" in state:
             self._state = msgspec.convert(state["sweep"], _State)
         self._inner.restore(inner_state(state))
 
@@ -348,7 +338,7 @@ class Swept(Optimiser):
 
 def inner_state(state: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the optimiser's state from a state with or without a sweep."""
-    inner: Mapping[str, Any] = state["inner"] if "sweep" in state else state
+    inner: Mapping[str, Any] = state.get("inner", state)
     return inner
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from ringmaster.errors import SettingError
+from ringmaster.model.jobs import EvaluationJob
+from ringmaster.model.results import EvaluationResult
 from ringmaster.positions import PositionFile
 from ringmaster.reporting.tables import render_report
 from tests.competitions.settings_of import call
@@ -16,8 +19,10 @@ from tests.competitions.texel.simulated import (
     CODES,
     TRUE,
     Runs,
+    engine,
     folder_fixture,  # noqa: F401 - a fixture
     parameter,
+    probed,
     texel,
     write_positions,
 )
@@ -88,6 +93,49 @@ def test_results_that_the_target_does_not_use_are_not_checked(folder: Path, scal
     runs = Runs(lambda: texel(folder, **settings))
     runs.run()
     assert runs.event.finished()
+
+
+def test_equal_results_and_a_teacher_s_wrong_side_are_refused_before_the_engine_starts(
+    folder: Path,
+) -> None:
+    write_positions(folder / "event.positions", result=np.ones(480))
+    with pytest.raises(SettingError, match="all results are 1"):
+        texel(folder, target=call("Texel")).prepare()
+    right = PositionFile(folder / "event.positions").teacher
+    write_positions(folder / "event.positions", teacher=-np.array(right))
+    with pytest.raises(SettingError, match="the teacher's scores contradict the results"):
+        texel(folder, **BLEND).prepare()
+
+
+def test_wrong_side_of_the_engine_s_scores_is_told_by_the_probe(folder: Path) -> None:
+    def turned(job: EvaluationJob) -> EvaluationResult:
+        result = engine(msgspec.structs.replace(job, probe=None))
+        scores = -np.frombuffer(result.scores or b"", dtype="<f4")
+        facts = probed(job).facts if job.probe is not None else {}
+        return msgspec.structs.replace(result, scores=scores.tobytes(), facts=facts)
+
+    runs = Runs(lambda: texel(folder), answer=turned)
+    runs.run()
+    assert "the scores contradict the results" in runs.halted
+    assert runs.done == 1
+
+
+def test_scores_in_another_unit_are_told_by_the_probe(folder: Path) -> None:
+    def in_pawns(job: EvaluationJob) -> EvaluationResult:
+        result = engine(msgspec.structs.replace(job, probe=None))
+        scores = np.frombuffer(result.scores or b"", dtype="<f4") / 100
+        facts = probed(job).facts if job.probe is not None else {}
+        return msgspec.structs.replace(result, scores=scores.tobytes(), facts=facts)
+
+    runs = Runs(lambda: texel(folder), answer=in_pawns)
+    runs.step()
+    assert any("at an end of its range" in line for line in runs.history)
+
+
+def test_start_on_a_bound_is_named_before_the_first_pass(folder: Path) -> None:
+    event = texel(folder, parameters=[parameter("A", start=0), parameter("B"), parameter("C")])
+    event.prepare()
+    assert "A starts at its lower bound, 0" in event.setup().notices
 
 
 def test_equal_scores_of_the_start_values_cannot_check_labels(folder: Path) -> None:

@@ -16,10 +16,10 @@ from ringmaster.tuners.simulation import (
     SHAPES,
     Clop,
     FixedDraws,
+    GameOutcomes,
     Shaped,
 )
-from ringmaster.tuners.simulation.game_outcomes import GameOutcomes
-from ringmaster.tuners.spsa import Space
+from ringmaster.tuners.space import Space
 
 DELTAS = (-300.0, -40.0, 0.0, 7.0, 500.0)
 

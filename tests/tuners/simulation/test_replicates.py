@@ -8,24 +8,19 @@ import pytest
 from ringmaster.tuners.simulation import (
     GROUP,
     FixedDraws,
+    GameOutcomes,
     Shaped,
     SimulatedPlayers,
     SimulatedTune,
+    _score,
     join,
     simulate,
 )
-from ringmaster.tuners.simulation.game_outcomes import GameOutcomes
-from ringmaster.tuners.simulation.replicates import _score
-from ringmaster.tuners.spsa import (
-    Adaptive,
-    Classic,
-    Counting,
-    GainMethod,
-    Method,
-    Space,
-    sides,
-)
+from ringmaster.tuners.space import Space
+from ringmaster.tuners.spsa.adaptive import Adaptive
 from ringmaster.tuners.spsa.course import Averages
+from ringmaster.tuners.spsa.method import Classic, GainMethod, Method
+from ringmaster.tuners.spsa.perturbation import Counting, sides
 
 N = 200
 

@@ -6,18 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ringmaster.tuners.spsa import (
+from ringmaster.tuners.space import Array, Space
+from ringmaster.tuners.spsa.method import (
     Annealing,
-    Array,
     Blog,
     Classic,
     Constant,
     GainMethod,
+    Memory,
     Method,
-    Space,
     WeatherFactory,
 )
-from ringmaster.tuners.spsa.method import Memory
 
 
 def space_of(*parameters: Sequence[float | bool]) -> Space:
@@ -84,7 +83,7 @@ def of_each(memory: Memory) -> list[Memory]:
 
 def step_of(method: Method, k: float, delta: Array, result: float) -> Array:
     """Return the step of a fresh θ by one result."""
-    from ringmaster.tuners.spsa import sides
+    from ringmaster.tuners.spsa.perturbation import sides
 
     memory = method.start()
     before = method.centre(memory)

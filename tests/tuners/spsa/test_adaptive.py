@@ -11,9 +11,10 @@ import pytest
 
 from benchmarks.landscapes import LossFunction
 from ringmaster.tuners.simulation import FixedDraws, SimulatedPlayers, SimulatedTune, simulate
-from ringmaster.tuners.spsa import Adaptive, Array, C, Counting, Method, Space, sides
-from ringmaster.tuners.spsa.adaptive import C_PER_DEVIATION, EVERY, WIDTHS, stride
-from ringmaster.tuners.spsa.method import Memory
+from ringmaster.tuners.space import Array, Space
+from ringmaster.tuners.spsa.adaptive import C_PER_DEVIATION, EVERY, WIDTHS, Adaptive, stride
+from ringmaster.tuners.spsa.method import Memory, Method
+from ringmaster.tuners.spsa.perturbation import Counting, sides
 from ringmaster.tuners.spsa.posterior import (
     ELO,
     ELO_SPREAD,
@@ -23,6 +24,7 @@ from ringmaster.tuners.spsa.posterior import (
     PRIOR_DEVIATIONS,
     PRIOR_SHARES,
 )
+from ringmaster.tuners.spsa.regression import C
 from tests.contracts.tuner_contract import Make, TunerContract
 from tests.tuners.spsa.spaces import of_each, space_of
 

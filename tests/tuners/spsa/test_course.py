@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.tuners.spsa import Array
+from ringmaster.tuners.space import Array
 from ringmaster.tuners.spsa.course import (
     FEWEST_POINTS,
     MOST_BLOCKS,

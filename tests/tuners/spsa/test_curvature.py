@@ -9,8 +9,13 @@ import pytest
 
 from benchmarks.landscapes import FAMILIES
 from ringmaster.tuners.simulation import SimulatedPlayers, SimulatedTune, simulate
-from ringmaster.tuners.spsa import Adaptive, Array, C, Counting, Spsa, curvature
+from ringmaster.tuners.space import Array
+from ringmaster.tuners.spsa import curvature
+from ringmaster.tuners.spsa.adaptive import Adaptive
 from ringmaster.tuners.spsa.method import Memory
+from ringmaster.tuners.spsa.perturbation import Counting
+from ringmaster.tuners.spsa.regression import C
+from ringmaster.tuners.spsa.tuner import Spsa
 from tests.tuners.spsa.spaces import of_each
 
 MATRIX = np.array([[40.0, -30.0, 0.0], [-30.0, 40.0, 5.0], [0.0, 5.0, 3.0]])

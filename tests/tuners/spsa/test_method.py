@@ -7,14 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from ringmaster.tuners.spsa import (
-    Annealing,
-    C,
-    Classic,
-    Counting,
-    GainMethod,
-    autoselect,
-)
+from ringmaster.tuners.spsa.method import Annealing, Classic, GainMethod, autoselect
+from ringmaster.tuners.spsa.perturbation import Counting
+from ringmaster.tuners.spsa.regression import C
 from tests.contracts.tuner_contract import Make, TunerContract
 from tests.tuners.spsa.spaces import GAIN_METHODS, MIXED, classic, constant, space_of, step_of
 

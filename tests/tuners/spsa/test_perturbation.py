@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.model.randomness import SPSA_STREAM, uniform, words
-from ringmaster.tuners.spsa import Rounding, draw, sides
-from ringmaster.tuners.spsa.perturbation import draw_signs
+from ringmaster.tuners.spsa.perturbation import Rounding, draw, draw_signs, sides
 from tests.tuners.spsa.spaces import space_of
 
 INTEGER = space_of((0, -100, 100, True))

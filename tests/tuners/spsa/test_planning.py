@@ -12,8 +12,10 @@ from ringmaster.tuners.simulation import (
     SimulatedTune,
     simulate,
 )
-from ringmaster.tuners.spsa import Classic, Constant, Counting, GainMethod, Gains, Space, autoselect
+from ringmaster.tuners.space import Space
 from ringmaster.tuners.spsa.adaptive import Adaptive
+from ringmaster.tuners.spsa.method import Classic, Constant, GainMethod, Gains, autoselect
+from ringmaster.tuners.spsa.perturbation import Counting
 from ringmaster.tuners.spsa.planning import games_to_halve_loss, outlook, uniform_loss
 from ringmaster.tuners.spsa.regression import C
 

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.tuners.spsa import Array, C, Method, Space, sides
-from ringmaster.tuners.spsa.regression import Lines, Regression, lines, weight_to_halve
+from ringmaster.tuners.space import Array, Space
+from ringmaster.tuners.spsa.method import Method
+from ringmaster.tuners.spsa.perturbation import sides
+from ringmaster.tuners.spsa.regression import C, Lines, Regression, lines, weight_to_halve
 from tests.tuners.spsa.spaces import classic, space_of
 
 

@@ -15,17 +15,17 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from ringmaster.tuners.spsa import (
+from ringmaster.tuners.space import Space
+from ringmaster.tuners.spsa.method import (
     Annealing,
     Blog,
     Classic,
-    Counting,
     GainMethod,
     Gains,
-    Space,
-    Spsa,
     WeatherFactory,
 )
+from ringmaster.tuners.spsa.perturbation import Counting
+from ringmaster.tuners.spsa.tuner import Spsa
 from tests.tuners.spsa.spaces import space_of
 
 ITERATIONS = 400

@@ -11,7 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.tuners.spsa import Adaptive, Classic, Counting, GainMethod, Method, Space, Spsa
+from ringmaster.tuners.space import Space
+from ringmaster.tuners.spsa.adaptive import Adaptive
+from ringmaster.tuners.spsa.method import Classic, GainMethod, Method
+from ringmaster.tuners.spsa.perturbation import Counting
+from ringmaster.tuners.spsa.tuner import Spsa
 
 
 def space(*bounds: tuple[float, float, float]) -> Space:

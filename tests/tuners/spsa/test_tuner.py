@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from ringmaster.model.randomness import uniform, words
-from ringmaster.tuners.spsa import Adaptive, Array, C, Classic, Counting, GainMethod, Space, Spsa
+from ringmaster.tuners.space import Array, Space
+from ringmaster.tuners.spsa.adaptive import Adaptive
+from ringmaster.tuners.spsa.method import Classic, GainMethod
+from ringmaster.tuners.spsa.perturbation import Counting
+from ringmaster.tuners.spsa.regression import C
+from ringmaster.tuners.spsa.tuner import Spsa
 from tests.tuners.spsa.spaces import MIXED, classic, space_of
 
 

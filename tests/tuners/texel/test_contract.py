@@ -27,12 +27,12 @@ __all__ = ["world"]
 
 
 class TestLocalSearch(OptimiserContract):
-    @pytest.fixture(params=["given", "random"])
-    def make(self, request: pytest.FixtureRequest) -> Make:
+    @pytest.fixture
+    def make(self) -> Make:
         def build(
             parameters: Sequence[TunedParameter], *, seed: int = 0, shards: int = SHARDS
         ) -> Optimiser:
-            return LocalSearch(parameters, seed=seed, order=request.param, strength=1e-4)
+            return LocalSearch(parameters, seed=seed, strength=1e-4)
 
         return build
 
@@ -58,8 +58,8 @@ class TestGenetic(OptimiserContract):
 
 
 class TestSpsaBatches(OptimiserContract):
-    @pytest.fixture(params=["curvature", "steps"])
-    def make(self, request: pytest.FixtureRequest) -> Make:
+    @pytest.fixture
+    def make(self) -> Make:
         def build(
             parameters: Sequence[TunedParameter], *, seed: int = 0, shards: int = SHARDS
         ) -> Optimiser:
@@ -68,7 +68,6 @@ class TestSpsaBatches(OptimiserContract):
                 seed=seed,
                 shards=shards,
                 batch=1 / 3,
-                scale_by=request.param,
                 most_passes=60,
                 strength=1e-4,
             )
@@ -82,8 +81,7 @@ __all__ = ["world"]
 class LinearMake:
     """Makes optimisers that know the counts of the contract's world."""
 
-    def __init__(self, method: str) -> None:
-        self.method = method
+    def __init__(self) -> None:
         self.world = world_of(TRUE, games=150, per_game=6, seed=2)
 
     def __call__(
@@ -91,9 +89,7 @@ class LinearMake:
     ) -> Linear:
         optimiser = Linear(
             parameters,
-            method=self.method,  # type: ignore[arg-type]
             seed=seed,
-            batch=128,
             ridge=(0.0, 1e-3),
             threads=1,
         )
@@ -103,7 +99,7 @@ class LinearMake:
 
 @pytest.fixture(scope="module")
 def lbfgs() -> LinearMake:
-    return LinearMake("lbfgs")
+    return LinearMake()
 
 
 class LinearContract(OptimiserContract):
@@ -122,9 +118,3 @@ class TestLinearByLbfgs(LinearContract):
     @pytest.fixture
     def make(self, lbfgs: LinearMake) -> Make:
         return lbfgs
-
-
-class TestLinearByAdam(LinearContract):
-    @pytest.fixture
-    def make(self) -> Make:
-        return LinearMake("adam")

@@ -32,13 +32,13 @@ class TestGaussNewton(OptimiserContract):
         return build
 
 
-class TestWithRidgeAndBothSides(OptimiserContract):
+class TestWithRidge(OptimiserContract):
     @pytest.fixture
     def make(self) -> Make:
         def build(
             parameters: Sequence[TunedParameter], *, seed: int = 0, shards: int = SHARDS
         ) -> Optimiser:
-            return GaussNewton(parameters, ridge=[None], central=True)
+            return GaussNewton(parameters, ridge=[None])
 
         return build
 

@@ -139,18 +139,17 @@ def test_two_parameters_for_one_weight_are_refused() -> None:
         Wiring.of(NAMES, ["pawn", "pawn_eg"], True)
 
 
-@pytest.mark.parametrize(("method", "off"), [("lbfgs", 0.001), ("adam", 0.1)])
-def test_least_point_balances_the_error_and_the_ridge(method: Any, off: float) -> None:
+def test_least_point_balances_the_error_and_the_ridge() -> None:
     world, loss = Dense(4, True, n=3000), Loss("squared", 150.0)
     world.train = 3000
     start = np.full(6, 40.0)
     space = Space(start, start - 500, start + 500, np.zeros(6, dtype=bool))
     model = world.model()
-    fitter = Fitter(model, space, loss, method, epochs=150, batch=500, patience=150)
+    fitter = Fitter(model, space, loss)
     (free,) = fitter.path([0.0], lambda line: None)
     (held,) = fitter.path([0.3], lambda line: None)
     pull = model.gradient(held.theta, loss)[1]
     push = Penalty(space, 0.3).slope(held.theta)
-    assert np.abs(pull + push).max() < off * np.abs(pull).max()
+    assert np.abs(pull + push).max() < 0.001 * np.abs(pull).max()
     assert np.linalg.norm(held.theta - start) < 0.95 * np.linalg.norm(free.theta - start)
     assert held.train > free.train

@@ -90,7 +90,7 @@ def test_tune_ends_after_checks_without_a_smaller_validation_error(make: Make) -
             falling = -float(checks) if asked.number else errors.train
             errors = Errors(falling, float(checks))
         data.forget(optimiser.tell(asked.number, errors, data))
-        if "validation" in optimiser.state()["over"][0]:
+        if "validation" in optimiser.state()["over"]:
             break
     assert checks == 3
     assert optimiser.best == START

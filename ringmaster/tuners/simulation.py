@@ -1,4 +1,8 @@
-"""Simulated games: strength by parameter values, draw models, and random outcomes.
+"""Tunes on simulated players, to measure the final loss of a method without engines.
+
+Methods and perturbations are those of real tunes (`tuners.spsa`); only the games are
+random.  Many independent tunes (replicates) run at once in arrays (…, replicates, n).
+The random numbers of a replicate depend on the seed and its own number only.
 
 A random number u, uniform in [0, 1), decides a game for every difference in strength.  A
 side wins if it is more than `won_above(u)` Elo stronger, and loses if it is more than
@@ -11,12 +15,18 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from ringmaster.tuners.space import Array, Space
+from ringmaster.tuners.spsa.course import Averages
+from ringmaster.tuners.spsa.method import Memory, Method
+from ringmaster.tuners.spsa.perturbation import Counting, Rounding, sides
+from ringmaster.tuners.spsa.tuner import EstimateRule
 
 #: Replicates that share a random generator; processes divide replicates by groups.
 GROUP = 10
@@ -25,6 +35,10 @@ GROUP = 10
 _UNIT = 400 / math.log(10)
 #: Random numbers are clipped to this distance from 0 and 1.
 _LEAST = 2.0**-52
+#: Most random numbers drawn at a time.
+_MOST_NUMBERS = 250_000
+#: Most iterations drawn at a time; progress is reported in between.
+_MOST_ITERATIONS = 1024
 
 
 def _elo_of(p: Array) -> Array:
@@ -186,24 +200,6 @@ class GameOutcomes:
 #: the Elo at stake, which is 1 at one scale below the optimum.
 Shape = Callable[[Array, float], Array]
 
-
-def _quadratic(u: Array, _: float) -> Array:
-    return np.square(u)
-
-
-def _power(u: Array, exponent: float) -> Array:
-    result: Array = np.power(np.abs(u), exponent)
-    return result
-
-
-def _saturating(u: Array, width: float) -> Array:
-    return np.expm1(-np.square(u / width)) / math.expm1(-(width**-2.0))
-
-
-def _asymmetric(u: Array, ratio: float) -> Array:
-    return np.where(u > 0, ratio, 1.0) * np.square(u)
-
-
 #: Shapes by name, each with the default of its constant.
 #:
 #: quadratic      u²
@@ -211,10 +207,10 @@ def _asymmetric(u: Array, ratio: float) -> Array:
 #: saturating     1 − exp(−(u/w)²), divided by its value at u = 1
 #: asymmetric     u² below the optimum, q·u² above it
 SHAPES: Mapping[str, tuple[Shape, float]] = {
-    "quadratic": (_quadratic, 1.0),
-    "power": (_power, 1.5),
-    "saturating": (_saturating, 0.5),
-    "asymmetric": (_asymmetric, 4.0),
+    "quadratic": (lambda u, _: np.square(u), 1.0),
+    "power": (lambda u, p: np.power(np.abs(u), p), 1.5),
+    "saturating": (lambda u, w: np.expm1(-np.square(u / w)) / math.expm1(-(w**-2.0)), 0.5),
+    "asymmetric": (lambda u, q: np.where(u > 0, q, 1.0) * np.square(u), 4.0),
 }
 
 
@@ -367,3 +363,183 @@ class Clop(EloModel):
 
     def at(self, optimum: Array) -> Clop:
         raise ValueError(f"the optimum of clop-{self.name} is fixed")
+
+
+# tunes
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedTune:
+    """The settings of simulated tunes.
+
+    in_flight      iterations in progress when the first of them is completed
+    pairing        whether θ⁺ plays θ⁻, or both play a reference, half of the games each
+    estimate_rule  as in Spsa
+    """
+
+    method: Method
+    iterations: int
+    counting: Counting
+    rounding: Rounding = "stochastic"
+    in_flight: int = 1
+    pairing: Literal["self_play", "reference"] = "self_play"
+    estimate_rule: EstimateRule = "auto"
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedPlayers:
+    """Models of the simulated players.
+
+    elo             strength
+    bias            standard deviation of an opening's advantage for one side, Elo
+    random_optimum  whether each replicate has its own optimum, uniform within the bounds
+    reference       values of the fixed opponent, (n,); by default the start
+    """
+
+    elo: EloModel
+    draws: Draws
+    bias: float = 0.0
+    random_optimum: bool = False
+    reference: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedCourse:
+    """The course of simulated tunes; Elo is lost against the optimum.
+
+    iterations  completed iterations at each point, (points,)
+    start       Elo at the start, (replicates,)
+    last, mean, estimate
+                Elo of the last θ, of the mean of its last half and of the estimate,
+                (points, replicates)
+    values      estimates at the end, (replicates, n)
+    optimum     (replicates, n) if random, else None
+    """
+
+    iterations: tuple[int, ...]
+    start: Array
+    last: Array
+    mean: Array
+    estimate: Array
+    values: Array
+    optimum: Array | None = None
+
+
+def join(courses: Sequence[SimulatedCourse]) -> SimulatedCourse:
+    """Return the courses of consecutive replicates as one."""
+    optima = [c.optimum for c in courses if c.optimum is not None]
+    return SimulatedCourse(
+        courses[0].iterations,
+        np.concatenate([c.start for c in courses]),
+        np.concatenate([c.last for c in courses], axis=1),
+        np.concatenate([c.mean for c in courses], axis=1),
+        np.concatenate([c.estimate for c in courses], axis=1),
+        np.concatenate([c.values for c in courses]),
+        np.concatenate(optima) if optima else None,
+    )
+
+
+def simulate(
+    tune: SimulatedTune,
+    players: SimulatedPlayers,
+    replicates: int,
+    *,
+    seed: int = 0,
+    first: int = 0,
+    points: Sequence[float] = (1.0,),
+    progress: Callable[[int], object] = lambda iterations: None,
+) -> SimulatedCourse:
+    """Simulate replicates first, …, first + replicates − 1.
+
+    points    increasing fractions of the tune at which losses are recorded, in (0, 1]
+    progress  is called from time to time with the number of completed iterations
+    """
+    method, space = tune.method, tune.method.space
+    games = tune.counting.games_per_iteration
+    against_reference = tune.pairing == "reference"
+    equivalent_games = games / 2 if against_reference else games
+    memory = method.start((replicates,))
+    outcomes = GameOutcomes(
+        seed,
+        first,
+        replicates,
+        parameters=len(space),
+        games=games,
+        draws=players.draws,
+        bias=players.bias,
+        rounded=bool(space.integer.any()) and tune.rounding == "stochastic",
+        reference=against_reference,
+        shifted=method.shifted,
+    )
+    elo, optimum = players.elo, None
+    if players.random_optimum:
+        optimum = space.minimum + outcomes.uniform(len(space)) * space.width
+        elo = elo.at(optimum)
+    reference = space.start if players.reference is None else players.reference
+    values = np.broadcast_to(space.start, (replicates, len(space)))
+    start = elo.loss(values)
+    opponent = elo.loss(np.broadcast_to(reference, values.shape))
+
+    averages = Averages(values)
+    waiting: deque[tuple[int, Array, Array, Array, Array]] = deque()
+    recorded_at = tuple(max(1, round(share * tune.iterations)) for share in points)
+    losses: list[tuple[Array, Array, Array]] = []
+    chunk = max(16, min(_MOST_ITERATIONS, _MOST_NUMBERS // (replicates * max(len(space), games))))
+    issued = completed = at = 0
+    drawn = outcomes.draw(min(chunk, tune.iterations))
+    theta = method.centre(memory)
+    while completed < tune.iterations:
+        if issued < tune.iterations:
+            if at == len(drawn.delta):
+                drawn, at = outcomes.draw(min(chunk, tune.iterations - issued)), 0
+                progress(completed)
+            # θ and c are constant during the block
+            block = slice(at, min(at + method.steady(memory), len(drawn.delta)))
+            first_k = issued + 1
+            c = method.c(tune.counting.k(first_k), memory)
+            delta = drawn.delta[block]
+            numbers = np.arange(first_k, first_k + len(delta), dtype=np.float64)
+            middle, c = method.place(numbers, memory, theta, c, delta, drawn.signs[block])
+            plus, minus = sides(space, middle, c, delta, drawn.u[block], tune.rounding)
+            won, lost = drawn.won[block], drawn.lost[block]
+            if against_reference:
+                half = games // 2
+                result = _score(
+                    opponent - elo.loss(plus), won[..., :half], lost[..., :half]
+                ) - _score(opponent - elo.loss(minus), won[..., half:], lost[..., half:])
+            else:
+                result = _score(elo.loss(minus) - elo.loss(plus), won, lost)
+            for i in range(len(delta)):
+                waiting.append((first_k + i, plus[i], minus[i], delta[i], result[i]))
+            at, issued = block.stop, issued + len(delta)
+        while waiting and (len(waiting) >= tune.in_flight or issued == tune.iterations):
+            number, high, low, sign, score = waiting.popleft()
+            k = tune.counting.k(number)
+            method.learn(memory, k, high, low, sign, score, equivalent_games)
+            completed += 1
+            before, theta = theta, method.centre(memory)
+            averages.add(theta, theta - before)
+            while len(losses) < len(recorded_at) and completed == recorded_at[len(losses)]:
+                mean = averages.mean()
+                values = _estimate(tune, memory, averages)
+                losses.append((elo.loss(theta), elo.loss(mean), elo.loss(values)))
+    last, means, estimates = (np.array(one) for one in zip(*losses, strict=True))
+    return SimulatedCourse(recorded_at, start, last, means, estimates, values, optimum)
+
+
+def _estimate(tune: SimulatedTune, memory: Memory, averages: Averages) -> Array:
+    """Return the estimates of all tunes, as `Spsa.estimate` returns one."""
+    own = tune.method.estimate(memory) if tune.estimate_rule == "auto" else None
+    if own is not None:
+        return own
+    rule = tune.estimate_rule
+    use_mean = averages.drift().settled if rule == "auto" else rule == "mean"
+    mean = np.asarray(use_mean)[..., np.newaxis]
+    return np.where(mean, averages.mean(), tune.method.centre(memory))
+
+
+def _score(advantage: Array, won: Array, lost: Array) -> Array:
+    """Return W − L of sides with an Elo advantage, (…), over games, (…, games)."""
+    a = advantage[..., np.newaxis]
+    result: Array = (a > won).sum(axis=-1, dtype=np.float64) - (a < lost).sum(axis=-1)
+    return result

@@ -254,8 +254,8 @@ class Record(NamedTuple):
     result   of the game, 0 to 1 from the format's side, NaN unknown
     teacher  centipawns from the format's side, NaN unknown
     ply      number of plies before the position, -1 unknown
-    game     `hash_of` the game's name within the file, 0 unknown
     place    number of the line, record or game in the file, from 1
+    game     `hash_of` the game's name within the file, 0 unknown
     length   plies of the whole game, 0 unknown
     move     the played or best move, in UCI's or USI's notation, "" unknown
     """
@@ -264,8 +264,8 @@ class Record(NamedTuple):
     result: float = NAN
     teacher: float = NAN
     ply: int = -1
-    game: int = 0
     place: int = 0
+    game: int = 0
     length: int = 0
     move: str = ""
 
@@ -305,7 +305,7 @@ def hash_of(name: bytes | str) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little") or 1
 
 
-def batch_of(columns: Sequence[Sequence[Any]], *, moves: bool = False) -> Batch:
+def batch_of(columns: Sequence[Sequence[Any]], moves: Sequence[str] = ()) -> Batch:
     """Return the columns of `Record` as a batch; the last ones may be missing."""
     named: dict[str, Sequence[Any]] = dict(zip(Record._fields, columns, strict=False))
     texts = list(named.get("text", ()))
@@ -318,7 +318,7 @@ def batch_of(columns: Sequence[Sequence[Any]], *, moves: bool = False) -> Batch:
         np.array(named.get("game", nothing), dtype=np.uint64),
         np.array(named.get("place", nothing), dtype=np.int64),
         np.array(named.get("length", nothing), dtype=np.int32),
-        list(named.get("move", ())) if moves else [],
+        list(moves),
     )
 
 
@@ -326,7 +326,8 @@ def batches_of(source: Source, records: Iterable[Record]) -> Iterator[Batch]:
     """Yield the records of a file as batches."""
     remaining = iter(records)
     while some := list(itertools.islice(remaining, SIZE)):
-        yield batch_of(list(zip(*some, strict=True)), moves=source.moves)
+        *columns, moves = zip(*some, strict=True)
+        yield batch_of(columns, moves if source.moves else ())
 
 
 #: Scores from here on are mates, and are limited to this value.  Engines write a mate as

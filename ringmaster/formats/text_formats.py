@@ -434,7 +434,7 @@ def _batch(
     lines: list[bytes],
 ) -> Batch:
     columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
-    texts, shares, teachers, plies, games, places = columns
+    texts, shares, teachers, plies, places, games = columns
     default, scale, second = notation.counters, notation.scale, notation.second
     fullmatch = notation.line.fullmatch
     for number, line in enumerate(lines, first):
@@ -506,8 +506,9 @@ def read_plain(source: Source) -> Iterator[Batch]:
     """
     notation = notation_of(source.game, source.variant)
     match = re.compile(_BLOCK % notation.place).fullmatch
-    columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
-    texts, results, scores, plies, places, moves = columns
+    columns: tuple[list[Any], ...] = ([], [], [], [], [])
+    texts, results, scores, plies, places = columns
+    moves: list[str] = []
     for first, block in _blocks(source):
         usual = match(block)
         if usual is None:
@@ -529,17 +530,10 @@ def read_plain(source: Source) -> Iterator[Batch]:
         if source.moves:
             moves.append((move or b"").decode(errors="replace"))
         if len(texts) == SIZE:
-            yield batch_of(_plain_columns(columns), moves=source.moves)
-            for column in columns:
+            yield batch_of(columns, moves)
+            for column in (*columns, moves):
                 column.clear()
-    yield batch_of(_plain_columns(columns), moves=source.moves)
-
-
-def _plain_columns(columns: tuple[list[Any], ...]) -> list[list[Any]]:
-    """Return the columns of `Record`; blocks tell neither the game nor its length."""
-    *labels, places, moves = columns
-    unknown = [0] * len(places)
-    return [*labels, unknown, places, unknown, moves]
+    yield batch_of(columns, moves)
 
 
 def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:

@@ -98,6 +98,7 @@ class DataFileError(RingmasterError):
     def __init__(self, path: str, number: int | None, message: str, *, where: str = "line") -> None:
         self.path = path
         self.number = number
+        self.message = message
         if number is None:
             place = path
         elif where == "line":

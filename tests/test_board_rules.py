@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringmaster.formats.csa import write_csa
-from ringmaster.formats.pgn import write_pgn
+from ringmaster.formats.pgn_writer import write_pgn
 from ringmaster.formats.sgf import write_sgf
+from ringmaster.formats.shogi_records import write_csa
 from ringmaster.games.chess960 import start_fen
 from ringmaster.games.game import Game, beginning
 from ringmaster.games.go import GoGame, fixed_handicap

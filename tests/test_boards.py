@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.competitions.competition import Played
-from ringmaster.formats.csa import write_csa
-from ringmaster.formats.kif import write_kif
-from ringmaster.formats.pgn import write_pgn
+from ringmaster.formats.pgn_writer import write_pgn
 from ringmaster.formats.sgf import write_sgf
+from ringmaster.formats.shogi_records import write_csa, write_kif
 from ringmaster.model.board import MATE, BoardGame
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import GameName

@@ -407,8 +407,7 @@ def test_shogi_records_of_each_format_make_a_file_and_the_others_are_counted(
 ) -> None:
     from rsshogi.record import Record
 
-    from ringmaster.formats.csa import write_csa
-    from ringmaster.formats.kif import write_kif
+    from ringmaster.formats.shogi_records import write_csa, write_kif
     from tests.formats.shogi_records import make_record
 
     control = write(tmp_path, SHOGI)
@@ -452,10 +451,9 @@ FALSE_STARTS = (
 
 
 def _written(format: str, game_id: str, comment: str) -> str:
-    from ringmaster.formats.csa import write_csa
-    from ringmaster.formats.kif import write_kif
-    from ringmaster.formats.pgn import write_pgn
+    from ringmaster.formats.pgn_writer import write_pgn
     from ringmaster.formats.sgf import write_sgf
+    from ringmaster.formats.shogi_records import write_csa, write_kif
     from ringmaster.model.jobs import GameSettings
     from ringmaster.model.results import MoveRecord
     from tests.formats.shogi_records import make_record
@@ -536,8 +534,7 @@ def test_final_positions_of_chess_are_epd_with_result_and_id(
 
 
 def test_final_positions_of_shogi_are_sfen_whatever_the_records_are(tmp_path: Path) -> None:
-    from ringmaster.formats.csa import write_csa
-    from ringmaster.formats.kif import write_kif
+    from ringmaster.formats.shogi_records import write_csa, write_kif
     from tests.formats.shogi_records import handicap_sfen, make_record
 
     control = recorded(write(tmp_path, SHOGI), [(ticket("0", n), won(f"0_{n}")) for n in range(2)])

@@ -11,9 +11,8 @@ import chess
 import pytest
 
 from ringmaster.cli import REPORTED, USAGE, run
-from ringmaster.formats.csa import write_csa
-from ringmaster.formats.kif import write_kif
-from ringmaster.formats.pgn import write_pgn
+from ringmaster.formats.pgn_writer import write_pgn
+from ringmaster.formats.shogi_records import write_csa, write_kif
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.results import GameRecord, MoveRecord
 from tests.formats.shogi_records import make_record, random_game

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from ringmaster.errors import DataFileError, IllegalMove
-from ringmaster.formats.chess_games import pgn_games
+from ringmaster.formats.pgn import pgn_games
 from ringmaster.formats.recorded_game import RecordedGame
+from ringmaster.formats.registry import record_format
 from ringmaster.formats.source import Source
 from ringmaster.games.game import beginning
 from ringmaster.results import Game, Results
@@ -54,7 +55,7 @@ def write_records(results: Results, format: str, stream: BinaryIO, void: bool) -
     between = b"/\n" if format == "csa" else b""
     foreign = written = 0
     for _, text in records.each(void):
-        if format in ("csa", "kif") and format != shogi_format(text):
+        if format in ("csa", "kif") and format != record_format(text, text):
             foreign += 1
         else:
             stream.write((between if written else b"") + text + end)
@@ -67,12 +68,6 @@ def write_records(results: Results, format: str, stream: BinaryIO, void: bool) -
             f"left out; --format {other} has them"
         )
     return notes
-
-
-def shogi_format(record: bytes) -> str:
-    """Return the format of a shogi game record by its beginning: a version or a comment in CSA,
-    a comment or a heading in KIF."""
-    return "csa" if record[:1] in (b"V", b"'", b"N", b"$", b"P") else "kif"
 
 
 def write_positions(results: Results, format: str, stream: BinaryIO, void: bool) -> list[str]:
@@ -113,13 +108,13 @@ def read_record(results: Results, record: bytes, id: str) -> RecordedGame:
     """Return the only game of a record.  Raises DataFileError, ValueError."""
     source = Source(id, results.game, variant_of(results), data=record)
     if results.game == "chess":
-        games = pgn_games(source)
+        games = list(pgn_games(source))
     else:
         # rsshogi's tables take a while to import
         from ringmaster.formats.shogi_games import csa_games, kif_games
 
-        games = (csa_games if shogi_format(record) == "csa" else kif_games)(source)
-    game = next(games, None)
-    if game is None:
+        games = list((csa_games if record_format(record, record) == "csa" else kif_games)(source))
+    source.finish()
+    if not games:
         raise ValueError("there is no game")
-    return game
+    return games[0]

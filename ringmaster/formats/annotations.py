@@ -20,8 +20,6 @@ RECORD_INFO: Final = {
 }
 #: Longest recorded line of moves; engines print longer ones.
 _LONGEST_PV: Final = 100
-_TWO_DIGITS: Final = [f"{number:02d}" for number in range(100)]
-_THREE_DIGITS: Final = [f"{number:03d}" for number in range(1000)]
 
 
 def wanted_details(info: Collection[str]) -> list[tuple[str, str]]:
@@ -53,33 +51,17 @@ def search_summary(move: MoveRecord, with_time: bool = True) -> str:
     These are score, depth and time in the field's style, from the mover's side.
     """
     score, mate, seconds = move.score, move.mate, move.seconds
-    time = "" if seconds is None or not with_time else _seconds(seconds)
+    time = "" if seconds is None or not with_time else f"{seconds:.3f}s"
     if mate is not None:
         text = f"{'-' if mate <= 0 else '+'}M{abs(mate)}"
     elif score is not None:
-        text = _pawns(score) if score else "0.00"
+        text = f"{score / 100:+.2f}" if score else "0.00"
     else:
         return time
     depth = move.depth
     if depth is not None:
         text = f"{text}/{depth}"
     return f"{text} {time}" if time else text
-
-
-def _seconds(seconds: float) -> str:
-    """Return the time with three decimals, rounded as by `"%.3f"`."""
-    number = seconds * 1000 + 0.5
-    whole = int(number)
-    if seconds >= 0 and 1e-6 < number - whole < 1 - 1e-6:
-        # ten times as fast as formatting a float
-        return f"{whole // 1000}.{_THREE_DIGITS[whole % 1000]}s"
-    return f"{seconds:.3f}s"
-
-
-def _pawns(score: int) -> str:
-    """Return centipawns as "+0.31"."""
-    size = abs(score)
-    return f"{'-' if score < 0 else '+'}{size // 100}.{_TWO_DIGITS[size % 100]}"
 
 
 def player_name(record: GameRecord, index: int) -> str:

@@ -1,303 +1,341 @@
-"""Write game records in PGN, for chess and its variants.
+"""Read the games of PGN files: main lines with the scores of their comments.
 
-Engine text is cleaned first, so that every record parses.
+`chess.pgn` knows neither line numbers nor variants such as xiangqi, and passes over words that
+are no moves.  A CPU second reads 180,000 plies of engine games with comments (`chess.pgn`:
+52,000), and 188,000 plies of a book with 16 plies a game (`chess.pgn`: 63,000).
+
+Three kinds of comments hold scores:
+
+- fastchess, cutechess-cli and ringmaster write "+0.35/12 0.1s" or "-M4/20" after a move, from
+  its mover's side;
+- lichess.org writes "[%eval 0.17]" and "[%eval #-3]", from White's side, for the position
+  *after* the move;
+- TCEC writes "wv=0.35", from White's side, for the move.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
-from datetime import datetime
-from typing import Final
 
-from ringmaster.formats.annotations import (
-    assignments,
-    note_lines,
-    player_name,
-    search_details,
-    search_summary,
-    wanted_details,
-)
+from ringmaster.formats.recorded_game import RESULTS, RecordedGame, limited, positions_of
+from ringmaster.formats.source import MATE, Batch, Source, batches_of
 from ringmaster.games.clean_text import one_line, shown
-from ringmaster.games.san import san_moves
-from ringmaster.model.results import GameRecord, MoveRecord
+from ringmaster.games.game import Game, beginning
+from ringmaster.games.san import move_of, san_moves
+from ringmaster.games.variants import check_variant_tag
 
-_SIDES: Final = ("White", "Black")
-_RESULTS: Final = ("1-0", "0-1", "1/2-1/2", "*")
-_WIDTH: Final = 79
+#: A tag, whose value may have quotes and backslashes that are not escaped.
+_TAG = re.compile(r'\[\s*(\w+)\s+"((?:\\.|[^\\"]|"(?!\s*\])|\\(?="\s*\]\s*$))*)"\s*\]')
+#: The most lines of a tag.
+_TAG_LINES = 10
+#: A move number, or a token in a group.
+_TOKEN = re.compile(
+    r"\d*[.…]+|\d{1,3}(?=\s|$)|"
+    r"(\{[^}]*\}?|[();}]|\$\d*|[^\s{}();$]+(?:(?<=[a-h][18])\([NBRQ]\)[^\s{}();$]*)?)"
+)
+_POINTS = {**RESULTS, "1/2": 0.5, "½-½": 0.5, "*": math.nan}
+_NULL_MOVES = frozenset(("--", "Z0", "0000", "@@@@", "null"))
+#: Signs that judge a move or a position, and words of printed games.
+_SIGNS = "!?±∓⩲⩱=∞□⊕⟳→↑⇆⇄⇔∆Δ○⌓≤≥+-/#~…"
+_WORDS = frozenset(("N", "D", "e.p.", "ep", "ch", "mate"))
+#: Characters of a bad line that an error shows.
+_QUOTED = 60
 
-#: Values of the Termination tag in the PGN standard.
-_TERMINATION: Final = {
-    "move limit": "adjudication",
-    "adjudicated draw": "adjudication",
-    "adjudicated win": "adjudication",
-    "tablebases": "adjudication",
-    "time": "time forfeit",
-    "stall": "time forfeit",
-    "illegal move": "rules infraction",
-    "refused": "rules infraction",
-    "crash": "abandoned",
-    "limit": "rules infraction",
-    "hang": "abandoned",
-    "protocol": "abandoned",
-    "start": "abandoned",
-    "setup": "abandoned",
-}
+_OF_MOVE = re.compile(
+    r"\s*(?:\([^)]*\)\s*)?([+-]?)(?:[M#](\d+)|(\d{1,5}\.\d+))(?:/\d+)?(?=[\s,;]|$)"
+)
+_OF_POSITION = re.compile(r"\[%eval\s+(?:#([+-]?)\d+|([+-]?\d{1,5}(?:\.\d+)?))")
+_OF_TCEC = re.compile(r"(?:^|[\s,])wv=(?:([+-]?)M\d+|([+-]?\d{1,5}(?:\.\d+)?))")
 
-_DRAWS: Final = {
-    "stalemate": "Draw by stalemate",
-    "repetition": "Draw by threefold repetition",
-    "50 moves": "Draw by the 50-move rule",
-    "material": "Draw by insufficient material",
-    "move limit": "Draw by the move limit",
-    "adjudicated draw": "Draw by adjudication",
-    "tablebases": "Draw by tablebases",
-}
-
-#: The winner's part in games without a fault.
-_WINS: Final = {
-    "mate": "mates",
-    "adjudicated win": "wins by adjudication",
-    "tablebases": "wins by tablebases",
-}
-
-#: The loser's fault; a void game names no player.
-_FAULTS: Final = {
-    "resignation": "resigns",
-    "time": "loses on time",
-    "stall": "loses on time, stalling",
-    "illegal move": "makes an illegal move",
-    "refused": "refuses a command",
-    "crash": "crashes",
-    "limit": "exceeds a limit of memory, CPU or processes",
-    "hang": "hangs",
-    "protocol": "breaks the protocol",
-    "start": "does not start",
-    "setup": "cannot be set up",
-}
+#: Values of the Termination tag that tell of a fault.
+_FORFEITS = frozenset(
+    ("time forfeit", "rules infraction", "illegal move", "abandoned", "stalled connection")
+)
 
 
-def write_pgn(record: GameRecord) -> str:
-    """Return `record` as one PGN game, ending in an empty line.
+def read_pgn(source: Source) -> Iterator[Batch]:
+    """Yield the positions of a PGN file.  Raises DataFileError."""
+    # most programs write the mover's scores; `score_pov` selects another point of view
+    return batches_of(source, positions_of(source, pgn_games(source), mover=True))
 
-    Player 0 is White.  Comments on moves have the field's style,
-    {+0.31/12 0.520s, sd=20, n=1234, [%clk 0:00:09.500]}, with scores from the mover's side.
-    Moves of the opening have the comment {book}.  The last comment gives the reason of the
-    result.  An illegal move ends the record, with a comment.
 
-    Raises ValueError for a record of another game than chess.
+def pgn_games(source: Source, plies: int | None = None) -> Iterator[RecordedGame]:
+    """Yield the games of a PGN file, unfinished ones included.
+
+    A game ends at its result or before the next tags.  Bad games are left out and reported to
+    `source`; the caller calls `source.finish`.  An illegal last move of a game that was lost
+    by it is no fault of the file.
+
+    plies  moves that are read of each game, None for all; later ones are not checked
+
+    Raises DataFileError.
     """
-    if record.settings.game != "chess":
-        raise ValueError(f"PGN records are for chess, not for {record.settings.game}")
-    result = record.score if record.score in _RESULTS else "*"
-    movetext, plies = _movetext(record)
-    closing = _comment(_closing_comment(record, result))
-    tags = "".join(f'[{name} "{_quoted(value)}"]\n' for name, value in _tags(record, result, plies))
-    return f"{tags}\n{_wrapped(' '.join([*movetext, closing, result]))}\n\n"
+    reader = _Reader(source, plies)
+    for at, line in source.lines():
+        reader.read(at, line)
+        while reader.ended:
+            yield reader.ended.pop(0)
+    reader.finish()
+    yield from reader.ended
 
 
-def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, str]]:
-    """Yield the seven tag roster, then the other tags with a value."""
-    yield "Event", one_line(record.event) or "?"
-    yield "Site", "?"
-    is_date = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", record.date)
-    yield "Date", record.date.replace("-", ".") if is_date else "????.??.??"
-    yield "Round", str(record.round or "?")
-    for i, side in enumerate(_SIDES):
-        yield side, player_name(record, i)
-    yield "Result", result
-    variant = record.settings.variant
-    if variant != "standard":
-        yield "Variant", _VARIANTS.get(variant, variant)
-    if record.opening.fen is not None:
-        yield "SetUp", "1"
-        yield "FEN", record.opening.fen
-    yield from _opening_tags(one_line(record.opening.name))
-    yield from _time_tags(record)
-    yield "Termination", _TERMINATION.get(record.reason, "normal")
-    yield "PlyCount", str(plies)
-    yield "GameId", one_line(record.game_id) or "?"
-    for i, side in enumerate(_SIDES):
-        if record.builds[i]:
-            yield f"{side}Build", record.builds[i]
-        if record.parameters[i]:
-            yield f"{side}Parameters", assignments(record.parameters[i])
+class _Reader:
+    """Splits lines into tags, moves and comments.
 
-
-#: Names of variants in other programs; other variants keep their name of UCI_Variant.
-_VARIANTS: Final = {
-    "chess960": "Chess960",
-    "3check": "Three-check",
-    "kingofthehill": "King of the Hill",
-    "racingkings": "Racing Kings",
-}
-#: An opening's name with its ECO code: "B90 Sicilian: Najdorf".
-_ECO: Final = re.compile(r"([A-E][0-9]{2})(?![0-9A-Za-z])[\s:,]*(.*)")
-
-
-def _opening_tags(name: str) -> Iterator[tuple[str, str]]:
-    match = _ECO.fullmatch(name)
-    if match is not None:
-        yield "ECO", match[1]
-        name = match[2]
-    if name:
-        yield "Opening", name
-
-
-def _time_tags(record: GameRecord) -> Iterator[tuple[str, str]]:
-    """Yield the limits of the game, its start, end and duration.
-
-    TimeControl follows the standard (PGN 9.6.1), with fractions of a second.  Limits in
-    nodes, depth or time a move have tags of their own.
+    ended  good games whose end has been read
     """
-    controls = ["-" if clock is None else str(clock) for clock in record.clocks]
-    if controls[0] == controls[1]:
-        yield "TimeControl", controls[0]
-    else:
-        for side, control in zip(_SIDES, controls, strict=True):
-            yield f"{side}TimeControl", control
-    for side, control, words in zip(_SIDES, controls, record.time_controls, strict=True):
-        if words and words != control:
-            yield f"{side}Limits", words
-    if record.started is not None:
-        yield "GameStartTime", _moment(record.started)
-        yield "GameEndTime", _moment(record.started + record.seconds)
-        yield "GameDuration", _hours(int(record.seconds))
 
+    def __init__(self, source: Source, plies: int | None) -> None:
+        self._source = source
+        self._begin = beginning("chess", variant=source.variant)
+        self._plies = math.inf if plies is None else plies
+        self._number = 0
+        #: Whether an empty line precedes the current line or tag.
+        self._after_blank = False
+        self.ended: list[RecordedGame] = []
+        self._reset()
 
-def _moment(seconds: float) -> str:
-    """Return seconds since the epoch as local time with its offset from UTC."""
-    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
+    def _reset(self) -> None:
+        """Expect a game."""
+        self._line = 0
+        #: Names of tags in lower case.
+        self._tags: dict[str, str] = {}
+        self._start: str | None = None
+        self._position: Game | None = None
+        self._result = ""
+        #: (plies before it, text)
+        self._comments: list[tuple[int, str]] = []
+        #: Line and message of the first fault.
+        self._fault: tuple[int, str] | None = None
+        #: Whether the moves end with the first word that cannot be played.
+        self._ends_unplayable = False
+        #: Whether the next tag begins another game.
+        self._has_moves = False
+        #: Lines of a tag and of a comment that are still open, with the number of the first line.
+        self._open_tag: list[str] = []
+        self._open_comment: list[str] = []
+        self._opened = 0
+        #: Lines in which open variations begin.
+        self._variations: list[int] = []
 
+    def read(self, at: int, line: str) -> None:
+        """Read the next line."""
+        # files with the mark may have been joined
+        line = line.removeprefix("\ufeff")
+        tag = _TAG.match(line) if line.startswith("[") else None
+        if not line.strip():
+            self._after_blank = True
+        elif tag is None or (self._open_comment and not self._after_blank):
+            # a tag that no empty line separates from a comment belongs to it
+            tag, self._after_blank = None, False
+        if self._open_tag:
+            line = self._continued_tag(line)
+            tag = _TAG.match(line)
+        elif self._open_comment and tag is None:
+            text, closed, rest = line.partition("}")
+            self._open_comment.append(text)
+            if closed:
+                self._add_comment("\n".join(self._open_comment))
+                self._open_comment = []
+                self._read_moves(at, rest)
+            return
+        elif line.startswith("%"):
+            return
+        while tag is not None or (line.startswith("[") and not self._variations):
+            if tag is None:
+                self._open_tag, self._opened = [line], at
+                return
+            self._add_tag(at, tag)
+            line = line[tag.end() :].lstrip()
+            tag = _TAG.match(line)
+        self._read_moves(at, line)
 
-def _hours(seconds: int) -> str:
-    """Return whole seconds as "00:03:25"."""
-    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    def finish(self) -> None:
+        """End the last game if it has no result."""
+        self._check_closed()
+        if self._line:
+            self._end()
 
+    def _continued_tag(self, line: str) -> str:
+        """Return the tag that a line completes, "" for a part of it, `line` for other text."""
+        joined = " ".join([*self._open_tag, line.strip()])
+        if _TAG.match(joined):
+            self._open_tag = []
+            return joined
+        if line.strip() and line[0] != "[" and len(self._open_tag) < _TAG_LINES:
+            self._open_tag.append(line.strip())
+            return ""
+        self._check_closed()
+        return line
 
-def _movetext(record: GameRecord) -> tuple[list[str], int]:
-    """Return moves and comments in their order, and the number of plies."""
-    fen = record.opening.fen
-    try:
-        sans = san_moves(record.settings.variant, fen, [move.move for move in record.moves])
-    except ValueError as error:
-        return [_comment(f"The opening cannot be shown: {error}")], 0
-    pieces: list[str] = []
-    book = record.opening.moves
-    booked = len(book)
-    info = record.settings.record_info
-    details = wanted_details(info)
-    with_time = record.settings.record_times
-    after_comment = True
-    number, black = divmod(plies_before(fen) + 2, 2)
-    for ply, (move, san) in enumerate(zip(record.moves, sans, strict=False)):
-        if not black:
-            pieces.append(f"{number}. {san}")
+    def _add_tag(self, at: int, tag: re.Match[str]) -> None:
+        self._check_closed()
+        name = tag[1].lower()
+        value = re.sub(r"\\(.)", r"\1", tag[2]) if "\\" in tag[2] else tag[2]
+        if self._has_moves or (name in self._tags and self._after_blank):
+            self._end()
+        self._after_blank = False
+        self._line = self._line or at
+        if self._tags.setdefault(name, value) != value and name == "fen":
+            self._add_fault(at, f"there is a second position: {shown(value, _QUOTED)}")
+
+    def _read_moves(self, at: int, line: str) -> None:
+        for token in _TOKEN.findall(line):
+            first = token[:1]
+            if not first:
+                continue
+            if first == "{":
+                if token[-1] == "}" and len(token) > 1:
+                    self._add_comment(token[1:-1])
+                else:
+                    self._open_comment, self._opened = [token[1:]], at
+            elif first == ";":
+                break
+            elif first == "(":
+                self._variations.append(at)
+            elif first == ")" and self._variations:
+                self._variations.pop()
+            elif first == ")" or first == "}":
+                self._add_fault(at, f"{token} closes nothing: {shown(line, _QUOTED)}")
+            elif first != "$" and not self._variations:
+                self._read_word(at, token)
+
+    def _read_word(self, at: int, word: str) -> None:
+        """Read a move, a sign or a result."""
+        if word in _POINTS:
+            self._begin_moves(at)
+            self._result = word
+            self._end()
+            return
+        is_null = word in _NULL_MOVES
+        if not is_null:
+            word = word.rstrip(_SIGNS)
+            if not word or word in _WORDS:
+                return
+        position = self._position if self._has_moves else self._begin_moves(at)
+        if position is None or self._fault is not None:
+            self._ends_unplayable = False
+        elif len(position.moves) < self._plies:
+            try:
+                if is_null:
+                    raise ValueError("is a null move, which no player can make")
+                position.play(move_of(position, word))
+            except ValueError as error:
+                before = san_moves(self._source.variant, self._start, position.moves)
+                after = f" (after {'… ' if len(before) > 4 else ''}{' '.join(before[-4:])})"
+                shown_word = shown(word, _QUOTED)
+                self._add_fault(at, f"{shown_word} {error}{after if before else ''}")
+                self._ends_unplayable = True
+
+    def _begin_moves(self, at: int) -> Game | None:
+        """Return the position of the current game, None where its start is not known."""
+        if not self._has_moves:
+            self._has_moves = True
+            self._line = self._line or at
+            fen = self._tags.get("fen")
+            try:
+                if fen is None and self._tags.get("setup") == "1":
+                    raise ValueError("the tag SetUp tells of a position, but there is no tag FEN")
+                check_variant_tag(self._tags.get("variant", ""), self._source.variant)
+                self._position = self._begin(fen)
+            except ValueError as error:
+                fault = "" if fen is None else f": {shown(fen, _QUOTED)}"
+                self._add_fault(self._line, f"{error}{fault}")
+            else:
+                self._start = None if fen is None else self._position.position()
+        return self._position
+
+    def _add_comment(self, text: str) -> None:
+        if not self._variations:
+            plies = 0 if self._position is None else len(self._position.moves)
+            self._comments.append((plies, text))
+
+    def _add_fault(self, at: int, message: str) -> None:
+        self._line = self._line or at
+        self._fault = self._fault or (at, message)
+
+    def _check_closed(self) -> None:
+        """Close everything that is still open, as a fault of the game."""
+        if self._open_tag:
+            self._add_fault(self._opened, f"this is not a PGN tag: {shown(self._open_tag[0], 60)}")
+        elif self._open_comment:
+            self._add_fault(self._opened, "a comment begins here and does not end")
+            self._has_moves = True
+        elif self._variations:
+            self._add_fault(self._variations[-1], "a variation begins here and does not end")
+        self._open_tag, self._open_comment, self._variations = [], [], []
+
+    def _end(self) -> None:
+        """Record the game or its fault, and expect another game."""
+        self._number += 1
+        position = self._begin_moves(self._line)
+        result = self._result or self._tags.get("result", "*")
+        points = _POINTS.get(result, math.nan)
+        is_forfeit = self._tags.get("termination", "").casefold() in _FORFEITS
+        if self._ends_unplayable and points in (0.0, 1.0):
+            last = self._comments[-1][1] if self._comments else ""
+            is_forfeit = is_forfeit or "illegal move" in last
+            self._fault = None if is_forfeit else self._fault
+        if position is not None and not (position.moves or self._start or self._result):
+            self._add_fault(self._line, "it has no moves and no result")
+        if position is None or self._fault is not None:
+            at, message = self._fault or (self._line, "")
+            self._source.bad(at, f"game {self._number}: {message}", "bad games")
         else:
-            pieces.append(f"{number}... {san}" if after_comment else san)
-            number += 1
-        black = not black
-        if ply < booked and move.move == book[ply]:
-            comment = "{book}"
-        elif info or move.comment:
-            parts = _comment_parts(move, details, with_time, "left" in info)
-            comment = _comment(", ".join(filter(None, parts)))
-        else:
-            summary = search_summary(move, with_time)
-            comment = f"{{{summary}}}" if summary else ""
-        if comment:
-            pieces.append(comment)
-        after_comment = bool(comment)
-    if len(sans) < len(record.moves):
-        illegal = shown(record.moves[len(sans)].move)
-        pieces.append(_comment(f"The move {illegal} is not legal here"))
-    return pieces, len(sans)
+            tags = self._tags
+            game = RecordedGame(
+                self._number,
+                self._line,
+                one_line(tags.get("gameid") or tags.get("round", "")).strip("?-"),
+                self._start,
+                position.moves,
+                [math.nan] * len(position.moves),
+                result=points,
+                is_forfeit=is_forfeit,
+                opening=_opening_name(tags),
+            )
+            _read_comments(game, self._comments)
+            self.ended.append(game)
+        self._reset()
 
 
-def plies_before(fen: str | None) -> int:
-    """Return the number of plies before a position, by its move number and side to move."""
-    fields = (fen or "").split()
-    if len(fields) < 3:
-        return 0
-    number = int(fields[-1]) if fields[-1].isdecimal() else 1
-    return 2 * max(number - 1, 0) + (fields[1] == "b")
+def _opening_name(tags: dict[str, str]) -> str:
+    titles = [one_line(tags.get(key, ""), 80) for key in ("eco", "opening", "variation")]
+    return " ".join(title for title in titles if title.strip("?"))
 
 
-def _comment_parts(
-    move: MoveRecord, details: list[tuple[str, str]], with_time: bool, with_clock: bool
-) -> Iterator[str]:
-    """Yield the parts of a move's comment."""
-    yield search_summary(move, with_time)
-    yield from search_details(move, details)
-    if with_clock and move.left is not None:
-        # viewers of PGN read clocks in this form only
-        whole, fraction = divmod(round(max(move.left, 0.0) * 1000), 1000)
-        yield f"[%clk {whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}.{fraction:03d}]"
-    yield one_line(move.comment)
+def _read_comments(game: RecordedGame, comments: list[tuple[int, str]]) -> None:
+    """Record the scores of comments; see `_Reader`."""
+    black_begins = game.start is not None and game.start.split()[1] == "b"
+    count = len(game.moves)
+    for plies, text in comments:
+        own = _OF_MOVE.match(text) if plies else None
+        if own is not None:
+            score = MATE if own[3] is None else _centipawns(own[3])
+            of_black = (plies - 1 + black_begins) % 2 == 1
+            game.scores[plies - 1] = -score if (own[1] == "-") != of_black else score
+        elif text == "book" and game.book == plies - 1:
+            game.book += 1
+        elif plies and "wv=" in text:
+            game.scores[plies - 1] = _white_score(text, _OF_TCEC)
+        if plies < count and "[%eval" in text:
+            game.scores[plies] = _white_score(text, _OF_POSITION)
 
 
-def _closing_comment(record: GameRecord, result: str) -> str:
-    """Return the reason of the result: "White mates", "Black loses on time (…)"."""
-    reason, detail = one_line(record.reason), one_line(record.detail)
-    if result == "*" and reason in _FAULTS:
-        sentence = f"Void game: an engine {_FAULTS[reason]}"
-    elif result == "*":
-        sentence = f"No result: {reason}" if reason else "No result"
-    elif result == "1/2-1/2":
-        sentence = _DRAWS.get(reason, f"Draw: {reason}" if reason else "Draw")
-    else:
-        winner, loser = _SIDES if result == "1-0" else _SIDES[::-1]
-        if reason in _FAULTS:
-            sentence = f"{loser} {_FAULTS[reason]}"
-        elif reason in _WINS:
-            sentence = f"{winner} {_WINS[reason]}"
-        else:
-            sentence = f"{winner} wins" + (f": {reason}" if reason else "")
-    sentence += f" ({detail})" if detail else ""
-    return "; ".join([sentence, *map(one_line, note_lines(record))])
+def _white_score(text: str, form: re.Pattern[str]) -> float:
+    """Return White's score in a comment, NaN for none.
 
-
-def _comment(text: str) -> str:
-    """Return a comment, "" without words.
-
-    Parentheses replace braces, which PGN cannot quote.
+    form  first group: sign of a mate; second group: pawns
     """
-    words = " ".join(one_line(text, 2000).translate(_BRACES).split())
-    return f"{{{words}}}" if words else ""
+    match = form.search(text)
+    if match is None:
+        return math.nan
+    if match[2] is None:
+        return -MATE if match[1] == "-" else MATE
+    return _centipawns(match[2])
 
 
-_BRACES: Final = str.maketrans("{}", "()")
-
-
-def _wrapped(text: str) -> str:
-    """Return words on lines of at most 79 characters.
-
-    A comment is never broken, since many programs read PGN line by line; a long comment has
-    a line of its own.  A space precedes %, [ and ; in the first column, where they have
-    another meaning.
-    """
-    finished: list[str] = []
-    start = 0
-    while True:
-        indent = " " if text[start] in "%[;" else ""
-        room = _WIDTH - len(indent)
-        if len(text) - start <= room:
-            return "\n".join([*finished, indent + text[start:]])
-        end = text.rfind(" ", start, start + room + 1)
-        if end >= 0:
-            opened = text.rfind("{", start, end)
-            if opened >= 0 and text.find("}", opened, end) < 0:
-                # the space before the comment, if the comment does not begin the line
-                end = opened - 1
-        if end < start:
-            closed = text.find("}", start) if text[start] == "{" else start
-            end = text.find(" ", closed)
-            if end < 0:
-                return "\n".join([*finished, indent + text[start:]])
-        finished.append(indent + text[start:end])
-        start = end + 1
-
-
-def _quoted(value: str) -> str:
-    """Return a tag's value, cleaned and escaped."""
-    return one_line(value, 10_000).replace("\\", "\\\\").replace('"', '\\"')
+def _centipawns(pawns: str) -> float:
+    return limited(round(100 * float(pawns), 3))

@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ringmaster.formats.pgn import plies_before as fen_plies_before
 from ringmaster.formats.source import MATE, Record, Source, hash_of
-from ringmaster.games.game import Begin, beginning
+from ringmaster.games.game import Begin, beginning, plies_before
 from ringmaster.model.players import GameName
 
 
@@ -48,16 +47,6 @@ class RecordedGame:
 
 #: Results from the side that moves first.
 RESULTS = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
-
-
-def plies_before(game: GameName, start: str | None) -> int:
-    """Return the number of plies before a start position, by its move number."""
-    if game != "shogi":
-        return fen_plies_before(start)
-    fields = (start or "").split()
-    # SFEN counts plies, from 1
-    number = fields[3] if len(fields) > 3 else ""
-    return max(int(number) - 1, 0) if number.isdecimal() else 0
 
 
 def limited(score: float) -> float:

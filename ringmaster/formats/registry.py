@@ -59,7 +59,7 @@ FORMATS: dict[str, Format] = {
         Format("plain", "text_formats:read_plain", "mover", "mover", suffixes=(".plain",)),
         Format("psv", "packed:read_psv", "mover", "mover", ("shogi",), (".psv",)),
         Format("hcpe", "packed:read_hcpe", "first", "mover", ("shogi",), (".hcpe",)),
-        Format("pgn", "chess_games:read_pgn", "first", "mover", ("chess",), (".pgn",)),
+        Format("pgn", "pgn:read_pgn", "first", "mover", ("chess",), (".pgn",)),
         Format("csa", "shogi_games:read_csa", games=("shogi",), suffixes=(".csa",)),
         Format("kif", "shogi_games:read_kif", games=("shogi",), suffixes=(".kif", ".kifu")),
     )

@@ -1,38 +1,41 @@
 """Read the games of CSA and KIF files, with the scores of their moves.
 
 rsshogi reads both formats.  Scores come from the comments '** of floodgate's programs in CSA,
-and from comments with the word 評価値 in KIF.  Both are from Black's side, for the move before
-the comment.  Variations of KIF are left out.
+and in both formats from comments with the word 評価値, as ShogiHome, ShogiGUI and Shogidokoro
+write them.  They are from Black's side, for the move before the comment.  Variations and
+bookmarks of KIF are left out.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rsshogi.record import GameResult, MoveEntry, Record
 
-from ringmaster.formats.recorded_game import (
-    RESULTS,
-    RecordedGame,
-    limited,
-    positions_of,
-)
+from ringmaster.formats.recorded_game import RESULTS, RecordedGame, limited, positions_of
+from ringmaster.formats.shogi_records import MATE_SCORE
 from ringmaster.formats.source import MATE, Batch, Source, batches_of
 from ringmaster.games.clean_text import shown
 from ringmaster.games.sfen import START_SFEN, normalise_sfen
-from ringmaster.games.shogi import MATE_SCORE
 
 #: Scores from here on are mates: other programs, too, subtract the distance in plies.
 _MATES = MATE_SCORE - 2000
 
-_SCORE = re.compile(r"評価値\s*[=:：]?\s*([+-]?)(?:(詰|Mate|mate)|([0-9]{1,6}))")
-_GAME_ID = re.compile(r"^[*']game (\S+)", re.MULTILINE)
-_RESULT = re.compile(r"^[*']result (\S+?),?(?:\s|$)", re.MULTILINE)
+_SCORE = re.compile(
+    r"評価値\s*[=:：]?\s*([+-]?)(?:(詰|Mate|mate)|([0-9]{1,6}(?:\.[0-9]+)?))|詰み=(先|後)手勝ち"
+)
+_GAME_ID = re.compile(r"^'?\*game (\S+)", re.MULTILINE)
+_RESULT = re.compile(r"^'?\*result (\S+?),?(?:\s|$)", re.MULTILINE)
 _CSA_MOVE = re.compile(r"(?:^|,)[+-][0-9]{4}[A-Z]{2}", re.MULTILINE)
 _KIF_MOVE = re.compile(r"^\s*[0-9]+\s+\S", re.MULTILINE)
+_NOT_CSA = re.compile(r"^[^VN$P+\-T'%\n]", re.MULTILINE)
 _ILLEGAL = re.compile(r"illegal move at index ([0-9]+)")
+#: The rest of a last move, and an ending that tells of its fault.
+_ILLEGAL_END = re.compile(
+    r"[^\n]*\n(?:[T'*][^\n]*\n|[ \t]*\n)*[ \t]*(?:%[+-]?ILLEGAL|[0-9]+\s+反則)"
+)
 
 
 def read_csa(source: Source) -> Iterator[Batch]:
@@ -48,44 +51,47 @@ def read_kif(source: Source) -> Iterator[Batch]:
 def csa_games(source: Source) -> Iterator[RecordedGame]:
     """Yield the games of a CSA file, unfinished ones included.
 
-    Raises DataFileError, with line and game, for text that is not CSA and for illegal moves.
+    Bad games are left out and reported to `source`; the caller calls `source.finish`.  An
+    illegal last move of a game that was lost by it is no fault of the file.
+
+    Raises DataFileError.
     """
-    first, game = 1, list[str]()
-    number = 0
-    for at, line in _closed(source, "/"):
-        if line.rstrip() != "/":
-            game.append(line.rstrip())
-            continue
-        if any(game):
-            number += 1
-            yield _recorded(source, game, number, first, is_csa=True)
-        first, game = at + 1, []
+    return _games(source, _csa_texts(source), is_csa=True)
 
 
 def kif_games(source: Source) -> Iterator[RecordedGame]:
-    """Yield the games of a KIF file, unfinished ones included.
+    """Yield the games of a KIF file; see `csa_games`."""
+    return _games(source, _kif_texts(source), is_csa=False)
 
-    Raises DataFileError, with line and game, for text that is not KIF and for illegal moves.
-    """
+
+#: The number of the first line of a game, and its lines.
+_Text = tuple[int, list[str]]
+
+
+def _csa_texts(source: Source) -> Iterator[_Text]:
     first, game = 1, list[str]()
-    number = 0
+    for at, line in source.lines():
+        if line.rstrip() == "/":
+            yield first, game
+            first, game = at + 1, []
+        else:
+            game.append(line.rstrip())
+    yield first, game
+
+
+def _kif_texts(source: Source) -> Iterator[_Text]:
+    first, game = 1, list[str]()
     has_moves = False
-    for at, line in _closed(source, "#KIF"):
+    for at, line in source.lines():
         begins = line.startswith("#KIF") or (has_moves and _is_heading(line))
-        if begins and any(text and text[0] not in "#&" for text in game):
-            number += 1
-            yield _recorded(source, game, number, first, is_csa=False)
+        if begins and any(text and text[0] != "#" for text in game):
+            yield first, game
             first, game, has_moves = at, [], False
-        game.append(line.rstrip())
+        # rsshogi does not know bookmarks, and drops many scores of comments that begin with **
+        line = "" if line.startswith("&") else line.rstrip()
+        game.append(line[1:] if line.startswith("**") else line)
         has_moves = has_moves or _KIF_MOVE.match(line) is not None
-
-
-def _closed(source: Source, end: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file, and a last one that ends its last game."""
-    number = 0
-    for number, line in source.lines():
-        yield number, line
-    yield number + 1, end
+    yield first, game
 
 
 def _is_heading(line: str) -> bool:
@@ -93,24 +99,52 @@ def _is_heading(line: str) -> bool:
     return line[:1] not in "*#&" and "：" in line and not line.startswith("変化")
 
 
-def _recorded(
-    source: Source, lines: list[str], number: int, first: int, *, is_csa: bool
-) -> RecordedGame:
-    """Return the game of some lines; `first` is the number of the first line."""
-    text = "\n".join([*lines, ""])
-    # blank lines may precede a game
-    first += next(i for i, line in enumerate(lines) if line)
-    text = text.lstrip("\n")
+def _games(source: Source, texts: Iterable[_Text], *, is_csa: bool) -> Iterator[RecordedGame]:
+    number = 0
+    for first, lines in texts:
+        if not any(lines):
+            continue
+        number += 1
+        # blank lines may precede a game
+        first += next(i for i, line in enumerate(lines) if line)
+        text = "\n".join([*lines, ""]).lstrip("\n")
+        try:
+            yield _recorded(text, number, first, is_csa=is_csa)
+        except _Fault as fault:
+            line = text.count("\n", 0, fault.place)
+            quoted = shown(text.splitlines()[line].strip(), 60)
+            source.bad(first + line, f"game {number}: {fault.message}: {quoted}", "bad games")
+
+
+class _Fault(Exception):
+    """A fault of a game.
+
+    place  where it is in the text
+    move   the illegal move, None for another fault
+    """
+
+    def __init__(self, place: int, message: str, move: re.Match[str] | None = None) -> None:
+        super().__init__(message)
+        self.place, self.message, self.move = place, message, move
+
+
+def _recorded(text: str, number: int, first: int, *, is_csa: bool) -> RecordedGame:
+    """Return the game of a text; `first` is the number of its first line.  Raises _Fault."""
+    loser = None
     try:
-        record = Record.from_csa_str(text) if is_csa else Record.from_kif_str(text)
+        record = _parsed(text, is_csa=is_csa)
+    except _Fault as fault:
+        if fault.move is None or not _ILLEGAL_END.match(text, fault.place):
+            raise
+        record = _parsed(text[: fault.move.start()] + "\n", is_csa=is_csa)
+        loser = (len(record.moves) + (record.init_position_sfen.split()[1] == "w")) % 2
+    try:
         start = normalise_sfen(record.init_position_sfen)
     except ValueError as error:
-        at, fault = _fault(text, str(error), is_csa=is_csa)
-        raise source.error(first + at, f"game {number}: {fault}") from None
+        raise _Fault(0, str(error)) from None
     entries = record.moves
-    at, fault = _unread(text, record, is_csa=is_csa)
-    if fault:
-        raise source.error(first + at, f"game {number}: {fault}")
+    if not entries and record.main_terminal is None and loser is None:
+        raise _Fault(0, "it has no moves and no result")
     game_id = _GAME_ID.search(text)
     game = RecordedGame(
         number,
@@ -118,12 +152,42 @@ def _recorded(
         "" if game_id is None else game_id[1],
         None if start == START_SFEN else start,
         [entry.move.to_usi() for entry in entries],
-        [_score(entry, is_csa=is_csa) for entry in entries],
+        [_score(entry) for entry in entries],
     )
     while game.book < len(entries) and entries[game.book].comment == "book":
         game.book += 1
-    game.result, game.is_forfeit = _outcome(record.result, text)
+    if loser is None:
+        game.result, game.is_forfeit = _outcome(record.result, text)
+    else:
+        game.result, game.is_forfeit = float(loser), True
     return game
+
+
+def _parsed(text: str, *, is_csa: bool) -> Record:
+    """Return rsshogi's record of a text.  Raises _Fault, also for text that it passed over."""
+    try:
+        record = Record.from_csa_str(text) if is_csa else Record.from_kif_str(text)
+    except ValueError as error:
+        index = _ILLEGAL.search(str(error))
+        if index is None:
+            # rsshogi quotes the line at the end of its message
+            place = text.find(str(error).rpartition(": ")[2].strip())
+            raise _Fault(max(place, 0), str(error)) from None
+        moves = list((_CSA_MOVE if is_csa else _KIF_MOVE).finditer(text))
+        ply = int(index[1])
+        move = moves[ply] if ply < len(moves) else None
+        place = 0 if move is None else move.end()
+        raise _Fault(place, f"move {ply + 1} is not legal", move) from None
+    if is_csa:
+        unread = _NOT_CSA.search(text)
+        if unread is not None:
+            raise _Fault(unread.start(), "this is not a line of CSA")
+    else:
+        terminal = record.main_terminal
+        word = None if terminal is None else terminal.unknown_name
+        if word and word != "封じ手":  # a sealed move: the game was interrupted
+            raise _Fault(text.find(word), "this is not a move of KIF")
+    return record
 
 
 def _outcome(result: GameResult, text: str) -> tuple[float, bool]:
@@ -136,46 +200,15 @@ def _outcome(result: GameResult, text: str) -> tuple[float, bool]:
     return RESULTS.get(comments[-1], math.nan) if comments else math.nan, False
 
 
-def _score(entry: MoveEntry, *, is_csa: bool) -> float:
+def _score(entry: MoveEntry) -> float:
     """Return the score of a move, from Black's side, NaN for none."""
-    if is_csa:
-        info = entry.engine_info
-        value = None if info is None else info.eval
+    if entry.engine_info is not None and entry.engine_info.eval is not None:
+        value = float(entry.engine_info.eval)
     else:
         match = _SCORE.search(entry.comment or "")
-        value = None if match is None else MATE_SCORE if match[2] else int(match[3])
-        value = -value if match is not None and match[1] == "-" and value else value
-    if value is None:
-        return math.nan
-    return math.copysign(MATE, value) if abs(value) >= _MATES else limited(float(value))
-
-
-def _fault(text: str, message: str, *, is_csa: bool) -> tuple[int, str]:
-    """Return the line of an error of rsshogi, from 0, and its message with the line's text."""
-    index = _ILLEGAL.search(message)
-    if index is not None:
-        moves = list((_CSA_MOVE if is_csa else _KIF_MOVE).finditer(text))
-        place = moves[int(index[1])].end() if int(index[1]) < len(moves) else 0
-        message = f"move {int(index[1]) + 1} is not legal"
-    else:
-        # rsshogi quotes the line at the end of its message
-        place = max(text.find(message.rpartition(": ")[2].strip()), 0)
-    at = text.count("\n", 0, place)
-    return at, f"{message}: {shown(text.splitlines()[at].strip(), 60)}"
-
-
-def _unread(text: str, record: Record, *, is_csa: bool) -> tuple[int, str]:
-    """Return the first line that rsshogi passed over, from 0, and the fault; (0, "") for none."""
-    if is_csa:
-        for at, line in enumerate(text.splitlines()):
-            if line and line[0] not in "VN$P+-T'%":
-                return at, f"this is not a line of CSA: {shown(line, 60)}"
-    else:
-        terminal = record.main_terminal
-        word = None if terminal is None else terminal.unknown_name
-        if word and word != "封じ手":  # a sealed move: the game was interrupted
-            at = text.count("\n", 0, text.find(word))
-            return at, f"this is not a move of KIF: {shown(word, 60)}"
-    if not record.move_count and record.main_terminal is None:
-        return 0, "it has no moves and no result"
-    return 0, ""
+        if match is None:
+            return math.nan
+        sign, _, number, mating_side = match.groups()
+        value = float(number) if number else float(MATE_SCORE)
+        value = -value if sign == "-" or mating_side == "後" else value
+    return math.copysign(MATE, value) if abs(value) >= _MATES else limited(value)

@@ -24,7 +24,7 @@ START_FEN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 #: The fields after the board: name, form, and the form in words.
 _FEN_FIELDS = (
     ("side to move is", re.compile("[wb]"), "w or b"),
-    ("castling rights are", re.compile("-|[KQA-H]{0,2}[kqa-h]{0,2}"), "such as KQkq, Kq or -"),
+    ("castling rights are", re.compile("-|[KQkqA-Ha-h]{1,4}"), "such as KQkq, Kq or -"),
     ("en-passant square is", re.compile("-|[a-h][36]"), "on rank 3 or 6, or a -"),
     ("half-move clock is", re.compile("[0-9]{1,6}"), "a number"),
     ("move number is", re.compile("[0-9]{1,6}"), "a number"),
@@ -35,16 +35,17 @@ def normalise_fen(fen: str, chess960: bool = False) -> str:
     """Return `fen` as python-chess writes it.
 
     It has single spaces, castling rights in the order KQkq (X-FEN in Chess960), and an
-    en-passant square only where the capture is legal.
+    en-passant square only where the capture is legal.  Missing counters are 0 and 1.
 
-    Raises ValueError for anything but a legal position in six fields.  The message does not
-    repeat the FEN.
+    Raises ValueError for anything but a legal position.  The message does not repeat the FEN.
     """
     import chess
 
-    fields = fen.split()
+    fields = with_counters(fen).split()
     if len(fields) != 6:
-        raise ValueError(f"a FEN has 6 fields, this has {len(fields)}")
+        raise ValueError(f"a FEN has 6 fields, or 4 without counters; this has {len(fields)}")
+    # python-chess reads White's rights before Black's only
+    fields[2] = "".join(sorted(fields[2], key=str.islower))
     for text, (name, form, expected) in zip(fields[1:], _FEN_FIELDS, strict=True):
         if not form.fullmatch(text):
             raise ValueError(f"the {name} {shown(text)}, not {expected}")
@@ -56,6 +57,12 @@ def normalise_fen(fen: str, chess960: bool = False) -> str:
     if wrong:
         raise ValueError("; ".join(_IN_WORDS[flag.name or ""] for flag in wrong))
     return board.fen()
+
+
+def with_counters(fen: str) -> str:
+    """Return a FEN with default counters, without a semicolon at its end."""
+    fields = fen.partition(";")[0].split()
+    return " ".join([*fields, *("0", "1")[len(fields) - 4 :]] if len(fields) in (4, 5) else fields)
 
 
 #: chess.Status flags by name: python-chess takes long to import.

@@ -103,3 +103,13 @@ def new_game(settings: GameSettings, fen: str | None = None) -> Game:
     """
     begin = beginning(settings.game, variant=settings.variant, entering_king=settings.entering_king)
     return begin(fen)
+
+
+def plies_before(game: GameName, start: str | None) -> int:
+    """Return the number of plies before a start position, by its move number."""
+    fields = (start or "").split()
+    if len(fields) < 3:
+        return 0
+    number = max(int(fields[-1]) - 1, 0) if fields[-1].isdecimal() else 0
+    # SFEN counts plies, FEN moves of both sides
+    return number if game == "shogi" else 2 * number + (fields[1] == "b")

@@ -1,24 +1,28 @@
-"""Write the moves of finished games in standard algebraic notation (SAN).
+"""Write and read moves in standard algebraic notation (SAN).
 
-cozy_chess takes 1.5 microseconds a ply, python-chess 15.  python-chess writes the games that
-the fast rules cannot play, and all games on machines without cozy_chess.
+cozy_chess finds the pieces that can make a move: a ply takes 1 to 2 microseconds, with
+python-chess 10.  python-chess judges words and games that this fast way cannot play, and all
+games on machines without cozy_chess.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
-from ringmaster.games.chess import HAVE_COZY, ChessGame
-from ringmaster.games.chess960 import Chess960Game
+from ringmaster.games.chess import HAVE_COZY, ChessGame, ReferenceChessGame
+from ringmaster.games.game import Game, beginning
+from ringmaster.games.variants import OWN, VariantGame
 from ringmaster.games.variants import san_moves as variant_san_moves
 
-if HAVE_COZY:
-    import cozy_chess as cozy
-
-    _WON: Final = cozy.GameStatus.Won
-
-_FILES: Final = "abcdefgh"
+#: A move, perhaps long ("e2-e4", "Ng1xf3") or in UCI; groups: piece, file, rank, target,
+#: promotion.
+_MOVE: Final = re.compile(
+    r"(?:P|([NBRQK]))?([a-h]?)([1-8]?)[-x:]?([a-h][1-8])(?:[=/(]?([NBRQnbrq])\)?)?"
+    r"(?:e\.?p\.?)?[+#]*"
+)
+_CASTLING: Final = re.compile("[Oo0]-[Oo0](-[Oo0])?[+#]*")
 
 
 def san_moves(variant: str, fen: str | None, moves: Sequence[str]) -> list[str]:
@@ -26,129 +30,116 @@ def san_moves(variant: str, fen: str | None, moves: Sequence[str]) -> list[str]:
 
     Raises ValueError for an invalid FEN.
     """
-    if variant not in ("standard", "chess960"):
+    if variant not in OWN:
         return variant_san_moves(variant, fen, moves)
-    if HAVE_COZY:
-        try:
-            game = Chess960Game(fen) if variant == "chess960" else ChessGame(fen)
-        except ValueError:
-            # python-chess also plays from positions that are not legal
-            return reference_san_moves(variant, fen, moves)
-        sans = fast_san_moves(game, moves)
-        if len(sans) == len(moves):
-            return sans
-    return reference_san_moves(variant, fen, moves)
+    game = beginning("chess", variant=variant)(fen)
+    if isinstance(game, ChessGame):
+        return _fast_san_moves(game, moves)
+    assert isinstance(game, ReferenceChessGame)
+    return reference_san_moves(game, moves)
 
 
-class _Kind:
-    """A kind of piece of one side.
+def move_of(game: Game, san: str) -> str:
+    """Return the legal move that a word of a game record means, as the engines write it.
 
-    letter   in upper case
-    squares  its squares; None for pawns and kings, which SAN never has to tell apart
+    Long notation and UCI are accepted, too.  Raises ValueError with the end of a sentence
+    that the word begins.
     """
+    match = _MOVE.fullmatch(san) or _CASTLING.fullmatch(san)
+    if isinstance(game, ChessGame) and match is not None:
+        move = _fast_move(game, match) if match.re is _MOVE else _fast_castling(game, match)
+        if move is not None:
+            return move
+    if isinstance(game, VariantGame):
+        return game.from_san(san)
+    assert isinstance(game, ChessGame | ReferenceChessGame)
+    if match is None:
+        raise ValueError("is not a move")
+    return _reference_move(game, match)
 
-    __slots__ = ("letter", "squares")
 
-    def __init__(self, letter: str, squares: list[str] | None) -> None:
-        self.letter = letter
-        self.squares = squares
+if HAVE_COZY:
+    import cozy_chess as cozy
 
-
-def fast_san_moves(game: ChessGame, moves: Sequence[str]) -> list[str]:
-    """Play moves on a new game's board and return their SAN, up to the first illegal move.
-
-    The board judges legality.  The pieces are tracked here, since looking one up on the
-    board takes as long as a move.
-    """
-    board = game.board
-    play, checkers = board.try_play, board.checkers
-    kinds: dict[str, _Kind] = {
-        letter: _Kind(letter.upper(), None if letter in "PpKk" else []) for letter in "PNBRQKpnbrqk"
+    _WON: Final = cozy.GameStatus.Won
+    _PAWN: Final = cozy.Piece.Pawn
+    _KINDS: Final = {
+        "N": cozy.Piece.Knight,
+        "B": cozy.Piece.Bishop,
+        "R": cozy.Piece.Rook,
+        "Q": cozy.Piece.Queen,
+        "K": cozy.Piece.King,
     }
-    at = _pieces_of(board, kinds)
-    sans = []
+    _LETTERS: Final = {piece: letter for letter, piece in _KINDS.items()}
+    #: The two ranks behind a rank, seen from a side; pawns stand on neither edge.
+    _RANKS_BEHIND: Final = {
+        cozy.Color.White: {str(rank): f"{rank - 1}{rank - 2}" for rank in range(3, 9)},
+        cozy.Color.Black: {str(rank): f"{rank + 1}{rank + 2}" for rank in range(1, 7)},
+    }
+    _SQUARES: Final = {
+        file + rank: cozy.Square.from_str(file + rank) for file in "abcdefgh" for rank in "12345678"
+    }
+
+
+def _fast_san_moves(game: ChessGame, moves: Sequence[str]) -> list[str]:
+    """Play moves on a new game's board and return their SAN, up to the first illegal move."""
+    board = game.board
+    sans: list[str] = []
     for move in moves:
         step = game.step(move)
-        start, target = move[:2], move[2:4]
-        piece = at.get(start)
-        if step is None or piece is None:
+        if step is None or not board.is_legal(step):
             break
-        del at[start]
-        kind, squares = piece.letter, piece.squares
-        victim = at.get(target)
-        if squares is not None:
-            origin = _origin(game, start, target, squares) if len(squares) > 1 else ""
-            san = f"{kind}{origin}x{target}" if victim else f"{kind}{origin}{target}"
-            squares.remove(start)
-            squares.append(target)
-        elif kind == "P":
-            san = target
-            if start[0] != target[0]:
-                san = f"{start[0]}x{target}"
-                if victim is None:
-                    at.pop(target[0] + start[1], None)
+        square = step.to_square
+        piece = board.piece_on(step.from_square)
+        assert piece is not None
+        target = move[2:4]
+        takes = board.piece_on(square) is not None
+        if piece == _PAWN:
+            san = target if move[0] == move[2] else f"{move[0]}x{target}"
             if len(move) > 4:
-                piece = kinds[move[4].upper() if piece is kinds["P"] else move[4]]
-                san = f"{san}={piece.letter}"
-                if piece.squares is not None:
-                    piece.squares.append(target)
+                san += f"={move[4].upper()}"
+        elif takes and board.color_on(square) == board.side_to_move():
+            san = "O-O" if str(square) > move[:2] else "O-O-O"
         else:
-            corner = str(step.to_square)
-            rook = kinds["R" if piece is kinds["K"] else "r"]
-            if at.get(corner) is rook:
-                san, files = ("O-O-O", "cd") if corner < start else ("O-O", "gf")
-                victim, target = None, files[0] + start[1]
-                _put_rook(at, rook, corner, files[1] + start[1])
-            else:
-                san = f"Kx{target}" if victim else f"K{target}"
-        if not play(step):
-            break
-        if victim is not None and victim.squares is not None:
-            victim.squares.remove(target)
-        at[target] = piece
-        if checkers():
+            letter = _LETTERS[piece]
+            origins = _origins(board, letter, square)
+            origin = _distinction(game, origins, move) if len(origins) > 1 else ""
+            san = f"{letter}{origin}{'x' if takes else ''}{target}"
+        board.play_unchecked(step)
+        if board.checkers():
             san += "#" if board.status() == _WON else "+"
         sans.append(san)
     return sans
 
 
-def _pieces_of(board: cozy.Board, kinds: dict[str, _Kind]) -> dict[str, _Kind]:
-    """Return the piece on each square, and add the squares to `kinds` (by FEN letter)."""
-    at = {}
-    for rank, row in zip("87654321", board.fen().split(maxsplit=1)[0].split("/"), strict=True):
-        file = 0
-        for letter in row:
-            if letter in "12345678":
-                file += int(letter)
-                continue
-            square = _FILES[file] + rank
-            at[square] = kind = kinds[letter]
-            if kind.squares is not None:
-                kind.squares.append(square)
-            file += 1
-    return at
+def _origins(board: cozy.Board, letter: str, square: cozy.Square) -> cozy.BitBoard:
+    """Return the pieces of the side to move that attack a square; some may be pinned."""
+    pieces = board.colored_pieces(board.side_to_move(), _KINDS[letter])
+    if letter == "N":
+        return pieces & cozy.get_knight_moves(square)
+    if letter == "B":
+        return pieces & cozy.get_bishop_moves(square, board.occupied())
+    if letter == "R":
+        return pieces & cozy.get_rook_moves(square, board.occupied())
+    if letter == "K":
+        return pieces & cozy.get_king_moves(square)
+    occupied = board.occupied()
+    return pieces & (
+        cozy.get_bishop_moves(square, occupied) | cozy.get_rook_moves(square, occupied)
+    )
 
 
-def _put_rook(at: dict[str, _Kind], rook: _Kind, corner: str, square: str) -> None:
-    """Move the rook in castling."""
-    assert rook.squares is not None
-    del at[corner]
-    at[square] = rook
-    rook.squares.remove(corner)
-    rook.squares.append(square)
+def _is_legal(game: ChessGame, move: str) -> bool:
+    step = game.step(move)
+    return step is not None and game.board.is_legal(step)
 
 
-def _origin(game: ChessGame, start: str, target: str, places: list[str]) -> str:
-    """Return the file, rank or square that SAN needs for the piece on `start`.
-
-    places  squares of its kind; "" is returned where no other piece can reach `target`
-    """
-    others = []
-    for other in places:
-        if other != start:
-            step = game.step(other + target)
-            if step is not None and game.board.is_legal(step):
-                others.append(other)
+def _distinction(game: ChessGame, origins: cozy.BitBoard, move: str) -> str:
+    """Return the file, rank or square that SAN needs to tell a move from those of other pieces."""
+    start, target = move[:2], move[2:4]
+    others = [
+        other for other in map(str, origins) if other != start and _is_legal(game, other + target)
+    ]
     if not others:
         return ""
     if all(other[0] != start[0] for other in others):
@@ -156,21 +147,80 @@ def _origin(game: ChessGame, start: str, target: str, places: list[str]) -> str:
     return start if any(other[1] == start[1] for other in others) else start[1]
 
 
-def reference_san_moves(variant: str, fen: str | None, moves: Sequence[str]) -> list[str]:
-    """Return the SAN of moves by python-chess, up to the first illegal move.
+def _fast_move(game: ChessGame, match: re.Match[str]) -> str | None:
+    """Return the legal move of a match, None where python-chess has to judge."""
+    letter, file, rank, target, promotion = match.groups()
+    if letter is not None:
+        if promotion:
+            return None
+        start = ""
+        for origin in map(str, _origins(game.board, letter, _SQUARES[target])):
+            if file in origin and rank in origin and _is_legal(game, origin + target):
+                if start:
+                    return None
+                start = origin
+        return start + target if start else None
+    if file and rank:
+        start = file + rank
+    else:
+        board = game.board
+        ranks_behind = _RANKS_BEHIND[board.side_to_move()].get(target[1])
+        if ranks_behind is None:
+            return None
+        start = (file or target[0]) + ranks_behind[0]
+        if not file and board.piece_on(_SQUARES[start]) is None:
+            start = target[0] + ranks_behind[1]
+        if board.piece_on(_SQUARES[start]) != _PAWN:
+            return None
+    move = start + target + (promotion or "").lower()
+    return move if _is_legal(game, move) else None
 
-    Raises ValueError for a FEN that python-chess cannot read.
-    """
+
+def _fast_castling(game: ChessGame, match: re.Match[str]) -> str | None:
+    """Return castling as a legal move, None where python-chess has to judge."""
+    board, long = game.board, match[1] is not None
+    side = board.side_to_move()
+    rights = board.castle_rights(side)
+    file = rights.long if long else rights.short
+    if file is None:
+        return None
+    king = str(board.king(side))
+    rook = "abcdefgh"[file.__index__()]
+    target = rook if game.chess960 else "c" if long else "g"
+    move = king + target + king[1]
+    return move if _is_legal(game, move) else None
+
+
+def _reference_move(game: ChessGame | ReferenceChessGame, match: re.Match[str]) -> str:
+    """Return the legal move that python-chess reads.  Raises ValueError; see `move_of`."""
     import chess
 
-    board = chess.Board(fen or chess.STARTING_FEN, chess960=variant == "chess960")
-    sans = []
+    board = chess.Board(game.fen(), chess960=game.chess960)
+    try:
+        if match.re is _CASTLING:
+            step = board.parse_san("O-O-O" if match[1] else "O-O")
+        else:
+            letter, file, rank, target, promotion = match.groups(default="")
+            if file and rank and not letter:
+                step = board.parse_uci(file + rank + target + promotion.lower())
+            else:
+                step = board.parse_san(letter + file + rank + target + promotion.upper())
+    except chess.AmbiguousMoveError:
+        raise ValueError("is ambiguous") from None
+    except ValueError:
+        raise ValueError("is not legal here") from None
+    return board.uci(step)
+
+
+def reference_san_moves(game: ReferenceChessGame, moves: Sequence[str]) -> list[str]:
+    """Return the SAN of moves by python-chess, up to the first illegal move."""
+    import chess
+
+    sans: list[str] = []
+    board = chess.Board(game.fen(), chess960=game.chess960)
     for move in moves:
         try:
-            step = chess.Move.from_uci(move)
+            sans.append(board.san_and_push(board.parse_uci(move)))
         except ValueError:
             break
-        if not board.is_legal(step):
-            break
-        sans.append(board.san_and_push(step))
     return sans

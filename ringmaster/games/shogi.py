@@ -1,7 +1,6 @@
 """The rules of shogi, played forward from a position, fast enough for instant engines.
 
-rsshogi knows the legal moves.  This module adds repetition, entering kings and endings, and
-describes moves and endings for the writers of records (`csa`, `kif`).
+rsshogi knows the legal moves.  This module adds repetition, entering kings and endings.
 
 The fourth occurrence of a position (board, hands and side to move) is a draw.  It is a loss
 for a side that has given check with every move since the first occurrence.  A side without a
@@ -11,17 +10,15 @@ legal move has lost, in check or not.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from rsshogi.core import Board, Move
 from rsshogi.types import Color, Piece, PieceType, Square
 
 from ringmaster.errors import IllegalMove
-from ringmaster.games.clean_text import cut, shown
+from ringmaster.games.clean_text import cut
 from ringmaster.games.game import Ending, Game
 from ringmaster.games.sfen import DEAD_RANKS, NAMES, START_SFEN, normalise_sfen
-from ringmaster.model.results import GameRecord, MoveRecord
 
 _MATE: Final = (Ending(0, "mate"), Ending(1, "mate"))
 _STALEMATE: Final = (Ending(0, "stalemate"), Ending(1, "stalemate"))
@@ -322,140 +319,3 @@ def _steps() -> dict[str, Move]:
 
 #: Moves by their USI string.
 USI_MOVES: Final = _steps()
-
-
-class Step(NamedTuple):
-    """A move in a position.
-
-    side      0 Black, 1 White
-    start     file and rank as digits, "77"; "" for a drop
-    target    file and rank as digits
-    piece     the piece before the move in SFEN, in upper case: "P", "+R"
-    promotes  whether it promotes
-    """
-
-    side: int
-    start: str
-    target: str
-    piece: str
-    promotes: bool
-
-    @property
-    def piece_after(self) -> str:
-        """The piece after the move."""
-        return "+" + self.piece if self.promotes else self.piece
-
-
-def start_of(record: GameRecord) -> str:
-    """Return the start position in USI's form.  Raises ValueError."""
-    fen = record.opening.fen
-    return START_SFEN if fen is None else normalise_sfen(fen)
-
-
-def play_step(board: Board, move: str) -> Step:
-    """Play a move on `board` and return it.
-
-    Raises ValueError for an illegal move and leaves the position unchanged.
-    """
-    usi_move = USI_MOVES.get(move)
-    if usi_move is None or not board.is_legal_move(usi_move):
-        raise ValueError(f"{shown(move)} is not legal here")
-    side = 0 if board.turn.is_black() else 1
-    if usi_move.is_drop():
-        step = Step(side, "", _digits(move[2:4]), move[0], False)
-    else:
-        piece = board.piece_on(usi_move.from_sq).piece_type.to_usi()
-        start, target = _digits(move[:2]), _digits(move[2:4])
-        step = Step(side, start, target, piece, usi_move.is_promotion())
-    board.apply_move(usi_move)
-    return step
-
-
-def legal_line(board: Board, moves: Iterable[str]) -> Iterator[Step]:
-    """Yield an engine's line up to the first illegal move; `board` is not changed."""
-    board = board.copy()
-    for move in moves:
-        try:
-            yield play_step(board, move)
-        except ValueError:
-            return
-
-
-def expected_line(move: MoveRecord) -> tuple[str, ...]:
-    """Return the engine's line after its move, () if the line begins with another move."""
-    return move.pv[1:] if move.pv and move.pv[0] == move.move else ()
-
-
-#: Score of a mate, less its distance in plies; it fits into 16 bits.
-MATE_SCORE: Final = 32_000
-
-
-def black_score(move: MoveRecord, side: int) -> int | None:
-    """Return the score from Black's side in centipawns, None for no score.
-
-    A mate in 3 plies is ±31,997.
-    """
-    if move.mate is not None:
-        distance = MATE_SCORE - min(abs(move.mate), 1000)
-        score = -distance if move.mate <= 0 else distance
-    elif move.score is not None:
-        score = move.score
-    else:
-        return None
-    return -score if side else score
-
-
-_DETAILS: Final = ("nodes", "seldepth", "nps", "hashfull", "tbhits", "left")
-
-
-def details(move: MoveRecord, wanted: tuple[str, ...]) -> str:
-    """Return the requested details of the search: "nodes 1234, nps 5678"."""
-    if not wanted:
-        return ""
-    parts = []
-    for field in _DETAILS:
-        value = getattr(move, field)
-        if field in wanted and value is not None:
-            parts.append(f"{field} {value:.3f}s" if field == "left" else f"{field} {value}")
-    return ", ".join(parts)
-
-
-#: Faults that either player can commit, even with the other to move.
-_FAULTS: Final = (
-    *("refused", "crash", "limit", "hang", "protocol", "start", "setup", "perpetual check"),
-)
-_TIME: Final = ("time", "stall")
-_ILLEGAL: Final = ("illegal move", "illegal declaration")
-
-
-def ending_kind(record: GameRecord, to_move: int) -> str:
-    """Return the kind of ending, seen from the side to move.
-
-    "lost"          it is mated, has resigned, or has lost otherwise
-    "time"          it has lost on time
-    "illegal"       it has made an illegal move or declaration
-    "won"           it has declared correctly
-    "black fault", "white fault"  a player has lost by a fault
-    "repetition", "impasse", "draw"
-    "stopped"       no result, or a result without a word in the format
-    """
-    if record.score == "1/2-1/2":
-        return record.reason if record.reason in ("repetition", "impasse") else "draw"
-    if record.score not in ("1-0", "0-1"):
-        return "stopped"
-    loser = 1 if record.score == "1-0" else 0
-    if record.reason in _FAULTS:
-        return ("black fault", "white fault")[loser]
-    if loser != to_move:
-        return "won" if record.reason == "declaration" else "stopped"
-    if record.reason in _TIME:
-        return "time"
-    return "illegal" if record.reason in _ILLEGAL else "lost"
-
-
-def _digits(square: str) -> str:
-    """Return "7g" as "77"."""
-    return square[0] + _DIGITS[square[1]]
-
-
-_DIGITS: Final = dict(zip("abcdefghi", "123456789", strict=True))

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from types import ModuleType
 
 from ringmaster.errors import IllegalMove
+from ringmaster.games.chess import with_counters
 from ringmaster.games.clean_text import cut, one_line, shown
 from ringmaster.games.game import Ending, Game
 
@@ -130,6 +131,7 @@ class VariantGame(Game):
         if fen is None:
             fen = str(rules.start_fen(variant))
         else:
+            fen = with_counters(fen)
             with _stderr_lines() as printed:
                 valid = rules.validate_fen(fen, variant) == rules.FEN_OK
             if not valid:

@@ -132,7 +132,7 @@ class ChessReferee(RulesReferee):
     record_suffix = "pgn"
 
     def write(self, record: GameRecord) -> str:
-        from ringmaster.formats.pgn import write_pgn
+        from ringmaster.formats.pgn_writer import write_pgn
 
         return write_pgn(record)
 
@@ -161,9 +161,9 @@ class ShogiReferee(RulesReferee):
 
     def write(self, record: GameRecord) -> str:
         if self._is_kif:
-            from ringmaster.formats.kif import write_kif
+            from ringmaster.formats.shogi_records import write_kif
 
             return write_kif(record)
-        from ringmaster.formats.csa import write_csa
+        from ringmaster.formats.shogi_records import write_csa
 
         return write_csa(record)

@@ -33,10 +33,7 @@ _PLY: Final = re.compile(r"\{[^}]*\}|([A-Za-z@+][^\s{}()]*)(?:\s*\{" + _SUMMARY 
 _TAG: Final = re.compile(r'^\[(\w+) "((?:[^"\\]|\\.)*)"\]', re.MULTILINE)
 _CLOCK: Final = re.compile(r"\[%clk (\d{1,6}):(\d\d):(\d\d)(?:\.(\d{3}))?\]")
 #: A detail of the search, which a board does not show.
-_DETAIL: Final = (
-    r'(?:(?:sd|n|nps|hashfull|tbhits)=\d+|pv="[^"]*"|\[%clk [^\]]*\]'
-    r"|(?:seldepth|nodes|nps|hashfull|tbhits|left) [\d.]+s?)"
-)
+_DETAIL: Final = r'(?:(?:sd|n|nps|hashfull|tbhits)=\d+|pv="[^"]*"|\[%clk [^\]]*\])'
 _DETAILS: Final = re.compile(_DETAIL)
 _ONLY_DETAILS: Final = re.compile(rf"(?:[,\s]*{_DETAIL})*[,\s]*")
 _COMMA: Final = re.compile(r"^[\s,]+|[\s,]+$|(?<=,)[\s,]+(?=,)")
@@ -51,11 +48,8 @@ _STONES: Final = re.compile(r"AB((?:\[[a-y]{2}\])+)")
 _DATE: Final = re.compile(r"DT\[(\d{4}-\d\d-\d\d)\]")
 _TIME_CONTROL: Final = re.compile(r"^'?\*?(Black|White) time control: (.*?)\]?$", re.MULTILINE)
 _SUMMARY_LINE: Final = re.compile(_SUMMARY + r"(?:,\s*(.*))?")
-_LEFT: Final = re.compile(r"left (\d+)\.(\d{3})s")
+_LEFT: Final = re.compile(r"left=(\d+)\.(\d{3})s")
 
-_KIF_TIME: Final = re.compile(r"時間 (\d+):(\d\d)\.(\d{3})")
-_KIF_DEPTH: Final = re.compile(r"深さ (\d+)")
-_KIF_SCORE: Final = re.compile(r"評価値 ([+-]?)(詰 )?(\d+)")
 _SHOGI_DATE: Final = re.compile(r"^(?:\$START_TIME:|開始日時：)(\d{4})/(\d\d)/(\d\d)", re.MULTILINE)
 _SHOGI_OPENING: Final = re.compile(r"^(?:\$OPENING:|戦型：)(.*)", re.MULTILINE)
 
@@ -264,9 +258,8 @@ def _read_shogi(text: str) -> dict[str, Any]:
     record = Record.from_kif_str(text) if is_kif else Record.from_csa_str(text)
     sfen = record.init_position_sfen
     first = 1 if sfen.split()[1:2] == ["w"] else 0
-    read = _kif_comment if is_kif else _csa_comment
     plies = [
-        (entry.move.to_usi(), *read(entry.comment or "", (ply + first) % 2 == 1))
+        (entry.move.to_usi(), *_shogi_comment(entry.comment or "", (ply + first) % 2 == 1))
         for ply, entry in enumerate(record.moves)
     ]
     date, opening = _SHOGI_DATE.search(text), _SHOGI_OPENING.search(text)
@@ -280,33 +273,15 @@ def _read_shogi(text: str) -> dict[str, Any]:
     )
 
 
-def _csa_comment(text: str, of_white: bool) -> _Comment:
-    head, _, rest = text.partition("\n")
-    summary = _SUMMARY_LINE.fullmatch(head)
+def _shogi_comment(text: str, of_white: bool) -> _Comment:
+    texts = [line for line in text.split("\n") if not line.startswith("読み筋=")]
+    summary = _SUMMARY_LINE.fullmatch(texts[0]) if texts else None
     if summary is None:
-        return None, None, None, None, one_line(text, _COMMENT)
+        return None, None, None, None, one_line(" ".join(texts), _COMMENT)
     ms, score, depth = _search(summary.groups(""), of_white)
-    return ms, _left(summary[8] or ""), score, depth, one_line(rest, _COMMENT)
-
-
-def _left(text: str) -> int | None:
-    match = _LEFT.search(text)
-    return None if match is None else int(match[1] + match[2])
-
-
-def _kif_comment(text: str, of_white: bool) -> _Comment:
-    time, depth, score = _KIF_TIME.search(text), _KIF_DEPTH.search(text), _KIF_SCORE.search(text)
-    value = None
-    if score is not None:
-        value = MATE - int(score[3]) if score[2] else int(score[3])
-        value = -value if score[1] == "-" else value
-    return (
-        None if time is None else int(time[1]) * 60_000 + int(time[2] + time[3]),
-        _left(text),
-        value,
-        None if depth is None else int(depth[1]),
-        _rest("\n".join(line for line in text.split("\n") if "対局" not in line)),
-    )
+    left = _LEFT.search(summary[8] or "")
+    clock = None if left is None else int(left[1] + left[2])
+    return ms, clock, score, depth, one_line(" ".join(texts[1:]), _COMMENT)
 
 
 _READERS: Final[dict[GameName, Callable[[str], dict[str, Any]]]] = {

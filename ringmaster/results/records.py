@@ -21,7 +21,7 @@ _COLLECTED_FORMS: dict[str, tuple[bytes, re.Pattern[bytes]]] = {
     # the competition's code precedes the id
     "sgf": (b"(;FF[4]", re.compile(rb"GN\[(?:.* )?([^\] ]*)\]")),
     # a separator between records
-    "csa": (b"/", re.compile(rb"'game (\S+)")),
+    "csa": (b"/", re.compile(rb"'\*game (\S+)")),
     "kifu": (b"#KIF ", re.compile(rb"\*game (\S+)")),
 }
 

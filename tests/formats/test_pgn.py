@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.formats.pgn import write_pgn
+from ringmaster.formats.pgn_writer import write_pgn
 from ringmaster.games.clean_text import one_line
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.results import GameRecord, MoveRecord

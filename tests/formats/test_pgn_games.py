@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringmaster.errors import DataFileError
-from ringmaster.formats.chess_games import pgn_games, read_pgn
-from ringmaster.formats.pgn import write_pgn
+from ringmaster.formats.pgn import pgn_games, read_pgn
+from ringmaster.formats.pgn_writer import write_pgn
 from ringmaster.formats.recorded_game import RecordedGame
 from ringmaster.formats.source import Source
 from ringmaster.model.jobs import GameSettings, Opening
@@ -24,7 +24,10 @@ TAGS = '[Event "?"]\n[Round "7"]\n[Result "1-0"]\n\n'
 
 
 def games(text: str, variant: str = "standard") -> list[RecordedGame]:
-    return list(pgn_games(Source("a.pgn", "chess", variant, data=text.encode())))
+    source = Source("a.pgn", "chess", variant, data=text.encode())
+    recorded = list(pgn_games(source))
+    source.finish()
+    return recorded
 
 
 def only(text: str, variant: str = "standard") -> RecordedGame:
@@ -145,6 +148,178 @@ def test_positions_have_ply_length_result_and_the_movers_score(tmp_path: Path) -
     assert batch.ply.tolist() == [19, 20]
     assert batch.length.tolist() == [21, 21]
     assert source.counts == {"unfinished games": 1, "games lost by a fault or on time": 1}
+
+
+def tolerant(text: str, variant: str = "standard") -> tuple[list[RecordedGame], Source]:
+    """Return the good games of a file, with its source, which counts the bad ones."""
+    source = Source("a.pgn", "chess", variant, skip_bad=True, data=text.encode())
+    return list(pgn_games(source)), source
+
+
+PAWN = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'[SetUp "1"] [FEN "{PAWN}"]\n\n1. e4 *\n',
+        f'[SetUp "1"][FEN "{PAWN}"] 1. e4 *\n',
+        f'[FEN "{PAWN}"] [Annotator "a \\"b\\"]"] [Site "C:\\"]\n1. e4 *\n',
+        f'[FEN\n"{PAWN}"]\n\n1. e4 *\n',
+        f'[Event "long\nname"]\n[FEN "{PAWN}"]\n\n1. e4 *\n',
+        f'[Event "The "best" match"] [FEN "{PAWN}"]\n\n1. e4 *\n',
+        f'\ufeff[Event "a"]\r\n[FEN "{PAWN}"]\r\n\r\n1. e4 *\r\n\x1a',
+    ],
+)
+def test_every_tag_of_a_line_or_over_lines_is_read(text: str) -> None:
+    game = only(text)
+    assert game.start == PAWN
+    assert game.moves == ["e2e4"]
+
+
+def test_a_repeated_tag_begins_a_game_only_after_an_empty_line() -> None:
+    text = f'[FEN "{PAWN}"]\n[Annotator "a"]\n[Annotator "b"]\n\n1. e4 *\n'
+    assert only(text).start == PAWN
+    assert "a.pgn:2: game 1: there is a second position" in fault(
+        f'[FEN "{PAWN}"]\n[FEN "{chess.STARTING_FEN}"]\n\n1. e4 *\n'
+    )
+    recorded = games(f'[FEN "{PAWN}"]\n\n[FEN "{chess.STARTING_FEN}"]\n\n1. d4 *\n')
+    assert [len(game.moves) for game in recorded] == [0, 1]
+
+
+def test_a_comment_may_have_lines_that_look_like_tags() -> None:
+    text = '1. e4 {\n[Event "a"]\n\n[%clk 1]\n[Event "b"]\n} e5 *\n\n[Event "c"]\n\n1. d4 *'
+    assert [len(game.moves) for game in games(text)] == [2, 1]
+
+
+def test_a_position_that_is_announced_has_to_be_there() -> None:
+    assert "no tag FEN" in fault('[SetUp "1"]\n\n1. e4 *')
+    assert only(f'[SetUp "1"]\n[Fen "{PAWN}"]\n\n1. e4 *').start == PAWN
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        '[SetUp "1"] [FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1]',
+        "[FEN 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1]",
+        '[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1" x]',
+        '[Event "a"] [FEN',
+    ],
+)
+def test_text_in_a_tag_that_cannot_be_read_is_a_fault(tags: str) -> None:
+    assert fault(f"{tags}\n\n1. e4 *").startswith("a.pgn:1: game 1: this is not a PGN tag: '[")
+    assert fault('[Event "a"] x\n\n1. e4 *').startswith("a.pgn:1: game 1: 'x' is not a move")
+
+
+@pytest.mark.parametrize(
+    ("fen", "start"),
+    [
+        ("4k3/8/8/8/8/8/4P3/4K3 w - -", PAWN),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - 3", "4k3/8/8/8/8/8/4P3/4K3 w - - 3 1"),
+        ("  4k3/8/8/8/8/8/4P3/4K3  w - - 0 1;", PAWN),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - 0 0", PAWN),
+        (
+            "r3k2r/8/8/8/8/8/4P3/R3K2R w qkQK - 0 1",
+            "r3k2r/8/8/8/8/8/4P3/R3K2R w KQkq - 0 1",
+        ),
+    ],
+)
+def test_a_position_is_read_with_missing_counters_and_any_order_of_castling(
+    fen: str, start: str
+) -> None:
+    assert only(f'[FEN "{fen}"]\n\n1. e4 *').start == start
+
+
+#: Games that cannot be read, without the empty line that follows.
+BAD = {
+    "illegal move": "1. e4 e5 2. Ke3 Nc6 1-0",
+    "null move": "1. e4 e5 2. -- Nc6 1-0",
+    "null move of ChessBase": "1. e4 Z0 2. d4 1-0",
+    "no move": "1. e4 hello 2. Nf3 1-0",
+    "bad position": '[FEN "4k3/8/8 w - - 0 1"]\n\n1. e4 1-0',
+    "other variant": '[Variant "Atomic"]\n\n1. e4 1-0',
+    "open variation": "1. e4 (1. d4 e5 1-0",
+    "open comment": "1. e4 {that never ends 1-0",
+    "closed twice": "1. e4 (1. d4)) e5 1-0",
+    "bad tag": '[White "a]\n\n1. e4 1-0',
+    "nothing": '[Event "a"]',
+}
+
+
+@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+def test_a_bad_game_is_one_fault_and_the_next_game_is_read(bad: str) -> None:
+    good = '[Event "good"]\n[Result "1-0"]\n\n1. d4 1-0\n\n'
+    recorded, source = tolerant(f"{good}{bad}\n\n{good}{bad}\n\n{good}")
+    assert [(game.number, game.moves) for game in recorded] == [
+        (number, ["d2d4"]) for number in (1, 3, 5)
+    ]
+    assert source.counts == {"bad games": 2}
+    assert ": game 2: " in source.first_bad
+
+
+def test_the_first_twenty_bad_games_are_listed_at_once() -> None:
+    message = fault("1. e5 *\n" * 30)
+    assert message.startswith("a.pgn:1: game 1: 'e5' is not legal here\na.pgn:2: game 2: ")
+    assert "a.pgn:20: game 20: " in message
+    assert "game 21" not in message
+
+
+@pytest.mark.parametrize("last", ["f2c3", "Z0", "0000", "hello"])
+@pytest.mark.parametrize("termination", ["illegal move", "Rules infraction", "normal"])
+def test_an_unplayable_last_move_that_loses_the_game_is_no_fault(
+    last: str, termination: str
+) -> None:
+    text = (
+        f'[Result "0-1"]\n[Termination "{termination}"]\n\n1. d4 {{+0.30/5 0.1s}} '
+        f"d5 {{-0.30/5 0.1s}} 2. {last} {{+0.40/5 0.1s, White makes an illegal move}} 0-1\n"
+    )
+    game = only(text)
+    assert game.moves == ["d2d4", "d7d5"]
+    assert (game.result, game.is_forfeit) == (0.0, True)
+    assert "game 1" in fault(text.replace(" 0-1\n", " Nf6 0-1\n"))
+    assert "game 1" in fault(text.replace("0-1", "1/2-1/2"))
+
+
+def test_an_unplayable_last_move_of_another_game_is_a_fault() -> None:
+    assert "'f2c3' is not legal here (after d4 d5)" in fault("1. d4 d5 2. f2c3 {+0.40/5} 0-1")
+
+
+def test_null_moves_of_variations_are_skipped() -> None:
+    assert only("1. e4 (1. -- e5) e5 (1... Z0 2. d4) 1-0").moves == ["e2e4", "e7e5"]
+
+
+@pytest.mark.parametrize(
+    ("moves", "expected"),
+    [
+        ("1. e4 ± e5 +/- 2. Nf3 = Nc6 -/+ 3. Bb5 N a6!? D 4. Ba4 ⩲ +- ∓ !!", 7),
+        ("1. e4± e5+/- 2. Nf3!?= Nc6□", 4),
+        ("1 e2-e4 e7-e5 2 Ng1-f3 Nb8-c6", 4),
+        ("1. e2e4 e7e5 2. g1f3 b8c6", 4),
+        ("1. Pe4 Pe5 2.Nf3 ... Nc6", 4),
+        ("1.e4 e5 2.Nf3 Nf6 3.Bc4 Bc5 4.0-0 0-0", 8),
+        ("1.e4 e5 2.Nf3 Nf6 3.Bc4 Bc5 4.e1g1 e8g8", 8),
+        ("1. e4 d5 2. ed5 Nf6 3. d4 Nd5", 6),
+        ("1. e4 a6 2. e5 d5 3. exd6 e.p. cxd6 ch", 6),
+        ("1. e4 a6 2. e5 d5 3. exd6e.p. c:d6", 6),
+        ("1. e4 $1 e5 $10 ; 2. Ke2\n% 2. Ke2\n2. Nf3 {[%clk 0:01:00]} ..Nc6", 4),
+    ],
+)
+def test_signs_and_other_notations_are_read(moves: str, expected: int) -> None:
+    assert len(only(moves + " 1/2").moves) == expected
+    assert only(moves + " 1/2").result == 0.5
+
+
+@pytest.mark.parametrize("san", ["e8=Q", "e8Q", "e8(Q)", "e8/Q", "e7-e8=Q+", "e7e8q", "Pe8=Q!?"])
+def test_promotions_are_read_in_other_notations(san: str) -> None:
+    fen = "7k/4P3/8/8/8/8/8/4K3 w - - 0 1"
+    assert only(f'[FEN "{fen}"]\n\n1. {san} (1. e8(R) Kg7) 1-0').moves == ["e7e8q"]
+
+
+@pytest.mark.parametrize(
+    "word", ["hello", "e9", "Nf3=Q", "1-0x", "0.5-0.5", "[", '"', "&c4", "e4e4e4"]
+)
+def test_any_other_word_is_a_fault_that_shows_it(word: str) -> None:
+    assert word[-3:] in fault(f"1. d4 {word} e5 *").partition("game 1: ")[2]
 
 
 def random_moves(seed: int, board: chess.Board) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringmaster.errors import DataFileError
-from ringmaster.formats.csa import write_csa
-from ringmaster.formats.kif import write_kif
 from ringmaster.formats.recorded_game import RecordedGame
 from ringmaster.formats.shogi_games import csa_games, kif_games, read_csa, read_kif
+from ringmaster.formats.shogi_records import write_csa, write_kif
 from ringmaster.formats.source import Source
 from ringmaster.games.sfen import normalise_sfen
 from tests.formats.shogi_records import (
@@ -27,12 +27,20 @@ from tests.formats.shogi_records import (
 HEAD = "V2.2\nPI\n+\n"
 
 
+def read_all(
+    read: Callable[[Source], Iterator[RecordedGame]], source: Source
+) -> list[RecordedGame]:
+    games = list(read(source))
+    source.finish()
+    return games
+
+
 def csa(text: str) -> list[RecordedGame]:
-    return list(csa_games(Source("a.csa", "shogi", data=text.encode())))
+    return read_all(csa_games, Source("a.csa", "shogi", data=text.encode()))
 
 
 def kif(text: str) -> list[RecordedGame]:
-    return list(kif_games(Source("a.kif", "shogi", data=text.encode())))
+    return read_all(kif_games, Source("a.kif", "shogi", data=text.encode()))
 
 
 def known_scores(scores: list[float]) -> list[float | None]:
@@ -112,7 +120,7 @@ def test_an_interrupted_game_has_no_result() -> None:
         ("\nV2.2\nP1-KY\n+\n", "a.csa:2: game 1: Black has no king"),
         (HEAD + "%TORYO\n/\n" + HEAD + "+5555FU\n", "a.csa:9: game 2: move 1 is not legal: '+5555"),
         ("   1 ７五歩(77)\n", "a.kif:1: game 1: move 1 is not legal: '1 ７五歩(77)'"),
-        ("   1 ７六歩(77)\n   2 hello\n", "a.kif:2: game 1: this is not a move of KIF: 'hello'"),
+        ("   1 ７六歩(77)\n   2 hello\n", "a.kif:2: game 1: this is not a move of KIF: '2 hello'"),
     ],
 )
 def test_a_fault_is_reported_with_line_and_game(text: str, expected: str) -> None:
@@ -159,6 +167,85 @@ def test_kif_of_other_programs_in_shift_jis_without_its_variations(tmp_path: Pat
     assert set(batch.result.tolist()) == {1.0}
     (game, _) = kif(KIF + "\n" + KIF)
     assert game.moves == ["7g7f", "3c3d", "8h2b+", "3a2b", "B*5e"]
+
+
+BODY = "手合割：平手\n手数----指手---------消費時間--\n   1 ７六歩(77)   ( 0:01/00:00:01)\n"
+
+
+@pytest.mark.parametrize(
+    ("comment", "score"),
+    [
+        ("**評価値=120", 120),
+        ("*先手有望\n**評価値=-12.5\n**読み筋=△８四歩", -12.5),
+        ("*互角\n*#評価値=7\n*#エンジン=x", 7),
+        ("**評価値=120\n\n*#評価値=-3", 120),
+        ("*#詰み=先手勝ち:5手", 10000),
+        ("**詰み=後手勝ち:5手", -10000),
+        ("**評価値=-31997", -10000),
+        ("**対局 時間 00:01.5 深さ 12 評価値 -詰 3", -10000),
+        ("*a comment", None),
+    ],
+)
+@pytest.mark.parametrize("before", ["", "   1 ２六歩(27)\n"])
+def test_scores_of_other_programs_are_blacks(
+    comment: str, score: float | None, before: str
+) -> None:
+    body = BODY.replace("   1 ７六歩(77)", before + "   2 ３四歩(33)") if before else BODY
+    assert known_scores(kif(f"{body}{comment}\n")[0].scores)[-1] == score
+
+
+def test_bookmarks_are_passed_over() -> None:
+    (game,) = kif(f"{BODY}*a comment\n&しおり\n   2 ３四歩(33)\n   3 投了\n")
+    assert game.moves == ["7g7f", "3c3d"]
+    with pytest.raises(DataFileError, match=r"^a.kif:5: game 1: .*: '2 x'"):
+        kif(f"{BODY}&しおり\n   2 x\n")
+
+
+def test_a_bad_game_is_one_fault_and_the_next_game_is_read() -> None:
+    good, bad = HEAD + "+7776FU\n%TORYO\n", HEAD + "+5555FU\n%TORYO\n"
+    source = Source("a.csa", "shogi", data="/\n".join([good, bad] * 2).encode(), skip_bad=True)
+    assert [game.number for game in csa_games(source)] == [1, 3]
+    assert source.counts == {"bad games": 2}
+    assert source.first_bad.startswith("a.csa:10: game 2: move 1 is not legal: '+5555FU'")
+    text = f"{BODY}   2 投了\n{BODY}   2 ７七歩(78)\n{BODY}   2 中断\n"
+    source = Source("a.kif", "shogi", data=text.encode("cp932"), skip_bad=True)
+    assert [game.number for game in kif_games(source)] == [1, 3]
+    assert source.counts == {"bad games": 1}
+    with pytest.raises(DataFileError) as caught:
+        csa("/\n".join([bad] * 30))
+    assert "a.csa:118: game 20: move 1" in str(caught.value)
+    assert "game 21" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        (HEAD + "+7776FU\n-3333FU\nT1\n'a comment\n%ILLEGAL_MOVE\n", 1.0),
+        (HEAD + "+5555FU\n%+ILLEGAL_ACTION\n", 0.0),
+        (f"{BODY}   2 ３三歩打 ( 0:01/00:00:01)\n*nifu\n   3 反則勝ち\nまで2手\n", 1.0),
+    ],
+)
+def test_an_illegal_last_move_that_loses_the_game_is_no_fault(text: str, result: float) -> None:
+    read = csa if text.startswith("V") else kif
+    (game,) = read(text)
+    assert (game.result, game.is_forfeit) == (result, True)
+    assert len(game.moves) == result
+    with pytest.raises(DataFileError, match="is not legal"):
+        read(
+            text.replace("ILLEGAL_MOVE", "TORYO")
+            .replace("+ILLEGAL_ACTION", "TORYO")
+            .replace("反則", "")
+        )
+
+
+def test_times_headers_and_comments_of_version_3_are_read() -> None:
+    (game,) = csa(
+        "'CSA encoding=UTF-8\nV3.0\n$MAX_MOVES:256\nN+a\nPI,+\n'a comment\n"
+        "+7776FU,T1.5,-3334FU\nT2.250\n'** 35 +2726FU #1234\n'*#評価値=20\n%JISHOGI\n"
+    )
+    assert game.moves == ["7g7f", "3c3d"]
+    assert known_scores(game.scores) == [None, 35]
+    assert game.result == 0.5
 
 
 def test_forfeits_and_unfinished_games_are_counted(tmp_path: Path) -> None:

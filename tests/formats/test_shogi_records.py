@@ -10,8 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rsshogi.record import Record
 
-from ringmaster.formats.csa import write_csa
-from ringmaster.formats.kif import write_kif
+from ringmaster.formats.shogi_records import write_csa, write_kif
 from ringmaster.games.sfen import START_SFEN
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.results import GameRecord, MoveRecord
@@ -27,7 +26,7 @@ from tests.formats.shogi_records import (
 
 
 class Format(NamedTuple):
-    """A format with rsshogi's reader, and the mark of a comment line."""
+    """A format with rsshogi's reader, and the marks of a comment line."""
 
     name: str
     write: Callable[[GameRecord], str]
@@ -35,7 +34,7 @@ class Format(NamedTuple):
     comment: str
 
 
-CSA = Format("CSA", write_csa, Record.from_csa_str, "'")
+CSA = Format("CSA", write_csa, Record.from_csa_str, "'*")
 KIF = Format("KIF", write_kif, Record.from_kif_str, "*")
 in_both_formats = pytest.mark.parametrize("format", [CSA, KIF], ids=lambda format: format.name)
 
@@ -102,7 +101,7 @@ def test_engine_text_cannot_break_a_record(
             assert line[:1] in ("'", "V", "N", "$", "P", "+", "-", "T", "%")
 
 
-@pytest.mark.parametrize(("format", "stopped"), [(CSA, "%CHUDAN\n"), (KIF, "   2 中断\n")])
+@pytest.mark.parametrize(("format", "stopped"), [(CSA, "%CHUDAN\n"), (KIF, "   2 中断  ")])
 def test_an_illegal_move_ends_the_record_with_a_comment(format: Format, stopped: str) -> None:
     text = format.write(make_record(["7g7f", "7g7f"], score="1-0", reason="?"))
     assert f"\n{format.comment}The move cannot be shown: '7g7f' is not legal here\n" in text
@@ -160,18 +159,16 @@ def test_text_follows_the_standard() -> None:
         descriptions=("Alpha 1", ""),
         notes=("a note",),
     )
-    assert write_csa(record).split("P1", 1)[0] == (
+    assert write_csa(record) == (
         "'CSA encoding=UTF-8\nV2.2\nN+Alpha\nN-Beta\n$EVENT:tune\n$START_TIME:2026/11/21\n"
-        "$TIME_LIMIT:00:10+10\n'game 0_17\n'Black a: Alpha 1\n'Black time control: 600+10byo\n"
-        "'White b\n'White time control: 600+10byo\n"
-    )
-    assert write_csa(record).split("\n+\n", 1)[1] == (
+        "$TIME_LIMIT:00:10+10\nPI\n+\n'*game 0_17\n'*Black a: Alpha 1\n"
+        "'*Black time control: 600+10byo\n'*White b\n'*White time control: 600+10byo\n"
         "+7776FU\nT1\n'** 30 -3334FU +2726FU\n'*+0.30/12 1.512s\n"
         "-3334FU\nT0\n'** -45 +8822UM\n'*+0.45 0.250s\n"
-        "+8822UM\nT12\n'** 31997\n'*+M3/7 12.000s, nodes 1234\n"
+        "+8822UM\nT12\n'** 31997\n'*+M3/7 12.000s, n=1234\n"
         "-3122GI\nT3\n'*3.000s\n'*so\n'*be it\n"
         "+0045KA\nT0\n"
-        "%TORYO\n'result 1-0, resignation\n'a note\n"
+        "%TORYO\n'*result 1-0, resignation\n'*a note\n"
     )
 
 
@@ -182,10 +179,11 @@ def test_text_follows_the_standard() -> None:
         ("1-0", "time", 1, "%TIME_UP"),
         ("1-0", "illegal move", 1, "%ILLEGAL_MOVE"),
         ("1-0", "declaration", 0, "%KACHI"),
-        ("1-0", "perpetual check", 1, "%-ILLEGAL_ACTION"),
+        ("1-0", "perpetual check", 1, "%ILLEGAL_MOVE"),
+        ("1-0", "perpetual check", 0, "%-ILLEGAL_ACTION"),
         ("1/2-1/2", "repetition", 0, "%SENNICHITE"),
-        ("1/2-1/2", "impasse", 0, "%HIKIWAKE"),
-        ("1/2-1/2", "move limit", 0, "%JISHOGI"),
+        ("1/2-1/2", "impasse", 0, "%JISHOGI"),
+        ("1/2-1/2", "move limit", 0, "%HIKIWAKE"),
         ("*", "crash", 0, "%CHUDAN"),
         # a win of the side to move has no word of its own
         ("1-0", "adjudicated win", 0, "%CHUDAN"),
@@ -201,7 +199,7 @@ def test_endings_have_the_words_of_the_standard(
 @pytest.mark.parametrize(
     ("clocks", "line"),
     [
-        ((TimeControl(1500), TimeControl(1500)), "$TIME_LIMIT:00:25+00"),
+        ((TimeControl(1500), TimeControl(1500)), "$TIME_LIMIT:00:25+0"),
         ((TimeControl(0, period=30, periods=1),) * 2, "$TIME_LIMIT:00:00+30"),
         ((TimeControl(10, increment=0.1),) * 2, ""),
         ((TimeControl(600), TimeControl(300)), ""),
@@ -243,19 +241,19 @@ def test_text_follows_kif() -> None:
     )
     assert write_kif(record) == (
         "#KIF version=2.0 encoding=UTF-8\n"
-        "開始日時：2026/11/21\n棋戦：tune\n手合割：平手\n先手：Alpha\n後手：Beta\n"
-        "*game 0_17\n*Black a: Alpha 1\n*Black time control: 600+10byo\n*White b\n"
+        "棋戦：tune\n開始日時：2026/11/21\n先手：Alpha\n後手：Beta\n手合割：平手\n"
         "手数----指手---------消費時間--\n"
+        "*game 0_17\n*Black a: Alpha 1\n*Black time control: 600+10byo\n*White b\n"
         "   1 ７六歩(77)   ( 0:01/00:00:01)\n"
-        "**対局 時間 00:01.512 深さ 12 評価値 30 読み筋 △３四歩(33) ▲２六歩(27)\n"
+        "**評価値=30\n**読み筋=△３四歩▲２六歩\n*+0.30/12 1.512s\n"
         "   2 ３四歩(33)   ( 1:05/00:01:05)\n"
-        "**対局 時間 01:05.250 評価値 -45 読み筋 ▲２二角成(88) △同　銀(31)\n"
-        "   3 ２二角成(88)   ( 0:12/00:00:13)\n"
-        "**対局 時間 00:12.000 深さ 7/9 ノード数 1234 評価値 +詰 3\n"
+        "**評価値=-45\n**読み筋=▲２二角成△同　銀\n*+0.45 65.250s\n"
+        "   3 ２二角成(88) ( 0:12/00:00:13)\n"
+        "**評価値=31997\n*+M3/7 12.000s, sd=9, n=1234\n"
         "   4 同　銀(31)   (66:40/01:07:45)\n"
-        "**対局 時間 66:40.000\n*nps 5\n*so\n*be it\n"
-        "   5 ４五角打   ( 0:00/00:00:13)\n"
-        "   6 投了   ( 0:00/01:07:45)\n"
+        "*4000.000s, nps=5\n*so\n*be it\n"
+        "   5 ４五角打     ( 0:00/00:00:13)\n\n"
+        "   6 投了         ( 0:00/01:07:45)\n"
         "*result 1-0, resignation\n*a note\n"
         "まで5手で先手の勝ち\n"
     )
@@ -265,7 +263,7 @@ def test_text_follows_kif() -> None:
 def test_a_standard_handicap_is_named(name: str) -> None:
     sfen = handicap_sfen(name)
     text = write_kif(make_record(["5a4b"], fen=sfen, score="0-1", reason="resignation"))
-    assert f"手合割：{name}\n下手：Alpha\n上手：Beta\n" in text
+    assert f"上手：Beta\n下手：Alpha\n手合割：{name}\n" in text
     assert text.endswith("まで1手で上手の勝ち\n")
     assert position_of(Record.from_kif_str(text).init_position_sfen) == position_of(sfen)
 
@@ -274,14 +272,14 @@ def test_another_position_is_drawn_as_a_diagram() -> None:
     sfen = "ln1gk2nl/1r4gs1/p1pppp1pp/1p4p2/7P1/2P6/PP1PPPP1P/1SG4R1/LN2KGSNL w Bb2p 1"
     sfen = sfen.replace("p1pppp1pp", "p1pppp3")
     assert (
-        "手合割：その他\n後手の持駒：角　歩二\n"
+        "後手：Beta\n後手の持駒：歩二　角\n"
         "  ９ ８ ７ ６ ５ ４ ３ ２ １\n+---------------------------+\n"
         "|v香v桂 ・v金v玉 ・ ・v桂v香|一\n| ・v飛 ・ ・ ・ ・v金v銀 ・|二\n"
         "|v歩 ・v歩v歩v歩v歩 ・ ・ ・|三\n| ・v歩 ・ ・ ・ ・v歩 ・ ・|四\n"
         "| ・ ・ ・ ・ ・ ・ ・ 歩 ・|五\n| ・ ・ 歩 ・ ・ ・ ・ ・ ・|六\n"
         "| 歩 歩 ・ 歩 歩 歩 歩 ・ 歩|七\n| ・ 銀 金 ・ ・ ・ ・ 飛 ・|八\n"
         "| 香 桂 ・ ・ 玉 金 銀 桂 香|九\n+---------------------------+\n"
-        "先手の持駒：角\n後手番\n先手：Alpha\n"
+        "先手の持駒：角\n後手番\n手数"
     ) in write_kif(make_record([], fen=sfen))
 
 
@@ -297,14 +295,17 @@ def test_pieces_in_hand_are_counted_in_words(count: int, text: str) -> None:
     ("score", "reason", "to_move", "word", "result"),
     [
         ("1-0", "resignation", 1, "投了", "先手の勝ち"),
-        ("1-0", "time", 1, "切れ負け", "先手の勝ち"),
-        ("1-0", "illegal move", 1, "反則負け", "後手の反則負け"),
+        ("1-0", "mate", 1, "詰み", "詰み"),
+        ("1-0", "time", 1, "切れ負け", "時間切れにより先手の勝ち"),
+        ("1-0", "illegal move", 1, "反則負け", "先手の反則勝ち"),
         ("1-0", "declaration", 0, "入玉勝ち", "先手の入玉勝ち"),
-        ("1-0", "perpetual check", 1, "反則負け", "後手の反則負け"),
+        ("1-0", "perpetual check", 1, "反則負け", "先手の反則勝ち"),
+        ("1-0", "crash", 0, "反則勝ち", "先手の反則勝ち"),
         ("1/2-1/2", "repetition", 0, "千日手", "千日手"),
         ("1/2-1/2", "impasse", 0, "持将棋", "持将棋"),
+        ("1/2-1/2", "move limit", 0, "持将棋", "持将棋"),
         ("*", "crash", 0, "中断", "中断"),
-        ("1-0", "adjudicated win", 0, "中断", "先手の勝ち"),
+        ("1-0", "adjudicated win", 0, "中断", "中断"),
     ],
 )
 def test_endings_have_the_words_of_kif(
@@ -312,5 +313,5 @@ def test_endings_have_the_words_of_kif(
 ) -> None:
     text = write_kif(ended_record(score, reason, to_move))
     plies = 2 - to_move
-    assert f"\n   {plies + 1} {word}   ( 0:00/00:00:00)\n" in text
-    assert text.endswith(f"まで{plies}手で{result}\n")
+    assert f"\n   {plies + 1} {word} " in text
+    assert text.endswith(f"\nまで{plies}手で{result}\n")

@@ -82,7 +82,7 @@ def _sfen_seeds() -> list[bytes]:
 
 _PGN = b"""[Event "a"]
 [Result "1-0"]
-[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]
+[SetUp "1"] [FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]
 
 1. e4 {[%eval 0.31] +0.31/12 0.5s} Kd7 $1 (1... Kf7 2. e5) 2. e5 ; rest
 Ke6 3. Kd2 1-0
@@ -135,8 +135,7 @@ def _labelled(format: str) -> list[bytes]:
 def _shogi(format: str) -> list[bytes]:
     """Return positions or games of shogi in a format of ringmaster's writers."""
     from ringmaster.datasets.writers import FORMS
-    from ringmaster.formats.csa import write_csa
-    from ringmaster.formats.kif import write_kif
+    from ringmaster.formats.shogi_records import write_csa, write_kif
     from tests.datasets.test_writers import shogi_positions
     from tests.formats.shogi_records import random_record
 

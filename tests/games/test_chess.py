@@ -178,7 +178,7 @@ def test_a_position_is_accepted_exactly_when_python_chess_calls_it_valid(seed: i
 @pytest.mark.parametrize(
     ("fen", "message"),
     [
-        ("4k3/8/8/8/8/8/8/4K3 w - -", "6 fields, this has 4"),
+        ("4k3/8/8/8/8/8/8/4K3 w -", "6 fields, or 4 without counters; this has 3"),
         ("4k3/8/8/8/8/8/4K3 w - - 0 1", "expected 8 rows in position part"),
         ("4k3/8/8/8/8/8/8/4K2 w - - 0 1", "expected 8 columns per row"),
         ("4k3/8/8/8/8/8/8/4X3 w - - 0 1", "invalid character in position part"),

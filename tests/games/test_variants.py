@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringmaster.errors import IllegalMove
-from ringmaster.formats.pgn import write_pgn
+from ringmaster.formats.pgn_writer import write_pgn
 from ringmaster.games import variants
 from ringmaster.games.chess960 import start_fen
 from ringmaster.games.game import Ending, Game

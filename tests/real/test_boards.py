@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ringmaster.formats.pgn_reader import read_games
+from ringmaster.formats.pgn import pgn_games
+from ringmaster.formats.source import Source
 from ringmaster.games.game import beginning
 from ringmaster.games.go import GoGame
 from ringmaster.model.board import BoardGame
@@ -67,7 +68,7 @@ def test_every_position_of_chess_games_is_right(tmp_path: Path) -> None:
     games = played(tmp_path, CHESS, engine=engine("stockfish"), book=book)
     for (game, board), shown in zip(games, play(b for _, b in games), strict=True):
         assert game.record_path is not None
-        (read,) = read_games(enumerate(game.record_path.read_text().splitlines(), 1))
+        (read,) = pgn_games(Source(str(game.record_path), "chess"))
         assert texts(shown) == expected(beginning("chess")(read.start), read.moves)
         assert len(board.ms) == len(board.scores) == len(read.moves) == game.plies
         clocked = game.players.index("clock")

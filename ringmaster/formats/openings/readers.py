@@ -5,16 +5,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
-from typing import TYPE_CHECKING
 
 from ringmaster.errors import DataFileError, IllegalMove
-from ringmaster.games.clean_text import one_line, shown
-from ringmaster.games.game import Begin, Game
+from ringmaster.games.clean_text import shown
+from ringmaster.games.game import Begin, Game, beginning
 from ringmaster.model.jobs import Opening
-
-if TYPE_CHECKING:
-    from ringmaster.formats.pgn_reader import PgnGame
 
 #: Characters of a bad line that an error shows.
 QUOTED = 60
@@ -232,30 +227,19 @@ def read_pgn(path: str, name: str, variant: str, plies: int | None) -> Iterator[
     Raises DataFileError with line and game.  Moves after the first `plies` are not checked.
     """
     # imported late, so that programs without such a file start faster
-    from ringmaster.formats.pgn_reader import PgnError, read_games
+    from ringmaster.formats.pgn import pgn_games
+    from ringmaster.formats.source import Source
 
-    with closing(numbered_lines(path, longest=LONGEST_OF_PGN, latin=True)) as lines:
-        try:
-            for game in read_games(lines, variant, plies):
-                try:
-                    yield _pgn_opening(game, name)
-                except ValueError as error:
-                    raise PgnError(game.line, f"game {game.number}: {error}") from None
-        except PgnError as error:
-            raise DataFileError(path, error.line, error.message) from None
-
-
-def _pgn_opening(game: PgnGame, name: str) -> Opening:
-    if not game.moves and game.start is None and not game.result:
-        raise ValueError("it has no moves and no result")
+    source = Source(path, "chess", variant)
+    begin = beginning("chess", variant=variant)
     try:
-        check_goes_on(game.position)
-    except ValueError as error:
-        raise ValueError(f"{error}; fewer `plies` would end the line before") from None
-    titles = [one_line(game.tags.get(key, ""), 80) for key in ("ECO", "Opening", "Variation")]
-    return Opening(
-        fen=game.start,
-        moves=tuple(game.moves),
-        source=f"{name}#{game.number}",
-        name=" ".join(title for title in titles if title.strip("?")),
-    )
+        for game in pgn_games(source, plies):
+            try:
+                play_line(begin(game.start), game.moves)
+            except ValueError as error:
+                fault = f"game {game.number}: {error}; fewer `plies` would end the line before"
+                raise source.error(game.line, fault) from None
+            yield Opening(game.start, tuple(game.moves), f"{name}#{game.number}", game.opening)
+        source.finish()
+    except DataFileError as error:
+        raise source.error(error.number, error.message.partition("\n")[0]) from None

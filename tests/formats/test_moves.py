@@ -7,9 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from ringmaster.datasets.writers import FORMS
-from ringmaster.formats.csa import write_csa
-from ringmaster.formats.kif import write_kif
 from ringmaster.formats.registry import format_of
+from ringmaster.formats.shogi_records import write_csa, write_kif
 from ringmaster.formats.source import Source
 from ringmaster.model.players import GameName
 from tests.datasets.test_writers import CHESS, shogi_positions

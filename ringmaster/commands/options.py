@@ -509,11 +509,7 @@ OPTIONS: tuple[Option, ...] = (
         Option("--variant NAME", "of chess (default: standard)", default="standard"),
         Option("--score-pov SIDE", f"side with positive scores: {_ANY_SIDE}", choices=_SIDES),
         Option("--result-pov SIDE", f"side with result 1 for a win: {_ANY_SIDE}", choices=_SIDES),
-        Option(
-            "--results UNIT",
-            "numbers of a loss and a win in files with 0 and 1 only",
-            choices=("0-1", "0-2"),
-        ),
+        Option("--results UNIT", "numbers of a loss and a win", choices=("0-1", "0-2")),
         Option("--skip-bad", "count unreadable and illegal positions instead of stopping"),
     ),
 )

@@ -71,9 +71,6 @@ class Boards:
     rights: Words
     hands: Squares
 
-    def __len__(self) -> int:
-        return len(self.squares)
-
     def material(self) -> npt.NDArray[np.float32]:
         """Return the first player's lead in material, in pawns."""
         ahead = self.pieces.values[self.squares].sum(axis=1)
@@ -87,7 +84,7 @@ class Boards:
         Two of 8 million different positions have the same key with a probability of 2e-6.
         """
         width = self.squares.shape[1] + self.hands.shape[1]
-        row = np.zeros((len(self), -(-width // 8) * 8), dtype=np.uint8)
+        row = np.zeros((len(self.side), -(-width // 8) * 8), dtype=np.uint8)
         row[:, : self.squares.shape[1]] = self.squares
         row[:, self.squares.shape[1] : width] = self.hands
         key = self.rights * np.uint64(2) + self.side

@@ -31,7 +31,7 @@ from ringmaster.datasets.feature_tables import (
 )
 from ringmaster.errors import DataFileError, StoreCorrupt, StoreUnwritable
 from ringmaster.formats.source import Progress
-from ringmaster.positions import FeatureFile, FeatureWriter, PositionFile
+from ringmaster.positions import FeatureFile, FeatureWriter, PositionFile, existing
 
 #: Increased by every change that gives another file from the same sources.
 _VERSION = 1
@@ -68,9 +68,8 @@ def build_features(
     """
     wanted = Wanted(names, phase=phase, unnamed=unnamed)
     key = _key(source, positions, wanted, version)
-    existing = _existing(target, key)
-    if existing is not None:
-        return existing
+    if (file := existing(FeatureFile, target, key)) is not None:
+        return file
     with FeatureWriter(target, names, len(positions), key, phase=phase) as writer:
         if callable(source):
             _write_results(source, positions, wanted, writer, say)
@@ -105,17 +104,6 @@ def _key(source: Source | None, positions: PositionFile, wanted: Wanted, version
             raise DataFileError(str(source), None, f"cannot read the features: {reason}") from None
         inputs += [os.fspath(source), status.st_size, status.st_mtime_ns]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
-
-
-def _existing(target: Path, key: str) -> FeatureFile | None:
-    """Return the existing file if it has this key."""
-    try:
-        existing = FeatureFile(target)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise StoreUnwritable(f"cannot read {target}: {error.strerror}") from error
-    return existing if existing.key == key else None
 
 
 def _write_results(
@@ -216,7 +204,7 @@ class FeatureShards:
 
     def existing(self) -> FeatureFile | None:
         """Return the finished feature file, None if there is none."""
-        return _existing(self._target, self._key)
+        return existing(FeatureFile, self._target, self._key)
 
     def missing(self, shards: int) -> list[int]:
         """Return the missing numbers of the shards 0, 1, …."""

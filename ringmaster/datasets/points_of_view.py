@@ -58,23 +58,25 @@ class Labels:
         a, b  names in the order of `_QUANTITIES`
         """
         i = list(combinations(_QUANTITIES, 2)).index((a, b))
-        first, second = (_correlation(*self.sums[mover, i].tolist()) for mover in (0, 1))
+        first, second = (self.correlation(mover, i, significant=True) for mover in (0, 1))
         if first * second < 0 and min(abs(first), abs(second)) > _SPLIT:
             return first < 0, second < 0
         if max(first, second) <= 0 and min(first, second) < -_REVERSED[b]:
             return first < 0, second < 0
         return False, False
 
+    def correlation(self, mover: int, pair: int, *, significant: bool = False) -> float:
+        """Return a correlation with a side to move, 0 if undefined.
 
-def _correlation(n: float, x: float, y: float, xx: float, yy: float, xy: float) -> float:
-    """Return a correlation from sums, 0 where it is not significant."""
-    if n < 3:
-        return 0.0
-    spread = (xx - x * x / n) * (yy - y * y / n)
-    if spread <= 0:
-        return 0.0
-    r = (xy - x * y / n) / math.sqrt(spread)
-    return r if abs(r) * math.sqrt(n) > _ERRORS else 0.0
+        pair         0 result and score, 1 result and material, 2 score and material
+        significant  whether a correlation that may be chance counts as 0
+        """
+        n, x, y, xx, yy, xy = self.sums[mover, pair].tolist()
+        spread = (xx - x * x / n) * (yy - y * y / n) if n > 2 else 0.0
+        if spread <= 1e-12 * n:
+            return 0.0
+        r = float((xy - x * y / n) / math.sqrt(spread))
+        return 0.0 if significant and abs(r) * math.sqrt(n) <= _ERRORS else r
 
 
 #: The players by the order of their first moves.

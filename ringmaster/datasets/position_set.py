@@ -20,12 +20,12 @@ from ringmaster.datasets.boards import Mask
 from ringmaster.datasets.ingest import Ingest
 from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.datasets.spool import Rows, Spool
-from ringmaster.errors import DataFileError, StoreCorrupt, StoreUnwritable, counted
+from ringmaster.errors import DataFileError, StoreUnwritable, counted
 from ringmaster.formats.source import Progress
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import SPLIT_STREAM, word_array
-from ringmaster.positions import PositionFile, position_writer
-from ringmaster.positions.position_file import MAGIC, PositionWriter
+from ringmaster.positions import PositionFile, existing, position_writer
+from ringmaster.positions.position_file import PositionWriter
 
 #: Increased by every change that gives another file from the same sources.
 _VERSION = 1
@@ -57,17 +57,8 @@ def build_positions(
     if game == "go":
         raise DataFileError("positions", None, "there are no labelled positions of Go")
     key = source_key(game, variant, sources, validation, seed)
-    try:
-        existing = PositionFile(target)
-        if existing.key == key:
-            return existing
-    except FileNotFoundError:
-        pass
-    except StoreCorrupt:
-        if not _is_ours(target):
-            raise
-    except OSError as error:
-        raise StoreUnwritable(f"cannot read {target}: {error.strerror}") from error
+    if (file := existing(PositionFile, target, key)) is not None:
+        return file
     try:
         with Spool(target.parent) as spool:
             ingest = Ingest(game, variant, spool, seed, Progress(say))
@@ -107,15 +98,8 @@ def source_key(
             files.append((os.path.basename(path), status.st_size, status.st_mtime_ns))
         # the folder of the files may be moved
         chosen.append(asdict(settings) | {"paths": files})
-    if not any(settings.paths for settings in sources):
-        raise DataFileError("positions", None, "there is no file of positions")
     what = [_VERSION, game, variant, chosen, validation, seed]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
-
-
-def _is_ours(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
 
 
 class _Chosen:

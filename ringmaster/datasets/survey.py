@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -121,12 +120,6 @@ class Overview:
         wrong, _ = contradiction(self._labels, self._game, *self._povs)
         return [*warnings, wrong] if wrong else warnings
 
-    def _correlation(self, side: int) -> float:
-        """Return the correlation of result and score, 0 if undefined."""
-        n, r, s, rr, ss, rs = self._labels.sums[side, 0].tolist()
-        spread = (ss - s * s / n) * (rr - r * r / n) if n > 1 else 0.0
-        return (rs - s * r / n) / math.sqrt(spread) if spread > 1e-12 * n else 0.0
-
     def report(self) -> Report:
         """Return the tables of the statistics."""
         if not self.positions:
@@ -182,8 +175,8 @@ class Overview:
                     )
                 )
         notes = [
-            f"correlation of score and result: {self._correlation(0):+.3f} with {first} to move, "
-            f"{self._correlation(1):+.3f} with {second} to move"
+            f"correlation of score and result: {self._labels.correlation(0, 0):+.3f} with {first} "
+            f"to move, {self._labels.correlation(1, 0):+.3f} with {second} to move"
         ]
         return Table(
             (

@@ -33,8 +33,8 @@ class Form:
 _POINTS = {1.0: "1-0", 0.0: "0-1", 0.5: "1/2-1/2"}
 
 
-def _first(position: Labelled) -> tuple[float, float]:
-    """Return result and score from the side that moves first in a game."""
+def first_players(position: Labelled) -> tuple[float, float]:
+    """Return result and score of the side that moves first in a game."""
     if position.side:
         return 1 - position.result, -position.score
     return position.result, position.score
@@ -50,7 +50,7 @@ def _plain(position: Labelled) -> bytes:
 
 
 def _epd(position: Labelled) -> bytes:
-    result, _ = _first(position)
+    result, _ = first_players(position)
     fields = position.text.split()
     clock, number = fields[4:6] if len(fields) > 5 else ("0", "1")
     text = f"{' '.join(fields[:4])} hmvc {clock}; fmvn {number};"
@@ -65,12 +65,12 @@ def _quotable(id: str) -> str:
 
 
 def _bar(position: Labelled) -> bytes:
-    result, score = _first(position)
+    result, score = first_players(position)
     return f"{position.text} | {round(score)} | {result}\n".encode()
 
 
 def _sfen(position: Labelled) -> bytes:
-    result, score = _first(position)
+    result, score = first_players(position)
     centipawns = "" if math.isnan(score) else f" {round(score)}"
     return f"sfen {position.text} [{result}]{centipawns}\n".encode()
 
@@ -95,7 +95,7 @@ def _hcpe(position: Labelled) -> bytes:
     from rsshogi.core import Board, Move
 
     packed: bytes = Board(position.text).to_hcp()
-    result, _ = _first(position)
+    result, _ = first_players(position)
     move = Move.from_usi(position.move).to_apery().value
     winner = 0 if result == 0.5 else 1 if result else 2
     return packed + _HCPE.pack(round(position.score), move, winner)

@@ -15,7 +15,7 @@ import numpy as np
 from ringmaster.datasets.ingest import examined
 from ringmaster.datasets.picking import UNSCORED, Labelled, Picker, Rules
 from ringmaster.datasets.survey import Overview
-from ringmaster.datasets.writers import FORMS
+from ringmaster.datasets.writers import FORMS, first_players
 from ringmaster.errors import DataFileError, IllegalMove, RingmasterError, UsageError, counted
 from ringmaster.export.records import Records, read_record, variant_of
 from ringmaster.formats.recorded_game import RESULTS, replay
@@ -132,16 +132,10 @@ def _limit(positions: Iterable[Labelled], most: int) -> int | None:
 
 
 def _count(results: Results, overview: Overview, positions: list[Labelled]) -> None:
-    records = [
-        Record(
-            p.text.encode(),
-            1 - p.result if p.side else p.result,
-            -p.score if p.side else p.score,
-            p.ply,
-        )
-        for p in positions
-    ]
-    overview.add(examined(batch_of(records), results.game, variant_of(results)))
+    records = [Record(p.text.encode(), *first_players(p), p.ply) for p in positions]
+    overview.add(
+        examined(batch_of(list(zip(*records, strict=True))), results.game, variant_of(results))
+    )
 
 
 def _nothing(results: Results, counts: Made) -> str:

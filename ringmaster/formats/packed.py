@@ -6,7 +6,7 @@ rsshogi unpacks the positions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -49,15 +49,8 @@ HCPE = np.dtype(
 Records = npt.NDArray[np.void]
 
 
-class _Undecodable(Exception):
-    """A record that holds no position: its index."""
-
-
 def decode(name: str, records: Records) -> list[bytes]:
-    """Return the SFEN of "psv" or "hcpe" records without move numbers.
-
-    Raises _Undecodable.
-    """
+    """Return the SFEN of "psv" or "hcpe" records without move numbers, b"" for a damaged one."""
     data = records["position"].tobytes()
     board = Board()
     unpack = board.set_packed_sfen if name == "psv" else board.set_hcp
@@ -66,8 +59,9 @@ def decode(name: str, records: Records) -> list[bytes]:
         try:
             unpack(data[at : at + _PACKED])
         except ValueError:
-            raise _Undecodable(at // _PACKED) from None
-        texts.append(board.to_sfen().rpartition(" ")[0].encode())
+            texts.append(b"")
+        else:
+            texts.append(board.to_sfen().rpartition(" ")[0].encode())
     return texts
 
 
@@ -83,8 +77,8 @@ def fits(name: str, start: bytes) -> bool:
     check = legality_check("shogi", "standard", verify_checks=True)
     try:
         for text in decode(name, records):
-            check(f"{text.decode()} 1")
-    except (_Undecodable, ValueError):
+            check(f"{text.decode()} 1")  # refuses an empty text, too
+    except ValueError:
         return False
     return True
 
@@ -94,11 +88,13 @@ def read_psv(source: Source) -> Iterator[Batch]:
 
     Score and result are the mover's; a result is 1, 0 or -1.
     """
-    for place, records, texts in _records(source, "psv", PSV):
+    for place, records in _records(source, PSV):
         result = records["result"]
-        _refuse(source, place, np.abs(result) > 1, "the result is neither 1, 0 nor -1")
         ply = records["ply"].astype(np.int32)
-        yield _batch(source, texts, place, (result + 1) / 2, records, ply, _psv_move)
+        batch = _batch("psv", records, place, (result + 1) / 2, ply)
+        if source.moves:
+            batch.moves = [_psv_move(move) for move in records["move"].tolist()]
+        yield _good(source, batch, np.abs(result) > 1, "the result is neither 1, 0 nor -1")
 
 
 def read_hcpe(source: Source) -> Iterator[Batch]:
@@ -106,37 +102,46 @@ def read_hcpe(source: Source) -> Iterator[Batch]:
 
     The score is the mover's.  The result is 0 for a draw, 1 for Black, 2 for White.
     """
-    for place, records, texts in _records(source, "hcpe", HCPE):
+    for place, records in _records(source, HCPE):
         # the upper bits hold the kind of ending (dlshogi)
         outcome = records["result"] & 3
-        _refuse(source, place, outcome > 2, "the result is neither 0, 1 nor 2")
         result = np.array([0.5, 1.0, 0.0, np.nan])[outcome]
-        ply = np.full(len(records), -1, dtype=np.int32)
-        yield _batch(source, texts, place, result, records, ply, _hcpe_move)
+        batch = _batch("hcpe", records, place, result, np.full(len(records), -1, dtype=np.int32))
+        if source.moves:
+            batch.moves = [_hcpe_move(move) for move in records["move"].tolist()]
+        yield _good(source, batch, outcome > 2, "the result is neither 0, 1 nor 2")
 
 
 def _batch(
-    source: Source,
-    texts: list[bytes],
+    name: str,
+    records: Records,
     place: int,
     result: npt.NDArray[np.float64],
-    records: Records,
     ply: npt.NDArray[np.int32],
-    move: Callable[[int], str],
 ) -> Batch:
-    """Return records as a batch; `move` converts a packed move."""
-    n = len(texts)
+    n = len(records)
     numbers = (np.maximum(ply, 0) + 1).tolist()
+    texts = decode(name, records)
     return Batch(
-        texts=[b"%b %d" % (text, number) for text, number in zip(texts, numbers, strict=True)],
+        texts=[b"%b %d" % each if each[0] else b"" for each in zip(texts, numbers, strict=True)],
         result=result.astype(np.float32),
         teacher=np.clip(records["score"].astype(np.float32), -MATE, MATE),
         ply=ply,
         game=np.zeros(n, dtype=np.uint64),
         place=np.arange(place, place + n, dtype=np.int64),
         length=np.zeros(n, dtype=np.int32),
-        moves=[move(each) for each in records["move"].tolist()] if source.moves else [],
     )
+
+
+def _good(source: Source, batch: Batch, wrong: npt.NDArray[np.bool_], message: str) -> Batch:
+    """Return the batch without damaged records and those with wrong results."""
+    bad = {int(i): message for i in np.flatnonzero(wrong)}
+    if not all(batch.texts):
+        damaged = "this is not a packed position: is the file of this format?"
+        bad |= {i: damaged for i, text in enumerate(batch.texts) if not text}
+    for i in sorted(bad):
+        source.bad(int(batch.place[i]), bad[i])
+    return batch.without(bad) if bad else batch
 
 
 @cache
@@ -166,10 +171,8 @@ def _square(number: int) -> str:
     return f"{file + 1}{'abcdefghi'[rank]}"
 
 
-def _records(
-    source: Source, name: str, dtype: np.dtype[np.void]
-) -> Iterator[tuple[int, Records, list[bytes]]]:
-    """Yield (number of the first record, records, their positions)."""
+def _records(source: Source, dtype: np.dtype[np.void]) -> Iterator[tuple[int, Records]]:
+    """Yield (number of the first record, records).  Raises DataFileError for a cut file."""
     source.where = "record"
     rest, place = b"", source.first
     whole = dtype.itemsize * SIZE
@@ -178,21 +181,9 @@ def _records(
         stop = len(rest) - len(rest) % dtype.itemsize
         for at in range(0, stop, whole):
             records = np.frombuffer(rest[at : min(at + whole, stop)], dtype=dtype)
-            try:
-                texts = decode(name, records)
-            except _Undecodable as error:
-                message = f"this is not a packed position: is the file of the format {name!r}?"
-                raise source.error(place + error.args[0], message) from None
-            yield place, records, texts
+            yield place, records
             place += len(records)
         rest = rest[stop:]
     if rest:
-        raise source.error(
-            place, f"the file ends within a record: {len(rest)} bytes of {dtype.itemsize}"
-        )
-
-
-def _refuse(source: Source, place: int, bad: npt.NDArray[np.bool_], message: str) -> None:
-    """Raise DataFileError for the first bad record."""
-    if bad.any():
-        raise source.error(place + int(bad.argmax()), message)
+        message = f"the file ends within a record: {len(rest)} bytes of {dtype.itemsize}"
+        source.bad(place, message)

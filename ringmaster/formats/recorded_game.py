@@ -128,5 +128,5 @@ def positions_of(
             text = position.position().encode()
             if mover and position.to_move:
                 score = -score
-            yield Record(text, game.result, score, ply, name, game.line, length, move)
+            yield Record(text, game.result, score, ply, game.line, name, length, move)
             position.play(move)

@@ -268,8 +268,8 @@ class Record(NamedTuple):
     result   of the game, 0 to 1 from the format's side, NaN unknown
     teacher  centipawns from the format's side, NaN unknown
     ply      number of plies before the position, -1 unknown
-    game     `hash_of` the game's name within the file, 0 unknown
     place    number of the line, record or game in the file, from 1
+    game     `hash_of` the game's name within the file, 0 unknown
     length   plies of the whole game, 0 unknown
     move     the played or best move, in UCI's or USI's notation, "" unknown
     """
@@ -278,8 +278,8 @@ class Record(NamedTuple):
     result: float = NAN
     teacher: float = NAN
     ply: int = -1
-    game: int = 0
     place: int = 0
+    game: int = 0
     length: int = 0
     move: str = ""
 
@@ -319,20 +319,20 @@ def hash_of(name: bytes | str) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little") or 1
 
 
-def batch_of(records: Sequence[tuple[Any, ...]], *, moves: bool = False) -> Batch:
-    """Return records as a batch; the last columns of `Record` may be missing."""
-    columns = [list(column) for column in zip(*records, strict=True)]
-    given = dict(zip(Record._fields, columns, strict=False))
-    nothing = [0] * len(records)
+def batch_of(columns: Sequence[Sequence[Any]], moves: Sequence[str] = ()) -> Batch:
+    """Return the columns of `Record` as a batch; the last ones may be missing."""
+    named: dict[str, Sequence[Any]] = dict(zip(Record._fields, columns, strict=False))
+    texts = list(named.get("text", ()))
+    nothing = np.zeros(len(texts), dtype=np.int32)
     return Batch(
-        given.get("text", []),
-        np.array(given.get("result", []), dtype=np.float32),
-        np.array(given.get("teacher", []), dtype=np.float32),
-        np.array(given.get("ply", []), dtype=np.int32),
-        np.array(given.get("game", nothing), dtype=np.uint64),
-        np.array(given.get("place", nothing), dtype=np.int64),
-        np.array(given.get("length", nothing), dtype=np.int32),
-        given.get("move", []) if moves else [],
+        texts,
+        np.array(named.get("result", ()), dtype=np.float32),
+        np.array(named.get("teacher", ()), dtype=np.float32),
+        np.array(named.get("ply", ()), dtype=np.int32),
+        np.array(named.get("game", nothing), dtype=np.uint64),
+        np.array(named.get("place", nothing), dtype=np.int64),
+        np.array(named.get("length", nothing), dtype=np.int32),
+        list(moves),
     )
 
 
@@ -340,7 +340,8 @@ def batches_of(source: Source, records: Iterable[Record]) -> Iterator[Batch]:
     """Yield the records of a file as batches."""
     remaining = iter(records)
     while some := list(itertools.islice(remaining, SIZE)):
-        yield batch_of(some, moves=source.moves)
+        *columns, moves = zip(*some, strict=True)
+        yield batch_of(columns, moves if source.moves else ())
 
 
 #: Scores from here on are mates, and are limited to this value.  Engines write a mate as

@@ -392,10 +392,11 @@ def guessed_format(source: Source, lines: list[bytes]) -> str:
 
 
 def _form(rest: bytes) -> str:
-    if not rest.strip(b" ;,|") or rest.startswith(b" #"):
-        return "bare"
+    """Return the format of a line by its rest, "bare" for a position without labels."""
     if re.match(rb"[ ;]*[A-Za-z]\w*[ =]+[^ ;,|]", rest):
         return "epd"
+    if not rest.strip(b" ;,|") or re.match(rb' *[;#](?! *[-+0-9.*\["])[^;]*\Z', rest):
+        return "bare"
     if rest.count(b",") >= 2:
         return "comma"
     return "bar" if max(rest.count(b"|"), rest.rstrip(b" ;").count(b";")) >= 2 else "fen"
@@ -445,7 +446,8 @@ def _batch(
     first: int,
     lines: list[bytes],
 ) -> Batch:
-    rows: list[tuple[bytes, float, float, int, int, int]] = []
+    columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
+    texts, shares, teachers, plies, places, games = columns
     default, scale, second = notation.counters, notation.scale, notation.second
     fullmatch = notation.line.fullmatch
     for number, line in enumerate(lines, first):
@@ -473,11 +475,16 @@ def _batch(
             count = tail.counters.split()[-1]
         if count is None:
             text += default
-            ply = -1
+            plies.append(-1)
         else:
-            ply = max(0, int(count) - 1) * scale + (scale == 2 and side == second)
-        rows.append((text, tail.result, tail.teacher, ply, tail.game, number))
-    return batch_of(rows)
+            plies.append(max(0, int(count) - 1) * scale + (scale == 2 and side == second))
+        result, teacher, game, _ = tail
+        texts.append(text)
+        shares.append(result)
+        teachers.append(teacher)
+        games.append(game)
+        places.append(number)
+    return batch_of(columns)
 
 
 def _parsed(parse: Parser, rest: bytes, results: Results) -> Tail | None:
@@ -512,7 +519,9 @@ def read_plain(source: Source) -> Iterator[Batch]:
     """
     notation = notation_of(source.game, source.variant)
     match = re.compile(_BLOCK % notation.place).fullmatch
-    rows: list[tuple[bytes, float, float, int, int, int, int, str]] = []
+    columns: tuple[list[Any], ...] = ([], [], [], [], [])
+    texts, results, scores, plies, places = columns
+    moves: list[str] = []
     for first, block in _blocks(source):
         usual = match(block)
         if usual is None:
@@ -526,12 +535,18 @@ def read_plain(source: Source) -> Iterator[Batch]:
                 text += notation.counters
             result, ply = _OUTCOMES[outcome], int(count)
             score = float(value) if len(value) < 5 else _plain_score(value)
-        played = (move or b"").decode(errors="replace") if source.moves else ""
-        rows.append((text, result, score, ply, 0, first, 0, played))
-        if len(rows) == SIZE:
-            yield batch_of(rows, moves=source.moves)
-            rows = []
-    yield batch_of(rows, moves=source.moves)
+        texts.append(text)
+        results.append(result)
+        scores.append(score)
+        plies.append(ply)
+        places.append(first)
+        if source.moves:
+            moves.append((move or b"").decode(errors="replace"))
+        if len(texts) == SIZE:
+            yield batch_of(columns, moves)
+            for column in (*columns, moves):
+                column.clear()
+    yield batch_of(columns, moves)
 
 
 def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:

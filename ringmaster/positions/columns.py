@@ -7,10 +7,10 @@ Layout: eight magic bytes, eight bytes with the length of the header (little-end
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -20,6 +20,10 @@ from ringmaster.errors import StoreCorrupt, StoreUnwritable
 _ALIGNED = 64
 _MOST_HEADER = 1 << 24
 _KINDS = ("<u1", "<u2", "<u4", "<u8", "<i1", "<i2", "<f4")
+
+
+class DamagedFile(StoreCorrupt):
+    """A damaged file of columns, which can be made again."""
 
 
 class Header(msgspec.Struct):
@@ -68,9 +72,9 @@ class ColumnFile:
                 raise self.damaged()
         self._data = np.memmap(path, dtype=np.uint8, mode="r")
 
-    def damaged(self, reason: str = "") -> StoreCorrupt:
+    def damaged(self, reason: str = "") -> DamagedFile:
         """Return the error for a damaged file."""
-        return StoreCorrupt(
+        return DamagedFile(
             f"{self.path} is damaged{reason}; delete it; the next run makes a new one"
         )
 
@@ -88,6 +92,29 @@ class ColumnFile:
         return column
 
 
+class KeyedFile(Protocol):
+    """A file with the key of its origin."""
+
+    key: str
+
+
+FileT = TypeVar("FileT", bound=KeyedFile)
+
+
+def existing(opened: Callable[[Path], FileT], path: Path, key: str) -> FileT | None:
+    """Return a file if it has this key, None for a missing, damaged or outdated one.
+
+    Raises StoreCorrupt for a file of another kind, StoreUnwritable.
+    """
+    try:
+        file = opened(path)
+    except (FileNotFoundError, DamagedFile):
+        return None
+    except OSError as error:
+        raise StoreUnwritable(f"cannot read {path}: {error.strerror}") from error
+    return file if file.key == key else None
+
+
 def aligned(size: int) -> int:
     """Return the next allowed start of a column."""
     return -(-size // _ALIGNED) * _ALIGNED
@@ -100,15 +127,15 @@ def layout(
 
     columns  numbers of entries, and types
     """
-    places, at = {}, 0
+    places, end = {}, 0
     for name, (count, dtype) in columns.items():
-        length = count * np.dtype(dtype).itemsize
+        at, length = aligned(end), count * np.dtype(dtype).itemsize
         places[name] = (at, length, dtype)
-        at = aligned(at + length)
+        end = at + length
     text = msgspec.json.encode(Header(facts, places))
     start = magic + len(text).to_bytes(8, "little") + text
     start = start.ljust(aligned(len(start)), b"\0")
-    return start, {name: len(start) + at for name, (at, _, _) in places.items()}, len(start) + at
+    return start, {name: len(start) + at for name, (at, _, _) in places.items()}, len(start) + end
 
 
 @contextmanager

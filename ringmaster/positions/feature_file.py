@@ -40,6 +40,8 @@ class FeatureFile(ColumnFile):
         try:
             self.names = tuple(map(str, self.facts["names"]))
             self.rows, self.key = int(self.facts["rows"]), str(self.facts["key"])
+            if self.rows < 0:
+                raise ValueError("a negative number of rows")
         except (KeyError, TypeError, ValueError):
             raise self.damaged(" (its header)") from None
         self.indptr: npt.NDArray[np.uint64] = self.column("indptr", self.rows + 1)

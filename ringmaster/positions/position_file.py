@@ -54,6 +54,8 @@ class PositionFile(ColumnFile):
             self.game: GameName = facts["game"]
             self.train, self.validation = int(facts["train"]), int(facts["validation"])
             self.key, self.notes = str(facts["key"]), list(facts["notes"])
+            if min(self.train, self.validation) < 0:
+                raise ValueError("a negative number of positions")
         except (KeyError, TypeError, ValueError):
             raise self.damaged(" (its header)") from None
         count = len(self)

@@ -18,7 +18,7 @@ NAN = float("nan")
 
 def overview(rows: list[tuple[str, float, float, int]], game: str = "chess") -> Overview:
     statistics = Overview(game)  # type: ignore[arg-type]  # a name of a game
-    batch = batch_of([(text.encode(), *labels) for text, *labels in rows])
+    batch = batch_of([[text.encode() for text, *_ in rows], *list(zip(*rows, strict=True))[1:]])
     statistics.add(examined(batch, game))  # type: ignore[arg-type]  # a name of a game
     return statistics
 

@@ -360,6 +360,7 @@ def zipped(files: dict[str, str]) -> bytes:
 REFUSED: dict[str, tuple[str, str | bytes, str, str]] = {
     "empty": ("set.epd", "", "chess", "this file is empty"),
     "unlabelled": ("set.epd", f"{START} w KQkq - 0 1\n", "chess", "neither results nor scores"),
+    "a remark only": ("set.epd", f"{START} w KQkq - 0 1\t; x\n", "chess", "neither results nor"),
     "another game": ("set.txt", f"{SFEN} b - 1 [1-0]\n", "chess", "a position of shogi"),
     "prose": ("set.txt", "to be or not to be\n", "chess", 'Positions(…, format="…")'),
     "bytes": ("set.bin", bytes(range(256)) * 5, "shogi", 'Positions(…, format="…")'),

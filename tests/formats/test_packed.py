@@ -108,7 +108,7 @@ def test_an_incomplete_last_record_is_refused(tmp_path: Path, format: str) -> No
     records, _ = written(format)
     data = records[:10].tobytes()[:-3]
     size = DTYPES[format].itemsize
-    assert refusal(tmp_path, data, f"set.{format}", game="shogi") == (
+    assert refusal(tmp_path, data, f"set.{format}", game="shogi").startswith(
         f"set.{format}, record 10: the file ends within a record: {size - 3} bytes of {size}"
     )
 
@@ -127,3 +127,14 @@ def test_a_wrong_result_is_refused_by_record_number(tmp_path: Path, format: str)
     records["result"][41] = 3
     message = refusal(tmp_path, records.tobytes(), f"set.{format}", game="shogi")
     assert message.startswith(f"set.{format}, record 42: the result is neither")
+
+
+@pytest.mark.parametrize("format", DTYPES)
+def test_bad_records_are_skipped_and_counted_on_request(tmp_path: Path, format: str) -> None:
+    records = np.frombuffer(written(format)[0].tobytes(), dtype=DTYPES[format]).copy()
+    records["result"][41] = 3
+    records["position"][7] = 255
+    data = records.tobytes() + b"\0" * 5
+    read = make(tmp_path, data, f"set.{format}", game="shogi", skip_bad=True, in_check=True)
+    assert "left out: 3 bad records" in read.notes
+    assert int(read.weight.sum()) == len(records) - 2

@@ -197,7 +197,7 @@ def _own_seeds(kind: str) -> list[bytes]:
         if kind == "positions":
             from tests.positions.test_position_file import write
 
-            write(path, [("8/8 w", 0.5, 3.0, 1.0, 0.5, 7, 9, True)] * 3)
+            write(path, [(b"8/8 w", False, 0.5, 7, 9)] * 3)
         else:
             from tests.positions import test_feature_file
 

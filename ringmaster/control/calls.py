@@ -173,7 +173,7 @@ class ParameterReader:
 
         Raises ParameterFileError for the file, UsageError for an argument.
         """
-        from ringmaster.parameter_files import ReadOptions, Text, arguments, read_file
+        from ringmaster.parameter_files import Text, arguments, read_file
 
         if not set(self._known) >= _NEEDED:
             raise UsageError(f"{NAME} is for competition_type 'spsa'")
@@ -194,7 +194,7 @@ class ParameterReader:
                 raise ParameterFileError(f"{file}: is not a regular file")
         except (OSError, ValueError):
             pass  # reading it raises the error
-        parameters = read_file(Text.read(path, file), format, ReadOptions(games, integer))
+        parameters = read_file(Text.read(path, file), format, games, integer)
         calls = []
         for entry in parameters.entries:
             if entry.choices:

@@ -24,8 +24,9 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import RIGHT, Table
 from ringmaster.model.settings import Call
+from ringmaster.model.time_control import number as number_text
 from ringmaster.parameter_files import FORMATS as FILE_FORMATS
-from ringmaster.parameter_files import Entry, PowerOfTwo, number_text, plain, write_file
+from ringmaster.parameter_files import Entry, PowerOfTwo, plain, write_file
 from ringmaster.reporting.tables import render_table
 
 #: Significant digits of a tuned value; no tune is more precise.
@@ -207,10 +208,9 @@ def _call_arguments(call: Call) -> dict[str, Any]:
 
 def _parameter_arguments(one: Tuned) -> dict[str, Any]:
     """Return the arguments of a parameter that have a value."""
-    known = one.parameter.canonical()
     return {
         name: value
-        for name, value in known.items()
+        for name, value in one.parameter.canonical().items()
         if name != "code" and value is not None and value is not False
     }
 

@@ -1,13 +1,21 @@
-"""The parameters of a file of any format, and their arguments of Parameter(…)."""
+"""The parameters of a file of any format, their checks, and their arguments of Parameter(…).
+
+All wrong lines are reported in one error.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
 
+from ringmaster.errors import ParameterFileError, shown
+from ringmaster.parameter_files.text import Text, name_problem
+
+Scale = Literal["linear", "log"]
 #: The defaults of Stockfish's TUNE and fishtest: the perturbation as a part of the range, and R
 #: at the last iteration.
 DEFAULT_C = 1 / 20
@@ -45,7 +53,7 @@ class Entry(msgspec.Struct, frozen=True):
     comment: str = ""
     not_used: bool = False
     frozen: bool = False
-    scale: Literal["linear", "log"] = "linear"
+    scale: Scale = "linear"
     choices: tuple[str | float, ...] = ()
     line: int | None = None
 
@@ -71,18 +79,6 @@ class ParameterFile(msgspec.Struct, frozen=True):
     entries: tuple[Entry, ...]
     notes: tuple[str, ...] = ()
     others: tuple[tuple[str, ...], ...] = ()
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """Facts that a file may not have.
-
-    games    length of the tune, for formats with gains that depend on it
-    integer  whether engines accept whole numbers only, None: as in the file
-    """
-
-    games: int | None = None
-    integer: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -114,33 +110,124 @@ def arguments(entry: Entry) -> dict[str, Any]:
     A logarithmic parameter is tuned as its binary logarithm, with a PowerOfTwo as `transform`: a
     step of 1 doubles the value.
     """
-    marks = {"not_used": entry.not_used, "frozen": entry.frozen}
-    row: dict[str, Any] = {name: True for name, marked in marks.items() if marked}
-    if entry.comment:
-        row["comment"] = entry.comment
+    row: dict[str, Any] = {}
     if entry.scale == "log":
         start, low, high = map(math.log2, (entry.start, entry.minimum, entry.maximum))
-        return {
-            "start": plain(min(max(start, low), high)),
-            "min": plain(low),
-            "max": plain(high),
-            "transform": PowerOfTwo(entry.minimum, entry.maximum, entry.integer),
-            **row,
-        }
-    named: dict[str, Any] = {
-        "start": plain(entry.start),
-        "min": plain(entry.minimum),
-        "max": plain(entry.maximum),
-    }
-    for name in ("c_end", "r_end", "step"):
-        value = getattr(entry, name)
-        if value is not None:
-            named[name] = plain(value)
-    if entry.integer:
-        named["integer"] = True
-    return named | row
+        row |= {"start": plain(min(max(start, low), high)), "min": plain(low), "max": plain(high)}
+        row["transform"] = PowerOfTwo(entry.minimum, entry.maximum, entry.integer)
+    else:
+        row |= {"start": entry.start, "min": entry.minimum, "max": entry.maximum}
+        row |= {name: getattr(entry, name) for name in ("c_end", "r_end", "step")}
+        row = {name: plain(value) for name, value in row.items() if value is not None}
+        row["integer"] = entry.integer
+    row |= {name: getattr(entry, name) for name in ("not_used", "frozen", "comment")}
+    return {name: value for name, value in row.items() if value is not False and value != ""}
 
 
 def plain(value: float) -> int | float:
     """Return a whole number as an int, if that is exact."""
     return int(value) if value == math.floor(value) and abs(value) < 2**53 else value
+
+
+#: Problems in one message; further problems are counted.
+MOST = 8
+
+
+class Reading:
+    """Entries, problems and notes of one file.
+
+    games    length of the tune, for formats whose gains depend on it; None if unknown
+    integer  whether engines accept whole numbers only, None: as in the file
+    others   as of ParameterFile
+    """
+
+    def __init__(self, text: Text, games: int | None, integer: bool | None) -> None:
+        self.text = text
+        self.games = games
+        self.integer = integer
+        self.entries: list[Entry] = []
+        self.notes = list(text.notes)
+        self.others: list[tuple[str, ...]] = []
+        #: Line (None: the whole file), message and expected form.
+        self._problems: list[tuple[int | None, str, str]] = []
+        self._seen: dict[str, Entry] = {}
+
+    def note(self, text: str) -> None:
+        """Add an assumption."""
+        self.notes.append(text)
+
+    def refuse(self, line: int | None, message: str, expected: str = "") -> None:
+        """Add a problem."""
+        self._problems.append((line, message, expected))
+
+    def add(self, entry: Entry, whole: bool | None) -> None:
+        """Add an entry, or refuse its line.
+
+        whole  whether the parameter is an integer; None for tuners that round all values: it is
+               an integer if its bounds are
+        """
+        low, high = entry.minimum, entry.maximum
+        bounds_whole = low % 1 == 0 and high % 1 == 0
+        integer = whole if self.integer is None else self.integer
+        if integer is None:
+            integer = bounds_whole
+            if not bounds_whole:
+                self.note(
+                    f"{entry.code}: its bounds are not whole numbers, so its values need not be"
+                )
+        if integer != entry.integer:
+            entry = msgspec.structs.replace(entry, integer=integer)
+        name = shown(entry.code) if name_problem(entry.code) else entry.code
+        for message, expected in _problems(entry):
+            self.refuse(entry.line, f"{name}: {message}", expected)
+        # names of options ignore case (UCI)
+        other = self._seen.setdefault(entry.code.casefold(), entry)
+        if other is not entry:
+            where = f", first on line {other.line}" if other.line is not None else ""
+            alike = "" if other.code == entry.code else f" ({other.code})"
+            message = f"{name}: the name is there twice{alike}{where}"
+            self.refuse(entry.line, message, "each name once")
+        self.entries.append(entry)
+
+    def finish(self, format: str) -> ParameterFile:
+        """Return the file.  Raises ParameterFileError for problems, or without parameters."""
+        ordered = sorted(self._problems, key=lambda problem: problem[0] or 0)
+        lines: list[str] = []
+        for line, message, expected in ordered[:MOST]:
+            where = self.text.name if line is None else f"{self.text.name}:{line}"
+            lines.append(f"{where}: {message}" + (f"; expected {expected}" if expected else ""))
+            if line is not None:
+                lines.append(self.text.excerpt(line))
+        if len(ordered) > MOST:
+            lines.append(f"and {len(ordered) - MOST} more")
+        if not lines and not self.entries:
+            lines = [f"{self.text.name}: the file has no parameters"]
+        if lines:
+            raise ParameterFileError(lines[0], lines[1:])
+        notes = tuple(dict.fromkeys(self.notes))
+        return ParameterFile(format, tuple(self.entries), notes, tuple(self.others))
+
+
+def _problems(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Yield the errors of an entry with the expected forms."""
+    low, high = entry.minimum, entry.maximum
+    if problem := name_problem(entry.code):
+        yield problem, "an option of the engine"
+    elif not low <= high:
+        yield f"min {low:g} is more than max {high:g}", "the smaller bound first"
+    elif low == high:
+        yield (
+            f"min and max are both {low:g}, so there is nothing to tune",
+            "a range, or leave out the line",
+        )
+    elif not low <= entry.start <= high:
+        yield f"start {entry.start:g} is outside its bounds", f"a number from {low:g} to {high:g}"
+    elif entry.integer and (low % 1 or high % 1):
+        bound = f"min {low:g}" if low % 1 else f"max {high:g}"
+        yield f"{bound} is not a whole number", "whole bounds of an integer"
+    elif entry.scale == "log" and low <= 0:
+        yield f"min {low:g} is not possible on a logarithmic scale", "more than 0"
+    for name in ("c_end", "r_end", "step", "grid"):
+        value = getattr(entry, name)
+        if value is not None and not value > 0:
+            yield f"{name} is {value:g}", "more than 0"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ _STDERR = "the log has the engines' standard error"
 
 
 def _restart(text: str, what: str) -> str | None:
-    return None if choice(text, what, ("auto", "on", "off")) == "auto" else text
+    return None if choice(text, what, "auto", "on", "off") == "auto" else text
 
 
 def _verbatim(text: str, what: str) -> str:
@@ -76,22 +77,23 @@ _IGNORED_IN_LIST = {
     "debug": "`run --log-gtp` writes transcripts",
     "timeoutScale": _TIMES,
     "rating": "ratings are computed from the games",
+    "variants": "`variant` is of all games",
 }
 _LIMITS = ("time_control", "move_time", "nodes", "depth")
 #: Arguments of Player(…) that a key sets.
 _ARGUMENTS = (*_LIMITS, "ponder", "score_pov", "restart")
 
 
+@dataclass
 class MatchEngine:
     """One engine.
 
     values  by the names of _VALUES
     """
 
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.values: dict[str, Any] = {}
-        self.options: dict[str, OptionValue] = {}
+    number: int
+    values: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, OptionValue] = field(default_factory=dict)
 
     @property
     def what(self) -> str:
@@ -146,7 +148,7 @@ class MatchEngine:
         self._set_option(" ".join(words[2:at]), " ".join(words[at + 1 :]))
 
     def _set_option(self, name: str, value: str) -> None:
-        if not name.strip() or not name.isprintable() or not (value.isprintable() or not value):
+        if not name.strip() or not name.isprintable() or not value.isprintable():
             raise UsageError(f"{self.what}: option {shown(name)} cannot be set to {shown(value)}")
         self.options[name] = option_value(value)
 
@@ -186,12 +188,12 @@ class MatchEngine:
 # engines.json
 
 
-def is_engine_list(text: Text) -> bool:
+def recognises(text: Text) -> bool:
     """Return whether a file may be a list of engines: a JSON list."""
     return text.text.lstrip().startswith("[")
 
 
-def import_engines(texts: Sequence[Text], places: Places) -> Match:
+def import_files(texts: Sequence[Text], places: Places) -> Match:
     """Return a tournament of the engines of one file.
 
     Raises ParameterFileError, and UsageError for fewer than two usable engines.
@@ -261,18 +263,15 @@ def _entry_pairs(entry: dict[str, Any], title: str, match: Match) -> Pairs:
         raise UsageError(f"its protocol is {shown(protocol)}; expected uci")
     pairs: Pairs = []
     for key, value in entry.items():
-        listed = value if isinstance(value, list) else [value] if value else []
+        values = value if isinstance(value, list) else [value] if value else []
         if key in _FIELDS:
-            pairs += [(_FIELDS[key], _word(item, key)) for item in listed]
+            pairs += [(_FIELDS[key], _word(item, key)) for item in values]
         elif key == "options":
-            pairs += _option_pairs(listed, title, match)
-        elif key == "variants" and listed:
-            names = printable(", ".join(map(str, listed)))
-            match.note(f"engine {title}: variants ({names})"[:300])
-        elif key in _IGNORED_IN_LIST and value:
-            match.note(f"engine {title}: {key} ({_IGNORED_IN_LIST[key]})")
-        elif key not in ("protocol", "variants", *_IGNORED_IN_LIST):
-            match.note(f"engine {title}: unknown field {shown(key)}")
+            pairs += _option_pairs(values, title, match)
+        elif values and key != "protocol":
+            text = printable(", ".join(map(str, values)))[:200]
+            why = _IGNORED_IN_LIST.get(key, "an unknown field")
+            match.note(f"engine {title}: {printable(key)} {text} ({why})")
     return pairs
 
 
@@ -288,16 +287,15 @@ def _option_pairs(options: list[Any], title: str, match: Match) -> Pairs:
     """Return the options that differ from the engine's defaults."""
     pairs: Pairs = []
     for option in options:
-        name = option.get("name") if isinstance(option, dict) else None
+        given = option if isinstance(option, dict) else {}
+        name, value = given.get("name"), given.get("value")
+        text = str(value).lower() if isinstance(value, bool) else str(value)
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             match.note(f"engine {title}: an option without a printable name")
+        elif given.get("type") == "button" or value is None or value == given.get("default"):
             continue
-        value = option.get("value")
-        if option.get("type") == "button" or value is None or value == option.get("default"):
-            continue
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        if isinstance(value, dict | list) or (text and not text.isprintable()):
+        elif isinstance(value, dict | list) or not text.isprintable():
             match.note(f"engine {title}: option {shown(name)} with the value {shown(value)}")
-            continue
-        pairs.append((f"option.{name}", text))
+        else:
+            pairs.append((f"option.{name}", text))
     return pairs

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from ringmaster.model.parameters import middle
-from ringmaster.parameter_files import Entry, ParameterFile, ReadOptions, Text, read_file
+from ringmaster.parameter_files import Entry, ParameterFile, Text, read_file
 from ringmaster.parameter_files.tables import GAMES, gains
 
 
@@ -19,7 +19,7 @@ def read(
 ) -> ParameterFile:
     """Read a text as a parameter file."""
     data = text if isinstance(text, bytes) else text.encode()
-    return read_file(Text.decoded(data, name), format, ReadOptions(games, integer))
+    return read_file(Text.decoded(data, name), format, games, integer)
 
 
 def unplaced(entries: tuple[Entry, ...] | list[Entry]) -> list[Entry]:

@@ -299,6 +299,11 @@ def test_ranges_are_scikit_optimizes() -> None:
     assert file.notes[0] == "only parameter_ranges are read, not engines"
 
 
+@pytest.mark.parametrize("value", ["[1, 2, [3]]", "[[1], 2, 3]", '"(1, 2, [3])"'])
+def test_list_within_a_range_is_refused(value: str) -> None:
+    assert "choices other than numbers and texts" in refusal(f'{{"b": {value}}}')
+
+
 @pytest.mark.parametrize(
     "value",
     ["Real(0, 1", "Real(0)", "Real(0, 1, prior=normal)", "Real(0, 1, what=2)", "__import__('os')"],

@@ -12,7 +12,6 @@ from ringmaster.errors import ParameterFileError, UsageError
 from ringmaster.parameter_files import (
     FORMATS,
     ParameterFile,
-    ReadOptions,
     Text,
     read_file,
     recognised,
@@ -61,7 +60,7 @@ def test_any_text_gives_entries_or_a_clear_error(text: str, format: str | None) 
     error: ParameterFileError | None = None
     file: ParameterFile | None = None
     try:
-        file = read_file(Text("f.txt", text), format, ReadOptions())
+        file = read_file(Text("f.txt", text), format)
     except ParameterFileError as caught:
         error = caught
     assert (file is not None and file.entries) or (

@@ -11,7 +11,7 @@ import pytest
 from ringmaster.errors import UsageError
 from ringmaster.parameter_files import Text
 from ringmaster.scaffold.control_file import Match, Places
-from ringmaster.scaffold.fastchess_config import import_config, is_config
+from ringmaster.scaffold.fastchess_config import import_files, recognises
 from tests.scaffold.loading import event_of
 
 #: Saved by fastchess in a match of two engines with most options.
@@ -20,8 +20,8 @@ SAVED = (Path(__file__).parent / "fastchess_config.json").read_text()
 
 def imported(**changes: Any) -> Match:
     text = Text("config.json", json.dumps({**json.loads(SAVED), **changes}))
-    assert is_config(text)
-    return import_config([text], Places(Path("/w"), Path("/w")))
+    assert recognises(text)
+    return import_files([text], Places(Path("/w"), Path("/w")))
 
 
 def test_saved_match_is_the_match_of_its_command_line(tmp_path: Path) -> None:

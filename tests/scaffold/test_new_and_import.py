@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.cli import USAGE, run
-from ringmaster.scaffold.importers import material_of
+from ringmaster.scaffold.importers import unquoted
 
 MATCH = "fastchess -engine cmd=/e/a name=a -engine cmd=/e/b name=b -each tc=10+0.1"
 
@@ -135,7 +135,7 @@ def test_script_and_prefix_are_refused_with_what_to_write(
 @given(st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=20)))
 def test_quoted_words_are_read_as_they_were(words: list[str]) -> None:
     quoted = f"{MATCH} {shlex.join(words)}"
-    assert material_of([quoted]).command == (*MATCH.split(), *words)
+    assert unquoted([quoted]) == [*MATCH.split(), *words]
 
 
 @pytest.mark.parametrize("before", [True, False])

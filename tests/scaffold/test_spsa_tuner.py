@@ -13,7 +13,7 @@ from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.errors import UsageError
 from ringmaster.parameter_files import Text
 from ringmaster.scaffold.control_file import Match, Places
-from ringmaster.scaffold.spsa_tuner import import_tune, is_configuration
+from ringmaster.scaffold.spsa_tuner import import_files, recognises
 from ringmaster.tuners.spsa.method import GainMethod
 from tests.scaffold.loading import event_of
 
@@ -49,7 +49,7 @@ def imported(
 ) -> Match:
     (folder / "tune.var").write_text(variables)
     places = Places(folder, control or folder)
-    return import_tune([Text.decoded(text.encode(), "tune.conf")], places)
+    return import_files([Text.decoded(text.encode(), "tune.conf")], places)
 
 
 def refusal(text: str, folder: Path) -> str:
@@ -155,7 +155,7 @@ def test_no_simulation_is_printed_where_the_file_has_none(tmp_path: Path) -> Non
 
 def test_comments_and_line_ends_of_windows_are_understood(tmp_path: Path) -> None:
     text = "\ufeff; a tune\r\n" + (MAIN + "# fast\n" + ENGINE).replace("\n", "\r\n")
-    assert is_configuration(Text.decoded(text.encode(), "x"))
+    assert recognises(Text.decoded(text.encode(), "x"))
     assert imported(text, tmp_path).settings["number_of_games"] == 100_000
 
 

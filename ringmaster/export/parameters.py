@@ -99,7 +99,7 @@ class Tuned:
             )
         if not whole_row:
             return msgspec.structs.replace(entry, frozen=p.frozen)
-        return msgspec.structs.replace(entry, comment=p.comment or "", not_used=p.not_used)
+        return msgspec.structs.replace(entry, comment=p.comment, not_used=p.not_used)
 
 
 def tuned_parameters(path: Path, *, safe: bool = False) -> tuple[LoadedCompetition, list[Tuned]]:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from ringmaster.errors import ParameterFileError, shown
+from ringmaster.model.parameters import TunedParameter
 from ringmaster.parameter_files.text import Text, name_problem
 
 Scale = Literal["linear", "log"]
@@ -24,35 +25,20 @@ DEFAULT_R = 0.002
 RENAME = "rename the engine's option, or use a format with any names, such as fishtest or openbench"
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(TunedParameter, frozen=True, kw_only=True):
     """One parameter of a file, in the engine's units.
 
-    c_end      perturbation at the last iteration
-    r_end      relative apply factor R = a/c² at the last iteration
-    step       weather-factory's unit of the perturbation
+    c_end and r_end are as of the last iteration.
+
     grid       Optuna tuner's distance between values
-    integer    whether engines accept whole numbers only
     simul_elo  SPSA Tuner's simulation: Elo lost at 100 from 0
-    not_used   YaneuraOu's mark of a parameter that is not tuned and unknown to the engine
-    frozen     whether the engine gets the start value, which is not tuned (OpenBench's c_end 0)
     scale      "log": steps are factors (CLOP's Gamma, a log-uniform prior)
     choices    values without order; start, minimum and maximum are their numbers from 0
     line       in the file, from 1
     """
 
-    code: str
-    start: float
-    minimum: float
-    maximum: float
-    c_end: float | None = None
-    r_end: float | None = None
-    step: float | None = None
     grid: float | None = None
-    integer: bool = False
     simul_elo: float | None = None
-    comment: str = ""
-    not_used: bool = False
-    frozen: bool = False
     scale: Scale = "linear"
     choices: tuple[str | float, ...] = ()
     line: int | None = None
@@ -121,7 +107,7 @@ def arguments(entry: Entry) -> dict[str, Any]:
         row = {name: plain(value) for name, value in row.items() if value is not None}
         row["integer"] = entry.integer
     row |= {name: getattr(entry, name) for name in ("not_used", "frozen", "comment")}
-    return {name: value for name, value in row.items() if value is not False and value != ""}
+    return {name: value for name, value in row.items() if value is not None and value is not False}
 
 
 def plain(value: float) -> int | float:

@@ -73,7 +73,7 @@ def _read_parameter(reading: Reading, line: int, words: list[str], comment: str)
     integer, logarithmic = CLOP_TYPES[words[0]]
     start = middle(low, high, integer, logarithmic)
     scale: Scale = "log" if logarithmic else "linear"
-    entry = Entry(words[1], start, low, high, scale=scale, comment=comment, line=line)
+    entry = Entry(words[1], start, low, high, scale=scale, comment=comment or None, line=line)
     reading.add(entry, integer)
 
 

@@ -164,7 +164,7 @@ def _lines(format: str, reading: Reading) -> Iterator[Values]:
             if format == "openbench_values":
                 # floats have a point, integers are rounded
                 values["type"] = values["start"] % 1 == 0 and "." not in (row.cells or ())[-1]
-            marks = {"comment": row.comment, "not_used": row.not_used, "line": row.number}
+            marks = {"comment": row.comment or None, "not_used": row.not_used, "line": row.number}
             yield {**values, **marks}
         elif place > 0 or len(header) < 2 or None in header:
             reading.refuse(row.number, *values)

@@ -58,7 +58,7 @@ def _entry(draw: st.DrawFn, format: str) -> Entry:
     if format == "spsa_tuner":
         entry = replace(entry, simul_elo=draw(_FLOATS))
     if format == "yaneuraou":
-        entry = replace(entry, comment=draw(_COMMENTS), not_used=draw(st.booleans()))
+        entry = replace(entry, comment=draw(_COMMENTS) or None, not_used=draw(st.booleans()))
     if format == "weather_factory":
         step = draw(_POSITIVE)
         c, r_end = gains(GAMES)

@@ -97,7 +97,7 @@ def test_unknown_format_is_answered_with_the_known_ones() -> None:
 def test_byte_order_mark_line_ends_blank_lines_and_comments_are_no_content() -> None:
     text = "\ufeff# tune 3\r\n\r\na,1,0,9,2,.002 # slow\r// b is gone\nc,1,0,9,2,.002,,\r\n"
     file = read(text)
-    assert [(e.code, e.comment, e.line) for e in file.entries] == [("a", "slow", 3), ("c", "", 5)]
+    assert [(e.code, e.comment, e.line) for e in file.entries] == [("a", "slow", 3), ("c", None, 5)]
 
 
 def test_header_that_names_the_columns_is_passed_with_a_note() -> None:

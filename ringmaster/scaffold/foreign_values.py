@@ -7,14 +7,20 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
-from ringmaster.errors import UsageError, is_text, nearest, shown
+import msgspec
+
+from ringmaster.errors import UsageError, nearest, shown
 from ringmaster.model.players import OptionValue
 from ringmaster.model.time_control import LONGEST, TimeControl
 
 #: Keys with their values; a key may be there several times.
 Pairs = list[tuple[str, str]]
+#: A name of a file or an engine in JSON: without control characters, not empty.
+Name = Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x20][^\x00-\x1f]*$")]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -136,11 +142,12 @@ def command_words(text: str, what: str) -> list[str]:
     return words
 
 
-def file_name(value: Any, what: str) -> str:
-    """Return a file name."""
-    if not isinstance(value, str) or not value or not is_text(value) or not value.isprintable():
-        raise UsageError(f"{what} {shown(value)} is not a file name")
-    return value
+def converted(name: str, data: Any, type: type[T], expected: str) -> T:
+    """Return the JSON of a file as a type."""
+    try:
+        return msgspec.convert(data, type)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"import: {name}: {error}; expected {expected}") from None
 
 
 def option_value(text: str) -> OptionValue:

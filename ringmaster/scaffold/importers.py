@@ -55,14 +55,11 @@ def import_material(words: Sequence[str], places: Places) -> Match:
     if match_runners.recognises(command) and not os.path.isfile(words[0]):
         return match_runners.import_command_line(command, places)
     runner = next((word for word in command if match_runners.recognises([word])), None)
-    if runner is not None and os.path.isfile(command[0]):
-        raise UsageError(
-            f"import: the file {shown(command[0])} and the command line of {runner} cannot be "
-            "combined; import each by itself, and copy what you need"
-        )
     if runner is not None:
-        why = f"before {runner} is not understood; leave it out"
-        raise UsageError(f"import: {shown(command[0])} {why}; expected {_KINDS}")
+        raise UsageError(
+            f"import: {shown(command[0])} and the command line of {runner} cannot be combined; "
+            "import each by itself, and copy what you need"
+        )
     if len(words) == 1 and os.path.isdir(words[0]):
         # weather-factory reads the files of its folder
         words = sorted(map(str, Path(words[0]).glob("*.json"))) or [f"{words[0]}/*.json"]

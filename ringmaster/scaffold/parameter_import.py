@@ -31,7 +31,7 @@ from ringmaster.parameter_files import (
     rounded_otherwise,
 )
 from ringmaster.scaffold.control_file import Match, Places
-from ringmaster.scaffold.foreign_values import file_name
+from ringmaster.scaffold.foreign_values import Name, converted
 from ringmaster.scaffold.match_engines import CLOCK
 from ringmaster.scaffold.match_runners import import_command_line
 
@@ -279,17 +279,24 @@ def _add_clop(file: ParameterFile, match: Match) -> None:
 
 def _add_gains(text: Text, match: Match) -> None:
     """Add the gains of spsa.json.  Raises UsageError."""
-    for name, value in text.object.items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise UsageError(f"import: {name} {shown(value)} of {text.name} is not a number")
+    gains = converted(text.name, text.object, dict[str, int | float], "numbers")
+    for name, value in gains.items():
         if name in ("a", "c", "A", "alpha", "gamma"):
             match.settings[name] = value
         else:
             match.note(f"{name} = {value!r} of {text.name}")
 
 
-#: The parameters of weather-factory's CutechessMan with their defaults.
-_PLAY = {"games": 120, "tc": 5.0, "hash": 8, "threads": 1, "use_fastchess": True}
+class _Play(msgspec.Struct):
+    """The parameters of weather-factory's CutechessMan with their defaults."""
+
+    engine: Name
+    book: Name
+    games: int = 120
+    tc: float = 5.0
+    hash: int = 8
+    threads: int = 1
+    use_fastchess: bool = True
 
 
 def _add_play(text: Text, match: Match, places: Places) -> None:
@@ -297,23 +304,17 @@ def _add_play(text: Text, match: Match, places: Places) -> None:
 
     weather-factory starts fastchess or cutechess-cli for each iteration: its match is imported.
     """
-    values = {**_PLAY, **text.object}
-    for name in ("games", "tc", "hash", "threads"):
-        if isinstance(values[name], bool) or not isinstance(values[name], int | float):
-            raise UsageError(f"import: {name} {shown(values[name])} of {text.name} is not a number")
-    engine, book = (
-        file_name(values[name], f"import: {name} of {text.name}:") for name in ("engine", "book")
-    )
-    tc, format = float(values["tc"]), Path(book).suffix.removeprefix(".")
-    program = "fastchess" if values["use_fastchess"] else "cutechess-cli"
-    one = ["-engine", f"cmd=tuner/{engine}", "proto=uci", f"option.Hash={values['hash']}"]
+    play = converted(text.name, text.object, _Play, "the settings of weather-factory's games")
+    program = "fastchess" if play.use_fastchess else "cutechess-cli"
+    one = ["-engine", f"cmd=tuner/{play.engine}", "proto=uci", f"option.Hash={play.hash}"]
+    format = Path(play.book).suffix.removeprefix(".")
     words = [
-        *(program, *one, *one, "-each", f"tc={tc}+{round(tc / 100, 6)}"),
+        *(program, *one, *one, "-each", f"tc={play.tc}+{round(play.tc / 100, 6)}"),
         *("-resign", "movecount=3", "score=400"),
         *("-draw", "movenumber=40", "movecount=8", "score=10", "-recover"),
-        *("-openings", f"file=tuner/{book}", f"format={format}", "order=random", "plies=16"),
-        *("-concurrency", str(values["threads"]), "-repeat", "2", "-games", "2"),
-        *("-rounds", str(int(values["games"]) // 2)),
+        *("-openings", f"file=tuner/{play.book}", f"format={format}", "order=random", "plies=16"),
+        *("-concurrency", str(play.threads), "-repeat", "2", "-games", "2"),
+        *("-rounds", str(play.games // 2)),
     ]
     try:
         played = import_command_line(words, places)
@@ -332,5 +333,5 @@ def _add_play(text: Text, match: Match, places: Places) -> None:
     # a tune has whole iterations
     match.settings["number_of_games"] = -(-_GAMES // size) * size
     for name, value in text.object.items():
-        if name not in (*_PLAY, "engine", "book"):
+        if name not in _Play.__struct_fields__:
             match.note(f"{shown(name)}: {shown(value)} of {text.name}")

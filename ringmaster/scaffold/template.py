@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ringmaster.competitions import competition_class, type_names
-from ringmaster.competitions.common_settings import PLAYER
 from ringmaster.control.python_text import Call, assignment
 from ringmaster.errors import UsageError, nearest
-from ringmaster.model.players import PROTOCOL_OF_GAME, GameName
+from ringmaster.model.players import GameName
 from ringmaster.model.settings import REQUIRED, Setting
 from ringmaster.scaffold.control_file import Draft, comment
 from ringmaster.scaffold.engines import Engine, Which, installed, tunable, which
@@ -32,13 +31,6 @@ _GO_ONLY = (
     *("board_size", "komi", "handicap", "handicap_style", "scorer", "scoring", "ko_rule"),
     *("internal_scorer_handicap_compensation", "suicide", "cleanup"),
 )
-#: Arguments of Player(…) for GTP only, and for other protocols only.
-_GTP_ONLY = {
-    *("startup_gtp_commands", "gtp_aliases", "is_reliable_scorer", "allow_claim"),
-    "sgf_player_name_from_gtp",
-}
-_NOT_GTP = {"options", "nodes", "depth", "ponder"}
-
 #: Example values of settings without a default value.
 _EXAMPLES: dict[str, Any] = {
     "draw_adjudication": Call(
@@ -124,10 +116,10 @@ def new_control_file(
         first,
         *(["import sys"] if any("sys.executable" in part for part in body) else []),
         *body,
-        _further_arguments(chosen, draft),
         comment(
             "Further settings with their default values, or with an example.  Remove the # to "
-            "change a setting.  The reference in docs/ describes all."
+            "change a setting.  The reference in docs/ describes all, with the other arguments of "
+            "Player(…)."
         ),
         *_others(chosen, competition.table, draft),
     ]
@@ -160,17 +152,6 @@ def _heading(about: str, type_name: str, name: str) -> str:
         "file, and run it again: it continues.",
     ]
     return comment("\n".join(lines))
-
-
-def _further_arguments(game: GameName, draft: Draft) -> str:
-    """Return the arguments of players that have none of them yet, as a comment."""
-    used = {name for player in draft.entrants for name, value in player.arguments.items() if value}
-    hidden = (_NOT_GTP if PROTOCOL_OF_GAME[game] == "gtp" else _GTP_ONLY) | used | {"protocol"}
-    rows = [comment("Further arguments of a player:")]
-    for setting in PLAYER.settings:
-        if setting.name not in hidden and setting.default is not REQUIRED:
-            rows.append(comment(f"  {setting.name}: {setting.help.replace('``', '')}", "      "))
-    return "\n".join(rows)
 
 
 def _others(game: GameName, table: tuple[Setting, ...], draft: Draft) -> Iterator[str]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
 import msgspec
 
@@ -16,18 +16,14 @@ from ringmaster.control.python_text import Call
 from ringmaster.errors import UsageError, shown
 from ringmaster.parameter_files import Text, plain, read_file
 from ringmaster.scaffold.control_file import Match, Places
-from ringmaster.scaffold.foreign_values import command_words
+from ringmaster.scaffold.foreign_values import Name, command_words, converted
 from ringmaster.scaffold.parameter_import import add_parameters, practise
 
 _TUNE = re.compile(r"^#(?:context|set\s+(?:file|options|declaration)|param)\b", re.MULTILINE)
 _KEYS = ("ENGINE_SETTINGS", "PARAMETERS_PATH")
 _Count = Annotated[int, msgspec.Meta(ge=1, le=10**12)]
-#: A name of a file or an engine: without control characters, not empty.
-_Name = Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x20][^\x00-\x1f]*$")]
 _Factor = Annotated[float, msgspec.Meta(gt=0, le=1000)]
 _EXAMPLE = 'a list of engines, [{"path": …, "name": …, "nodes": 500000, "multi": 1}]'
-
-T = TypeVar("T")
 
 
 class _Settings(msgspec.Struct, rename="upper"):
@@ -36,9 +32,9 @@ class _Settings(msgspec.Struct, rename="upper"):
     node_multipliers  factors of the nodes of both sides, one game after another
     """
 
-    parameters_path: _Name
-    start_sfens_path: _Name
-    engine_settings: Annotated[list[_Name], msgspec.Meta(min_length=2, max_length=2)]
+    parameters_path: Name
+    start_sfens_path: Name
+    engine_settings: Annotated[list[Name], msgspec.Meta(min_length=2, max_length=2)]
     standard_board: bool = True
     node_multipliers: Annotated[list[_Factor], msgspec.Meta(min_length=1)] = msgspec.field(
         default_factory=lambda: [1.0]
@@ -48,8 +44,8 @@ class _Settings(msgspec.Struct, rename="upper"):
 class _Engine(msgspec.Struct, forbid_unknown_fields=True):
     """An engine of the scripts, started `multi` times."""
 
-    path: _Name
-    name: _Name | None = None
+    path: Name
+    name: Name | None = None
     nodes: _Count = 500_000
     multi: _Count = 1
 
@@ -87,7 +83,7 @@ def import_files(texts: Sequence[Text], places: Places) -> Match:
         )
     # the scripts read both forms of names
     members = {key.upper(): value for key, value in text.object.items()}
-    settings = _converted(name, members, _Settings, "the settings of YaneuraOu's SPSA script")
+    settings = converted(name, members, _Settings, "the settings of YaneuraOu's SPSA script")
     if not settings.standard_board:
         raise UsageError(
             f"import: {name}: STANDARD_BOARD: ringmaster plays shogi on the standard board only"
@@ -126,14 +122,6 @@ def import_files(texts: Sequence[Text], places: Places) -> Match:
     return match
 
 
-def _converted(name: str, data: Any, type: type[T], expected: str) -> T:
-    """Return JSON of a file as a type.  Raises UsageError."""
-    try:
-        return msgspec.convert(data, type)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"import: {name}: {error}; expected {expected}") from None
-
-
 def _slashes(name: str) -> str:
     return name.replace("\\", "/")
 
@@ -162,7 +150,7 @@ def _engines(name: str, settings: _Settings, base: Path) -> list[list[_Engine]]:
     Raises UsageError, ParameterFileError.
     """
     texts = [_read(base, file) for file in settings.engine_settings]
-    lists = [_converted(text.name, text.json, list[_Engine], _EXAMPLE) for text in texts]
+    lists = [converted(text.name, text.json, list[_Engine], _EXAMPLE) for text in texts]
     tuned = {(engine.path, engine.nodes) for engine in lists[1]}
     if not lists[0] or len(tuned) != 1:
         raise UsageError(

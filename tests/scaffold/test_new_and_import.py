@@ -129,7 +129,7 @@ def test_script_and_prefix_are_refused_with_what_to_write(
     assert run(["import", "match.sh"]) == USAGE
     assert "match.sh is a script; give its command line instead" in capsys.readouterr().err
     assert run(["import", "nice", *MATCH.split()]) == USAGE
-    assert "'nice' before fastchess is not understood; leave it out" in capsys.readouterr().err
+    assert "'nice' and the command line of fastchess cannot be combined" in capsys.readouterr().err
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=20)))

@@ -243,7 +243,7 @@ def test_openbenchs_frozen_parameter_stays_frozen(tmp_path: Path) -> None:
     [
         (["a.csv", "engines.json"], "engines.json is an engines.json of Cute Chess, which cannot"),
         (["a.csv", "b.txt"], "a.csv (fishtest) and b.txt (openbench) cannot be combined"),
-        (["a.csv", "fastchess", "-engine"], "the file 'a.csv' and the command line of fastchess"),
+        (["a.csv", "fastchess", "-engine"], "'a.csv' and the command line of fastchess cannot be"),
         (["a.csv", "gone.csv"], "there is no file 'gone.csv'"),
     ],
 )

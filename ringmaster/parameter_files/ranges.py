@@ -16,12 +16,12 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from ringmaster.errors import UsageError, nearest, shown
+from ringmaster.errors import nearest, shown
 from ringmaster.model.parameters import CLOP_TYPES, middle
 from ringmaster.model.time_control import number as number_text
-from ringmaster.parameter_files.entries import RENAME, Entry, Reading, Scale, plain
-from ringmaster.parameter_files.tables import write_object
-from ringmaster.parameter_files.text import Text, as_number, name_problem, number
+from ringmaster.parameter_files.entries import Entry, Reading, Scale, plain
+from ringmaster.parameter_files.tables import write_object, written_name
+from ringmaster.parameter_files.text import Text, as_number, number
 
 #: CLOP's types by whether they are integers, and logarithmic.
 CLOP_KINDS = {properties: kind for kind, properties in CLOP_TYPES.items()}
@@ -81,13 +81,9 @@ def write_clop(entries: Sequence[Entry], games: int | None) -> str:
     """Return the lines of the parameters.  Raises UsageError for an impossible name."""
     lines = []
     for entry in entries:
-        if name_problem(entry.code) or " " in entry.code or "#" in entry.code:
-            raise UsageError(
-                f"clop: {shown(entry.code)} cannot be a name: it has a space or a #; {RENAME}"
-            )
         kind = CLOP_KINDS[entry.integer, entry.scale == "log"]
         bounds = f"{number_text(entry.minimum)} {number_text(entry.maximum)}"
-        lines.append(f"{kind} {entry.code} {bounds}\n")
+        lines.append(f"{kind} {written_name('clop', entry.code)} {bounds}\n")
     return "".join(lines)
 
 

@@ -50,8 +50,11 @@ _ALIASES = {
     **{"minimum": "min", "maximum": "max", "c": "c_end", "step": "c_end", "r": "r_end"},
     **{"delta": "r_end", "elo": "simul_elo"},
 }
-#: The names that SPSA Tuner's program reads.
-_SPSA_TUNER_NAME = re.compile(r"[A-Za-z0-9_\[\]]+")
+#: The names that programs read, if not any.
+_NAMES = {
+    "spsa_tuner": (re.compile(r"[A-Za-z0-9_\[\]]+"), "letters, digits, _, [ and ]"),
+    "clop": (re.compile(r"[^\s#]+"), "no space and no #"),
+}
 #: YaneuraOu's rounding of values below 0: C's conversion to int truncates towards 0.
 ROUNDING = "YaneuraOu's script plays int(v + 0.5), so -45 as -44"
 
@@ -295,7 +298,7 @@ def write(format: str, entries: Sequence[Entry], games: int | None) -> str:
 
 def _line(format: str, entry: Entry, numbers: Mapping[str, float]) -> str:
     cells = {column: number_text(value) for column, value in numbers.items()}
-    cells["name"] = _name(format, entry.code)
+    cells["name"] = written_name(format, entry.code)
     cells["type"] = "int" if entry.integer else "float"
     if format == "openbench" and entry.frozen:
         cells["c_end"] = "0"
@@ -310,13 +313,13 @@ def _line(format: str, entry: Entry, numbers: Mapping[str, float]) -> str:
     return f"{line}\n"
 
 
-def _name(format: str, name: str) -> str:
+def written_name(format: str, name: str) -> str:
     """Return a name as a cell.  Raises UsageError for a name that would be read differently."""
     problem = name_problem(name)
-    if format == "spsa_tuner":
-        is_possible = _SPSA_TUNER_NAME.fullmatch(name)
-        problem = "" if is_possible else f"expected letters, digits, _, [ and ]; {RENAME}"
-    elif re.search(r',|"|//| #|\[\[|^[#{]', name):
+    pattern, expected = _NAMES.get(format, (None, ""))
+    if pattern is not None and not pattern.fullmatch(name):
+        problem = f"expected {expected}; {RENAME}"
+    elif pattern is None and re.search(r',|"|//| #|\[\[|^[#{]', name):
         problem = problem or "it would be read differently"
     if problem:
         raise UsageError(f"{format}: {shown(name)} cannot be written as a name: {problem}")

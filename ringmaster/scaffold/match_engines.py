@@ -7,6 +7,7 @@ engines.json has no games: the control file gets a clock and a tournament that a
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -31,16 +32,13 @@ from ringmaster.scaffold.foreign_values import (
     words_of,
 )
 
+_SETTER = re.compile("setoption name (.+?) value(?: (.*))?")
 #: A clock for engines without one.
 CLOCK = "10+0.1"
 
 _TIMES = "hang_timeout and ready_timeout limit the waiting time"
 _CLAIMS = "UCI engines claim nothing"
 _STDERR = "the log has the engines' standard error"
-
-
-def _restart(text: str, what: str) -> str | None:
-    return None if choice(text, what, "auto", "on", "off") == "auto" else text
 
 
 def _verbatim(text: str, what: str) -> str:
@@ -63,7 +61,7 @@ _VALUES: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     "depth": ("depth", _plies),
     "plies": ("depth", _plies),
     "timemargin": ("margin", lambda text, what: integer(text, what, 0, 10**8) / 1000),
-    "restart": ("restart", _restart),
+    "restart": ("restart", lambda text, what: choice(text, what, "auto", "on", "off")),
     "ponder": ("ponder", lambda text, what: not text or truth(text, what) or None),
     "whitepov": ("score_pov", lambda text, what: "white"),
     "book": ("book", _verbatim),
@@ -129,7 +127,11 @@ class MatchEngine:
                 self.set_all(_listed(value, f"{self.what}: conf={shown(value)}", match), match)
             elif key == "initstr":
                 for line in filter(str.strip, value.replace("\\n", "\n").split("\n")):
-                    self._set_by_startup_line(line, what)
+                    setter = _SETTER.fullmatch(" ".join(line.split()))
+                    if setter is None:
+                        message = f"{shown(line)} cannot be sent; only options can be set"
+                        raise UsageError(f"{what}: {message}")
+                    self._set_option(setter[1], setter[2] or "")
             elif key != "proto":
                 expected = nearest(key, [*_VALUES, "arg", "conf", "proto", "initstr", *_IGNORED])
                 raise UsageError(
@@ -139,13 +141,6 @@ class MatchEngine:
                 raise UsageError(
                     f"{what}: the protocol {shown(value)} cannot be imported; expected uci"
                 )
-
-    def _set_by_startup_line(self, line: str, what: str) -> None:
-        words = line.split()
-        if words[:2] != ["setoption", "name"] or "value" not in words[3:]:
-            raise UsageError(f"{what}: {shown(line)} cannot be sent; only options can be set")
-        at = words.index("value", 3)
-        self._set_option(" ".join(words[2:at]), " ".join(words[at + 1 :]))
 
     def _set_option(self, name: str, value: str) -> None:
         if not name.strip() or not name.isprintable() or not value.isprintable():

@@ -184,7 +184,7 @@ class MatchReader:
         if not name.isprintable() or not name:
             raise UsageError(f"-variant {shown(name)} is not a variant")
         if name != "standard":
-            self.match.settings["variant"] = "chess960" if name == "fischerandom" else name
+            self.match.settings["variant"] = {"fischerandom": "chess960"}.get(name, name)
 
     def _read_openings(self, option: Option) -> None:
         keys = ("file", "format", "order", "plies", "start", "policy")
@@ -355,12 +355,11 @@ class MatchReader:
 
     def _own_books(self) -> None:
         """Make the openings from a Polyglot book that all engines share."""
-        books = {engine.book for engine in self.engines}
-        if books == {("", None)}:
-            return
-        book, depth = next(iter(books))
-        if len(books) > 1 or not book:
+        (book, depth), *others = {engine.book for engine in self.engines}
+        if others or (depth is not None and not book):
             raise UsageError("book: engines cannot have different books; give all the same book")
+        if not book:
+            return
         if self.openings is not None:
             raise UsageError("book and -openings cannot be used together here")
         self.openings = {"path": self.places.file(book), "format": "polyglot", "order": "random"}

@@ -254,12 +254,9 @@ def _add_clop(file: ParameterFile, match: Match) -> None:
         )
         for entry, kind in zip(file.entries, kinds, strict=True)
     ]
-    processors = 0
     for name, *values in file.others:
         value = values[0] if values else ""
-        if name == "Processor":
-            processors += 1
-        elif name == "H" and 0.1 <= (number(value) or 0) <= 100:
+        if name == "H" and 0.1 <= (number(value) or 0) <= 100:
             match.settings["clop_H"] = float(value)
         elif name == "Correlations" and value in ("all", "none"):
             match.settings["correlations"] = value
@@ -267,9 +264,9 @@ def _add_clop(file: ParameterFile, match: Match) -> None:
             match.settings["replications"] = int(value)
         elif name == "DrawElo":
             match.different.append("a draw is half a win; there is no DrawElo")
-        elif name != "Name":
+        elif name not in ("Name", "Processor"):
             match.note(f"{name} {shown(' '.join(values))}")
-    match.parallel = processors or None
+    match.parallel = sum(name == "Processor" for name, *_ in file.others) or None
     match.settings["number_of_games"] = None
     match.comments["number_of_games"] = "None: the tune ends when you stop it."
 

@@ -120,10 +120,6 @@ def _texel(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Draft:
         "  ringmaster match.ctl run\n"
         f"  ringmaster match.ctl positions -o {POSITIONS}"
     )
-    draft.comments["score"] = (
-        'How to get the score of a position: "eval" if the engine prints its static '
-        'evaluation, else "depth 1"; see docs/positions.rst.'
-    )
     return draft
 
 

@@ -26,14 +26,10 @@ from ringmaster.export.parameters import (
     tuned_parameters,
 )
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.parameter_files import FORMATS as FILE_FORMATS
-from ringmaster.parameter_files import (
-    Entry,
-    PowerOfTwo,
-    Text,
-    read_file,
-    write_file,
-)
+from ringmaster.parameter_files.entries import Entry, PowerOfTwo
+from ringmaster.parameter_files.formats import FORMATS as FILE_FORMATS
+from ringmaster.parameter_files.formats import read_file, write_file
+from ringmaster.parameter_files.text import Text
 from ringmaster.reporting.text import width
 from ringmaster.scaffold.control_file import Places
 from ringmaster.scaffold.importers import import_material

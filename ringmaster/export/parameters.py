@@ -25,8 +25,9 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import RIGHT, Table
 from ringmaster.model.settings import Call
 from ringmaster.model.time_control import number as number_text
-from ringmaster.parameter_files import FORMATS as FILE_FORMATS
-from ringmaster.parameter_files import Entry, PowerOfTwo, plain, write_file
+from ringmaster.parameter_files.entries import Entry, PowerOfTwo, plain
+from ringmaster.parameter_files.formats import FORMATS as FILE_FORMATS
+from ringmaster.parameter_files.formats import write_file
 from ringmaster.reporting.tables import render_table
 
 #: Significant digits of a tuned value; no tune is more precise.
@@ -80,15 +81,7 @@ class Tuned:
             if whole_row and self.theta is not None:
                 start = self.theta
             entry = Entry(
-                self.name,
-                start,
-                low,
-                high,
-                c_end=p.c_end,
-                r_end=p.r_end,
-                step=p.step,
-                integer=p.integer,
-                scale=p.scale,
+                self.name, start, low, high, p.c_end, p.r_end, p.integer, step=p.step, scale=p.scale
             )
         else:
             # the gains are not in the engines' units

@@ -35,11 +35,11 @@ def comment(text: str, indent: str = "") -> str:
     return "\n".join(f"# {line}".rstrip() for line in lines)
 
 
-def identifier(name: str, used: Iterable[str], otherwise: str = "engine") -> str:
+def identifier(name: str, used: Iterable[str]) -> str:
     """Return an unused player code for a name: letters, digits and + . _ stay, other characters
     become "-", and a used code gets a number."""
     # 50: codes stand in file names and in tables
-    text = re.sub(r"[^\w+.]+", "-", name).strip("-.")[:50].strip("-.") or otherwise
+    text = re.sub(r"[^\w+.]+", "-", name).strip("-.")[:50].strip("-.") or "engine"
     used_codes, code, number = set(used), text, 1
     while code in used_codes:
         number += 1

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ringmaster.errors import UsageError, is_text, shown
-from ringmaster.parameter_files import Text
+from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold import (
     fastchess_config,
     match_engines,

@@ -18,7 +18,7 @@ from ringmaster.control.python_text import Call
 from ringmaster.control.source import printable
 from ringmaster.errors import ParameterFileError, UsageError, is_text, nearest, shown
 from ringmaster.model.players import OptionValue
-from ringmaster.parameter_files import Text
+from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.foreign_values import (
     Pairs,

@@ -15,7 +15,7 @@ from typing import Any
 
 from ringmaster.control.python_text import Call
 from ringmaster.errors import UsageError, shown, similar
-from ringmaster.parameter_files import plain
+from ringmaster.parameter_files.entries import plain
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.foreign_values import Option, choice, integer, options, real, truth
 from ringmaster.scaffold.match_engines import CLOCK, MatchEngine

@@ -17,19 +17,11 @@ import msgspec
 from ringmaster.control.python_text import Call, Code
 from ringmaster.errors import ParameterFileError, UsageError, shown
 from ringmaster.model.time_control import number as number_text
-from ringmaster.parameter_files import (
-    CLOP_KINDS,
-    ROUNDING,
-    Entry,
-    ParameterFile,
-    Text,
-    arguments,
-    number,
-    plain,
-    read_file,
-    recognised,
-    rounded_otherwise,
-)
+from ringmaster.parameter_files.entries import Entry, ParameterFile, arguments, plain
+from ringmaster.parameter_files.formats import read_file, recognised
+from ringmaster.parameter_files.ranges import CLOP_KINDS
+from ringmaster.parameter_files.tables import ROUNDING, rounded_otherwise
+from ringmaster.parameter_files.text import Text, number
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.foreign_values import Name, converted
 from ringmaster.scaffold.match_engines import CLOCK

@@ -12,10 +12,12 @@ from collections.abc import Mapping, Sequence
 from ringmaster.control.python_text import Call
 from ringmaster.errors import ParameterFileError, UsageError, nearest, shown
 from ringmaster.model.time_control import number
-from ringmaster.parameter_files import Text, plain, read_file
+from ringmaster.parameter_files.entries import plain
+from ringmaster.parameter_files.formats import read_file
+from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.foreign_values import command_words, integer, real, time_control
-from ringmaster.scaffold.parameter_import import add_parameters, add_placeholder
+from ringmaster.scaffold.parameter_import import add_parameters, add_placeholder, practise
 
 #: Integer options of [Engine] with their bounds.
 _PLAY = {
@@ -123,11 +125,9 @@ def _main(where: str, main: Mapping[str, str], match: Match) -> None:
     for option, value in values.items():
         if value < 0 or (option != "A" and value > 10):
             raise UsageError(f"{where}: {option} {value:g} is out of range")
+    practise("spsa_tuner", match)
+    del match.settings["A_ratio"]
     match.settings |= {
-        "method": "classic",
-        "update": "nominal",
-        "rounding": "nearest",
-        "k_counts": "iterations",
         "number_of_games": 2 * integer(main["Iterations"], f"{where}: Iterations", 1, 5 * 10**8),
         "alpha": values["Alpha"],
         "gamma": values["Gamma"],

@@ -14,7 +14,9 @@ import msgspec
 
 from ringmaster.control.python_text import Call
 from ringmaster.errors import UsageError, shown
-from ringmaster.parameter_files import Text, plain, read_file
+from ringmaster.parameter_files.entries import plain
+from ringmaster.parameter_files.formats import read_file
+from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.foreign_values import Name, command_words, converted
 from ringmaster.scaffold.parameter_import import add_parameters, practise

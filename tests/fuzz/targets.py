@@ -313,7 +313,8 @@ _PYTHON = [
 
 
 def _parameters(data: bytes, folder: Path) -> None:
-    from ringmaster.parameter_files import Text, read_file
+    from ringmaster.parameter_files.formats import read_file
+    from ringmaster.parameter_files.text import Text
 
     read_file(Text.decoded(data, "fuzz"), games=1000)
 

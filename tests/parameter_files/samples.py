@@ -6,8 +6,10 @@ import msgspec
 from hypothesis import strategies as st
 
 from ringmaster.model.parameters import middle
-from ringmaster.parameter_files import Entry, ParameterFile, Text, read_file
+from ringmaster.parameter_files.entries import Entry, ParameterFile
+from ringmaster.parameter_files.formats import read_file
 from ringmaster.parameter_files.tables import GAMES, gains
+from ringmaster.parameter_files.text import Text
 
 
 def read(

@@ -7,7 +7,8 @@ import math
 import pytest
 
 from ringmaster.errors import ParameterFileError, UsageError, visible
-from ringmaster.parameter_files import Entry, PowerOfTwo, arguments, write_file
+from ringmaster.parameter_files.entries import Entry, PowerOfTwo, arguments
+from ringmaster.parameter_files.formats import write_file
 from tests.parameter_files.samples import read
 
 

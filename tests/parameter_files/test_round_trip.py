@@ -9,15 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.errors import ParameterFileError, UsageError
-from ringmaster.parameter_files import (
-    FORMATS,
-    ParameterFile,
-    Text,
-    read_file,
-    recognised,
-    write_file,
-)
-from ringmaster.parameter_files.entries import Entry
+from ringmaster.parameter_files.entries import Entry, ParameterFile
+from ringmaster.parameter_files.formats import FORMATS, read_file, recognised, write_file
+from ringmaster.parameter_files.text import Text
 from tests.parameter_files.samples import entries, read, unplaced
 
 _NAMES = {"yaneuraou": "tune.params"}

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ringmaster.errors import ParameterFileError, UsageError
-from ringmaster.parameter_files import Text
+from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.match_engines import import_files, recognises
 from tests.scaffold.loading import event_of

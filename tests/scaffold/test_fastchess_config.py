@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ringmaster.errors import UsageError
-from ringmaster.parameter_files import Text
+from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.fastchess_config import import_files, recognises
 from tests.scaffold.loading import event_of

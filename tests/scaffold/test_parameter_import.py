@@ -10,7 +10,8 @@ import pytest
 from ringmaster.cli import REPORTED, USAGE, run
 from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.errors import UsageError
-from ringmaster.parameter_files import FORMATS, Text
+from ringmaster.parameter_files.formats import FORMATS
+from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.parameter_import import PLACEHOLDER, import_files
 from ringmaster.tuners.spsa.method import GainMethod

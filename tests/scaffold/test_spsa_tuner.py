@@ -11,7 +11,7 @@ import pytest
 from ringmaster.cli import run
 from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.errors import UsageError
-from ringmaster.parameter_files import Text
+from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.spsa_tuner import import_files, recognises
 from ringmaster.tuners.spsa.method import GainMethod

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ringmaster.cli import REPORTED, USAGE, run
 from ringmaster.errors import RingmasterError
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.parameter_files import Text
+from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold.control_file import Places
 from ringmaster.scaffold.yaneuraou import import_files
 

@@ -53,20 +53,6 @@ class Entry(TunedParameter, frozen=True, kw_only=True):
         return c_end, DEFAULT_R if self.r_end is None else self.r_end
 
 
-class ParameterFile(msgspec.Struct, frozen=True):
-    """The content of a file.
-
-    format  a name in FORMATS
-    notes   the assumptions
-    others  the lines with other settings, as words (CLOP)
-    """
-
-    format: str
-    entries: tuple[Entry, ...]
-    notes: tuple[str, ...] = ()
-    others: tuple[tuple[str, ...], ...] = ()
-
-
 @dataclass(frozen=True)
 class PowerOfTwo:
     """Turn the binary logarithm of a value into the value, clipped to its bounds.
@@ -119,16 +105,19 @@ def plain(value: float) -> int | float:
 MOST = 8
 
 
-class Reading:
-    """Entries, problems and notes of one file.
+class ParameterFile:
+    """The content of a file, with its problems while it is read.
 
+    format   a name in FORMATS
     games    length of the tune, for formats whose gains depend on it; None if unknown
     integer  whether engines accept whole numbers only, None: as in the file
-    others   as of ParameterFile
+    notes    the assumptions
+    others   the lines with other settings, as words (CLOP)
     """
 
-    def __init__(self, text: Text, games: int | None, integer: bool | None) -> None:
+    def __init__(self, text: Text, format: str, games: int | None, integer: bool | None) -> None:
         self.text = text
+        self.format = format
         self.games = games
         self.integer = integer
         self.entries: list[Entry] = []
@@ -137,10 +126,6 @@ class Reading:
         #: Line (None: the whole file), message and expected form.
         self._problems: list[tuple[int | None, str, str]] = []
         self._seen: dict[str, Entry] = {}
-
-    def note(self, text: str) -> None:
-        """Add an assumption."""
-        self.notes.append(text)
 
     def refuse(self, line: int | None, message: str, expected: str = "") -> None:
         """Add a problem."""
@@ -158,7 +143,7 @@ class Reading:
         if integer is None:
             integer = bounds_whole
             if not bounds_whole:
-                self.note(
+                self.notes.append(
                     f"{entry.code}: its bounds are not whole numbers, so its values need not be"
                 )
         if integer != entry.integer:
@@ -175,8 +160,8 @@ class Reading:
             self.refuse(entry.line, message, "each name once")
         self.entries.append(entry)
 
-    def finish(self, format: str) -> ParameterFile:
-        """Return the file.  Raises ParameterFileError for problems, or without parameters."""
+    def check(self) -> None:
+        """Raise ParameterFileError for problems, or without parameters."""
         ordered = sorted(self._problems, key=lambda problem: problem[0] or 0)
         lines: list[str] = []
         for line, message, expected in ordered[:MOST]:
@@ -190,8 +175,7 @@ class Reading:
             lines = [f"{self.text.name}: the file has no parameters"]
         if lines:
             raise ParameterFileError(lines[0], lines[1:])
-        notes = tuple(dict.fromkeys(self.notes))
-        return ParameterFile(format, tuple(self.entries), notes, tuple(self.others))
+        self.notes = list(dict.fromkeys(self.notes))
 
 
 def _problems(entry: Entry) -> Iterator[tuple[str, str]]:

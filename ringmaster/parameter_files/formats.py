@@ -8,7 +8,7 @@ from functools import partial
 
 from ringmaster.errors import ParameterFileError, UsageError, nearest, shown
 from ringmaster.parameter_files import ranges, tables
-from ringmaster.parameter_files.entries import Entry, ParameterFile, Reading
+from ringmaster.parameter_files.entries import Entry, ParameterFile
 from ringmaster.parameter_files.text import Text
 
 
@@ -25,7 +25,7 @@ class Format:
 
     line: str
     recognises: Callable[[Text], int]
-    read: Callable[[Reading], None]
+    read: Callable[[ParameterFile], None]
     write: Callable[[Sequence[Entry], int | None], str]
     assumes: tuple[str, ...] = ()
 
@@ -39,7 +39,7 @@ def _table(name: str, line: str, assumes: tuple[str, ...] = ("c_end", "r_end")) 
     return Format(
         line,
         partial(tables.fits, name),
-        partial(tables.read, name),
+        tables.read,
         partial(tables.write, name),
         assumes,
     )
@@ -126,9 +126,10 @@ def read_file(
             f"{text.name}: no format of parameter files has lines such as {shown(row.strip())}",
             [f"    expected one of{kinds}"],
         )
-    reading = Reading(text, games, integer)
-    format_named(name).read(reading)
-    return reading.finish(name)
+    file = ParameterFile(text, name, games, integer)
+    format_named(name).read(file)
+    file.check()
+    return file
 
 
 def write_file(

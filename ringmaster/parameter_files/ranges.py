@@ -19,7 +19,7 @@ from typing import Any
 from ringmaster.errors import nearest, shown
 from ringmaster.model.parameters import CLOP_TYPES, middle
 from ringmaster.model.time_control import number as number_text
-from ringmaster.parameter_files.entries import Entry, Reading, Scale, plain
+from ringmaster.parameter_files.entries import Entry, ParameterFile, Scale, plain
 from ringmaster.parameter_files.tables import write_object, written_name
 from ringmaster.parameter_files.text import Text, as_number, number
 
@@ -42,39 +42,39 @@ def _words(raw: str) -> list[str]:
     return raw.partition("#")[0].split()
 
 
-def read_clop(reading: Reading) -> None:
+def read_clop(file: ParameterFile) -> None:
     """Read a file."""
-    for line, raw in enumerate(reading.text.lines, 1):
+    for line, raw in enumerate(file.text.lines, 1):
         words = _words(raw)
         kind = words[0] if words else ""
         if kind in CLOP_TYPES:
-            _read_parameter(reading, line, words, raw.partition("#")[2].strip())
+            _read_parameter(file, line, words, raw.partition("#")[2].strip())
         elif kind in _SETTINGS:
-            reading.others.append(tuple(words))
+            file.others.append(tuple(words))
         elif kind:
             expected = nearest(kind, [*CLOP_TYPES, *_SETTINGS])
-            reading.refuse(line, f"{shown(kind)} cannot begin a line", expected)
-    if reading.others:
-        names = dict.fromkeys(words[0] for words in reading.others)
-        reading.notes.append(f"only the parameters are read, not {', '.join(names)}")
-    reading.notes.append(_IN_THE_MIDDLE)
+            file.refuse(line, f"{shown(kind)} cannot begin a line", expected)
+    if file.others:
+        names = dict.fromkeys(words[0] for words in file.others)
+        file.notes.append(f"only the parameters are read, not {', '.join(names)}")
+    file.notes.append(_IN_THE_MIDDLE)
 
 
-def _read_parameter(reading: Reading, line: int, words: list[str], comment: str) -> None:
+def _read_parameter(file: ParameterFile, line: int, words: list[str], comment: str) -> None:
     expected = f"{words[0]} NAME MIN MAX"
     if len(words) != 4:
-        reading.refuse(line, f"it has {len(words)} words", expected)
+        file.refuse(line, f"it has {len(words)} words", expected)
         return
     low, high = number(words[2]), number(words[3])
     if low is None or high is None:
         wrong = words[2] if low is None else words[3]
-        reading.refuse(line, f"{shown(wrong)} is not a finite number", expected)
+        file.refuse(line, f"{shown(wrong)} is not a finite number", expected)
         return
     integer, logarithmic = CLOP_TYPES[words[0]]
     start = middle(low, high, integer, logarithmic)
     scale: Scale = "log" if logarithmic else "linear"
     entry = Entry(words[1], start, low, high, scale=scale, comment=comment or None, line=line)
-    reading.add(entry, integer)
+    file.add(entry, integer)
 
 
 def write_clop(entries: Sequence[Entry], games: int | None) -> str:
@@ -107,22 +107,22 @@ def _ranges(members: dict[str, Any]) -> dict[str, Any]:
     return inner if isinstance(inner, dict) else {}
 
 
-def read_ctt(reading: Reading) -> None:
+def read_ctt(file: ParameterFile) -> None:
     """Read a file."""
-    members = reading.text.object
+    members = file.text.object
     others = [name for name in members if name != "parameter_ranges"]
     if "parameter_ranges" in members and others:
-        reading.notes.append(f"only parameter_ranges are read, not {', '.join(others)}"[:300])
+        file.notes.append(f"only parameter_ranges are read, not {', '.join(others)}"[:300])
     for name, description in _ranges(members).items():
-        line = reading.text.line_of(name)
+        line = file.text.line_of(name)
         try:
             entry = _entry(name, description, line)
         except _Wrong as wrong:
-            reading.refuse(line, f"{shown(name)}: {shown(description)}: {wrong}", _EXPECTED)
+            file.refuse(line, f"{shown(name)}: {shown(description)}: {wrong}", _EXPECTED)
         else:
-            reading.add(entry, entry.integer)
-    if any(not entry.choices for entry in reading.entries):
-        reading.notes.append(_IN_THE_MIDDLE)
+            file.add(entry, entry.integer)
+    if any(not entry.choices for entry in file.entries):
+        file.notes.append(_IN_THE_MIDDLE)
 
 
 def _entry(name: str, description: Any, line: int | None) -> Entry:

@@ -16,7 +16,7 @@ from typing import Any
 
 from ringmaster.errors import UsageError, shown
 from ringmaster.model.time_control import number as number_text
-from ringmaster.parameter_files.entries import RENAME, Entry, Reading, plain
+from ringmaster.parameter_files.entries import RENAME, Entry, ParameterFile, plain
 from ringmaster.parameter_files.text import NOT_USED, Row, Text, as_number, name_problem, number
 
 _OPENBENCH = ("name", "type", "start", "min", "max", "c_end", "r_end")
@@ -119,21 +119,22 @@ def _cells(row: Row) -> Sequence[str]:
 # Reading
 
 
-def read(format: str, reading: Reading) -> None:
+def read(file: ParameterFile) -> None:
     """Read the parameters of a file."""
+    format = file.format
     if format == "openbench_values":
-        reading.notes.append("the file has no ranges; from 0 to twice each value is assumed")
-    if format == "weather_factory" and reading.games is None:
+        file.notes.append("the file has no ranges; from 0 to twice each value is assumed")
+    if format == "weather_factory" and file.games is None:
         note = f"c_end and r_end are for {GAMES} games, since the number of games is unknown"
-        reading.notes.append(note)
-    rows = [*(_members if format in KEYS else _lines)(format, reading)]
+        file.notes.append(note)
+    rows = [*(_members if format in KEYS else _lines)(file)]
     if format == "spsa_tuner":
-        _swap_bounds(reading, rows)
+        _swap_bounds(file, rows)
     for values in rows:
         name = values["name"]
         if format == "openbench_values" and values["start"] == 0:
             expected = "a line of the tune's input, which has the ranges"
-            reading.refuse(values["line"], f"{name}: a value of 0 gives no range", expected)
+            file.refuse(values["line"], f"{name}: a value of 0 gives no range", expected)
             continue
         if format == "openbench_values":
             # the range of Stockfish's TUNE
@@ -141,41 +142,41 @@ def read(format: str, reading: Reading) -> None:
         elif format == "openbench" and values["c_end"] == 0:
             # OpenBench sends the value and never changes it
             values |= {"c_end": None, "frozen": True}
-            reading.notes.append(f"{name} is frozen at {values['start']:g}: its c_end is 0")
+            file.notes.append(f"{name} is frozen at {values['start']:g}: its c_end is 0")
         elif format == "weather_factory":
-            c, r_end = gains(reading.games or GAMES)
+            c, r_end = gains(file.games or GAMES)
             values |= {"c_end": values["step"] * c, "r_end": r_end}
         fields = {_FIELDS.get(column, column): value for column, value in values.items()}
         # without a type the tuner rounds every value that it sends
-        reading.add(Entry(**fields), values.get("type"))
-    unused = [entry.code for entry in reading.entries if entry.not_used]
+        file.add(Entry(**fields), values.get("type"))
+    unused = [entry.code for entry in file.entries if entry.not_used]
     if unused:
         names = ", ".join(unused[:5]) + (", …" if len(unused) > 5 else "")
         note = f"not used, so neither tuned nor sent to engines: {names} ({len(unused)})"
-        reading.notes.append(note)
+        file.notes.append(note)
 
 
-def _lines(format: str, reading: Reading) -> Iterator[Values]:
+def _lines(file: ParameterFile) -> Iterator[Values]:
     """Yield the values of each line; refuse other lines."""
-    columns = COLUMNS[format]
-    for place, row in enumerate(reading.text.rows):
+    columns = COLUMNS[file.format]
+    for place, row in enumerate(file.text.rows):
         values = _line_values(row, columns)
         header = [_ALIASES.get(cell.lower().replace(" ", "_")) for cell in row.cells or ()]
-        if row.not_used and format != "yaneuraou":
-            reading.refuse(row.number, "[[NOT USED]] is a mark of YaneuraOu", "a line without it")
+        if row.not_used and file.format != "yaneuraou":
+            file.refuse(row.number, "[[NOT USED]] is a mark of YaneuraOu", "a line without it")
         elif isinstance(values, dict):
-            if format == "openbench_values":
+            if file.format == "openbench_values":
                 # floats have a point, integers are rounded
                 values["type"] = values["start"] % 1 == 0 and "." not in (row.cells or ())[-1]
             marks = {"comment": row.comment or None, "not_used": row.not_used, "line": row.number}
             yield {**values, **marks}
         elif place > 0 or len(header) < 2 or None in header:
-            reading.refuse(row.number, *values)
+            file.refuse(row.number, *values)
         elif header == list(columns):
-            reading.notes.append(f"line {row.number} is the header of the table")
+            file.notes.append(f"line {row.number} is the header of the table")
         else:
             message = "the header names other columns, or in another order"
-            reading.refuse(row.number, message, ",".join(columns))
+            file.refuse(row.number, message, ",".join(columns))
 
 
 def _line_values(row: Row, columns: Sequence[str]) -> Values | Problem:
@@ -191,16 +192,16 @@ def _line_values(row: Row, columns: Sequence[str]) -> Values | Problem:
     return _converted(cells, {}, number, "a number such as 12 or 0.002")
 
 
-def _members(format: str, reading: Reading) -> Iterator[Values]:
+def _members(file: ParameterFile) -> Iterator[Values]:
     """Yield the values of each member of an object; refuse other members."""
-    for name, member in reading.text.object.items():
-        line = reading.text.line_of(name)
-        values = _member_values(member, KEYS[format])
+    for name, member in file.text.object.items():
+        line = file.text.line_of(name)
+        values = _member_values(member, KEYS[file.format])
         if isinstance(values, dict):
             yield {**values, "name": name, "line": line}
         else:
             message, expected = values
-            reading.refuse(line, f"{shown(name)}: {message}", expected)
+            file.refuse(line, f"{shown(name)}: {message}", expected)
 
 
 def _member_values(member: Any, keys: Mapping[str, str]) -> Values | Problem:
@@ -243,7 +244,7 @@ def _converted(
     return values
 
 
-def _swap_bounds(reading: Reading, rows: Sequence[Values]) -> None:
+def _swap_bounds(file: ParameterFile, rows: Sequence[Values]) -> None:
     """Put the smaller bound of SPSA Tuner's variables first.
 
     Its README and its own files have the maximum before the minimum; its program reads the minimum
@@ -252,7 +253,7 @@ def _swap_bounds(reading: Reading, rows: Sequence[Values]) -> None:
     bounds = [(values["min"], values["max"]) for values in rows]
     if any(low < high for low, high in bounds) or all(low == high for low, high in bounds):
         return
-    reading.notes.append(
+    file.notes.append(
         "every line has the larger bound first, as in SPSA Tuner's README; "
         "its program reads the smaller bound first"
     )

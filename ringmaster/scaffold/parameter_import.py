@@ -135,7 +135,9 @@ def import_files(texts: Sequence[Text], places: Places) -> Match:
             f"import: {' and '.join(listed)} cannot be combined; expected one parameter file, "
             "OpenBench's with its output, or weather-factory's with its two other files"
         )
-    file = _with_values(ranged[0], values[0]) if ranged and values else (ranged or values)[0]
+    file = (ranged or values)[0]
+    if ranged and values:
+        _start_with(values[0], file)
     match = Match(origin=", ".join(text.name for text in texts), type_name="spsa")
     match.assumed += file.notes
     if file.format == "yaneuraou":
@@ -172,20 +174,18 @@ def add_placeholder(match: Match, code: str) -> str:
     return match.enter("", [PLACEHOLDER], {"time_control": CLOCK}, code)
 
 
-def _with_values(file: ParameterFile, values: ParameterFile) -> ParameterFile:
-    """Return the parameters with the values of a finished tune as start values."""
+def _start_with(values: ParameterFile, file: ParameterFile) -> None:
+    """Set the start values of parameters to those of a finished tune."""
     tuned = {entry.code: entry.start for entry in values.entries}
     known = {entry.code for entry in file.entries}
     unknown = [code for code in tuned if code not in known]
     if unknown:
         raise UsageError(f"import: {unknown[0]} has a value, but is not a parameter")
-    entries = []
-    for entry in file.entries:
+    for index, entry in enumerate(file.entries):
         start = tuned.get(entry.code, entry.start)
         if not entry.minimum <= start <= entry.maximum:
             raise UsageError(f"import: {entry.code}: the value {start:g} is outside its bounds")
-        entries.append(msgspec.structs.replace(entry, start=start))
-    return msgspec.structs.replace(file, entries=tuple(entries))
+        file.entries[index] = msgspec.structs.replace(entry, start=start)
 
 
 def add_parameters(file: ParameterFile, match: Match, *, step: bool = False) -> None:

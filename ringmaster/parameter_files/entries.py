@@ -17,12 +17,6 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.parameter_files.text import Text, name_problem
 
 Scale = Literal["linear", "log"]
-#: The defaults of Stockfish's TUNE and fishtest: the perturbation as a part of the range, and R
-#: at the last iteration.
-DEFAULT_C = 1 / 20
-DEFAULT_R = 0.002
-#: The remedy for a name of an option that a format cannot have.
-RENAME = "rename the engine's option, or use a format with any names, such as fishtest or openbench"
 
 
 class Entry(TunedParameter, frozen=True, kw_only=True):
@@ -42,15 +36,6 @@ class Entry(TunedParameter, frozen=True, kw_only=True):
     scale: Scale = "linear"
     choices: tuple[str | float, ...] = ()
     line: int | None = None
-
-    def gains(self) -> tuple[float, float]:
-        """Return c_end and r_end, with the usual values for missing ones."""
-        c_end = self.c_end
-        if c_end is None:
-            c_end = (self.maximum - self.minimum) * DEFAULT_C
-            # half of the smallest difference of whole numbers
-            c_end = max(c_end, 0.5) if self.integer else c_end
-        return c_end, DEFAULT_R if self.r_end is None else self.r_end
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 from ringmaster.errors import UsageError, shown
 from ringmaster.model.time_control import number as number_text
-from ringmaster.parameter_files.entries import RENAME, Entry, ParameterFile, plain
+from ringmaster.parameter_files.entries import Entry, ParameterFile, plain
 from ringmaster.parameter_files.text import NOT_USED, Row, Text, as_number, name_problem, number
 
 _OPENBENCH = ("name", "type", "start", "min", "max", "c_end", "r_end")
@@ -55,6 +55,8 @@ _NAMES = {
     "spsa_tuner": (re.compile(r"[A-Za-z0-9_\[\]]+"), "letters, digits, _, [ and ]"),
     "clop": (re.compile(r"[^\s#]+"), "no space and no #"),
 }
+#: The remedy for a name of an option that a format cannot have.
+RENAME = "rename the engine's option, or use a format with any names, such as fishtest or openbench"
 #: YaneuraOu's rounding of values below 0: C's conversion to int truncates towards 0.
 ROUNDING = "YaneuraOu's script plays int(v + 0.5), so -45 as -44"
 
@@ -63,6 +65,9 @@ ROUNDING = "YaneuraOu's script plays int(v + 0.5), so -45 as -44"
 
 #: The defaults of weather-factory.
 ALPHA, GAMMA, A_CONSTANT, A_GAIN, C_GAIN = 0.601, 0.102, 100_000, 1.0, 1.0
+#: The defaults of Stockfish's TUNE and fishtest: the perturbation as a part of the range, and R
+#: at the last iteration.
+DEFAULT_C, DEFAULT_R = 1 / 20, 0.002
 #: Games of a tune of unknown length.
 GAMES = 100_000
 
@@ -269,14 +274,17 @@ def _numbers(entry: Entry, games: int | None) -> dict[str, float]:
 
     games  length of the tune, None if unknown
     """
-    c_end, r_end = entry.gains()
+    usual_c_end = (entry.maximum - entry.minimum) * DEFAULT_C
+    # half of the smallest difference of whole numbers
+    usual_c_end = max(usual_c_end, 0.5) if entry.integer else usual_c_end
+    c_end = usual_c_end if entry.c_end is None else entry.c_end
     usual_grid = 1.0 if entry.integer else (entry.maximum - entry.minimum) / 100
     return {
         "start": entry.start,
         "min": entry.minimum,
         "max": entry.maximum,
         "c_end": c_end,
-        "r_end": r_end,
+        "r_end": DEFAULT_R if entry.r_end is None else entry.r_end,
         "simul_elo": entry.simul_elo or 0.0,
         "step": c_end / gains(games or GAMES)[0] if entry.step is None else entry.step,
         "grid": usual_grid if entry.grid is None else entry.grid,

@@ -61,7 +61,7 @@ def import_files(texts: Sequence[Text], places: Places) -> Match:
         options = list(_options(config))
         pairings = config.get("stats", {}).values()
         played = sum(each[result] for each in pairings for result in ("wins", "losses", "draws"))
-    except (LookupError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise UsageError(
             f"import: {text.name} is not as fastchess writes it ({error!r}); import its command "
             "line instead"

@@ -7,6 +7,7 @@ parameter files have no engine: the control file has a placeholder that `check` 
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -123,10 +124,9 @@ def import_files(texts: Sequence[Text], places: Places) -> Match:
     play = [text for text in texts if _is_plain(text, {"engine", "book"})]
     others = [text for text in texts if text not in (*gains, *play)]
     read = {text.name: read_file(text, games=_GAMES) for text in others}
-    formats = [file.format for file in read.values()]
     values = [file for file in read.values() if file.format == "openbench_values"]
     ranged = [file for file in read.values() if file.format != "openbench_values"]
-    weather = formats == ["weather_factory"]
+    weather = [file.format for file in read.values()] == ["weather_factory"]
     several = max(len(ranged), len(values), len(gains), len(play)) > 1
     if several or not read or ((gains or play) and not weather):
         listed = [f"{name} ({file.format})" for name, file in read.items()]
@@ -252,7 +252,7 @@ def _add_clop(file: ParameterFile, match: Match) -> None:
             match.settings["clop_H"] = float(value)
         elif name == "Correlations" and value in ("all", "none"):
             match.settings["correlations"] = value
-        elif name == "Replications" and value.isdecimal() and int(value):
+        elif name == "Replications" and re.fullmatch("[1-9][0-9]{0,8}", value):
             match.settings["replications"] = int(value)
         elif name == "DrawElo":
             match.different.append("a draw is half a win; there is no DrawElo")

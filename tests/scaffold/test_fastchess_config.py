@@ -59,6 +59,16 @@ def test_options_without_a_counterpart_are_named() -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "value"), [("options", [["Hash"]]), ("limit", {"tc": {"fixed_time": 10**400}})]
+)
+def test_engine_that_fastchess_did_not_write_is_refused(key: str, value: Any) -> None:
+    first, *others = json.loads(SAVED)["engines"]
+    limit = {"nodes": 0, "plies": 0, **value} if key == "limit" else value
+    with pytest.raises(UsageError, match="is not as fastchess writes it"):
+        imported(engines=[{**first, key: limit}, *others])
+
+
+@pytest.mark.parametrize(
     "changes",
     [{"engines": [{}]}, {"engines": 3}, {"type": 7}, {"resign": None}, {"stats": {"a": {}}}],
 )

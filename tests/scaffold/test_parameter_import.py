@@ -147,7 +147,9 @@ StopOnError true
     assert match.different == ["a draw is half a win; there is no DrawElo"]
 
 
-@pytest.mark.parametrize("line", ["H many", "H 0", "Correlations some", "Replications 0"])
+@pytest.mark.parametrize(
+    "line", ["H many", "H 0", "Correlations some", "Replications 0", f"Replications {'9' * 50}"]
+)
 def test_doubtful_setting_of_clop_becomes_a_note(line: str) -> None:
     match = imported(("t.clop", f"LinearParameter x 0 1\n{line}\n"))
     name, value = line.split()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -90,6 +90,7 @@ def plain(value: float) -> int | float:
 MOST = 8
 
 
+@dataclass
 class ParameterFile:
     """The content of a file, with its problems while it is read.
 
@@ -100,17 +101,16 @@ class ParameterFile:
     others   the lines with other settings, as words (CLOP)
     """
 
-    def __init__(self, text: Text, format: str, games: int | None, integer: bool | None) -> None:
-        self.text = text
-        self.format = format
-        self.games = games
-        self.integer = integer
-        self.entries: list[Entry] = []
-        self.notes = list(text.notes)
-        self.others: list[tuple[str, ...]] = []
-        #: Line (None: the whole file), message and expected form.
-        self._problems: list[tuple[int | None, str, str]] = []
-        self._seen: dict[str, Entry] = {}
+    text: Text
+    format: str
+    games: int | None
+    integer: bool | None
+    entries: list[Entry] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    others: list[tuple[str, ...]] = field(default_factory=list)
+    #: Line (None: the whole file), message and expected form.
+    _problems: list[tuple[int | None, str, str]] = field(default_factory=list)
+    _seen: dict[str, Entry] = field(default_factory=dict)
 
     def refuse(self, line: int | None, message: str, expected: str = "") -> None:
         """Add a problem."""

@@ -126,7 +126,7 @@ def read_file(
             f"{text.name}: no format of parameter files has lines such as {shown(row.strip())}",
             [f"    expected one of{kinds}"],
         )
-    file = ParameterFile(text, name, games, integer)
+    file = ParameterFile(text, name, games, integer, notes=list(text.notes))
     format_named(name).read(file)
     file.check()
     return file

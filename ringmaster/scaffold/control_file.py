@@ -60,10 +60,7 @@ class Places:
 
     def exists(self, name: str) -> bool:
         """Return whether a file with this imported name exists."""
-        try:
-            return (self.source / name).is_file()
-        except (OSError, ValueError):
-            return False
+        return os.path.isfile(self.source / name)
 
     def file(self, name: str) -> str:
         """Return an imported file name for the control file.

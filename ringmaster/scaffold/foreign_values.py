@@ -13,7 +13,7 @@ import msgspec
 
 from ringmaster.errors import UsageError, nearest, shown
 from ringmaster.model.players import OptionValue
-from ringmaster.model.time_control import LONGEST, TimeControl
+from ringmaster.model.time_control import TimeControl
 
 #: Keys with their values; a key may be there several times.
 Pairs = list[tuple[str, str]]
@@ -119,11 +119,6 @@ def time_control(text: str, what: str) -> str | None:
         return str(TimeControl.parse(ours))
     except ValueError as error:
         raise UsageError(f"{what}: {shown(text)} is not a time control: {error}") from None
-
-
-def seconds(text: str, what: str) -> float:
-    """Return the seconds of a move."""
-    return real(text, what, above=0, maximum=LONGEST)
 
 
 def words_of(text: str, what: str) -> list[str]:

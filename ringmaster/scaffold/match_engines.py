@@ -18,6 +18,7 @@ from ringmaster.control.python_text import Call
 from ringmaster.control.source import printable
 from ringmaster.errors import ParameterFileError, UsageError, is_text, nearest, shown
 from ringmaster.model.players import OptionValue
+from ringmaster.model.time_control import LONGEST
 from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.foreign_values import (
@@ -26,7 +27,7 @@ from ringmaster.scaffold.foreign_values import (
     command_words,
     integer,
     option_value,
-    seconds,
+    real,
     time_control,
     truth,
     words_of,
@@ -56,7 +57,7 @@ _VALUES: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     "name": ("name", _verbatim),
     "args": ("args", words_of),
     "tc": ("time_control", time_control),
-    "st": ("move_time", seconds),
+    "st": ("move_time", lambda text, what: real(text, what, 0, LONGEST)),
     "nodes": ("nodes", lambda text, what: integer(text, what, 1)),
     "depth": ("depth", _plies),
     "plies": ("depth", _plies),

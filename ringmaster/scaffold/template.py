@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ringmaster.competitions import competition_class, type_names
-from ringmaster.control.python_text import Call, assignment
+from ringmaster.control.python_text import Call, Code, assignment
 from ringmaster.errors import UsageError, nearest
 from ringmaster.model.players import GameName
 from ringmaster.model.settings import REQUIRED, Setting
@@ -33,17 +33,13 @@ _GO_ONLY = (
 )
 #: Example values of settings without a default value.
 _EXAMPLES: dict[str, Any] = {
-    "draw_adjudication": Call(
-        "DrawAdjudication", (), {"move_number": 40, "move_count": 8, "score": 10}
-    ),
-    "resign_adjudication": Call(
-        "ResignAdjudication", (), {"move_count": 3, "score": 600, "two_sided": False}
-    ),
-    "tablebases": Call("Tablebases", ("path/to/syzygy",)),
-    "sprt": Call("SPRT", (), {"elo0": 0, "elo1": 5, "alpha": 0.05, "beta": 0.05}),
-    "verify": Call("Verify", (), {"games": 1000}),
+    "draw_adjudication": Code("DrawAdjudication(move_number=40, move_count=8, score=10)"),
+    "resign_adjudication": Code("ResignAdjudication(move_count=3, score=600, two_sided=False)"),
+    "tablebases": Code('Tablebases("path/to/syzygy")'),
+    "sprt": Code("SPRT(elo0=0, elo1=5, alpha=0.05, beta=0.05)"),
+    "verify": Code("Verify(games=1000)"),
     "handicap": 2,
-    "target": Call("GaussianLambda", (0.5,)),
+    "target": Code("GaussianLambda(0.5)"),
     "score": "eval",
     "optimiser": "gauss_newton",
     "record_info": ["seldepth", "nodes", "nps"],
@@ -128,11 +124,10 @@ def new_control_file(
 
 def opening_file(game: str, folder: Path) -> str | None:
     """Return the name of the first opening file of a folder, or None."""
-    suffix = {"chess": ".epd", "shogi": ".sfen"}.get(game)
-    try:
-        names = sorted(p.name for p in folder.iterdir() if p.suffix == suffix and p.is_file())
-    except OSError:
+    if game == "go":
         return None
+    suffix = ".sfen" if game == "shogi" else ".epd"
+    names = sorted(path.name for path in folder.glob(f"*{suffix}") if path.is_file())
     return next((name for name in names if name.isprintable() and name[0] != "~"), None)
 
 

@@ -172,9 +172,9 @@ def installed(game: GameName, find: Which = which) -> tuple[Engine, ...]:
     return tuple(engines) or (_FALLBACK[game],)
 
 
-def tunable(game: GameName, find: Which = which) -> Engine:
-    """Return an installed engine with options to tune, else ringmaster's own engine."""
-    return next((e for e in installed(game, find) if e.weights), _FALLBACK[game])
+def tunable(game: GameName, engines: tuple[Engine, ...]) -> Engine:
+    """Return an engine with options to tune, else ringmaster's own engine."""
+    return next((engine for engine in engines if engine.weights), _FALLBACK[game])
 
 
 def evaluating(game: GameName, engines: tuple[Engine, ...]) -> Engine:

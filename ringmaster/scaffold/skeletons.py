@@ -10,13 +10,13 @@ from ringmaster.control.python_text import Call, Code, literal
 from ringmaster.errors import UsageError
 from ringmaster.model.players import GameName
 from ringmaster.scaffold.control_file import Draft, identifier
-from ringmaster.scaffold.engines import Engine, Level, Weight, evaluating
+from ringmaster.scaffold.engines import Engine, Level, Weight, evaluating, tunable
 
 #: The file that a texel tune needs besides its control file.
 POSITIONS = "positions.plain"
 
-#: Makes the players and settings for a game, its engines and the engine to tune.
-Build = Callable[[GameName, tuple[Engine, ...], Engine], Draft]
+#: Makes the players and settings for a game and its engines.
+Build = Callable[[GameName, tuple[Engine, ...]], Draft]
 
 
 def _add(draft: Draft, engine: Engine, level: Level, code: str = "") -> str:
@@ -34,7 +34,7 @@ def _tournament(
     settings  makes the settings from the game and the players' codes
     """
 
-    def build(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Draft:
+    def build(game: GameName, engines: tuple[Engine, ...]) -> Draft:
         draft = Draft()
         for engine in engines[:most]:
             _add(draft, engine, engine.levels[0])
@@ -81,8 +81,9 @@ def _tune(
     arguments  makes the arguments of a parameter; parameters without a start value need an opponent
     """
 
-    def build(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Draft:
+    def build(game: GameName, engines: tuple[Engine, ...]) -> Draft:
         draft = Draft(comments={"parameters": comment})
+        tuned = tunable(game, engines)
         has_opponent = arguments is not _start_values
         if has_opponent:
             draft.settings["opponent"] = _add(draft, tuned, tuned.levels[0], "opponent")
@@ -102,7 +103,7 @@ def _tune(
     return build
 
 
-def _texel(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Draft:
+def _texel(game: GameName, engines: tuple[Engine, ...]) -> Draft:
     if game == "go":
         raise UsageError("Go engines have no evaluation to tune; choose chess or shogi, or spsa")
     tuned = evaluating(game, engines)
@@ -112,7 +113,7 @@ def _texel(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Draft:
         "regularisation": Call("Ridge", (), {}),
         "verify": _VERIFY,
     }
-    draft = _tune(settings)(game, engines, tuned)
+    draft = _tune(settings)(game, (tuned,))
     draft.comments["positions"] = (
         "The labelled positions: EPD, .plain, PGN and others, see "
         f"docs/positions.rst.  To make {POSITIONS} from the games of another control file:\n"

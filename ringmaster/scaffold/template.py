@@ -13,7 +13,7 @@ from ringmaster.errors import UsageError, nearest
 from ringmaster.model.players import GameName
 from ringmaster.model.settings import REQUIRED, Setting
 from ringmaster.scaffold.control_file import Draft, comment
-from ringmaster.scaffold.engines import Engine, Which, installed, tunable, which
+from ringmaster.scaffold.engines import Engine, Which, installed, which
 from ringmaster.scaffold.skeletons import SKELETONS
 
 GAMES: tuple[GameName, ...] = ("chess", "shogi", "go")
@@ -87,12 +87,12 @@ def new_control_file(
         )
     purpose, build = SKELETONS[type_name]
     if declared is None:
-        draft = build(chosen, installed(chosen, find), tunable(chosen, find))
+        draft = build(chosen, installed(chosen, find))
     elif type_name != "spsa":
         raise UsageError(f"--from-engine makes the parameters of spsa, not of {type_name}")
     else:
         engine, about = declared
-        draft = build(chosen, (engine,), engine)
+        draft = build(chosen, (engine,))
         draft.comments["parameters"] += f"\n{about}"
     draft.type_name, draft.game = type_name, game
     if chosen == "go":

@@ -315,7 +315,8 @@ def render(format: str, tuned: Sequence[Tuned], loaded: LoadedCompetition) -> Re
     used = [one for one in tuned if not one.parameter.not_used]
     if format in _OWN:
         return _OWN[format](tuned if format == "control-file" else used, loaded)
-    rows = FILE_FORMATS[format].rows
+    # with unused parameters, comments and values before rounding
+    rows = format == "yaneuraou"
     frozen = [one.code for one in used if one.parameter.frozen]
     left_out = [one.code for one in tuned if one.parameter.not_used and not rows]
     entries = []

@@ -29,11 +29,6 @@ class Format:
     write: Callable[[Sequence[Entry], int | None], str]
     assumes: tuple[str, ...] = ()
 
-    @property
-    def rows(self) -> bool:
-        """Whether it has unused parameters, comments and values before rounding."""
-        return self is FORMATS["yaneuraou"]
-
 
 def _table(name: str, line: str, assumes: tuple[str, ...] = ("c_end", "r_end")) -> Format:
     return Format(
@@ -153,6 +148,6 @@ def write_file(
     choices = [entry.code for entry in entries if entry.choices]
     if choices and name != "chess_tuning_tools":
         raise UsageError(f"{name}: {choices[0]} is a choice, which the format cannot have")
-    if format.rows and any(tables.rounded_otherwise(e) and e.start < -0.5 for e in entries):
+    if name == "yaneuraou" and any(tables.rounded_otherwise(e) and e.start < -0.5 for e in entries):
         notes.append(tables.ROUNDING)
     return format.write(entries, games), notes

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from configparser import Error as ConfigParserError
+from configparser import RawConfigParser
 
 from ringmaster.control.python_text import Call
 from ringmaster.errors import ParameterFileError, UsageError, nearest, shown
@@ -30,7 +32,6 @@ _NEEDED = {
     "Main": ("Variables", "Iterations", "A", "Gamma", "Alpha"),
     "Engine": ("Engine1", "Engine2", "EPDBook", *_PLAY),
 }
-_SECTION = re.compile(r"\[\s*(.+?)\s*\]")
 #: Options without effect here, with the counterpart.
 _IGNORED = {
     "Log": "`export --trajectory` has its columns",
@@ -98,26 +99,16 @@ def import_files(texts: Sequence[Text], places: Places) -> Match:
 
 
 def _sections(text: Text) -> Sections:
-    """Return the options by section.  Raises UsageError for any other line."""
-    sections: Sections = {"Main": {}, "Engine": {}}
-    section: dict[str, str] | None = None
-    for number_, raw in enumerate(text.lines, 1):
-        line = raw.strip()
-        if not line or line[0] in "#;":
-            continue
-        where = f"import: {text.name}:{number_}"
-        if heading := _SECTION.fullmatch(line):
-            section = sections.setdefault(heading[1], {})
-            continue
-        option, equals, value = (part.strip() for part in line.partition("="))
-        if not equals or not option or section is None:
-            raise UsageError(f"{where}: {shown(line)} is not understood; expected OPTION = VALUE")
-        if not (option + value).isprintable():
-            raise UsageError(f"{where}: {shown(line)} has unprintable characters")
-        if option in section:
-            raise UsageError(f"{where}: {option} is there twice; expected it once")
-        section[option] = value
-    return sections
+    """Return the options by section.  Raises UsageError."""
+    parser = RawConfigParser(delimiters="=", default_section="")
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    try:
+        # an indented line would continue a value
+        parser.read_string("\n".join(map(str.strip, text.lines)), text.name)
+    except ConfigParserError as error:
+        raise UsageError(f"import: {error}") from None
+    sections = {name.strip(): dict(parser[name]) for name in parser.sections()}
+    return {"Main": {}, "Engine": {}, **sections}
 
 
 def _main(where: str, main: Mapping[str, str], match: Match) -> None:

@@ -164,8 +164,11 @@ def test_comments_and_line_ends_of_windows_are_understood(tmp_path: Path) -> Non
     [
         (MAIN, "[Engine] has no Engine1"),
         (MAIN.replace("Alpha", "Alhpa") + ENGINE, "[Main] has no Alpha; it has 'Alhpa'"),
-        (MAIN + "Iterations = 3\n" + ENGINE, "tune.conf:10: Iterations is there twice"),
-        (MAIN + "nonsense\n" + ENGINE, "tune.conf:10: 'nonsense' is not understood"),
+        (
+            MAIN + "Iterations = 3\n" + ENGINE,
+            "'tune.conf' [line 10]: option 'Iterations' in section 'Main' already",
+        ),
+        (MAIN + "nonsense\n" + ENGINE, "'tune.conf'\n\t[line 10]: 'nonsense"),
         (MAIN.replace("50000", "many") + ENGINE, "Iterations: 'many' is not an integer"),
         (MAIN.replace("0.602", "-1") + ENGINE, "Alpha -1 is out of range"),
         (MAIN + ENGINE.replace("= 1000", "= 0").replace("= 50\n", "= 0\n"), "BaseTime, IncTime"),

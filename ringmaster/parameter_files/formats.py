@@ -31,13 +31,8 @@ class Format:
 
 
 def _table(name: str, line: str, assumes: tuple[str, ...] = ("c_end", "r_end")) -> Format:
-    return Format(
-        line,
-        partial(tables.fits, name),
-        tables.read,
-        partial(tables.write, name),
-        assumes,
-    )
+    fits, write = partial(tables.fits, name), partial(tables.write, name)
+    return Format(line, fits, tables.read, write, assumes)
 
 
 FORMATS: dict[str, Format] = {

@@ -142,7 +142,9 @@ def _estimate(mean: float, variance: float, count: int, games: int) -> EloEstima
     if count < MANY or deviation == 0:
         low, high, los = _exact(mean, variance, count)
     else:
-        low, high = mean - Z95 * deviation, mean + Z95 * deviation
+        # no more than all points show: (low of n won) = 0.025^(1/n)
+        sweep = 0.025 ** (1 / count)
+        low, high = min(mean - Z95 * deviation, sweep), max(mean + Z95 * deviation, 1 - sweep)
         los = 0.5 * (1 + math.erf((mean - 0.5) / (deviation * math.sqrt(2))))
     return EloEstimate(elo_of_score(mean), elo_of_score(low), elo_of_score(high), los, games)
 

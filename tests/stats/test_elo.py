@@ -292,3 +292,8 @@ def test_holm_rejects_the_least_p_values_step_by_step() -> None:
 @given(st.floats(0.5, 200), st.floats(0.5, 200), st.sampled_from([0.025, 0.05, 0.5, 0.975]))
 def test_ends_of_exact_intervals_are_those_of_scipy(a: float, b: float, share: float) -> None:
     assert elo._beta_quantile(a, b, share) == pytest.approx(betaincinv(a, b, share), abs=1e-9)
+
+
+def test_a_draw_beside_many_wins_shows_no_more_than_wins_alone() -> None:
+    assert from_games(49, 1, 0).low <= from_games(50, 0, 0).low
+    assert from_games(0, 1, 49).high >= from_games(0, 0, 50).high

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import dataclasses
 import os
 import resource
 import shutil
@@ -35,8 +36,7 @@ from scipy.sparse import csr_array
 
 from ringmaster.positions import FeatureFile, FeatureWriter
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.linear_fit import Fitter
-from ringmaster.tuners.texel.linear_model import FeatureModel, Wiring
+from ringmaster.tuners.texel.linear_model import FeatureModel, Fitter, Wiring
 from ringmaster.tuners.texel.loss import Loss
 
 SCALE = 200.0
@@ -143,12 +143,13 @@ def main() -> None:
         rng = np.random.default_rng(2)
         true = rng.normal(0, 20, len(codes))
         ones = np.ones(n, dtype=np.float32)
-        model = FeatureModel(matrix, wiring, ones * 0, ones * 0, ones, n, threads)
+        games = (np.arange(n) // 15).astype(np.uint32)
+        model = FeatureModel(matrix, wiring, ones * 0, ones * 0, ones, games, n, threads=threads)
         p = 1 / (1 + np.exp(-model.linear(true, 0, n) / SCALE))
         model.target = (rng.random(n, dtype=np.float32) < p).astype(np.float32)
         theta, loss = true + rng.normal(0, 10, len(codes)), Loss("squared", SCALE)
         for count in dict.fromkeys((1, threads)):
-            each = FeatureModel(matrix, wiring, model.offset, model.target, ones, n, count)
+            each = dataclasses.replace(model, threads=count)
             rate = best_rate(n, lambda m=each: m.gradient(theta, loss), arguments.rounds)  # type: ignore[misc]
             figures[f"million position-gradients a second, {count} threads"] = rate[0]
             figures[f"the same by cpu, {count} threads"] = rate[1]
@@ -176,7 +177,7 @@ def fits(model: FeatureModel, start: Any, true: Any, loss: Loss) -> dict[str, fl
     space = Space(start, start * 0 - 500, start * 0 + 500, np.zeros(count, dtype=np.bool_))
     fitter = Fitter(model, space, loss)
     begin = time.perf_counter()
-    (point,) = fitter.path([0.0], lambda line: None)
+    (point,) = fitter.path([0.0])
     figures = {
         "fit: seconds": time.perf_counter() - begin,
         "fit: gradients of all positions": point.gradients,
@@ -185,10 +186,8 @@ def fits(model: FeatureModel, start: Any, true: Any, loss: Loss) -> dict[str, fl
         ),
     }
     begin = time.perf_counter()
-    games = (np.arange(model.train) // 15).astype(np.uint32)
-    curvature = fitter.curvature(point.theta, games)
+    fitter.curvature(point.theta)
     figures["intervals: seconds"] = time.perf_counter() - begin
-    figures["intervals: share of the games"] = curvature.share
     return figures
 
 

@@ -139,8 +139,8 @@ class TexelCompetition(Tune):
     @property
     def is_tuned(self) -> bool:
         moves = self.tuning.state.moves
-        is_tested = moves is not None and moves.completed == moves.total
-        return self.tuning.complete and (self._moves is None or is_tested)
+        is_tested = self._moves is None or (moves is not None and moves.complete)
+        return self.tuning.complete and is_tested
 
     def _standing(self) -> Standing:
         return Standing(self.tuning.state.passes, self.estimated(), 0, self._due)
@@ -267,7 +267,7 @@ class TexelCompetition(Tune):
                 ticket = {"e": state.beginning, "p": shard[0], "i": shard[1]}
                 return self._issue(shard_id(ticket), ticket)
         moves = state.moves
-        if not self._verifying and self.tuning.complete and moves and moves.next < moves.total:
+        if not self._verifying and self.tuning.complete and moves and moves.next < len(moves.hits):
             ticket = {"e": state.beginning, "a": moves.number, "i": moves.next}
             return self._issue(shard_id(ticket), ticket)
         return self._match_game()
@@ -324,10 +324,8 @@ class TexelCompetition(Tune):
         moves = self.tuning.state.moves
         if moves is None or not self._register_of_tune(ticket):
             return Reaction("")
-        moves.record_hits(ticket, hits)
-        is_complete = moves.completed == moves.total
-        line = MoveComparison(moves).line() if is_complete else ""
-        return Reaction(line, save=is_complete)
+        moves.hits[ticket["i"]] = hits
+        return Reaction(MoveComparison(moves).line() if moves.complete else "", save=moves.complete)
 
     def state(self) -> dict[str, Any]:
         if self.tuning.optimiser is not None:

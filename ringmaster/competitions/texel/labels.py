@@ -34,7 +34,7 @@ from ringmaster.tuners.texel.loss import (
     sigmoid,
 )
 from ringmaster.tuners.texel.optimiser import Block, Errors, Split
-from ringmaster.tuners.texel.targets import Entropies, Mixture, Target, known_arguments
+from ringmaster.tuners.texel.targets import Mixture, Target, entropies_of, known_arguments
 
 #: Positions of a shard: normal, least, most.
 SIZE, LEAST, MOST = 2_500, 200, 10_000
@@ -255,7 +255,9 @@ class LabelledPositions:
             kept = [self.scores(number, shard) for number in passes]
             scores = np.stack(kept) if kept else np.empty((0, len(labels.target)), dtype=np.float32)
             group = self.column("group", shard).astype(np.uint32)
-            yield Block(scores, labels.target, labels.weight, group)
+            at = self.shards.positions(shard)
+            places = slice(at.start, at.stop, at.step)
+            yield Block(places, scores, labels.target, labels.weight, group)
 
     def sum(self, shard: int, scores: Floats) -> Sum:
         """Return the loss of a shard."""
@@ -393,17 +395,19 @@ class LabelledPositions:
             return 1.0
         return self.loss.scale / fit.scale
 
-    def entropies(self, number: int, part: Split) -> Entropies:
-        """Return the entropies of a kept pass over a part."""
-        return Entropies.combined(
-            Entropies.of(
-                self.loss,
-                self.scores(number, shard),
-                self.column("result", shard),
-                self.mixture(shard),
-                self.labels(shard).weight,
-            )
-            for shard in self.shards.of(part)
+    def entropies(self, number: int, part: Split) -> dict[str, float | None]:
+        """Return the entropies of a kept pass over a part, by name."""
+        return entropies_of(
+            self.loss,
+            (
+                (
+                    self.scores(number, shard),
+                    self.column("result", shard),
+                    self.mixture(shard),
+                    self.labels(shard).weight,
+                )
+                for shard in self.shards.of(part)
+            ),
         )
 
     def compare(self, name: str, number: int, best: int | None) -> Comparison:

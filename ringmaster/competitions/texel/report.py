@@ -17,7 +17,6 @@ from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, valu
 from ringmaster.errors import counted
 from ringmaster.model.report import LEFT, Cell, Column, Listing, Table, Text
 from ringmaster.tuners.texel.optimiser import Errors, Optimiser, OwnTable
-from ringmaster.tuners.texel.sweep import Swept
 from ringmaster.tuners.texel.targets import ENTROPIES
 
 #: Most steps of the course in a report, and in the live display.
@@ -149,9 +148,10 @@ class TuneReport(msgspec.Struct, frozen=True):
         """Return the current activity, for the line of progress."""
         state = self.tuning.state
         if state.done and all(one.complete for one in state.filters.values()):
-            if state.moves is None or state.moves.completed == state.moves.total:
+            if state.moves is None or state.moves.complete:
                 return "tuned"
-            return f"move accuracy: {state.moves.completed}/{state.moves.total}"
+            hits = state.moves.hits
+            return f"move accuracy: {len(hits) - hits.count(None)}/{len(hits)}"
         if state.facts is None:
             return "probing the engine" if state.probes else "not begun"
         for name, one in {**state.filters, **state.open}.items():
@@ -167,8 +167,7 @@ class TuneReport(msgspec.Struct, frozen=True):
     @property
     def _moves(self) -> MoveComparison | None:
         moves = self.tuning.state.moves
-        is_complete = moves is not None and moves.completed == moves.total
-        return MoveComparison(moves) if moves is not None and is_complete else None
+        return MoveComparison(moves) if moves is not None and moves.complete else None
 
     def _title(self) -> str:
         state = self.tuning.state
@@ -256,7 +255,8 @@ class TuneReport(msgspec.Struct, frozen=True):
         return shown.table(f"errors ({kind_of_error(self.tuning.settings['loss'])}){steps}")
 
     def _own_tables(self) -> list[OwnTable]:
-        return [] if self._optimiser is None else self._optimiser.report()
+        tables = [] if self._optimiser is None else self._optimiser.report()
+        return tables + ([] if self.tuning.sweep is None else self.tuning.sweep.report())
 
     def _entropies(self) -> Iterator[Table]:
         entropies = self.tuning.state.entropies
@@ -343,14 +343,13 @@ class TuneReport(msgspec.Struct, frozen=True):
 
     def _sweep(self) -> list[dict[str, Any]]:
         """Return the pairs of a sweep and their results."""
-        if not isinstance(self.tuning.optimiser, Swept):
-            return []
+        sweep = self.tuning.sweep
         return [
             {
                 **msgspec.to_builtins(row),
                 "theta": dict(zip(self.tuning.codes, row.theta, strict=True)),
             }
-            for row in self.tuning.optimiser.rows
+            for row in ([] if sweep is None else sweep.rows)
         ]
 
 

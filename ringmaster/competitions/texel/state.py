@@ -24,6 +24,7 @@ from ringmaster.model.players import Player
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import k_of
 from ringmaster.tuners.texel.optimiser import Errors
+from ringmaster.tuners.texel.sweep import SweepState
 from ringmaster.tuners.texel.uncertainty import Improvement
 
 #: Settings that define scores and labels.
@@ -202,42 +203,31 @@ SIDES = ("start", "best")
 
 
 class MoveTest(msgspec.Struct):
-    """A test of moves.  Its jobs alternate between the start and the tuned values.
+    """A test of moves.  Its jobs alternate between the values of SIDES.
 
     settings  those on which its results depend
-    hits      by values and shard, None while awaited: for each position "1" if the engine's move
-              is the teacher's, else "0"
+    hits      of each job, None while awaited: for each position "1" if the engine's move is the
+              teacher's, else "0"
     number    of the test since the last restart of the optimiser
     next      number of the next job to issue
     """
 
     settings: dict[str, Any]
-    hits: dict[str, list[str | None]]
+    hits: list[str | None]
     number: int
     next: int = 0
 
     @property
-    def total(self) -> int:
-        """Number of jobs."""
-        return sum(map(len, self.hits.values()))
-
-    @property
-    def completed(self) -> int:
-        """Number of jobs that have returned."""
-        return self.total - sum(shards.count(None) for shards in self.hits.values())
+    def complete(self) -> bool:
+        """Whether all jobs have returned."""
+        return None not in self.hits
 
     def register_issue(self, ticket: Ticket) -> bool:
         """Record the issue of a job; idempotent.  Return whether its result is awaited."""
         if ticket["a"] != self.number:
             return False
         self.next = max(self.next, ticket["i"] + 1)
-        shard, side = divmod(ticket["i"], len(SIDES))
-        return self.hits[SIDES[side]][shard] is None
-
-    def record_hits(self, ticket: Ticket, hits: str) -> None:
-        """Record the result of a job."""
-        shard, side = divmod(ticket["i"], len(SIDES))
-        self.hits[SIDES[side]][shard] = hits
+        return self.hits[ticket["i"]] is None
 
 
 class TexelState(msgspec.Struct):
@@ -288,6 +278,7 @@ class TexelState(msgspec.Struct):
     told: int = 0
     told_before: int = 0
     optimiser: dict[str, Any] | None = None
+    sweep: SweepState = msgspec.field(default_factory=SweepState)
     reference_pass: int = REFERENCE
     comparison: Comparison | None = None
     labelling: Labelling | None = None
@@ -382,7 +373,8 @@ def edit_of(
     reasons += [f"{code} is new" for code in after if code not in before]
     if not reasons and was.parameters != now.parameters:
         reasons.append("the order of the parameters changed")
-    if not reasons and state.done:
+    # a sweep may be under way after the tune
+    if not reasons and state.calibration:
         reasons = [f"{name} changed" for name in LIMITS if was.limits[name] != now.limits[name]]
     return reasons, new_positions or any(name in MEASURING for name in changed)
 

@@ -26,11 +26,10 @@ import numpy.typing as npt
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import GENETIC_STREAM, word_array
 from ringmaster.tuners.space import Array, Space
-from ringmaster.tuners.texel.optimiser import OwnTable, Step
+from ringmaster.tuners.texel.optimiser import OwnTable, Step, Theta
 from ringmaster.tuners.texel.searching import (
     BatchSearch,
     SearchArguments,
-    Theta,
     finite,
     key_of,
 )

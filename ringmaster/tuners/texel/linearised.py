@@ -1,7 +1,12 @@
-"""A linear model of an engine's scores, and quadratics within bounds.
+"""A linear model of an engine's scores by differences, and quadratics within bounds.
 
 Scores at θ are approximated by q₀ + Σ (θᵢ − θ₀ᵢ)·∂q/∂θᵢ; the derivatives are differences of
-kept passes.  The loss stays exact.  Its least point is found by Gauss-Newton (Newton for the
+kept passes.  A difference changes one parameter of the base, far enough to move the scores well
+above their rounding.  The difference of two scores that are rounded to one centipawn has a noise
+of 0.4 centipawns; a movement of eight is known to 5 %.  Larger differences suffer from
+nonlinearity.
+
+The loss stays exact.  Its least point is found by Gauss-Newton (Newton for the
 cross entropy) with a bounded quadratic at each iteration.  One reading of the positions serves
 one iteration for all strengths of the ridge; no more than a block is in memory.
 
@@ -22,9 +27,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.loss import Array, Loss
-from ringmaster.tuners.texel.optimiser import Data, Split, ridge_distance, ridge_scale
+from ringmaster.tuners.texel.optimiser import Data, Split, Theta, ridge_distance, ridge_scale
 from ringmaster.tuners.texel.uncertainty import SINGULAR, ClusterSums, Estimate, unpenalised_optimum
 
 Flags = npt.NDArray[np.bool_]
@@ -159,6 +165,81 @@ def _stepped(A: Array, b: Array, low: Array, high: Array, whole: Flags, x: Array
     return x
 
 
+#: Wanted root mean square movement of the scores, centipawns, and the least acceptable one.
+WANTED_MOVEMENT, WEAK_MOVEMENT = 8.0, 2.0
+#: First distances as shares of the range and of the start value; limits as shares of the range.
+_RANGE_SHARE, _START_SHARE, _LEAST_SHARE, _MOST_SHARE = 1 / 16, 1 / 4, 1 / 100, 1 / 2
+#: Smallest difference of a fractional parameter as a share of its range.
+_UNIT_SHARE = 1e-4
+
+
+class Side(msgspec.Struct):
+    """One side of a difference: a pass with one value changed."""
+
+    place: int
+    theta: Theta
+    number: int | None = None
+    told: bool = False
+
+
+class Differences:
+    """The differences of some parameters; a parameter's own `step` never changes."""
+
+    def __init__(self, parameters: Sequence[TunedParameter], space: Space) -> None:
+        self._parameters, self._space = parameters, space
+        self._low, self._high = space.whole_bounds
+        self._unit = np.where(space.integer, 1.0, space.width * _UNIT_SHARE)
+
+    def first(self, i: int) -> float:
+        """Return the first distance of a parameter, in its own units."""
+        parameter, width = self._parameters[i], float(self._space.width[i])
+        if parameter.step is not None:
+            return parameter.step
+        start_share = abs(parameter.start) * _START_SHARE or width
+        share = max(min(width * _RANGE_SHARE, start_share), width * _LEAST_SHARE)
+        return max(share, float(self._unit[i]))
+
+    def side(self, base: Theta, i: int, distance: float) -> Side | None:
+        """Return a pass with parameter i changed: up, down if there is more room.
+
+        None without any room.
+        """
+        value, low, high = base[i], float(self._low[i]), float(self._high[i])
+        above, below = high - value, value - low
+        if self._space.integer[i]:
+            distance = max(round(distance), 1)
+        is_up = above >= distance or above >= below
+        move = min(distance, above) if is_up else -min(distance, below)
+        if move == 0:
+            return None
+        return Side(i, (*base[:i], min(max(value + move, low), high), *base[i + 1 :]))
+
+    def adapted(self, i: int, distance: float, moved: float, wanted: float) -> float:
+        """Return the distance for the wanted movement, from the last distance's movement."""
+        if self._parameters[i].step is not None:
+            return distance
+        factor = min(max(wanted / moved, 0.25), 4.0)
+        return self._within(i, distance * factor)
+
+    def wider(self, i: int, distance: float, moved: float, wanted: float) -> float | None:
+        """Return a larger distance if the last hardly moved the scores, else None."""
+        if moved >= WEAK_MOVEMENT or self._parameters[i].step is not None:
+            return None
+        most = self._within(i, float("inf"))
+        larger = self._within(i, distance * wanted / moved) if moved else most
+        return larger if larger > distance else None
+
+    def halved(self, i: int, distance: float) -> float | None:
+        """Return half a distance, None if there is no smaller one."""
+        if self._parameters[i].step is not None or distance <= self._unit[i]:
+            return None
+        return self._within(i, distance / 2)
+
+    def _within(self, i: int, distance: float) -> float:
+        most = float(self._space.width[i]) * _MOST_SHARE
+        return max(min(distance, most), float(self._unit[i]))
+
+
 #: Most iterations; each reads all positions of training once.
 _ITERATIONS = 12
 #: Iterations that update the curvature (k² sums a position); later steps are small.
@@ -172,28 +253,36 @@ _ROUNDED = 1 / 6
 
 
 class Column(NamedTuple):
-    """A derivative of the scores by one parameter: (high − low) / distance.
+    """A derivative of the scores by one parameter: a pass minus the origin, by the distance.
 
-    place      of the parameter
-    high, low  numbers of passes
-    distance   difference of their values as played
+    place     of the parameter
+    number    of the pass
+    distance  difference of the values as played
     """
 
     place: int
-    high: int
-    low: int
+    number: int
     distance: float
 
 
+def columns_of(sides: Sequence[Side], origin: Theta) -> list[Column]:
+    """Return the derivatives from complete passes around an origin."""
+    return [
+        Column(side.place, side.number, side.theta[side.place] - origin[side.place])
+        for side in sides
+        if side.number is not None
+    ]
+
+
 class _Rows(NamedTuple):
-    """A block: derivatives are (k, n), `others` (passes, n), the rest (n,)."""
+    """A block: derivatives are (k, n), the rest (n,)."""
 
     scores: Array
     slopes: Array
     target: Array
     weight: Array
     game: npt.NDArray[np.uint32]
-    others: Array
+    other: Array
 
 
 class _Sums(NamedTuple):
@@ -214,7 +303,7 @@ class Fitted(msgspec.Struct, frozen=True, eq=False):
 
     strength: float
     theta: Array
-    rounded: Array
+    rounded: Theta
     loss: float
 
 
@@ -242,39 +331,42 @@ class LinearModel:
     base     number of the pass
     theta    its values, (n,)
     columns  one for each parameter that moves
+    origin   pass from which the derivatives were taken
     """
 
     def __init__(
-        self, data: Data, space: Space, base: int, theta: Array, columns: Sequence[Column]
+        self,
+        data: Data,
+        space: Space,
+        base: int,
+        theta: Theta,
+        columns: Sequence[Column],
+        origin: int,
     ) -> None:
-        self._data, self._space, self._base = data, space, base
+        self._data, self.space, self._base, self._origin = data, space, base, origin
         self._loss: Loss = data.loss
-        self.theta, self.columns = theta, tuple(columns)
-        self._places = np.array([c.place for c in columns], dtype=np.intp)
+        self.theta, self.columns = np.array(theta), tuple(columns)
+        self.places = np.array([c.place for c in columns], dtype=np.intp)
         self._distance = np.array([c.distance for c in columns])
-        numbers = sorted({base, *(c.high for c in columns), *(c.low for c in columns)})
-        self._passes = tuple(numbers)
-        at = {number: i for i, number in enumerate(numbers)}
-        self._high = np.array([at[c.high] for c in columns], dtype=np.intp)
-        self._low = np.array([at[c.low] for c in columns], dtype=np.intp)
-        self._at = at
 
-    def _rows(self, part: Split, others: tuple[int, ...] = ()) -> Iterator[_Rows]:
-        missing = tuple(number for number in others if number not in self._at)
-        wanted = self._passes + missing
-        at = {number: i for i, number in enumerate(wanted)}
-        for block in self._data.blocks(wanted, part):
-            scores = block.scores.astype(np.float64)
-            weight = block.weight.astype(np.float64)
-            target = block.target.astype(np.float64)
-            counts = (weight > 0) & ~np.isnan(scores).any(axis=0)
-            game = block.game
-            if not counts.all():
-                scores, weight, target = scores[:, counts], weight[counts], target[counts]
-                game = game[counts]
-            slopes = (scores[self._high] - scores[self._low]) / self._distance[:, np.newaxis]
-            rest = scores[[at[number] for number in others]]
-            yield _Rows(scores[at[self._base]], slopes, target, weight, game, rest)
+    def _rows(self, part: Split, other: int | None = None) -> Iterator[_Rows]:
+        """Yield the positions that count, with the scores of the base unless of another pass."""
+        fixed = [self._base, self._origin, self._base if other is None else other]
+        passes = sorted({*fixed, *(column.number for column in self.columns)})
+        at = {number: i for i, number in enumerate(passes)}
+        high = [at[column.number] for column in self.columns]
+        base, low, rest = (at[number] for number in fixed)
+        for block in self._data.blocks(passes, part):
+            counts = (block.weight > 0) & ~np.isnan(block.scores).any(axis=0)
+            scores = block.scores[:, counts].astype(np.float64)
+            yield _Rows(
+                scores[base],
+                (scores[high] - scores[low]) / self._distance[:, np.newaxis],
+                block.target[counts].astype(np.float64),
+                block.weight[counts].astype(np.float64),
+                block.game[counts],
+                scores[rest],
+            )
 
     def movement(self) -> Array:
         """Return the root mean square difference of scores of each column, (k,), centipawns."""
@@ -284,9 +376,9 @@ class LinearModel:
             total += float(rows.weight.sum())
         return np.asarray(np.sqrt(squares / max(total, 1e-300)) * np.abs(self._distance))
 
-    def losses(self, points: Sequence[Array], part: Split) -> list[float]:
+    def losses(self, points: Sequence[Theta | Array], part: Split) -> list[float]:
         """Return the predicted mean losses of some values, (n,) each, without the penalty."""
-        steps = np.array([(point - self.theta)[self._places] for point in points])
+        steps = (np.array(points) - self.theta)[:, self.places]
         sums, total = np.zeros(len(points)), 0.0
         for rows in self._rows(part):
             total += float(rows.weight.sum())
@@ -315,14 +407,14 @@ class LinearModel:
                 task.record(float(sums.loss[i]), sums.slope[i], curvature)
         return [task.outcome() for task in tasks]
 
-    def compare(self, number: int, theta: Array) -> Agreement:
+    def compare(self, number: int, theta: Theta | Array) -> Agreement:
         """Compare a pass of the engine at θ with the model."""
         k = len(self.columns)
-        step = (theta - self.theta)[self._places]
+        step = (np.asarray(theta) - self.theta)[self.places]
         clusters, curvature, moments = ClusterSums(k), np.zeros((k, k)), np.zeros(6)
         slopes = np.zeros(k)
-        for rows in self._rows("train", (number,)):
-            scores, w = rows.others[0], rows.weight
+        for rows in self._rows("train", number):
+            scores, w = rows.other, rows.weight
             slope = self._loss.slope(scores, rows.target)
             each = rows.slopes * (w * slope)
             slopes += each.sum(axis=1)
@@ -364,8 +456,8 @@ class LinearModel:
 
     def box(self) -> tuple[Array, Array]:
         """Return the ends of steps within the bounds, (k,) each."""
-        low, high = self._space.whole_bounds
-        return (low - self.theta)[self._places], (high - self.theta)[self._places]
+        low, high = self.space.whole_bounds
+        return (low - self.theta)[self.places], (high - self.theta)[self.places]
 
 
 class _Descent:
@@ -373,9 +465,9 @@ class _Descent:
 
     def __init__(self, model: LinearModel, strength: float, damping: float) -> None:
         self._model, self._strength, self._damping = model, strength, damping
-        places = model._places
-        self._scale = ridge_scale(model._space)[places]
-        self._off = ridge_distance(model._space, model.theta)[places]
+        places = model.places
+        self._scale = ridge_scale(model.space)[places]
+        self._off = ridge_distance(model.space, model.theta)[places]
         self._stiff = np.zeros(len(places))
         self._taken = np.zeros(len(places))
         self._value, self._loss = np.inf, np.inf
@@ -428,9 +520,8 @@ class _Descent:
             self.trial = trial
 
     def outcome(self) -> Fitted:
-        model = self._model
-        places, space = model._places, model._space
-        step = self._taken
+        model, step = self._model, self._taken
+        places, space = model.places, model.space
         low, high = model.box()
         rounded = whole_in_box(
             self._A, self._b, low, high, model.theta[places], space.integer[places], step
@@ -439,5 +530,9 @@ class _Descent:
         theta[places] += step
         played[places] += rounded
         # sums leave rounding errors
-        played[places] = np.where(space.integer[places], np.rint(played[places]), played[places])
-        return Fitted(self._strength, space.clip(theta), space.clip(played), self._loss)
+        return Fitted(self._strength, space.clip(theta), space.played(played), self._loss)
+
+
+def best_fit(fits: Sequence[Fitted], errors: Sequence[float]) -> int:
+    """Return the place of the fit with the smallest error, of equal ones the strongest."""
+    return min(range(len(fits)), key=lambda k: (errors[k], -fits[k].strength))

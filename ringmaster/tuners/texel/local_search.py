@@ -18,11 +18,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, OwnTable, Pass
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, OwnTable, Pass, Theta
 from ringmaster.tuners.texel.searching import (
     Search,
     SearchArguments,
-    Theta,
     first_steps,
     tuned_blocks,
 )
@@ -167,7 +166,7 @@ class LocalSearch(Search):
         step = min(max(step, float(self.least[i])), float(self.most[i]))
         return float(math.floor(step)) if self.space.integer[i] else step
 
-    def _silent(self, i: int) -> bool:
+    def is_silent(self, i: int) -> bool:
         return self._sweep > 0 and not self._moved[i]
 
     def report(self) -> list[OwnTable]:

@@ -145,11 +145,6 @@ class Fit(msgspec.Struct, frozen=True):
     error: float
     warning: str = ""
 
-    @property
-    def k(self) -> float:
-        """Österlund's K."""
-        return k_of(self.scale)
-
 
 class ScoreHistogram:
     """Counts of scores and labels in bins of one centipawn."""

@@ -15,6 +15,7 @@ parameters: with strength 0.001, a change by a tenth of the range costs an error
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
@@ -23,12 +24,15 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.loss import Array as Array
 from ringmaster.tuners.texel.loss import Floats as Floats
 from ringmaster.tuners.texel.loss import Loss
 from ringmaster.tuners.texel.targets import Target
 
+#: Values of the tuned parameters.
+Theta = tuple[float, ...]
 #: A half of the positions.
 Split = Literal["train", "validation"]
 #: Positions of a pass: training, validation, both, or the training shards of a batch.
@@ -44,7 +48,7 @@ class Pass(msgspec.Struct, frozen=True):
     """
 
     number: int
-    theta: tuple[float, ...]
+    theta: Theta
     part: Part = "train"
     keep: bool = False
 
@@ -59,12 +63,14 @@ class Errors(msgspec.Struct, frozen=True):
 class Block(msgspec.Struct, frozen=True):
     """Some positions; every array is (n,), but `scores` is (passes, n).
 
+    places  in the position file
     scores  centipawns for the side that moves first, NaN without a score
     target  wanted win probability, 0 to 1
     weight  how many positions this one counts for; 0 if left out
     game    number of the position's game
     """
 
+    places: slice | npt.NDArray[np.intp]
     scores: Floats
     target: Floats
     weight: Floats
@@ -113,7 +119,7 @@ class Step(msgspec.Struct, frozen=True):
     """
 
     passes: float
-    theta: tuple[float, ...]
+    theta: Theta
     train: float | None
     validation: float | None
     label: str = ""
@@ -166,6 +172,9 @@ class Optimiser(ABC):
     no interruption; a pass that was asked for and not yet told is known to the caller.
     """
 
+    parameters: tuple[TunedParameter, ...]
+    space: Space
+
     @abstractmethod
     def ask(self) -> Pass | None:
         """Return the next pass; None while results are awaited or nothing is left to do."""
@@ -180,7 +189,7 @@ class Optimiser(ABC):
 
     @property
     @abstractmethod
-    def best(self) -> tuple[float, ...]:
+    def best(self) -> Theta:
         """The accepted values with the smallest validation error.
 
         Without validation: the smallest training error with the penalty.
@@ -200,14 +209,29 @@ class Optimiser(ABC):
         """Return the tables of the method."""
         return [path.table() for path in self.ridge_paths]
 
-    @abstractmethod
     def flags(self) -> dict[int, tuple[str, ...]]:
         """Return oddities of parameters by place: "at its lower bound", "no signal", …"""
+        ends, alike = self.intervals, self.alike
+        noise = {} if ends is None else noise_flags(self.space, self.best, ends)
+        flags = {i: list(words) for i, words in value_flags(self.space, self.best).items()}
+        for i in range(len(self.parameters)):
+            if self.is_silent(i):
+                flags.setdefault(i, []).append(NO_SIGNAL)
+            elif i in noise and i not in alike:
+                flags.setdefault(i, []).append(noise[i])
+            if i in alike:
+                code = self.parameters[alike[i]].code
+                flags.setdefault(i, []).append(f"indistinguishable from {code}")
+        return {i: tuple(words) for i, words in sorted(flags.items())}
+
+    def is_silent(self, i: int) -> bool:
+        """Return whether a parameter is known to have no effect on the error."""
+        return False
 
     @property
-    def is_settled(self) -> bool:
-        """Whether `best` is final."""
-        return self.finished()
+    def alike(self) -> Mapping[int, int]:
+        """Places of parameters that are indistinguishable from others, with the most similar."""
+        return {}
 
     @property
     def distances(self) -> Sequence[float] | None:
@@ -236,6 +260,71 @@ class Optimiser(ABC):
     @abstractmethod
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore a state."""
+
+
+#: The 97.5 % point of the normal distribution.
+NORMAL = 1.959963984540054
+
+
+class ModelState(msgspec.Struct, kw_only=True):
+    """The state of an optimiser with a linear model of the scores.
+
+    number     of the next pass
+    silent     places of parameters on which no score depends
+    alike      see `Optimiser.alike`
+    estimate   values with the least error; deviation: their standard errors, None if infinite
+    paths      latest ridge path by the number of the group of parameters
+    """
+
+    estimate: list[float]
+    deviation: list[float | None]
+    number: int = 0
+    silent: list[int] = []
+    alike: dict[int, int] = {}
+    paths: dict[int, RidgePath] = {}
+    course: list[Step] = []
+
+
+class ModelOptimiser(Optimiser):
+    """Base of the optimisers with a linear model of the scores."""
+
+    _state: ModelState
+
+    @property
+    def course(self) -> Sequence[Step]:
+        return tuple(self._state.course)
+
+    @property
+    def ridge_paths(self) -> list[RidgePath]:
+        return [path for _, path in sorted(self._state.paths.items())]
+
+    def is_silent(self, i: int) -> bool:
+        return i in self._state.silent
+
+    @property
+    def alike(self) -> Mapping[int, int]:
+        return self._state.alike
+
+    @property
+    def intervals(self) -> tuple[Array, Array] | None:
+        s = self._state
+        if all(each is None for each in s.deviation):
+            return None
+        half = np.array([math.inf if each is None else NORMAL * each for each in s.deviation])
+        half += np.where(self.space.integer, 0.5, 0.0)
+        best, centre = np.array(self.best), np.array(s.estimate)
+        # the ridge and an early end keep the values away from the optimum
+        return (
+            self.space.clip(np.minimum(centre - half, best)),
+            self.space.clip(np.maximum(centre + half, best)),
+        )
+
+    def state(self) -> dict[str, Any]:
+        state: dict[str, Any] = msgspec.to_builtins(self._state, str_keys=True)
+        return state
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._state = msgspec.convert(state, type(self._state), strict=False)
 
 
 #: Least decrease of an error that counts.

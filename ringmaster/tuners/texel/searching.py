@@ -22,7 +22,6 @@ from ringmaster.model.randomness import BATCHES_STREAM, word_array
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.spsa.course import Averages
 from ringmaster.tuners.texel.optimiser import (
-    NO_SIGNAL,
     Array,
     Data,
     Errors,
@@ -32,38 +31,8 @@ from ringmaster.tuners.texel.optimiser import (
     Penalty,
     Step,
     TellResult,
-    value_flags,
+    Theta,
 )
-
-
-class Batches:
-    """Shards in random order, in a new order each time all have been used.
-
-    size  shards in a batch; batches of one order are disjoint, and its remainder is not used
-    """
-
-    def __init__(self, shards: int, size: int, seed: int) -> None:
-        self.shards, self.size, self.seed = shards, size, seed
-
-    @property
-    def share(self) -> float:
-        """The share of training in a batch."""
-        return self.size / self.shards
-
-    def batch(self, number: int) -> tuple[int, ...]:
-        """Return the shards of a batch, in order; a function of the seed and the number."""
-        if self.size >= self.shards:
-            return tuple(range(self.shards))
-        epoch, place = divmod(number, self.shards // self.size)
-        random = word_array(self.seed, BATCHES_STREAM, epoch, self.shards)
-        order = np.argsort(random, kind="stable")
-        return tuple(sorted(order[place * self.size : (place + 1) * self.size].tolist()))
-
-
-def batch_size(share: float, shards: int) -> int:
-    """Return the number of shards in a batch, from its share of all shards."""
-    return min(shards, max(1, math.ceil(share * shards - 1e-9)))
-
 
 #: Most points of the course; beyond, every other one is dropped.
 MOST_STEPS = 400
@@ -74,7 +43,6 @@ STEP_SHARE = 1 / 32
 
 #: An argument that may change between two runs.
 Limit = Literal["most_passes", "patience"]
-Theta = tuple[float, ...]
 
 
 class SearchArguments(TypedDict, total=False):
@@ -116,7 +84,7 @@ class Search(Optimiser):
                  limit
     shards       shards of training, for batches
 
-    The annotated attributes of a class are its state.  A state may be restored with larger
+    The annotated private attributes of a class are its state.  A state may be restored with larger
     limits: a tune that ended because of a limit continues.
     """
 
@@ -219,25 +187,14 @@ class Search(Optimiser):
     def course(self) -> Sequence[Step]:
         return tuple(self._course)
 
-    def flags(self) -> dict[int, tuple[str, ...]]:
-        flags = value_flags(self.space, self.best)
-        for i in range(len(self.parameters)):
-            if self._silent(i):
-                flags[i] = (*flags.get(i, ()), NO_SIGNAL)
-        return flags
-
-    def _silent(self, i: int) -> bool:
-        """Whether a parameter has been changed without any effect on the error."""
-        return False
-
     def state(self) -> dict[str, Any]:
-        state = {name[1:]: getattr(self, name) for name in get_type_hints(type(self))}
+        state = {name[1:]: getattr(self, name) for name in self._kinds()}
         limits = {"most_passes": self.most_passes, "patience": self.patience}
         data: dict[str, Any] = _data_of({**state, **limits})
         return data
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        for name, kind in get_type_hints(type(self)).items():
+        for name, kind in self._kinds().items():
             value = msgspec.convert(state[name[1:]], kind, strict=False, dec_hook=_object_of)
             setattr(self, name, value)
         patience = state["patience"]
@@ -246,6 +203,11 @@ class Search(Optimiser):
         ):
             # the limit is larger now
             self._over, self._limit = "", None
+
+    def _kinds(self) -> dict[str, Any]:
+        """Return the types of the attributes of the state by name."""
+        hints = get_type_hints(type(self))
+        return {name: kind for name, kind in hints.items() if name.startswith("_")}
 
     @property
     def waiting(self) -> bool:
@@ -354,6 +316,9 @@ class Search(Optimiser):
 class BatchSearch(Search):
     """Base of the optimisers that score several values on one batch of shards, then on the next.
 
+    A batch has `size` shards in random order, in a new order each time all have been used.  The
+    remainder of an order is not used.
+
     batch  share of the training shards in a batch; 1: all
     """
 
@@ -367,7 +332,7 @@ class BatchSearch(Search):
         self, parameters: Sequence[TunedParameter], batch: float, **common: Unpack[SearchArguments]
     ) -> None:
         super().__init__(parameters, **common)
-        self.batches = Batches(self.shards, batch_size(batch, self.shards), self.seed)
+        self.size = min(self.shards, max(1, math.ceil(batch * self.shards - 1e-9)))
         self._errors, self._issued = {}, set()
         self._distinct_values: dict[str, Theta] | None = None
 
@@ -386,7 +351,19 @@ class BatchSearch(Search):
     @property
     def whole(self) -> bool:
         """Whether a batch has all training positions."""
-        return self.batches.size == self.shards
+        return self.size == self.shards
+
+    @property
+    def share(self) -> float:
+        """The share of training in a batch."""
+        return self.size / self.shards
+
+    def batch(self, number: int) -> tuple[int, ...]:
+        """Return the shards of a batch, in order; a function of the seed and the number."""
+        epoch, place = divmod(number, self.shards // self.size)
+        random = word_array(self.seed, BATCHES_STREAM, epoch, self.shards)
+        order = np.argsort(random, kind="stable")
+        return tuple(sorted(order[place * self.size : (place + 1) * self.size].tolist()))
 
     def _next(self) -> Pass | None:
         while not self._over:
@@ -399,7 +376,7 @@ class BatchSearch(Search):
             for key, theta in values.items():
                 if key not in self._issued:
                     self._issued.add(key)
-                    part: Part = "train" if self.whole else self.batches.batch(number)
+                    part: Part = "train" if self.whole else self.batch(number)
                     return self._issue(theta, part, "batch", key)
             if len(self._errors) < len(values):
                 return None
@@ -420,7 +397,7 @@ class BatchSearch(Search):
             for key, theta in values.items()
             if self.whole and (error := self._error_of(theta)) is not None
         }
-        if not self._allowed((len(values) - len(known)) * self.batches.share):
+        if not self._allowed((len(values) - len(known)) * self.share):
             self._stop("the passes are used up", "most_passes")
             return False
         self._errors, self._issued = known, set(known)

@@ -27,8 +27,6 @@ from ringmaster.tuners.texel.optimiser import Data, Split
 
 #: Eigenvalues below this share of the largest count as 0.
 SINGULAR = 1e-10
-#: The 97.5 % point of the normal distribution.
-NORMAL = 1.959963984540054
 #: Most sums kept, 8 bytes each.
 _MOST = 1 << 24
 #: Largest part of a parameter in directions without signal.

@@ -77,7 +77,7 @@ def test_each_generation_has_a_batch_of_its_own() -> None:
 def test_batches_of_an_epoch_are_disjoint() -> None:
     optimiser = Genetic(parameters_of(START), shards=8, batch=0.25)
     for epoch in range(3):
-        used = [shard for k in range(4) for shard in optimiser.batches.batch(4 * epoch + k)]
+        used = [shard for k in range(4) for shard in optimiser.batch(4 * epoch + k)]
         assert sorted(used) == list(range(8))
 
 

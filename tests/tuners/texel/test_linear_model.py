@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.linear_fit import Fitter
-from ringmaster.tuners.texel.linear_model import FeatureModel, Wiring, feature_of, features_of
+from ringmaster.tuners.texel.linear_model import (
+    FeatureModel,
+    Fitter,
+    Wiring,
+    feature_of,
+    features_of,
+)
 from ringmaster.tuners.texel.loss import Loss
 from ringmaster.tuners.texel.optimiser import Penalty
 from tests.tuners.texel.worlds import Counts
@@ -52,7 +57,14 @@ class Dense:
         matrix = Counts.of(self.counts, NAMES, self.phase)
         wiring = Wiring.of(NAMES, self.codes, self.tapered)
         return FeatureModel(
-            matrix, wiring, self.offset, self.target, self.weight, self.train, threads
+            matrix,
+            wiring,
+            self.offset,
+            self.target,
+            self.weight,
+            self.games,
+            self.train,
+            threads=threads,
         )
 
     def mean(self, values: Any) -> Any:
@@ -92,9 +104,8 @@ def test_second_derivatives_equal_those_of_the_dense_matrix(world: Dense, loss: 
     model = world.model()
     assert model.diagonal(theta, loss) == pytest.approx(np.diag(expected), rel=1e-4, abs=1e-12)
     space = Space(theta * 0, theta * 0 - 500, theta * 0 + 500, np.zeros(count, dtype=bool))
-    actual = Fitter(model, space, loss).curvature(theta, world.games)
-    assert actual.share == 1
-    assert actual.matrix == pytest.approx(expected, rel=1e-4, abs=1e-12)
+    actual, _ = Fitter(model, space, loss).curvature(theta)
+    assert actual == pytest.approx(expected, rel=1e-4, abs=1e-12)
 
 
 def test_parameter_without_an_ending_is_both_weights_of_a_tapered_feature() -> None:
@@ -102,7 +113,7 @@ def test_parameter_without_an_ending_is_both_weights_of_a_tapered_feature() -> N
     matrix = Counts.of(world.counts, NAMES, world.phase)
     ones = np.ones(60, dtype=np.float32)
     wiring = Wiring.of(NAMES, ["pawn", "knight_mg"], True)
-    model = FeatureModel(matrix, wiring, world.offset, ones, ones, 60, 1)
+    model = FeatureModel(matrix, wiring, world.offset, ones, ones, world.games, 60)
     expected = world.counts[:, 0] * 100 + world.counts[:, 1] * world.phase * 300
     assert model.linear([100, 300], 0, 60) == pytest.approx(expected, rel=1e-5, abs=1e-3)
     _, slope = model.gradient([100, 300], Loss("squared", 200))
@@ -117,7 +128,7 @@ def test_untuned_weights_are_part_of_the_score_on_request_only() -> None:
     matrix = Counts.of(world.counts, NAMES)
     ones = np.ones(60, dtype=np.float32)
     wiring = Wiring.of(NAMES, ["pawn"], False, {"pair": 30.0})
-    model = FeatureModel(matrix, wiring, ones * 0, ones, ones, 60, 1)
+    model = FeatureModel(matrix, wiring, ones * 0, ones, ones, world.games, 60)
     assert model.linear([100], 0, 60).tolist() == (world.counts[:, 0] * 100).tolist()
     both = world.counts[:, 0] * 100 + world.counts[:, 2] * 30
     assert model.linear([100], 0, 60, all_=True).tolist() == both.tolist()
@@ -146,8 +157,8 @@ def test_least_point_balances_the_error_and_the_ridge() -> None:
     space = Space(start, start - 500, start + 500, np.zeros(6, dtype=bool))
     model = world.model()
     fitter = Fitter(model, space, loss)
-    (free,) = fitter.path([0.0], lambda line: None)
-    (held,) = fitter.path([0.3], lambda line: None)
+    (free,) = fitter.path([0.0])
+    (held,) = fitter.path([0.3])
     pull = model.gradient(held.theta, loss)[1]
     push = Penalty(space, 0.3).slope(held.theta)
     assert np.abs(pull + push).max() < 0.001 * np.abs(pull).max()

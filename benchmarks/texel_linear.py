@@ -36,7 +36,8 @@ from scipy.sparse import csr_array
 
 from ringmaster.positions import FeatureFile, FeatureWriter
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.linear_model import FeatureModel, Fitter, Wiring
+from ringmaster.tuners.texel.fitting import Fitter
+from ringmaster.tuners.texel.linear_model import FeatureModel, Wiring
 from ringmaster.tuners.texel.loss import Loss
 
 SCALE = 200.0
@@ -144,13 +145,23 @@ def main() -> None:
         true = rng.normal(0, 20, len(codes))
         ones = np.ones(n, dtype=np.float32)
         games = (np.arange(n) // 15).astype(np.uint32)
-        model = FeatureModel(matrix, wiring, ones * 0, ones * 0, ones, games, n, threads=threads)
+        model = FeatureModel(
+            matrix,
+            wiring,
+            ones * 0,
+            ones * 0,
+            ones,
+            games,
+            n,
+            Loss("squared", SCALE),
+            threads=threads,
+        )
         p = 1 / (1 + np.exp(-model.linear(true, 0, n) / SCALE))
         model.target = (rng.random(n, dtype=np.float32) < p).astype(np.float32)
-        theta, loss = true + rng.normal(0, 10, len(codes)), Loss("squared", SCALE)
+        theta = true + rng.normal(0, 10, len(codes))
         for count in dict.fromkeys((1, threads)):
             each = dataclasses.replace(model, threads=count)
-            rate = best_rate(n, lambda m=each: m.gradient(theta, loss), arguments.rounds)  # type: ignore[misc]
+            rate = best_rate(n, lambda m=each: m.gradient(theta), arguments.rounds)  # type: ignore[misc]
             figures[f"million position-gradients a second, {count} threads"] = rate[0]
             figures[f"the same by cpu, {count} threads"] = rate[1]
         loop = c_gradient(model, theta, threads, folder)
@@ -158,7 +169,7 @@ def main() -> None:
             by_c = best_rate(n, loop, arguments.rounds)
             figures["loop in C"], figures["loop in C, by cpu"] = by_c
             figures["ratio to a loop in C"] = rate[1] / by_c[1]
-            _, slope = model.gradient(theta, loss)
+            _, slope = model.gradient(theta)
             parts = loop()
             c_slope = sum(gradient for _, gradient in parts) / n
             c_slope = c_slope.reshape(2, -1).T.reshape(-1)
@@ -166,18 +177,18 @@ def main() -> None:
                 np.abs(slope - c_slope).max() / np.abs(slope).max()
             )
         if arguments.fit:
-            figures |= fits(model, theta, true, loss)
+            figures |= fits(model, theta, true)
         figures["peak memory, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     show_figures(figures, as_json=arguments.json)
 
 
-def fits(model: FeatureModel, start: Any, true: Any, loss: Loss) -> dict[str, float]:
+def fits(model: FeatureModel, start: Any, true: Any) -> dict[str, float]:
     """Time a fit."""
     count = len(start)
     space = Space(start, start * 0 - 500, start * 0 + 500, np.zeros(count, dtype=np.bool_))
-    fitter = Fitter(model, space, loss)
+    fitter = Fitter(model, space, space.minimum, space.maximum)
     begin = time.perf_counter()
-    (point,) = fitter.path([0.0])
+    (point,) = fitter.path([0.0], start)
     figures = {
         "fit: seconds": time.perf_counter() - begin,
         "fit: gradients of all positions": point.gradients,
@@ -186,7 +197,7 @@ def fits(model: FeatureModel, start: Any, true: Any, loss: Loss) -> dict[str, fl
         ),
     }
     begin = time.perf_counter()
-    fitter.curvature(point.theta)
+    model.curvature(point.theta)
     figures["intervals: seconds"] = time.perf_counter() - begin
     return figures
 

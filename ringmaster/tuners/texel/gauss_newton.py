@@ -24,15 +24,14 @@ import numpy as np
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
+from ringmaster.tuners.texel.fitting import Minimum, best_of
 from ringmaster.tuners.texel.linearised import (
     WANTED_MOVEMENT,
     Agreement,
     Column,
     Differences,
-    Fitted,
     LinearModel,
     Side,
-    best_fit,
     columns_of,
 )
 from ringmaster.tuners.texel.optimiser import (
@@ -159,6 +158,8 @@ class GaussNewton(ModelOptimiser):
         self._differences = Differences(parameters, self.space)
         self._patience, self._most_steps = patience, most_steps
         self._most_passes = most_passes
+        #: Lines for the history since the last pass.
+        self._notes: list[str] = []
         n = len(parameters)
         start = Point(0, self.space.played(self.space.start), WORST)
         self._state = State(
@@ -195,13 +196,13 @@ class GaussNewton(ModelOptimiser):
 
     def tell(self, number: int, errors: Errors, data: Data) -> TellResult:
         s = self._state
-        notes: list[str] = []
+        self._notes = []
         kept = {point.number for point in s.kept}
         if s.phase == "start":
             s.first = s.base = s.best = Point.of(0, s.first.theta, errors)
             s.kept = [s.first]
             self._record(s.first, "start", True, {})
-            self._linearise(notes)
+            self._linearise()
         elif s.phase == "columns":
             for side in s.sides:
                 if side.number == number:
@@ -211,13 +212,13 @@ class GaussNewton(ModelOptimiser):
             assert s.trial is not None
             point = Point.of(number, s.trial, errors)
             s.kept.append(point)
-            self._judge(point, data, notes)
+            self._judge(point, data)
         # passes at hand are not asked for, so one result may complete several stages
         while s.phase == "columns" and all(side.told for side in s.sides):
-            self._solve(data, notes)
+            self._solve(data)
         self._tidy()
         forget = (kept | {number}) - {point.number for point in s.kept}
-        return TellResult(tuple(notes), tuple(sorted(forget)))
+        return TellResult(tuple(self._notes), tuple(sorted(forget)))
 
     def _tidy(self) -> None:
         """Drop scores that are no longer needed."""
@@ -235,7 +236,7 @@ class GaussNewton(ModelOptimiser):
 
     # differences
 
-    def _linearise(self, notes: list[str]) -> None:
+    def _linearise(self) -> None:
         """Start the passes for the derivatives at the base."""
         s = self._state
         places = [i for i in self._groups[s.group] if i not in s.silent]
@@ -247,10 +248,9 @@ class GaussNewton(ModelOptimiser):
             self._finish(
                 f"another linearisation needs {counted(cost, 'pass')}; "
                 f"the limit is {self._most_passes:g}",
-                notes,
             )
         elif not s.sides:
-            self._settle(notes)
+            self._settle()
 
     def _affordable(self, passes: int) -> bool:
         return self._most_passes is None or self._state.number + passes <= self._most_passes
@@ -266,7 +266,7 @@ class GaussNewton(ModelOptimiser):
     def _columns(self) -> list[Column]:
         return columns_of(self._state.sides, self._state.origin.theta)
 
-    def _solve(self, data: Data, notes: list[str]) -> None:
+    def _solve(self, data: Data) -> None:
         """Continue with complete derivatives."""
         s = self._state
         columns = self._columns()
@@ -274,25 +274,25 @@ class GaussNewton(ModelOptimiser):
             movement = self._model(data, columns).movement().tolist()
             for column, moved in zip(columns, movement, strict=True):
                 s.movement[column.place] = moved
-        if self._widen(columns, notes):
+        if self._widen(columns):
             return
         for column in columns:
             moved = s.movement[column.place] or 0.0
             if moved == 0:
                 s.silent.append(column.place)
                 code = self.parameters[column.place].code
-                notes.append(f"no score depends on {code}: it keeps its value")
+                self._notes.append(f"no score depends on {code}: it keeps its value")
             else:
                 s.distances[column.place] = self._differences.adapted(
                     column.place, abs(column.distance), moved, s.wanted
                 )
         s.sides = [side for side in s.sides if side.place not in s.silent]
         if s.sides:
-            self._propose(data, notes)
+            self._propose(data)
         else:
-            self._settle(notes)
+            self._settle()
 
-    def _widen(self, columns: list[Column], notes: list[str]) -> bool:
+    def _widen(self, columns: list[Column]) -> bool:
         """Repeat differences that hardly moved the scores with larger distances.
 
         Return whether there are any.
@@ -319,7 +319,7 @@ class GaussNewton(ModelOptimiser):
         s.sides = [side for side in s.sides if side.place not in wider]
         s.sides += new
         codes = ", ".join(self.parameters[i].code for i in wider)
-        notes.append(f"scores hardly move: larger differences of {codes}")
+        self._notes.append(f"scores hardly move: larger differences of {codes}")
         return True
 
     def _model(self, data: Data, columns: Sequence[Column], at_origin: bool = False) -> LinearModel:
@@ -330,69 +330,63 @@ class GaussNewton(ModelOptimiser):
 
     # steps
 
-    def _propose(self, data: Data, notes: list[str]) -> None:
+    def _propose(self, data: Data) -> None:
         """Compute the best step by the linear model, and start its pass."""
         s = self._state
         model = self._model(data, self._columns())
+        fitter = model.fitter()
         if s.refused == 0:
-            fitted = self._choose(model, s.base)
+            point = self._choose(model, fitter.path(self._strengths, model.theta, whole=True))
         else:
-            fitted = model.fit([s.strength], _DAMPING[s.refused])[0]
-        trial = fitted.rounded
-        train = model.losses([trial], "train")[0]
-        held = model.losses([trial], "validation")[0] if s.base.validation is not None else None
+            damping = _DAMPING[s.refused]
+            (point,) = fitter.path([s.strength], model.theta, damping=damping)
+        trial = fitter.playable(point, model.quadratic(point.theta)[2])
+        train, held = model.errors(trial)
         promise = self._penalised(s.base) - train - self._penalty(trial)
         if promise <= LEAST_DECREASE or trial in s.tried:
-            self._exhausted(data, notes)
+            self._exhausted(data)
             return
         known = self._at_hand(trial)
         if known is None and not self._affordable(1):
-            self._finish(f"the passes allowed are used: {s.number}", notes)
+            self._finish(f"the passes allowed are used: {s.number}")
             return
         s.trial, s.trial_number, s.foreseen, s.phase = trial, None, (train, held), "trial"
         if known is not None:
-            self._judge(known, data, notes)
+            self._judge(known, data)
 
-    def _choose(self, model: LinearModel, base: Point) -> Fitted:
-        """Return the best fit of the path, which is kept for the report."""
+    def _choose(self, model: LinearModel, points: list[Minimum]) -> Minimum:
+        """Return the best point of the path, which is kept for the report."""
         s = self._state
-        fits = model.fit(self._strengths)
-        held: list[float] | None = None
-        if base.validation is not None:
-            held = model.losses([fitted.theta for fitted in fits], "validation")
-            errors = held
-        elif len(fits) > 1:
-            errors = self._expected(model, base, fits)
-        else:
-            errors = [0.0]
-        used = best_fit(fits, errors)
-        s.strength = fits[used].strength
+        errors = None
+        if s.base.validation is None and len(points) > 1:
+            errors = self._expected(model, points)
+        point = best_of(points, errors)
+        s.strength = point.strength
         width = np.maximum(self.space.width, 1e-300)
         rows = []
-        for k, fitted in enumerate(fits):
-            farthest = float((np.abs(fitted.theta - self.space.start) / width).max())
-            held_out = None if held is None else held[k]
-            rows.append((fitted.strength, fitted.loss, held_out, f"{farthest:.1%} of range"))
+        for p in sorted(points, key=lambda p: p.strength):
+            farthest = float((np.abs(p.theta - self.space.start) / width).max())
+            rows.append((p.strength, p.train, p.validation, f"{farthest:.1%} of range"))
         if len(rows) > 1:
             title = "Ridge path, as predicted for the last step"
             if len(self._groups) > 1:
                 codes = ", ".join(self.parameters[i].code for i in self._groups[s.group])
                 title += f" of {codes}"
             s.paths[s.group] = RidgePath(title, "farthest from start", rows, s.strength)
-        return fits[used]
+        return point
 
-    def _expected(self, model: LinearModel, base: Point, fits: list[Fitted]) -> list[float]:
+    def _expected(self, model: LinearModel, points: list[Minimum]) -> list[float]:
         """Return expected errors on new positions by Takeuchi's criterion.
 
         They are the training errors plus tr(A⁻¹·B), B the covariance of the slopes.
         """
-        about = model.compare(base.number, model.theta)
-        scale = np.maximum(self.space.width[model.places], 1e-300)
-        flattered = []
-        for fitted in fits:
-            A = about.curvature + np.diag(2 * fitted.strength / scale**2)
-            flattered.append(float(np.trace(np.linalg.pinv(A, hermitian=True) @ about.meat)))
-        return [fitted.loss + extra for fitted, extra in zip(fits, flattered, strict=True)]
+        about = model.compare(self._state.base.number, model.theta)
+        expected = []
+        for p in points:
+            A = about.curvature + np.diag(p.penalty.curvature[model.places])
+            optimism = np.trace(np.linalg.pinv(A, hermitian=True) @ about.meat)
+            expected.append(p.train + float(optimism))
+        return expected
 
     def _penalty(self, theta: Theta) -> float:
         return Penalty(self.space, self._state.strength)(theta)
@@ -400,7 +394,7 @@ class GaussNewton(ModelOptimiser):
     def _penalised(self, point: Point) -> float:
         return point.train + self._penalty(point.theta)
 
-    def _judge(self, point: Point, data: Data, notes: list[str]) -> None:
+    def _judge(self, point: Point, data: Data) -> None:
         """Accept or refuse a trial step."""
         s = self._state
         s.tried.append(point.theta)
@@ -417,27 +411,25 @@ class GaussNewton(ModelOptimiser):
         label = f"step {s.steps + 1}, ridge {s.strength:g}"
         self._record(point, label, taken, extra)
         if not taken:
-            notes.append(
+            self._notes.append(
                 f"{label} is refused: the training error with the ridge is "
                 f"{self._penalised(point):.7f}, not below {self._penalised(s.base):.7f}"
             )
             s.refused, s.refused_theta = s.refused + 1, point.theta
             if s.refused < len(_DAMPING) and self._promised_much():
-                self._propose(data, notes)
+                self._propose(data)
             else:
-                self._exhausted(data, notes)
+                self._exhausted(data)
             return
-        notes.append(self._step_note(label, point, agreement))
+        self._notes.append(self._step_note(label, point, agreement))
         s.steps, s.idle, s.refused, s.base = s.steps + 1, 0, 0, point
         self._rate(point)
         if self._patience is not None and s.stale >= self._patience:
-            self._finish(
-                f"the validation error has not improved for {counted(s.stale, 'step')}", notes
-            )
+            self._finish(f"the validation error has not improved for {counted(s.stale, 'step')}")
         elif s.steps >= self._most_steps:
-            self._finish(f"the steps allowed are taken: {s.steps}", notes)
+            self._finish(f"the steps allowed are taken: {s.steps}")
         else:
-            self._propose(data, notes)
+            self._propose(data)
 
     def _rate(self, point: Point) -> None:
         """Compare a new base with the best values."""
@@ -450,22 +442,22 @@ class GaussNewton(ModelOptimiser):
         if improved > 0:
             s.best = point
 
-    def _exhausted(self, data: Data, notes: list[str]) -> None:
+    def _exhausted(self, data: Data) -> None:
         """Take new derivatives after the present ones bring no further gain, or settle."""
         s = self._state
         if s.base.number == s.origin.number:
             again = s.refused and s.shrunk < _SHRINKINGS and self._promised_much()
             if again and self._shrink():
                 s.shrunk += 1
-                notes.append("new derivatives from smaller differences")
-                self._linearise(notes)
+                self._notes.append("new derivatives from smaller differences")
+                self._linearise()
                 return
             self._compare(s.base, data)
         elif not s.straight and self._gained(s.origin) > _WORTHWHILE * self._gained(s.first):
-            notes.append("these derivatives bring no further gain: new ones are taken")
-            self._linearise(notes)
+            self._notes.append("these derivatives bring no further gain: new ones are taken")
+            self._linearise()
             return
-        self._settle(notes)
+        self._settle()
 
     def _gained(self, since: Point) -> float:
         return self._penalised(since) - self._penalised(self._state.base)
@@ -488,7 +480,7 @@ class GaussNewton(ModelOptimiser):
                 s.distances[i], some = halved, True
         return some
 
-    def _settle(self, notes: list[str]) -> None:
+    def _settle(self) -> None:
         """Continue with the next group, or end."""
         s = self._state
         s.idle += 1
@@ -496,15 +488,15 @@ class GaussNewton(ModelOptimiser):
             why = "no step makes the error smaller"
             if len(s.silent) == len(self.parameters):
                 why = "the scores depend on no parameter"
-            self._finish(why, notes)
+            self._finish(why)
             return
         s.group = (s.group + 1) % len(self._groups)
-        self._linearise(notes)
+        self._linearise()
 
-    def _finish(self, why: str, notes: list[str]) -> None:
+    def _finish(self, why: str) -> None:
         s = self._state
         s.phase, s.sides = "done", []
-        notes.append(f"ends: {why}")
+        self._notes.append(f"ends: {why}")
 
     def _compare(self, point: Point, data: Data) -> Agreement:
         """Compare a point with the linear model, and update the standard errors."""

@@ -30,7 +30,6 @@ from ringmaster.tuners.texel.optimiser import OwnTable, Step, Theta
 from ringmaster.tuners.texel.searching import (
     BatchSearch,
     SearchArguments,
-    finite,
     key_of,
 )
 
@@ -157,7 +156,6 @@ class Genetic(BatchSearch):
 
     _generation: int = 0
     _front: list[Theta]
-    _table: list[list[Any]]
     _shares: Array
 
     def __init__(
@@ -190,7 +188,7 @@ class Genetic(BatchSearch):
         bits = max(self.coding.count, 1)
         self.mutation = min(1 / bits, MOST_MUTATION) if mutation is None else mutation
         self._people = self._first()
-        self._front, self._table = [], []
+        self._front = []
         self._shares = self._people.mean(axis=0)
 
     def _round(self) -> tuple[int, str]:
@@ -216,10 +214,10 @@ class Genetic(BatchSearch):
             f"{'' if self.whole else ' on its batch'}, entropy {open_bits:.1f} of "
             f"{self.coding.count} bits, convergence {100 * agreed:.1f} %"
         )
-        row = [self._generation, self._used, error, float(np.median(errors)), open_bits, agreed]
-        self._table.append([finite(x) if isinstance(x, float) else x for x in row])
-        del self._table[:-100]
-        self._note(best, error, {"entropy": open_bits, "convergence": agreed})
+        median = float(np.median(errors))
+        extra = {"entropy": open_bits, "convergence": agreed}
+        extra |= {"median": median} if math.isfinite(median) else {}
+        self._note(best, error, extra)
         if agreed >= self.converged:
             self._stop("the population has converged")
         elif self._generation >= self.generations:
@@ -292,19 +290,11 @@ class Genetic(BatchSearch):
         return np.concatenate([ordered[: self.elite], children])
 
     def report(self) -> list[OwnTable]:
-        headers = ("generation", "passes", "best", "median", "entropy", "convergence")
-        rows = [
-            (g, f"{p:.1f}", b, m, f"{e:.1f}", f"{100 * c:.1f} %")
-            for g, p, b, m, e, c in self._table
-        ]
         shares = [
             (f"{i / 10:.1f} to {(i + 1) / 10:.1f}", count)
             for i, count in enumerate(np.histogram(self._shares, 10, (0.0, 1.0))[0].tolist())
         ]
-        return [
-            ("Generations", headers, rows),
-            ("Bits by the share of individuals that have them set", ("share", "bits"), shares),
-        ]
+        return [("Bits by the share of individuals that have them set", ("share", "bits"), shares)]
 
     def _extras(self) -> dict[str, float]:
         return {"entropy": entropy(self._shares), "convergence": convergence(self._shares)}

@@ -23,7 +23,8 @@ import numpy as np
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_LINEAR_STREAM, words
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.linear_model import FeatureModel, Fitter, Matrix, Wiring
+from ringmaster.tuners.texel.fitting import Fitter, best_of
+from ringmaster.tuners.texel.linear_model import FeatureModel, Matrix, Wiring
 from ringmaster.tuners.texel.loss import Array, Floats
 from ringmaster.tuners.texel.optimiser import (
     DEFAULT_STRENGTH,
@@ -176,9 +177,9 @@ class Linear(ModelOptimiser):
         s = self._state
         s.best = (self._start, 0)
         if not model.is_scored:
-            train, held = model.errors(self._start, data.loss)
+            train, held = model.errors(self._start)
             s.course.append(msgspec.structs.replace(step, train=train, validation=held))
-            return self._fit(model, data)
+            return self._fit(model)
         s.course.append(step)
         predicted = model.linear(self._start, 0, model.train)
         real = predicted + model.offset[: model.train]
@@ -190,7 +191,7 @@ class Linear(ModelOptimiser):
             share = f"{max(part.correlation, 0) ** 2:.0%} of the variance"
         notes = [f"the features make {share} of the start values' scores"]
         if not self._check:
-            return [*notes, *self._fit(model, data)]
+            return [*notes, *self._fit(model)]
         s.phase, s.theta = "moved", perturbed(model, self.space, self.seed)
         if s.theta == self._start:
             return [*notes, self._refused("no parameter can move within its bounds")]
@@ -205,7 +206,7 @@ class Linear(ModelOptimiser):
         notes = [f"the scores change as the features say: {check.numbers}"]
         if check.doubtful:
             notes.append("the evaluation is not quite linear in these weights")
-        return [*notes, *self._fit(model, data)]
+        return [*notes, *self._fit(model)]
 
     def _learn_fitted(self, model: FeatureModel, step: Step, data: Data) -> list[str]:
         s, before = self._state, self._state.course[0]
@@ -233,19 +234,19 @@ class Linear(ModelOptimiser):
         self._state.problem, self._state.phase = why, "done"
         return why
 
-    def _fit(self, model: FeatureModel, data: Data) -> list[str]:
+    def _fit(self, model: FeatureModel) -> list[str]:
         """Minimise in process; then want a pass of the result, or end."""
-        s, fitter = self._state, Fitter(model, self.space, data.loss)
-        points = fitter.path(self._strengths)
-        point = min(points, key=lambda p: p.train if p.validation is None else p.validation)
+        s, fitter = self._state, Fitter(model, self.space, *self.space.whole_bounds)
+        points = fitter.path(self._strengths, self.space.start)
+        point = best_of(points)
         rows = sorted((p.strength, p.train, p.validation, p.gradients) for p in points)
         title = "Strengths of the ridge, by the linear model"
         s.paths[0] = RidgePath(title, "gradients", rows, point.strength)
-        curvature, deviation = fitter.curvature(point.theta)
+        curvature, deviation = model.curvature(point.theta)
         s.estimate, s.deviation = point.theta.tolist(), [finite(e) for e in deviation.tolist()]
         s.silent = np.flatnonzero(np.diag(curvature) <= 0).tolist()
         s.alike = collinear(curvature)
-        fitted = self.space.played(fitter.playable(point, curvature))
+        fitted = fitter.playable(point, curvature)
         gradients = sum(p.gradients for p in points)
         notes = [
             f"lbfgs: {len(points)} strengths of the ridge, {gradients:g} gradients of "
@@ -258,7 +259,7 @@ class Linear(ModelOptimiser):
         if fitted == self._start:
             return [*notes, "the fitted values are the start values"]
         extra = {"ridge": point.strength}
-        errors = model.errors(fitted, data.loss)
+        errors = model.errors(fitted)
         s.course.append(Step(float(s.number), fitted, *errors, "fitted", extra=extra))
         s.best = (fitted, None)
         return [*notes, "no position has a score of the engine: the errors are the model's"]
@@ -304,6 +305,7 @@ class Linear(ModelOptimiser):
             weight,
             games,
             sum(len(block.target) for block in train),
+            data.loss,
             bool(known.any()),
             self._threads,
         )

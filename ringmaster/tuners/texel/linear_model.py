@@ -1,4 +1,4 @@
-"""A score that is a sum of counts times weights: values, loss, derivatives, and its minimum.
+"""A score that is a sum of counts times weights: values, loss and derivatives.
 
     q = offset + A·θ                                 or, tapered,
     q = offset + ph·(A·θ_mg) + (1 − ph)·(A·θ_eg)
@@ -8,10 +8,6 @@ in the opening.  The offset is the part of the score that the tuned weights do n
 Positions are processed in blocks that fit into the processor's cache.  Threads share the
 blocks, since SciPy's products and NumPy's loops release the interpreter.  Results are added in
 the order of the blocks, so sums do not depend on the threads.
-
-The minimum of the penalised loss is computed along a path of strengths of the ridge, then among
-playable values.  L-BFGS-B is SciPy's (Byrd, Lu, Nocedal & Zhu, "A limited memory algorithm for
-bound constrained optimization", 1995).
 """
 
 from __future__ import annotations
@@ -27,10 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.linearised import whole_in_box
 from ringmaster.tuners.texel.loss import Array, Floats, Loss
-from ringmaster.tuners.texel.optimiser import Penalty, ridge_scale
 from ringmaster.tuners.texel.uncertainty import ClusterSums, standard_errors
 
 if TYPE_CHECKING:
@@ -43,6 +36,12 @@ BLOCK = 16384
 DENSE_BLOCK = 4096
 #: Endings of parameters of a tapered evaluation.
 MIDDLE, END = "_mg", "_eg"
+
+#: Most multiplications for second derivatives, 10 to 20 seconds; beyond, a share of the games is
+#: used.
+_WORK = 1e11
+#: Multiplier that spreads numbers of games evenly mod 2³² (Knuth, volume 3, 6.4).
+_SPREAD = np.uint32(2654435769)
 
 Indices = npt.NDArray[np.intp]
 Result = TypeVar("Result")
@@ -153,6 +152,7 @@ class FeatureModel:
     weight: Floats
     games: npt.NDArray[np.uint32]
     train: int
+    loss: Loss
     is_scored: bool = True
     threads: int = 0
 
@@ -210,34 +210,34 @@ class FeatureModel:
 
         return np.concatenate([np.empty(0, np.float32), *self.map_blocks(block, first, stop)])
 
-    def error(self, theta: Sequence[float] | Array, loss: Loss, held: bool = False) -> float:
+    def error(self, theta: Sequence[float] | Array, held: bool = False) -> float:
         """Return the mean loss over training or validation."""
         weights = self.wiring.weights(theta)
 
         def block(a: int, b: int) -> float:
             q = self.of_rows(self.rows(a, b), a, b, weights) + self.offset[a:b]
-            return float(self.weight[a:b] @ loss.values(q, self.target[a:b]))
+            return float(self.weight[a:b] @ self.loss.values(q, self.target[a:b]))
 
         return sum(self.map_blocks(block, *self.span(held))) / self.weights[held]
 
-    def errors(self, theta: Sequence[float] | Array, loss: Loss) -> tuple[float, float | None]:
+    def errors(self, theta: Sequence[float] | Array) -> tuple[float, float | None]:
         """Return the mean losses over training and validation, None without positions."""
         has_held = len(self.offset) > self.train
-        return self.error(theta, loss), self.error(theta, loss, held=True) if has_held else None
+        return self.error(theta), self.error(theta, held=True) if has_held else None
 
-    def gradient(self, theta: Sequence[float] | Array, loss: Loss) -> tuple[float, Array]:
+    def gradient(self, theta: Sequence[float] | Array) -> tuple[float, Array]:
         """Return the mean loss over training, and its derivative by θ, (P,)."""
 
         def pull(q: Floats, weight: Floats, target: Floats) -> tuple[float, Array]:
-            return float(weight @ loss.values(q, target)), weight * loss.slope(q, target)
+            return float(weight @ self.loss.values(q, target)), weight * self.loss.slope(q, target)
 
         return self._sums(theta, pull, 1)
 
-    def diagonal(self, theta: Sequence[float] | Array, loss: Loss) -> Array:
+    def diagonal(self, theta: Sequence[float] | Array) -> Array:
         """Return the diagonal of the Gauss-Newton curvature of the mean loss, (P,)."""
 
         def pull(q: Floats, weight: Floats, target: Floats) -> tuple[float, Array]:
-            return 0.0, weight * loss.curvature(q)
+            return 0.0, weight * self.loss.curvature(q)
 
         return self._sums(theta, pull, 2)[1]
 
@@ -283,6 +283,39 @@ class FeatureModel:
             jacobian[:, places[tuned]] += dense[:, tuned] * own
         return jacobian
 
+    def curvature(self, theta: Array) -> tuple[Array, Array]:
+        """Return the mean ∂²loss/∂θ² over training, (P, P), and standard errors by games, (P,)."""
+        count = len(theta)
+        share = min(1.0, _WORK / max(self.train * count**2, 1))
+        limit = np.uint32(min(int(share * 2**32), 2**32 - 1))
+        weights = self.wiring.weights(theta)
+
+        def part(a: int, b: int) -> tuple[Array, Array, npt.NDArray[np.uint32], float]:
+            wanted = self.weight[a:b] > 0
+            if share < 1:
+                wanted &= self.games[a:b] * _SPREAD <= limit
+            rows = self.rows(a, b)
+            q = (self.of_rows(rows, a, b, weights) + self.offset[a:b])[wanted]
+            slopes = self.jacobian(rows, a, b, wanted)
+            weight = self.weight[a:b][wanted].astype(np.float64)
+            bent = np.sqrt(weight * self.loss.curvature(q)).astype(np.float32)
+            scaled = slopes * bent[:, np.newaxis]
+            pull = weight * self.loss.slope(q, self.target[a:b][wanted])
+            games = self.games[a:b][wanted]
+            return scaled.T @ scaled, slopes * pull[:, np.newaxis], games, weight.sum()
+
+        matrix, clusters, total = np.zeros((count, count)), ClusterSums(count), 0.0
+        for bent, pulls, games, weight in self.map_blocks(part, *self.span(False), DENSE_BLOCK):
+            matrix += bent
+            clusters.add(pulls, games)
+            total += weight
+        total = total or 1.0
+        # the error of an estimate falls with 1/√(games)
+        errors = standard_errors(matrix / total, clusters.meat(), total) * math.sqrt(
+            total / (self.weights[0] or 1.0)
+        )
+        return matrix / total, errors
+
     def map_blocks(
         self, function: Callable[[int, int], Result], first: int, stop: int, block: int = BLOCK
     ) -> Iterator[Result]:
@@ -314,155 +347,3 @@ def _processors() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # no such call on macOS
         return os.cpu_count() or 1
-
-
-#: Most iterations of L-BFGS, and the number of vector pairs in its memory.
-_ITERATIONS, _MEMORY = 500, 20
-#: L-BFGS ends at a slope (per standard deviation of a weight's own scores) or a relative decrease
-#: of the loss below these; scores are float32, so smaller ones are not visible.
-_SLOPE, _FALL = 1e-8, 1e-11
-#: Weaker strengths in a row with a larger validation error that end the path.
-_WORSE = 3
-#: Most multiplications for second derivatives, 10 to 20 seconds; beyond, a share of the games is
-#: used.
-_WORK = 1e11
-#: Multiplier that spreads numbers of games evenly mod 2³² (Knuth, volume 3, 6.4).
-_SPREAD = np.uint32(2654435769)
-
-
-@dataclass(frozen=True, eq=False)
-class Minimum:
-    """The minimum for one strength.
-
-    theta              not rounded, (P,)
-    train, validation  errors by the model, without the penalty
-    gradients          full gradients used
-    """
-
-    strength: float
-    theta: Array
-    train: float
-    validation: float | None
-    gradients: float
-
-
-@dataclass(eq=False)
-class Fitter:
-    """Fits a feature model."""
-
-    model: FeatureModel
-    space: Space
-    loss: Loss
-
-    def path(self, strengths: Sequence[float]) -> list[Minimum]:
-        """Return the minima for some strengths, the strongest first.
-
-        Each search begins at the last minimum.  The path ends early if the validation error
-        rises for some strengths in a row.
-        """
-        points: list[Minimum] = []
-        at = self.space.start
-        for strength in sorted(strengths, reverse=True):
-            at, gradients = self._minimum(Penalty(self.space, strength), at)
-            train, validation = self.model.errors(at, self.loss)
-            points.append(Minimum(strength, at, train, validation, gradients))
-            held = [p.validation for p in points if p.validation is not None]
-            if len(held) > _WORSE and min(held[-_WORSE:]) > min(held[:-_WORSE]):
-                break
-        return points
-
-    def _minimum(self, penalty: Penalty, at: Array) -> tuple[Array, float]:
-        from scipy.optimize import minimize
-
-        # units of equal curvature
-        bend = self.model.diagonal(at, self.loss) + 2 * penalty.strength / np.square(
-            ridge_scale(self.space)
-        )
-        wide = ridge_scale(self.space)
-        unit = np.where(bend > 0, 1 / np.sqrt(np.where(bend > 0, bend, 1.0)), wide)
-        unit = np.minimum(unit, 100 * wide)
-
-        def value_and_slope(u: Array) -> tuple[float, Array]:
-            theta = self.space.clip(u * unit)
-            value, slope = self.model.gradient(theta, self.loss)
-            return value + penalty(theta), (slope + penalty.slope(theta)) * unit
-
-        ends = list(zip(self.space.minimum / unit, self.space.maximum / unit, strict=True))
-        result = minimize(
-            value_and_slope,
-            at / unit,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=ends,
-            options={
-                "maxiter": _ITERATIONS,
-                "maxfun": 2 * _ITERATIONS,
-                "maxcor": _MEMORY,
-                "ftol": _FALL,
-                "gtol": _SLOPE,
-            },
-        )
-        return self.space.clip(result.x * unit), float(result.nfev)
-
-    def curvature(self, theta: Array) -> tuple[Array, Array]:
-        """Return the mean ∂²loss/∂θ² over training, (P, P), and standard errors by games, (P,)."""
-        model = self.model
-        count = len(theta)
-        share = min(1.0, _WORK / max(model.train * count**2, 1))
-        limit = np.uint32(min(int(share * 2**32), 2**32 - 1))
-        weights = model.wiring.weights(theta)
-
-        def part(a: int, b: int) -> tuple[Array, Array, npt.NDArray[np.uint32], float]:
-            wanted = model.weight[a:b] > 0
-            if share < 1:
-                wanted &= model.games[a:b] * _SPREAD <= limit
-            rows = model.rows(a, b)
-            q = (model.of_rows(rows, a, b, weights) + model.offset[a:b])[wanted]
-            slopes = model.jacobian(rows, a, b, wanted)
-            weight = model.weight[a:b][wanted].astype(np.float64)
-            bent = np.sqrt(weight * self.loss.curvature(q)).astype(np.float32)
-            scaled = slopes * bent[:, np.newaxis]
-            pull = weight * self.loss.slope(q, model.target[a:b][wanted])
-            games = model.games[a:b][wanted]
-            return scaled.T @ scaled, slopes * pull[:, np.newaxis], games, weight.sum()
-
-        matrix, clusters, total = np.zeros((count, count)), ClusterSums(count), 0.0
-        for bent, pulls, games, weight in model.map_blocks(part, *model.span(False), DENSE_BLOCK):
-            matrix += bent
-            clusters.add(pulls, games)
-            total += weight
-        total = total or 1.0
-        # the error of an estimate falls with 1/√(games)
-        errors = standard_errors(matrix / total, clusters.meat(), total) * math.sqrt(
-            total / (model.weights[0] or 1.0)
-        )
-        return matrix / total, errors
-
-    def playable(self, point: Minimum, curvature: Array) -> Array:
-        """Return playable values near a minimum: within the bounds, integers whole.
-
-        They come from the quadratic around the minimum or from plain rounding, whichever has the
-        smaller penalised loss.
-
-        curvature  mean ∂²loss/∂θ², (P, P)
-        """
-        space, penalty = self.space, Penalty(self.space, point.strength)
-        plain = np.array(space.played(point.theta))
-        if not space.some_integer:
-            return plain
-        low, high = space.whole_bounds
-        A = curvature + np.diag(2 * point.strength / np.square(ridge_scale(space)))
-        _, slope = self.model.gradient(point.theta, self.loss)
-        x = whole_in_box(
-            A,
-            slope + penalty.slope(point.theta),
-            low - point.theta,
-            high - point.theta,
-            point.theta,
-            space.integer,
-            np.zeros(len(low)),
-        )
-        careful = np.array(space.played(point.theta + x))
-        return min(
-            (careful, plain), key=lambda theta: self.model.error(theta, self.loss) + penalty(theta)
-        )

@@ -18,7 +18,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, OwnTable, Pass, Theta
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, Pass, Theta
 from ringmaster.tuners.texel.searching import (
     Search,
     SearchArguments,
@@ -56,7 +56,6 @@ class LocalSearch(Search):
     _gained: bool = False
     _tried: int = 0
     _kept: int = 0
-    _sweeps: list[tuple[int, float, int, int, float]]
 
     def __init__(
         self,
@@ -76,7 +75,6 @@ class LocalSearch(Search):
         self._steps = np.clip(first_steps(self.parameters), self.least, self.most).tolist()
         self._way = [1] * len(self.parameters)
         self._moved = [False] * len(self.parameters)
-        self._sweeps = []
 
     def _begin(self, error: float) -> None:
         self._base_error = error
@@ -136,10 +134,6 @@ class LocalSearch(Search):
         """Begin a further sweep, or return the check that must come before."""
         if self._validated and not self._is_checked(self._base):
             return self._check(self._base, f"sweep {self._sweep + 1}")
-        self._sweeps.append(
-            (self._sweep + 1, self._used, self._tried, self._kept, self._base_error)
-        )
-        del self._sweeps[:-100]
         self._tried = self._kept = 0
         self._place, self._sweep = 0, self._sweep + 1
         if self._busy:
@@ -169,7 +163,5 @@ class LocalSearch(Search):
     def is_silent(self, i: int) -> bool:
         return self._sweep > 0 and not self._moved[i]
 
-    def report(self) -> list[OwnTable]:
-        headers = ("sweep", "passes", "tried", "kept", "training error")
-        rows = [(s, f"{p:g}", t, k, f"{e:.9f}") for s, p, t, k, e in self._sweeps]
-        return [("Sweeps", headers, rows)]
+    def _extras(self) -> dict[str, float]:
+        return {"tried": float(self._tried), "kept": float(self._kept)} if self._tried else {}

@@ -344,18 +344,31 @@ def strengths_of(ridge: Sequence[float | None] | None) -> tuple[float, ...]:
 
 
 class Penalty(msgspec.Struct, frozen=True, eq=False):
-    """The ridge penalty for one strength."""
+    """The ridge penalty for one strength, and a damping of steps.
+
+    damping  second derivatives, (n,): ½·Σ damping·(θ − base)² is added
+    """
 
     space: Space
     strength: float
+    damping: Array | float = 0.0
+    base: Array | float = 0.0
 
     def __call__(self, theta: Sequence[float] | Array) -> float:
         """Return the penalty at θ, (n,)."""
-        return float(self.strength * np.square(ridge_distance(self.space, theta)).sum())
+        ridge = self.strength * np.square(ridge_distance(self.space, theta)).sum()
+        damped = self.damping * np.square(np.asarray(theta) - self.base)
+        return float(ridge + damped.sum() / 2)
 
     def slope(self, theta: Sequence[float] | Array) -> Array:
         """Return ∂penalty/∂θ, (n,)."""
-        return 2 * self.strength * ridge_distance(self.space, theta) / ridge_scale(self.space)
+        ridge = 2 * self.strength * ridge_distance(self.space, theta) / ridge_scale(self.space)
+        return np.asarray(ridge + self.damping * (np.asarray(theta) - self.base))
+
+    @property
+    def curvature(self) -> Array:
+        """∂²penalty/∂θ², (n,)."""
+        return 2 * self.strength / np.square(ridge_scale(self.space)) + self.damping
 
 
 def ridge_scale(space: Space) -> Array:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
@@ -37,7 +37,6 @@ from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, Array, OwnTable, T
 from ringmaster.tuners.texel.searching import (
     BatchSearch,
     SearchArguments,
-    finite,
     first_steps,
     key_of,
 )
@@ -81,7 +80,6 @@ class SpsaBatches(BatchSearch):
     #: The values with the smallest penalised training error in a check.
     _safe: tuple[Theta, float]
     _blocked: int = 0
-    _table: list[list[Any]]
 
     def __init__(
         self,
@@ -106,7 +104,7 @@ class SpsaBatches(BatchSearch):
         self._units = self._steps.copy()
         self._recent, self._all = Averages(self._theta), Averages(self._theta)
         self._safe = (self._start, math.inf)
-        self._silent_ones, self._table = [], []
+        self._silent_ones = []
 
     def _begin(self, error: float) -> None:
         self._safe = (self._start, error)
@@ -279,8 +277,6 @@ class SpsaBatches(BatchSearch):
         else:
             self._safe, self._blocked = (theta, error), 0
         self._notes.append(words)
-        self._table.append([self._k, self._used, finite(error), validation, self._gain])
-        del self._table[:-100]
         if self._k >= self.iterations:
             self._stop(f"done: {counted(self._k, 'iteration')}", "most_passes")
 
@@ -293,11 +289,12 @@ class SpsaBatches(BatchSearch):
     def is_silent(self, i: int) -> bool:
         return i in self._silent_ones
 
+    def _extras(self) -> dict[str, float]:
+        return {"gain": self._gain} if self._measured else {}
+
     def report(self) -> list[OwnTable]:
-        headers = ("iteration", "passes", "penalised error", "validation error", "gain")
-        rows = [(k, f"{p:.1f}", e, v, f"{gain:.4g}") for k, p, e, v, gain in self._table]
         units = [
             (parameter.code, f"{unit:.4g}")
             for parameter, unit in zip(self.parameters, self._units, strict=True)
         ]
-        return [("Checks", headers, rows), ("Units", ("parameter", "unit"), units)]
+        return [("Units", ("parameter", "unit"), units)]

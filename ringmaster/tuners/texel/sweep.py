@@ -15,11 +15,11 @@ from typing import Any, Literal
 import msgspec
 
 from ringmaster.errors import counted
+from ringmaster.tuners.texel.fitting import best_of
 from ringmaster.tuners.texel.linearised import (
     Differences,
     LinearModel,
     Side,
-    best_fit,
     columns_of,
 )
 from ringmaster.tuners.texel.loss import mean
@@ -206,11 +206,9 @@ class Sweep:
         if not columns:
             return 0.0, s.theta
         model = LinearModel(data, space, s.base, s.theta, columns, s.base)
-        fits = model.fit(self._strengths)
-        used = 0
-        if len(fits) > 1:
-            used = best_fit(fits, model.losses([fitted.theta for fitted in fits], "validation"))
-        return fits[used].strength, fits[used].rounded
+        fitter = model.fitter()
+        point = best_of(fitter.path(self._strengths, model.theta, whole=True))
+        return point.strength, fitter.playable(point, model.quadratic(point.theta)[2])
 
     def _record(self, data: Data, trial: _Trial, number: int) -> str:
         """Record the errors of a pair's values; return a line for the history."""

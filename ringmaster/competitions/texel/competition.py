@@ -410,7 +410,6 @@ class TexelCompetition(Tune):
             state,
             self._settings,
             self.parameters,
-            why,
             remeasure=remeasure,
             features=str(state.beginning + 1) if "optimiser" in edited else state.features,
         )
@@ -467,7 +466,7 @@ class TexelCompetition(Tune):
         codes = tuple(self.tuning.codes)
         points = [(step.passes, codes, step.theta) for step in steps if step.taken]
         note = "the courses before restarts of the optimiser are not kept"
-        return Trajectory("passes", codes, points, note if self.tuning.state.earlier else "")
+        return Trajectory("passes", codes, points, note if self.tuning.state.told_before else "")
 
     def _charts_of_tune(self) -> list[ChartGroup]:
         loss = kind_of_error(self.values["loss"])

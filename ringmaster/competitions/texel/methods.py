@@ -89,14 +89,7 @@ _ARGUMENTS: dict[str, tuple[Setting, ...]] = {
         optional("generations", _MILLION, "Limit of generations; by default 100."),
         optional("precision", Float(above=0, maximum=0.5), "Smallest change, by the range."),
         optional("batch", _SHARE, "Share of the positions that scores a generation."),
-        optional("crossover", _UNIT, "Share of children with two parents; by default 0.8."),
-        optional(
-            "tournament",
-            Integer(minimum=2, maximum=1000),
-            "Random individuals, the best of which becomes a parent; by default 3.",
-        ),
         optional("mutation", _UNIT, "Share of the bits that are flipped."),
-        optional("elite", Float(minimum=0, maximum=0.9), "Share that stays; by default 0.1."),
     ),
     "spsa_batches": (
         optional("batch", _SHARE, "Share of the positions that measures a step."),

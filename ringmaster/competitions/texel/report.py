@@ -53,14 +53,6 @@ _COURSE = (
     Column("parameters"),
     Column("extra"),
 )
-_EARLIER = (
-    Column("passes", "passes"),
-    Column("start", "training", lambda errors: _error(errors.train)),
-    Column("best", "best", lambda errors: _error(errors.train)),
-    Column("start", "validation", lambda errors: _error(errors.validation)),
-    Column("best", "best", lambda errors: _error(errors.validation)),
-    Column("why", "ended by", align=LEFT),
-)
 
 
 class TuneReport(msgspec.Struct, frozen=True):
@@ -104,10 +96,6 @@ class TuneReport(msgspec.Struct, frozen=True):
             blocks.append(self._course_table(MOST_STEPS))
         blocks += map(_own_table, self._own_tables())
         blocks += self._entropies()
-        if state.earlier:
-            title = "before restarts of the optimiser (errors of other settings are not comparable)"
-            earlier = Listing(_EARLIER, tuple(map(msgspec.structs.asdict, state.earlier)))
-            blocks.append(earlier.table(title))
         blocks.append(Text(tuple(self._facts())))
         return blocks
 
@@ -338,7 +326,6 @@ class TuneReport(msgspec.Struct, frozen=True):
                 {"title": title, "headers": list(headers), "rows": [list(row) for row in rows]}
                 for title, headers, rows in self._own_tables()
             ],
-            "earlier": msgspec.to_builtins(state.earlier),
         }
 
     def _sweep(self) -> list[dict[str, Any]]:

@@ -133,21 +133,6 @@ class OpenPass(msgspec.Struct, omit_defaults=True):
         return None not in self.losses
 
 
-class Chapter(msgspec.Struct):
-    """A tune before a restart of the optimiser.
-
-    why     the edit that ended it
-    passes  completed passes
-    start, best  errors at its start and at its best values, `values`
-    """
-
-    why: str
-    passes: int
-    start: Errors
-    best: Errors
-    values: ValuesByCode
-
-
 class Labelling(msgspec.Struct):
     """Scales and weights, fixed when the start values' scores are known.
 
@@ -291,7 +276,6 @@ class TexelState(msgspec.Struct):
     improvement: Improvement | None = None
     entropies: dict[str, dict[str, float | None]] = {}
     calibration: dict[str, list[list[float]]] = {}
-    earlier: list[Chapter] = []
     shards: int = 0
     positions: int = 0
     seconds: float = 0.0
@@ -398,14 +382,12 @@ def restarted(
     state: TexelState,
     settings: TuneSettings,
     parameters: Sequence[TunedParameter],
-    why: str,
     *,
     remeasure: bool,
     features: str,
 ) -> TexelState:
     """Return the state after a restart of the optimiser from the best values so far.
 
-    why        the edit, in a few words
     remeasure  whether scales and labels must be computed again
     features   version of the function of the features
     """
@@ -413,9 +395,6 @@ def restarted(
     values = {p.code: p.played_value(p.clip(best.get(p.code, p.start))) for p in parameters}
     numbers = (*state.kept, 0, *map(int, (*state.open, *state.filters)))
     keys = [score_key(state.beginning, number) for number in numbers]
-    earlier = list(state.earlier)
-    if state.told:
-        earlier.append(Chapter(why, state.told, state.start, state.best, dict(state.best_values)))
     # features that stay are not computed again
     played = {
         k: v for k, v in state.played.items() if (k, features) == ("optimiser", state.features)
@@ -429,7 +408,6 @@ def restarted(
         told_before=state.told_before + state.asked,
         labelling=None if remeasure else state.labelling,
         stale=list(dict.fromkeys([*state.stale, *keys])),
-        earlier=earlier,
         played=played,
         features=features,
     )

@@ -131,6 +131,10 @@ REAL_LEVELS, MOST_LEVELS = 256, 4096
 BATCH = 0.25
 #: Largest distance of the start's neighbours as a share of the range.
 NEIGHBOURHOOD = 1 / 8
+#: Share of children with two parents, and of individuals that remain unchanged.
+CROSSOVER, ELITE = 0.8, 0.1
+#: Random individuals, the best of which becomes a parent.
+TOURNAMENT = 3
 #: Largest default share of bits flipped in a child.
 MOST_MUTATION = 0.01
 #: Individuals checked at the end if generations are scored on batches.
@@ -144,10 +148,7 @@ class Genetic(BatchSearch):
     generations  limit of generations
     precision    smallest change of a parameter as a share of its range
     batch        share of the training shards that scores a generation, new for each; 1: all
-    crossover    share of children with two parents
-    tournament   number of random individuals from which the best becomes a parent
     mutation     share of bits flipped; None: one a child, at most 1 %
-    elite        share of individuals that remain unchanged
     converged    `convergence` that ends the tune
     check        generations between checks of the best individual
 
@@ -166,10 +167,7 @@ class Genetic(BatchSearch):
         generations: int = 100,
         precision: float | None = None,
         batch: float = BATCH,
-        crossover: float = 0.8,
-        tournament: int = 3,
         mutation: float | None = None,
-        elite: float = 0.1,
         converged: float = 0.97,
         check: int = 10,
         **common: Unpack[SearchArguments],
@@ -179,8 +177,8 @@ class Genetic(BatchSearch):
         if population is None:
             population = min(POPULATION + PER_PARAMETER * count, MOST_POPULATION)
         self.population, self.generations, self.check = population, generations, check
-        self.crossover, self.tournament, self.converged = crossover, tournament, converged
-        self.elite = min(max(1, round(elite * population)), population - 1)
+        self.converged = converged
+        self.elite = max(1, round(ELITE * population))
         width = self.space.width
         share = precision or 1 / REAL_LEVELS
         whole = np.maximum(1.0, np.ceil(width * (precision or 1 / MOST_LEVELS)))
@@ -263,18 +261,16 @@ class Genetic(BatchSearch):
         """
         coding, count, n = self.coding, self.population, len(self.space)
         bits, born = coding.count, self.population - self.elite
-        draws = _Draws(
-            self.seed, self._generation, born * (2 * self.tournament + 2 + 2 * bits + 5 * n)
-        )
+        draws = _Draws(self.seed, self._generation, born * (2 * TOURNAMENT + 2 + 2 * bits + 5 * n))
         ordered = self._people[ranks]
         # the best rank wins a tournament
-        entrants = np.floor(draws.take((2, born, self.tournament)) * count).astype(np.int64)
+        entrants = np.floor(draws.take((2, born, TOURNAMENT)) * count).astype(np.int64)
         first, second = (ordered[each.min(axis=-1)] for each in entrants)
         crossed, by_bits = draws.take((born, 1)), draws.take((born, 1))
         each_bit, each_parameter = draws.take((born, bits)), draws.take((born, n))
         parameter_draws = np.repeat(each_parameter, coding.widths, axis=1)
         swap = np.where(by_bits < 0.5, each_bit, parameter_draws) < 0.5
-        children = np.where(swap & (crossed < self.crossover), second, first)
+        children = np.where(swap & (crossed < CROSSOVER), second, first)
         children = children ^ (draws.take((born, bits)) < self.mutation)
         level = coding.level(children)
         moves = draws.take((born, n)) < 1 / (2 * n)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +26,7 @@ from ringmaster.tuners.texel.loss import Array, Floats, Loss
 from ringmaster.tuners.texel.uncertainty import ClusterSums, standard_errors
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import ThreadPoolExecutor
 
 
 #: Positions in a block.
@@ -320,19 +319,14 @@ class FeatureModel:
         self, function: Callable[[int, int], Result], first: int, stop: int, block: int = BLOCK
     ) -> Iterator[Result]:
         """Yield the results of a function over blocks of positions, in order."""
-        bounds = [(a, min(a + block, stop)) for a in range(first, stop, block)]
-        if self.threads == 1 or len(bounds) == 1:
-            for a, b in bounds:
-                yield function(a, b)
-            return
-        under_way: deque[Future[Result]] = deque()
-        for a, b in bounds:
-            # few finished results wait for their turn
-            if len(under_way) > 2 * self.threads:
-                yield under_way.popleft().result()
-            under_way.append(self._pool.submit(function, a, b))
-        while under_way:
-            yield under_way.popleft().result()
+        starts = range(first, stop, block)
+        mapped: Callable[..., Iterator[Result]] = map
+        if self.threads > 1 and len(starts) > 1:
+            mapped = self._pool.map
+        # few results wait for their turn
+        few = 16 * self.threads
+        for i in range(0, len(starts), few):
+            yield from mapped(lambda a: function(a, min(a + block, stop)), starts[i : i + few])
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:

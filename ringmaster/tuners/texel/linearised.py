@@ -232,7 +232,7 @@ class LinearModel:
             value = rows.weight @ self._loss.values(scores, rows.target)
             slope = rows.slopes @ (rows.weight * self._loss.slope(scores, rows.target))
             bent = rows.slopes * (rows.weight * self._loss.curvature(scores))
-            return np.r_[value, slope, (bent @ rows.slopes.T).ravel()]
+            return np.concatenate([[value], slope, (bent @ rows.slopes.T).ravel()])
 
         k, n = len(self.places), len(self.theta)
         sums, weight = self._sums(theta, "train", parts)

@@ -192,16 +192,7 @@ EVAL = Scoring(ScoreKind("eval"))
 DEPTH_1 = Scoring(ScoreKind("depth", 1), text="depth 1")
 
 
-class ReferenceSettings(msgspec.Struct, frozen=True):
-    """Reference(…) of a control file.
-
-    score  how the reference scores a position, None: as the tuned player
-    """
-
-    player: str
-    score: Scoring | None
-
-
+#: The value is a tuple of the player and the score, None for the score of the tuned player.
 REFERENCE_CALL = CallOf(
     "Reference",
     (
@@ -212,7 +203,7 @@ REFERENCE_CALL = CallOf(
             "How the engine scores a position; by default as the competition's ``score``.",
         ),
     ),
-    lambda values, context: ReferenceSettings(**values),
+    lambda values, context: (values["player"], values["score"]),
     positional=("player",),
     shorthand=True,
 )

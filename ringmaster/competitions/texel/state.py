@@ -357,8 +357,8 @@ def edit_of(
     reasons += [f"{code} is new" for code in after if code not in before]
     if not reasons and was.parameters != now.parameters:
         reasons.append("the order of the parameters changed")
-    # a sweep may be under way after the tune
-    if not reasons and state.calibration:
+    # its last checks, or a sweep, may be under way after the end of a tune
+    if not reasons and (state.calibration or (state.optimiser or {}).get("over")):
         reasons = [f"{name} changed" for name in LIMITS if was.limits[name] != now.limits[name]]
     return reasons, new_positions or any(name in MEASURING for name in changed)
 

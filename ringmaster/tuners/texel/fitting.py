@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.loss import Array
-from ringmaster.tuners.texel.optimiser import Penalty, Theta, ridge_scale
+from ringmaster.tuners.texel.optimiser import Penalty, Theta
 from ringmaster.tuners.texel.uncertainty import SINGULAR
 
 Flags = npt.NDArray[np.bool_]
@@ -174,7 +174,7 @@ class Fitter(msgspec.Struct, frozen=True):
         from scipy.optimize import minimize
 
         # units of equal curvature
-        bend, wide = self.model.diagonal(at) + penalty.curvature, ridge_scale(self.space)
+        bend, wide = self.model.diagonal(at) + penalty.curvature, self.space.scale
         unit = np.where(bend > 0, 1 / np.sqrt(np.where(bend > 0, bend, 1.0)), wide)
         unit = np.minimum(unit, 100 * wide)
 

@@ -362,10 +362,9 @@ class GaussNewton(ModelOptimiser):
             errors = self._expected(model, points)
         point = best_of(points, errors)
         s.strength = point.strength
-        width = np.maximum(self.space.width, 1e-300)
         rows = []
         for p in sorted(points, key=lambda p: p.strength):
-            farthest = float((np.abs(p.theta - self.space.start) / width).max())
+            farthest = float((np.abs(p.theta - self.space.start) / self.space.scale).max())
             rows.append((p.strength, p.train, p.validation, f"{farthest:.1%} of range"))
         if len(rows) > 1:
             title = "Ridge path, as predicted for the last step"

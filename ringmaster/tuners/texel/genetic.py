@@ -102,16 +102,6 @@ class Coding:
         return bits
 
 
-def text_of(bits: Bits) -> str:
-    """Return a bit string as hexadecimal text."""
-    return np.packbits(bits).tobytes().hex()
-
-
-def bits_of(text: str, count: int) -> Bits:
-    """Reverse `text_of`."""
-    return np.unpackbits(np.frombuffer(bytes.fromhex(text), dtype=np.uint8), count=count)
-
-
 def entropy(shares: Array) -> float:
     """Return Σ −p·log₂p − (1−p)·log₂(1−p) of the shares of ones, (b,): bits still open."""
     p = np.clip(np.stack([shares, 1 - shares]), 1e-300, 1.0)
@@ -296,11 +286,15 @@ class Genetic(BatchSearch):
         return {"entropy": entropy(self._shares), "convergence": convergence(self._shares)}
 
     def state(self) -> dict[str, Any]:
-        return {**super().state(), "people": [text_of(bits) for bits in self._people]}
+        return {
+            **super().state(),
+            "people": [np.packbits(bits).tobytes().hex() for bits in self._people],
+        }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
-        self._people = np.stack([bits_of(t, self.coding.count) for t in state["people"]])
+        packed = [np.frombuffer(bytes.fromhex(text), np.uint8) for text in state["people"]]
+        self._people = np.unpackbits(np.stack(packed), axis=1, count=self.coding.count)
 
 
 class _Draws:

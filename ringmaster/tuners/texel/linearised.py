@@ -23,7 +23,7 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.fitting import Fitter
 from ringmaster.tuners.texel.loss import Array, Loss
-from ringmaster.tuners.texel.optimiser import Data, Penalty, Split, Theta, ridge_scale
+from ringmaster.tuners.texel.optimiser import Data, Penalty, Split, Theta
 from ringmaster.tuners.texel.uncertainty import SINGULAR, ClusterSums, Estimate, unpenalised_optimum
 
 #: Wanted root mean square movement of the scores, centipawns, and the least acceptable one.
@@ -308,7 +308,7 @@ class NewtonFitter(Fitter, frozen=True):
     model: LinearModel
 
     def _minimum(self, penalty: Penalty, at: Array) -> tuple[Array, float]:
-        best, least, scale = at, math.inf, ridge_scale(self.space)
+        best, least, scale = at, math.inf, self.space.scale
         readings = 0
         while readings < _ITERATIONS:
             readings += 1

@@ -80,7 +80,7 @@ class LocalSearch(Search):
         self._base_error = error
 
     def _next(self) -> Pass | None:
-        if self.waiting:
+        if self._asked:
             return None
         while not self._over:
             block = self._blocks[self._block]
@@ -95,7 +95,7 @@ class LocalSearch(Search):
             if error is not None:
                 self._judge(i, theta, error)
             elif not self._allowed():
-                self._stop("the passes are used up", "most_passes")
+                self._stop("the passes are used up")
             else:
                 return self._issue(theta, "train", "try", i)
         return None

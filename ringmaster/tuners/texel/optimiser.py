@@ -356,29 +356,23 @@ class Penalty(msgspec.Struct, frozen=True, eq=False):
 
     def __call__(self, theta: Sequence[float] | Array) -> float:
         """Return the penalty at θ, (n,)."""
-        ridge = self.strength * np.square(ridge_distance(self.space, theta)).sum()
+        ridge = self.strength * np.square(self._distance(theta)).sum()
         damped = self.damping * np.square(np.asarray(theta) - self.base)
         return float(ridge + damped.sum() / 2)
 
     def slope(self, theta: Sequence[float] | Array) -> Array:
         """Return ∂penalty/∂θ, (n,)."""
-        ridge = 2 * self.strength * ridge_distance(self.space, theta) / ridge_scale(self.space)
+        ridge = 2 * self.strength * self._distance(theta) / self.space.scale
         return np.asarray(ridge + self.damping * (np.asarray(theta) - self.base))
 
     @property
     def curvature(self) -> Array:
         """∂²penalty/∂θ², (n,)."""
-        return 2 * self.strength / np.square(ridge_scale(self.space)) + self.damping
+        return 2 * self.strength / np.square(self.space.scale) + self.damping
 
-
-def ridge_scale(space: Space) -> Array:
-    """Return the unit length of each parameter, (n,): its range."""
-    return np.where(space.width > 0, space.width, 1.0)
-
-
-def ridge_distance(space: Space, theta: Sequence[float] | Array) -> Array:
-    """Return θ − start in ranges, (n,)."""
-    return (np.asarray(theta, dtype=np.float64) - space.start) / ridge_scale(space)
+    def _distance(self, theta: Sequence[float] | Array) -> Array:
+        """Return θ − start in ranges, (n,)."""
+        return (np.asarray(theta, dtype=np.float64) - self.space.start) / self.space.scale
 
 
 #: A value below this share of its start has collapsed.

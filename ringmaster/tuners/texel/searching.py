@@ -12,7 +12,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, Unpack, get_type_hints
+from typing import Any, TypedDict, Unpack, get_type_hints
 
 import msgspec
 import numpy as np
@@ -40,9 +40,6 @@ MOST_STEPS = 400
 MOST_KNOWN = 50_000
 #: First steps and perturbations as a share of the range.
 STEP_SHARE = 1 / 32
-
-#: An argument that may change between two runs.
-Limit = Literal["most_passes", "patience"]
 
 
 class SearchArguments(TypedDict, total=False):
@@ -84,8 +81,7 @@ class Search(Optimiser):
                  limit
     shards       shards of training, for batches
 
-    The annotated private attributes of a class are its state.  A state may be restored with larger
-    limits: a tune that ended because of a limit continues.
+    The annotated private attributes of a class are its state.
     """
 
     _number: int = 0
@@ -93,7 +89,6 @@ class Search(Optimiser):
     _validated: bool = False
     _stale: int = 0
     _over: str = ""
-    _limit: Limit | None = None
     _asked: dict[int, _Asked]
     _known: dict[str, float]
     _checked: dict[str, tuple[float, float | None]]
@@ -188,31 +183,18 @@ class Search(Optimiser):
         return tuple(self._course)
 
     def state(self) -> dict[str, Any]:
-        state = {name[1:]: getattr(self, name) for name in self._kinds()}
-        limits = {"most_passes": self.most_passes, "patience": self.patience}
-        data: dict[str, Any] = _data_of({**state, **limits})
-        return data
+        state: dict[str, Any] = _data_of({n[1:]: getattr(self, n) for n in self._kinds()})
+        return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
         for name, kind in self._kinds().items():
             value = msgspec.convert(state[name[1:]], kind, strict=False, dec_hook=_object_of)
             setattr(self, name, value)
-        patience = state["patience"]
-        if (self._limit == "most_passes" and self.most_passes > float(state["most_passes"])) or (
-            self._limit == "patience" and (self.patience is None or self.patience > patience)
-        ):
-            # the limit is larger now
-            self._over, self._limit = "", None
 
     def _kinds(self) -> dict[str, Any]:
         """Return the types of the attributes of the state by name."""
         hints = get_type_hints(type(self))
         return {name: kind for name, kind in hints.items() if name.startswith("_")}
-
-    @property
-    def waiting(self) -> bool:
-        """Whether a pass is under way."""
-        return bool(self._asked)
 
     def _issue(
         self, theta: Theta, part: Part, purpose: str, note: Any = None, *, keep: bool = False
@@ -239,10 +221,9 @@ class Search(Optimiser):
         wanted = [*self._finalists(), self._best.theta]
         return [theta for theta in dict.fromkeys(wanted) if not self._is_checked(theta)]
 
-    def _stop(self, why: str, limit: Limit | None = None) -> None:
-        """End the tune; `limit` is the argument whose increase would continue it."""
-        if not self._over:
-            self._over, self._limit = why, limit
+    def _stop(self, why: str) -> None:
+        """End the tune, after the checks that are left."""
+        self._over = self._over or why
 
     def _remember(self, theta: Theta, error: float) -> None:
         if len(self._known) >= MOST_KNOWN:
@@ -295,7 +276,7 @@ class Search(Optimiser):
         if not start:
             self._learn_check(better)
         if self._validated and self.patience is not None and self._stale >= self.patience:
-            self._stop(f"the validation error did not fall in {self._stale} checks", "patience")
+            self._stop(f"the validation error did not fall in {self._stale} checks")
         return TellResult(self._take_notes(), forget)
 
     def _take_notes(self) -> tuple[str, ...]:
@@ -369,7 +350,7 @@ class BatchSearch(Search):
         while not self._over:
             number, name = self._round()
             if self._due is not None:
-                return None if self.waiting else self._check(self._due, name)
+                return None if self._asked else self._check(self._due, name)
             values = self._distinct()
             if not self._issued and not self._open(values):
                 return None
@@ -398,7 +379,7 @@ class BatchSearch(Search):
             if self.whole and (error := self._error_of(theta)) is not None
         }
         if not self._allowed((len(values) - len(known)) * self.share):
-            self._stop("the passes are used up", "most_passes")
+            self._stop("the passes are used up")
             return False
         self._errors, self._issued = known, set(known)
         return True

@@ -243,7 +243,7 @@ class SpsaBatches(BatchSearch):
             if not self._is_checked(mean):
                 self._due = mean
         if k >= self.iterations and self._due is None:
-            self._stop(f"done: {counted(k, 'iteration')}", "most_passes")
+            self._stop(f"done: {counted(k, 'iteration')}")
 
     def _settled(self, iterates: Averages) -> Theta:
         """Return the mean of the last half of iterates, as played.
@@ -278,7 +278,7 @@ class SpsaBatches(BatchSearch):
             self._safe, self._blocked = (theta, error), 0
         self._notes.append(words)
         if self._k >= self.iterations:
-            self._stop(f"done: {counted(self._k, 'iteration')}", "most_passes")
+            self._stop(f"done: {counted(self._k, 'iteration')}")
 
     def _finalists(self) -> list[Theta]:
         finalists = [self._safe[0]]

@@ -33,7 +33,7 @@ from ringmaster.tuners.texel.loss import (
     mean,
     sigmoid,
 )
-from ringmaster.tuners.texel.optimiser import Block, Errors, Split
+from ringmaster.tuners.texel.optimiser import PARTS, Block, Errors, Split
 from ringmaster.tuners.texel.targets import Mixture, Target, entropies_of, known_arguments
 
 #: Positions of a shard: normal, least, most.
@@ -421,28 +421,19 @@ class LabelledPositions:
         if not isinstance(self._values["win_rate_scale"], float):
             fitted = self._of_pass(number, by_target=not self._target.needs_result)
             loss = Loss(loss.kind, self._fit(fitted, "reference's scores", ("reference",)).scale)
-        parts: tuple[Split, ...] = ("train", "validation")
-
-        def errors(of: int, loss: Loss) -> Errors:
-            """Return the errors of a pass over the positions that the reference has scored."""
-            means = []
-            for part in parts:
-                sums = []
-                for block in self.blocks([of, number], part):
-                    weight = block.weight * np.isfinite(block.scores[1])
-                    sums.append(loss.total(block.scores[0], block.target, weight))
-                means.append(mean(sums))
-            return Errors(*means)
-
-        missing = math.fsum(
-            float(block.weight[~np.isfinite(block.scores[0])].sum())
-            for part in parts
-            for block in self.blocks([number], part)
-        )
-        tuned = None if best is None else errors(best, self.loss)
-        return Comparison(
-            name, loss.scale, missing, errors(number, loss), errors(0, self.loss), tuned
-        )
+        passes = [number, 0] if best is None else [number, 0, best]
+        missing, means = 0.0, []
+        for part in PARTS:
+            sums: list[list[Sum]] = [[] for _ in passes]
+            for block in self.blocks(passes, part):
+                known = np.isfinite(block.scores[0])
+                missing += float(block.weight[~known].sum())
+                for place, scores in enumerate(block.scores):
+                    own = self.loss if place else loss
+                    sums[place].append(own.total(scores, block.target, block.weight * known))
+            means.append([mean(each) for each in sums])
+        reference, start, *tuned = (Errors(*pair) for pair in zip(*means, strict=True))
+        return Comparison(name, loss.scale, missing, reference, start, *tuned)
 
     def calibration(self, number: int) -> list[list[float]]:
         """Return bins of σ of a kept pass, with six numbers each.

@@ -202,10 +202,14 @@ class Genetic(BatchSearch):
             f"{'' if self.whole else ' on its batch'}, entropy {open_bits:.1f} of "
             f"{self.coding.count} bits, convergence {100 * agreed:.1f} %"
         )
-        median = float(np.median(errors))
-        extra = {"entropy": open_bits, "convergence": agreed}
-        extra |= {"median": median} if math.isfinite(median) else {}
-        self._note(best, error, extra)
+        extra = {"entropy": open_bits, "convergence": agreed, "median": float(np.median(errors))}
+        extra |= {} if self.whole else {"batch error": error - self.penalty(best)}
+        extra = {name: value for name, value in extra.items() if math.isfinite(value)}
+        label = f"generation {self._generation}"
+        if self.whole:
+            self._take(best, error, label, **extra)
+        else:
+            self._add(Step(self._used, best, None, None, label, False, extra))
         if agreed >= self.converged:
             self._stop("the population has converged")
         elif self._generation >= self.generations:
@@ -214,15 +218,6 @@ class Genetic(BatchSearch):
             self._people = self._children(ranks)
             if self._generation % self.check == 0 and not self._is_checked(best):
                 self._due = best
-
-    def _note(self, best: Theta, error: float, extra: dict[str, float]) -> None:
-        label = f"generation {self._generation}"
-        if self.whole:
-            self._take(best, error, label, **extra)
-        else:
-            if math.isfinite(error):
-                extra["batch error"] = error - self.penalty(best)
-            self._add(Step(self._used, best, None, None, label, False, extra))
 
     def _finalists(self) -> list[Theta]:
         return self._front[: 1 if self.whole else FINALISTS]

@@ -28,6 +28,7 @@ from ringmaster.tuners.texel.linear_model import FeatureModel, Matrix, Wiring
 from ringmaster.tuners.texel.loss import Array, Floats
 from ringmaster.tuners.texel.optimiser import (
     DEFAULT_STRENGTH,
+    PARTS,
     Data,
     Errors,
     ModelOptimiser,
@@ -35,7 +36,6 @@ from ringmaster.tuners.texel.optimiser import (
     OwnTable,
     Pass,
     RidgePath,
-    Split,
     Step,
     TellResult,
     Theta,
@@ -43,8 +43,6 @@ from ringmaster.tuners.texel.optimiser import (
     strengths_of,
 )
 from ringmaster.tuners.texel.searching import finite
-
-_PARTS: tuple[Split, ...] = ("train", "validation")
 
 
 class _State(ModelState):
@@ -165,10 +163,6 @@ class Linear(ModelOptimiser):
             tables.append(("The linear model against the engine", headers, rows))
         return tables
 
-    @property
-    def intervals(self) -> tuple[Array, Array] | None:
-        return None if self.best == self._start else super().intervals
-
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
         self._model = None
@@ -269,7 +263,7 @@ class Linear(ModelOptimiser):
         s, count = self._state, len(model.offset)
         predicted = model.linear(np.array(s.theta) - np.array(self._start), 0, count)
         real = np.empty(count, dtype=np.float32)
-        for part in _PARTS:
+        for part in PARTS:
             for block in data.blocks((0, s.number - 1), part):
                 real[block.places] = block.scores[1] - block.scores[0]
         real[model.weight <= 0] = np.nan
@@ -284,7 +278,7 @@ class Linear(ModelOptimiser):
         if self._features is None:
             raise ValueError("the features have not been set")
         matrix, wiring = self._features
-        train, held = (list(data.blocks((0,), part)) for part in _PARTS)
+        train, held = (list(data.blocks((0,), part)) for part in PARTS)
         rows, count = len(matrix.indptr) - 1, sum(len(b.target) for b in [*train, *held])
         if rows != count:
             raise ValueError(f"there are features of {rows:,} positions, but {count:,} positions")

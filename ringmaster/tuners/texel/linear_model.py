@@ -159,10 +159,6 @@ class FeatureModel:
         if not self.threads:
             self.threads = _processors()
 
-    def span(self, held: bool) -> tuple[int, int]:
-        """Return the first and last + 1 position of a part."""
-        return (self.train, len(self.offset)) if held else (0, self.train)
-
     @cached_property
     def weights(self) -> tuple[float, float]:
         """The total weight of training, and of validation."""
@@ -209,20 +205,18 @@ class FeatureModel:
 
         return np.concatenate([np.empty(0, np.float32), *self.map_blocks(block, first, stop)])
 
-    def error(self, theta: Sequence[float] | Array, held: bool = False) -> float:
-        """Return the mean loss over training or validation."""
+    def errors(self, theta: Sequence[float] | Array) -> tuple[float, float | None]:
+        """Return the mean losses over training and validation, None without positions."""
         weights = self.wiring.weights(theta)
 
         def block(a: int, b: int) -> float:
             q = self.of_rows(self.rows(a, b), a, b, weights) + self.offset[a:b]
             return float(self.weight[a:b] @ self.loss.values(q, self.target[a:b]))
 
-        return sum(self.map_blocks(block, *self.span(held))) / self.weights[held]
-
-    def errors(self, theta: Sequence[float] | Array) -> tuple[float, float | None]:
-        """Return the mean losses over training and validation, None without positions."""
-        has_held = len(self.offset) > self.train
-        return self.error(theta), self.error(theta, held=True) if has_held else None
+        train = sum(self.map_blocks(block, 0, self.train)) / self.weights[0]
+        if self.train == len(self.offset):
+            return train, None
+        return train, sum(self.map_blocks(block, self.train, len(self.offset))) / self.weights[1]
 
     def gradient(self, theta: Sequence[float] | Array) -> tuple[float, Array]:
         """Return the mean loss over training, and its derivative by θ, (P,)."""
@@ -262,7 +256,7 @@ class FeatureModel:
             return value, [turned @ (pull * share**power) for share in self._shares(a, b)]
 
         total, by_weight = 0.0, np.zeros((len(weights), len(self.matrix.names)))
-        for value, parts in self.map_blocks(part, *self.span(False)):
+        for value, parts in self.map_blocks(part, 0, self.train):
             total += value
             by_weight += parts
         # the last sum is that of the weights that are not tuned
@@ -304,7 +298,7 @@ class FeatureModel:
             return scaled.T @ scaled, slopes * pull[:, np.newaxis], games, weight.sum()
 
         matrix, clusters, total = np.zeros((count, count)), ClusterSums(count), 0.0
-        for bent, pulls, games, weight in self.map_blocks(part, *self.span(False), DENSE_BLOCK):
+        for bent, pulls, games, weight in self.map_blocks(part, 0, self.train, DENSE_BLOCK):
             matrix += bent
             clusters.add(pulls, games)
             total += weight

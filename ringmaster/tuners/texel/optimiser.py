@@ -35,6 +35,7 @@ from ringmaster.tuners.texel.targets import Target
 Theta = tuple[float, ...]
 #: A half of the positions.
 Split = Literal["train", "validation"]
+PARTS: tuple[Split, ...] = ("train", "validation")
 #: Positions of a pass: training, validation, both, or the training shards of a batch.
 Part = Literal["train", "validation", "all"] | tuple[int, ...]
 

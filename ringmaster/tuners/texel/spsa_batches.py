@@ -138,13 +138,6 @@ class SpsaBatches(BatchSearch):
         else:
             self._measure(errors[0], errors[1:])
 
-    def _draw(self, number: int) -> tuple[Array, Array]:
-        """Return δ and u, uniform in [0, 1), of an iteration; (n,) each."""
-        n = len(self.space)
-        words = word_array(self.seed, TEXEL_SPSA_STREAM, number, 2 * n)
-        delta = np.where(words[:n] >> np.uint64(63), 1.0, -1.0)
-        return delta, (words[n:] >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
     def _offsets(self, i: int) -> tuple[float, float]:
         """Return two changes of a parameter within its bounds: to both sides, or to one."""
         start, low, high = self._theta[i], self.space.minimum[i], self.space.maximum[i]
@@ -194,9 +187,10 @@ class SpsaBatches(BatchSearch):
         """
         curvatures = np.zeros(len(self.space))
         for i, pair in enumerate(zip(ups[::2], ups[1::2], strict=True)):
-            first, second = self._offsets(i)
+            first, second = offsets = self._offsets(i)
             # a change of the ridge alone is no signal
-            bare = [up - self._ridge(i, by) for up, by in zip(pair, (first, second), strict=True)]
+            ridge = [self.penalty.strength * (by / self.space.scale[i]) ** 2 for by in offsets]
+            bare = [up - more for up, more in zip(pair, ridge, strict=True)]
             if max(map(abs, bare)) < LEAST_DECREASE / 10:
                 self._silent_ones.append(i)
             if first == second or not all(map(math.isfinite, pair)):
@@ -205,15 +199,12 @@ class SpsaBatches(BatchSearch):
             curvatures[i] = 2 * (slope[0] - slope[1]) / (first - second) * self._steps[i] ** 2
         return curvatures
 
-    def _ridge(self, i: int, change: float) -> float:
-        """Return the increase of the penalty when a parameter leaves its start."""
-        theta = np.array(self._start)
-        theta[i] += change
-        return self.penalty(theta)
-
     def _sides(self) -> tuple[Array, Array]:
         """Return θ⁺ and θ⁻; parameters without a signal stay."""
-        delta, u = self._draw(self._k + 1)
+        n = len(self.space)
+        words = word_array(self.seed, TEXEL_SPSA_STREAM, self._k + 1, 2 * n)
+        delta = np.where(words[:n] >> np.uint64(63), 1.0, -1.0)
+        u = (words[n:] >> np.uint64(11)).astype(np.float64) * 2.0**-53
         c = np.maximum(self._units * (self._k + 1) ** -self.gamma, self.space.least_c)
         plus, minus = sides(self.space, self._theta, c, delta, u, "stochastic")
         plus[self._silent_ones] = minus[self._silent_ones] = self._theta[self._silent_ones]

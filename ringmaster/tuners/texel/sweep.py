@@ -44,7 +44,8 @@ class SweptPair(msgspec.Struct):
     sigma     centipawns, None: λ does not depend on the score
     relative  sigma divided by the teacher's win-rate scale
     strength  of the ridge
-    own, result, teacher  mean losses against the pair's target, the results, the teacher
+    own, result, teacher  mean losses against the pair's target, the results, the teacher; None
+                          before the values are scored
     """
 
     lambda_: float
@@ -52,24 +53,16 @@ class SweptPair(msgspec.Struct):
     relative: float | None
     strength: float
     theta: Theta
-    own: float | None
-    result: float | None
-    teacher: float | None
-
-
-class _Trial(msgspec.Struct):
-    """Values of a pair to be scored."""
-
-    pair: tuple[float, float | None]
-    strength: float
-    theta: Theta
-    number: int | None = None
+    own: float | None = None
+    result: float | None = None
+    teacher: float | None = None
 
 
 class SweepState(msgspec.Struct):
     """The state of a sweep.
 
     base     pass at the base of the derivatives, with its values `theta`
+    trial    pair whose values are to be scored, with their pass
     scored   values that were scored for a pair, with their passes
     """
 
@@ -77,7 +70,8 @@ class SweepState(msgspec.Struct):
     base: int | None = None
     theta: Theta = ()
     sides: list[Side] = []
-    trial: _Trial | None = None
+    trial: SweptPair | None = None
+    trial_number: int | None = None
     scored: list[tuple[Theta, int]] = []
     rows: list[SweptPair] = []
 
@@ -137,8 +131,8 @@ class Sweep:
                 if side.number is None:
                     side.number = number
                     return Pass(number, side.theta, "all", keep=True)
-        if s.phase == "pairs" and s.trial is not None and s.trial.number is None:
-            s.trial.number = number
+        if s.phase == "pairs" and s.trial is not None and s.trial_number is None:
+            s.trial_number = number
             return Pass(number, s.trial.theta, self._part, keep=True)
         return None
 
@@ -162,12 +156,12 @@ class Sweep:
         elif s.phase == "columns":
             for side in s.sides:
                 side.told |= side.number == number
-        elif s.trial is not None and s.trial.number == number:
+        elif s.trial is not None and s.trial_number == number:
             s.scored.append((s.trial.theta, number))
             notes.append(self._record(data, s.trial, number))
         if s.phase == "columns" and all(side.told for side in s.sides):
             s.phase = "pairs"
-        if s.phase != "pairs" or (s.trial is not None and s.trial.number is None):
+        if s.phase != "pairs" or (s.trial is not None and s.trial_number is None):
             return TellResult(tuple(notes))
         notes += self._fit(data)
         return TellResult(tuple(notes), () if s.trial is not None else self._end())
@@ -183,56 +177,54 @@ class Sweep:
     def _fit(self, data: Data) -> list[str]:
         """Compute the values of the next pairs, up to one that needs a pass."""
         s = self._state
-        s.trial = None
+        s.trial = s.trial_number = None
         notes: list[str] = []
         for pair in self._missing():
-            strength, theta = self._fitted(data.under(self._targets[pair]))
-            s.trial = _Trial(pair, strength, theta)
-            number = next((n for known, n in s.scored if known == theta), None)
+            row = self._fitted(data.under(self._targets[pair]), *pair)
+            number = next((n for known, n in s.scored if known == row.theta), None)
             if number is None:
+                s.trial = row
                 return notes
-            notes.append(self._record(data, s.trial, number))
-        s.trial = None
+            notes.append(self._record(data, row, number))
         return notes
 
-    def _fitted(self, data: Data) -> tuple[float, Theta]:
+    def _fitted(self, data: Data, lambda_: float, sigma: float | None) -> SweptPair:
         """Return the strength of the ridge and the values for a target."""
         s, space = self._state, self._optimiser.space
         assert s.base is not None
+        scale, relative = data.teacher_scale, None
+        if self._targets[lambda_, sigma].kind == "gaussian":
+            relative = SIGMA_PER_SCALE if sigma is None or not scale else sigma / scale
         columns = columns_of(s.sides, s.theta)
         if columns:
             moved = LinearModel(data, space, s.base, s.theta, columns, s.base).movement()
             columns = [c for c, by in zip(columns, moved.tolist(), strict=True) if by > 0]
         if not columns:
-            return 0.0, s.theta
+            return SweptPair(lambda_, sigma, relative, 0.0, s.theta)
         model = LinearModel(data, space, s.base, s.theta, columns, s.base)
         fitter = model.fitter()
         point = best_of(fitter.path(self._strengths, model.theta, whole=True))
-        return point.strength, fitter.playable(point, model.quadratic(point.theta)[2])
+        played = fitter.playable(point, model.quadratic(point.theta)[2])
+        return SweptPair(lambda_, sigma, relative, point.strength, played)
 
-    def _record(self, data: Data, trial: _Trial, number: int) -> str:
+    def _record(self, data: Data, row: SweptPair, number: int) -> str:
         """Record the errors of a pair's values; return a line for the history."""
-        lambda_, sigma = trial.pair
-        target = self._targets[trial.pair]
-        scale, relative = data.teacher_scale, None
-        if target.kind == "gaussian":
-            relative = SIGMA_PER_SCALE if sigma is None or not scale else sigma / scale
-        losses = [
-            self._loss(data.under(each), number)
-            for each in (target, Target(), Target("elmo", lambda_=1.0))
-        ]
-        row = SweptPair(lambda_, sigma, relative, trial.strength, trial.theta, *losses)
+        own = self._targets[row.lambda_, row.sigma]
+        targets = (own, Target(), Target("elmo", lambda_=1.0))
+        losses = [self._loss(data.under(each), number) for each in targets]
+        row.own, row.result, row.teacher = losses
         self._state.rows.append(row)
         values = ", ".join(f"{c} {v:.6g}" for c, v in zip(self._codes, row.theta, strict=True))
         width = ""
-        if relative is not None:
-            width = f", sigma {relative:.3f} C" if sigma is None else f", sigma {sigma:g}"
+        if row.relative is not None:
+            sigma = f"{row.relative:.3f} C" if row.sigma is None else f"{row.sigma:g}"
+            width = f", sigma {sigma}"
         errors = ", ".join(
             f"{name} {loss:.8f}"
             for name, loss in zip(("own target", "result", "teacher"), losses, strict=True)
             if loss is not None
         )
-        return f"sweep: lambda {lambda_:g}{width}: errors against {errors}; {values}"
+        return f"sweep: lambda {row.lambda_:g}{width}: errors against {errors}; {values}"
 
     def _loss(self, data: Data, number: int) -> float | None:
         return mean(

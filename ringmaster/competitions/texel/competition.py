@@ -16,7 +16,6 @@ from ringmaster.competitions.common_settings import LIMIT_NAMES, find_player, no
 from ringmaster.competitions.competition import History, Played, Reaction, Trajectory
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
-from ringmaster.competitions.texel.charts import tune_charts
 from ringmaster.competitions.texel.evaluations import (
     Evaluations,
     Reference,
@@ -28,7 +27,7 @@ from ringmaster.competitions.texel.evaluations import (
 from ringmaster.competitions.texel.labels import Shards, refusing
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.move_accuracy import MoveAccuracy, MoveComparison
-from ringmaster.competitions.texel.report import TuneReport, kind_of_error
+from ringmaster.competitions.texel.report import TuneReport, tune_charts
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS, wrong_settings
 from ringmaster.competitions.texel.state import (
     TexelState,
@@ -469,5 +468,4 @@ class TexelCompetition(Tune):
         return Trajectory("passes", codes, points, note if self.tuning.state.told_before else "")
 
     def _charts_of_tune(self) -> list[ChartGroup]:
-        loss = kind_of_error(self.values["loss"])
-        return tune_charts(self.tuning.tuned, self.tuning.state, self.tuning.optimiser, loss)
+        return tune_charts(self.tuning)

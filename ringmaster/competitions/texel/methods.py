@@ -34,8 +34,7 @@ from ringmaster.model.settings import (
 )
 from ringmaster.positions import FeatureFile, PositionFile
 from ringmaster.tuners.texel.linear_model import features_of
-from ringmaster.tuners.texel.optimiser import DEFAULT_STRENGTH, Optimiser, strengths_of
-from ringmaster.tuners.texel.sweep import Sweep
+from ringmaster.tuners.texel.optimiser import DEFAULT_STRENGTH, Optimiser
 
 
 class OptimiserSettings(msgspec.Struct, frozen=True):
@@ -191,21 +190,6 @@ def make_optimiser(
     }
     optimiser: Optimiser = cls(tuned, **{k: v for k, v in offered.items() if k in accepted})
     return optimiser
-
-
-def make_sweep(
-    values: Mapping[str, Any], optimiser: Optimiser, state: TexelState, shards: Shards
-) -> Sweep | None:
-    """Return the sweep after an optimiser, None without one."""
-    if values["sweep"] is None:
-        return None
-    return Sweep(
-        optimiser,
-        state.sweep,
-        targets=values["sweep"].targets(values["target"]),
-        strengths=strengths_of(values["regularisation"]),
-        validated=shards.validation > 0,
-    )
 
 
 #: Place of the features in the settings.

@@ -13,13 +13,7 @@ import msgspec
 
 from ringmaster.competitions.competition import Reaction, ScoreSource
 from ringmaster.competitions.texel.labels import LabelledPositions, Shards, refusing
-from ringmaster.competitions.texel.methods import (
-    PLACE,
-    Features,
-    from_answers,
-    make_optimiser,
-    make_sweep,
-)
+from ringmaster.competitions.texel.methods import PLACE, Features, from_answers, make_optimiser
 from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
@@ -34,7 +28,14 @@ from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.positions import FeatureFile, PositionFile
 from ringmaster.tuners.texel.loss import Sum, mean
-from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Pass, Split, TellResult
+from ringmaster.tuners.texel.optimiser import (
+    Errors,
+    Optimiser,
+    Pass,
+    Split,
+    TellResult,
+    strengths_of,
+)
 from ringmaster.tuners.texel.sweep import Sweep
 from ringmaster.tuners.texel.uncertainty import gain_over_start
 
@@ -120,7 +121,14 @@ class Tuning:
         self.optimiser = make_optimiser(self.settings, self.parameters, state, self.shards)
         if state.optimiser is not None:
             self.optimiser.restore(state.optimiser)
-        self.sweep = make_sweep(self.settings, self.optimiser, state, self.shards)
+        if self.settings["sweep"] is not None:
+            self.sweep = Sweep(
+                self.optimiser,
+                state.sweep,
+                targets=self.settings["sweep"].targets(self.settings["target"]),
+                strengths=strengths_of(self.settings["regularisation"]),
+                validated=self.shards.validation > 0,
+            )
         if self.features is not None and self.positions is not None:
             matrix = self.features.ready(self.positions.file)
             if matrix is not None:

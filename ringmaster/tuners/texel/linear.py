@@ -24,7 +24,7 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_LINEAR_STREAM, words
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.fitting import Fitter, best_of
-from ringmaster.tuners.texel.linear_model import FeatureModel, Matrix, Wiring
+from ringmaster.tuners.texel.linear_model import FeatureModel, Matrix, Wiring, processors
 from ringmaster.tuners.texel.loss import Array, Floats
 from ringmaster.tuners.texel.optimiser import (
     DEFAULT_STRENGTH,
@@ -92,7 +92,7 @@ class Linear(ModelOptimiser):
         self.tapered, self.seed = tapered, seed
         path = ridge is not None and None in ridge
         self._strengths = strengths_of((DEFAULT_STRENGTH,) if path and not validated else ridge)
-        self._check, self._threads = check, threads
+        self._check, self._threads = check, threads or processors()
         self._start = self.space.played(self.space.start)
         self._features: tuple[Matrix, Wiring] | None = None
         self._model: FeatureModel | None = None

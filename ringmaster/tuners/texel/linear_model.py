@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.tuners.texel.loss import Array, Floats, Loss
-from ringmaster.tuners.texel.uncertainty import ClusterSums, standard_errors
+from ringmaster.tuners.texel.uncertainty import ClusterSums, unpenalised_optimum
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -153,11 +153,7 @@ class FeatureModel:
     train: int
     loss: Loss
     is_scored: bool = True
-    threads: int = 0
-
-    def __post_init__(self) -> None:
-        if not self.threads:
-            self.threads = _processors()
+    threads: int = 1
 
     @cached_property
     def weights(self) -> tuple[float, float]:
@@ -303,11 +299,10 @@ class FeatureModel:
             clusters.add(pulls, games)
             total += weight
         total = total or 1.0
+        matrix /= total
+        evidence = unpenalised_optimum(matrix, np.zeros(count), clusters.meat(), total)
         # the error of an estimate falls with 1/√(games)
-        errors = standard_errors(matrix / total, clusters.meat(), total) * math.sqrt(
-            total / (self.weights[0] or 1.0)
-        )
-        return matrix / total, errors
+        return matrix, evidence.deviation * math.sqrt(total / (self.weights[0] or 1.0))
 
     def map_blocks(
         self, function: Callable[[int, int], Result], first: int, stop: int, block: int = BLOCK
@@ -330,7 +325,8 @@ class FeatureModel:
         return ThreadPoolExecutor(self.threads, thread_name_prefix="linear")
 
 
-def _processors() -> int:
+def processors() -> int:
+    """Return the number of processors that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # no such call on macOS

@@ -12,7 +12,7 @@ Each change takes a pass, one after another: the next change depends on the last
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -160,8 +160,9 @@ class LocalSearch(Search):
         step = min(max(step, float(self.least[i])), float(self.most[i]))
         return float(math.floor(step)) if self.space.integer[i] else step
 
-    def is_silent(self, i: int) -> bool:
-        return self._sweep > 0 and not self._moved[i]
+    @property
+    def oddities(self) -> tuple[Collection[int], Mapping[int, int]]:
+        return [i for i, moved in enumerate(self._moved) if self._sweep and not moved], {}
 
     def _extras(self) -> dict[str, float]:
         return {"tried": float(self._tried), "kept": float(self._kept)} if self._tried else {}

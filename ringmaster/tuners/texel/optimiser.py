@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -212,11 +212,11 @@ class Optimiser(ABC):
 
     def flags(self) -> dict[int, tuple[str, ...]]:
         """Return oddities of parameters by place: "at its lower bound", "no signal", …"""
-        ends, alike = self.intervals, self.alike
+        ends, silent, alike = self.intervals, *self.oddities
         noise = {} if ends is None else noise_flags(self.space, self.best, ends)
         flags = {i: list(words) for i, words in value_flags(self.space, self.best).items()}
         for i in range(len(self.parameters)):
-            if self.is_silent(i):
+            if i in silent:
                 flags.setdefault(i, []).append(NO_SIGNAL)
             elif i in noise and i not in alike:
                 flags.setdefault(i, []).append(noise[i])
@@ -225,14 +225,10 @@ class Optimiser(ABC):
                 flags.setdefault(i, []).append(f"indistinguishable from {code}")
         return {i: tuple(words) for i, words in sorted(flags.items())}
 
-    def is_silent(self, i: int) -> bool:
-        """Return whether a parameter is known to have no effect on the error."""
-        return False
-
     @property
-    def alike(self) -> Mapping[int, int]:
-        """Places of parameters that are indistinguishable from others, with the most similar."""
-        return {}
+    def oddities(self) -> tuple[Collection[int], Mapping[int, int]]:
+        """Places of parameters without effect, and of those like another, with that one's."""
+        return (), {}
 
     @property
     def distances(self) -> Sequence[float] | None:
@@ -272,7 +268,7 @@ class ModelState(msgspec.Struct, kw_only=True):
 
     number     of the next pass
     silent     places of parameters on which no score depends
-    alike      see `Optimiser.alike`
+    alike      places of parameters that are indistinguishable from others, with the most similar
     estimate   values with the least error; deviation: their standard errors, None if infinite
     paths      latest ridge path by the number of the group of parameters
     """
@@ -299,12 +295,9 @@ class ModelOptimiser(Optimiser):
     def ridge_paths(self) -> list[RidgePath]:
         return [path for _, path in sorted(self._state.paths.items())]
 
-    def is_silent(self, i: int) -> bool:
-        return i in self._state.silent
-
     @property
-    def alike(self) -> Mapping[int, int]:
-        return self._state.alike
+    def oddities(self) -> tuple[Collection[int], Mapping[int, int]]:
+        return self._state.silent, self._state.alike
 
     @property
     def intervals(self) -> tuple[Array, Array] | None:

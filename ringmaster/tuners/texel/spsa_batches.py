@@ -23,7 +23,7 @@ mean of the last half of all iterates (B. T. Polyak and A. B. Juditsky, 1992) is
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Unpack
 
 import numpy as np
@@ -277,8 +277,9 @@ class SpsaBatches(BatchSearch):
             finalists.append(self._settled(self._all))
         return finalists
 
-    def is_silent(self, i: int) -> bool:
-        return i in self._silent_ones
+    @property
+    def oddities(self) -> tuple[Collection[int], Mapping[int, int]]:
+        return self._silent_ones, {}
 
     def _extras(self) -> dict[str, float]:
         return {"gain": self._gain} if self._measured else {}

@@ -14,7 +14,6 @@ when the scores changed as predicted, so new derivatives would be the same.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -36,6 +35,7 @@ from ringmaster.tuners.texel.linearised import (
 )
 from ringmaster.tuners.texel.optimiser import (
     LEAST_DECREASE,
+    WORST,
     Data,
     Errors,
     ModelOptimiser,
@@ -47,9 +47,11 @@ from ringmaster.tuners.texel.optimiser import (
     TellResult,
     Theta,
     collinear,
+    finite,
+    infinite,
     strengths_of,
 )
-from ringmaster.tuners.texel.searching import finite, tuned_blocks
+from ringmaster.tuners.texel.searching import tuned_blocks
 
 #: Levenberg's damping, by the number of refused steps.
 _DAMPING = (0.0, 1.0, 8.0, 64.0)
@@ -59,10 +61,6 @@ _SHRINKINGS = 2
 _WORTHWHILE = 0.02
 #: Share of the changes of the scores below which the model is exact enough.
 _STRAIGHT = 0.02
-
-
-#: An error that is not finite, in JSON.
-WORST = 1e300
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -76,11 +74,9 @@ class Point(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, number: int, theta: Theta, errors: Errors) -> Point:
         """Return a point; errors that are not finite become WORST."""
-        assert errors.train is not None
-        train, held = errors.train, errors.validation
-        if held is not None and not math.isfinite(held):
-            held = WORST
-        return cls(number, theta, train if math.isfinite(train) else WORST, held)
+        held = errors.validation
+        held = None if held is None else infinite(finite(held))
+        return cls(number, theta, infinite(finite(errors.train)), held)
 
 
 class State(ModelState):

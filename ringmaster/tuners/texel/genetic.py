@@ -26,7 +26,7 @@ import numpy.typing as npt
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import GENETIC_STREAM, word_array
 from ringmaster.tuners.space import Array, Space
-from ringmaster.tuners.texel.optimiser import OwnTable, Step, Theta
+from ringmaster.tuners.texel.optimiser import OwnTable, Step, Theta, finite
 from ringmaster.tuners.texel.searching import (
     BatchSearch,
     SearchArguments,
@@ -204,7 +204,7 @@ class Genetic(BatchSearch):
         )
         extra = {"entropy": open_bits, "convergence": agreed, "median": float(np.median(errors))}
         extra |= {} if self.whole else {"batch error": error - self.penalty(best)}
-        extra = {name: value for name, value in extra.items() if math.isfinite(value)}
+        extra = {name: value for name, value in extra.items() if finite(value) is not None}
         label = f"generation {self._generation}"
         if self.whole:
             self._take(best, error, label, **extra)

@@ -40,9 +40,9 @@ from ringmaster.tuners.texel.optimiser import (
     TellResult,
     Theta,
     collinear,
+    finite,
     strengths_of,
 )
-from ringmaster.tuners.texel.searching import finite
 
 
 class _State(ModelState):

@@ -18,7 +18,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, Pass, Theta
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Pass, Theta
 from ringmaster.tuners.texel.searching import (
     Search,
     SearchArguments,
@@ -43,7 +43,7 @@ class LocalSearch(Search):
     """
 
     _base: Theta
-    _base_error: float = math.inf
+    _base_error: float = WORST
     _steps: list[float]
     _way: list[int]
     _moved: list[bool]

@@ -321,6 +321,20 @@ class ModelOptimiser(Optimiser):
         self._state = msgspec.convert(state, type(self._state), strict=False)
 
 
+#: An error that is not finite, in JSON.
+WORST = 1e300
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number, None if it is not finite: an engine may have printed anything."""
+    return value if value is not None and abs(value) < WORST / 2 else None
+
+
+def infinite(value: float | None) -> float:
+    """Reverse `finite`."""
+    return WORST if value is None else value
+
+
 #: Least decrease of an error that counts.
 LEAST_DECREASE = 1e-7
 #: Strengths of the usual path: 0, and 10⁻⁶ to 1 in half decades.

@@ -22,6 +22,7 @@ from ringmaster.model.randomness import BATCHES_STREAM, word_array
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.spsa.course import Averages
 from ringmaster.tuners.texel.optimiser import (
+    WORST,
     Array,
     Data,
     Errors,
@@ -32,6 +33,8 @@ from ringmaster.tuners.texel.optimiser import (
     Step,
     TellResult,
     Theta,
+    finite,
+    infinite,
 )
 
 #: Most points of the course; beyond, every other one is dropped.
@@ -116,7 +119,7 @@ class Search(Optimiser):
         self.shards = shards
         self._start = self.space.played(self.space.start)
         self._asked, self._known, self._checked = {}, {}, {}
-        self._best = _Best(self._start, math.inf, None)
+        self._best = _Best(self._start, WORST, None)
         self._course, self._notes = [], []
 
     @abstractmethod
@@ -183,7 +186,10 @@ class Search(Optimiser):
         return tuple(self._course)
 
     def state(self) -> dict[str, Any]:
-        state: dict[str, Any] = _data_of({n[1:]: getattr(self, n) for n in self._kinds()})
+        values = {name[1:]: getattr(self, name) for name in self._kinds()}
+        state: dict[str, Any] = msgspec.to_builtins(
+            values, str_keys=True, order="deterministic", enc_hook=_data_of
+        )
         return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -395,24 +401,12 @@ class BatchSearch(Search):
 
 
 def _data_of(value: Any) -> Any:
-    """Return a state as JSON data, with infinite numbers as text."""
-    if isinstance(value, dict):
-        return {str(key): _data_of(each) for key, each in value.items()}
-    if isinstance(value, list | tuple | set):
-        return [_data_of(each) for each in (sorted(value) if isinstance(value, set) else value)]
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, Averages):
-        return value.state()
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, str | int | float | None):
-        return value
-    return _data_of(msgspec.to_builtins(value))
+    """Return an array or averages as part of a state."""
+    return value.tolist() if isinstance(value, np.ndarray) else value.state()
 
 
 def _object_of(kind: Any, data: Any) -> Any:
-    """Return an array or averages, from their part of a state."""
+    """Reverse `_data_of`."""
     if kind is not Averages:
         return np.array(data)
     averages = Averages(np.zeros(0))
@@ -451,13 +445,3 @@ def first_steps(parameters: Sequence[TunedParameter]) -> Array:
             for step in [p.step or STEP_SHARE * (p.maximum - p.minimum)]
         ]
     )
-
-
-def finite(value: float | None) -> float | None:
-    """Return a number, None if it is not finite: an engine may have printed anything."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-def infinite(value: float | None) -> float:
-    """Reverse `finite`."""
-    return math.inf if value is None else value

@@ -33,7 +33,7 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_SPSA_STREAM, word_array
 from ringmaster.tuners.spsa.course import Averages
 from ringmaster.tuners.spsa.perturbation import sides
-from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, Array, OwnTable, Theta
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Array, OwnTable, Theta, finite
 from ringmaster.tuners.texel.searching import (
     BatchSearch,
     SearchArguments,
@@ -103,7 +103,7 @@ class SpsaBatches(BatchSearch):
         self._theta = np.array(self._start)
         self._units = self._steps.copy()
         self._recent, self._all = Averages(self._theta), Averages(self._theta)
-        self._safe = (self._start, math.inf)
+        self._safe = (self._start, WORST)
         self._silent_ones = []
 
     def _begin(self, error: float) -> None:
@@ -170,9 +170,9 @@ class SpsaBatches(BatchSearch):
         moved = [0.0, *map(abs, ups)]
         if not max(moved) > 0:
             self._stop("no change of a parameter changes the error")
-        elif not (total > 0 and math.isfinite(total)):
+        elif not (total > 0 and finite(total)):
             # no parabola: the first move is about a unit
-            total = float(np.mean([x for x in moved if math.isfinite(x)] or [1.0])) or 1.0
+            total = float(np.mean([x for x in moved if finite(x) is not None] or [1.0])) or 1.0
         self._gain = 1 / total if total > 0 else 0.0
         self._measured = True
         self._notes.append(
@@ -193,7 +193,7 @@ class SpsaBatches(BatchSearch):
             bare = [up - more for up, more in zip(pair, ridge, strict=True)]
             if max(map(abs, bare)) < LEAST_DECREASE / 10:
                 self._silent_ones.append(i)
-            if first == second or not all(map(math.isfinite, pair)):
+            if first == second or None in map(finite, pair):
                 continue
             slope = pair[0] / first, pair[1] / second
             curvatures[i] = 2 * (slope[0] - slope[1]) / (first - second) * self._steps[i] ** 2
@@ -218,7 +218,7 @@ class SpsaBatches(BatchSearch):
         difference = above - below
         d = (plus - minus) / 2
         step = np.zeros(len(self.space))
-        if math.isfinite(difference):
+        if finite(difference) is not None:
             moved = d != 0
             step[moved] = -a * np.square(self._units[moved]) * difference / (2 * d[moved])
         step = np.clip(step, -MOST_MOVE * self._units, MOST_MOVE * self._units)

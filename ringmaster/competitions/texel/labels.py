@@ -179,9 +179,13 @@ class LabelledPositions:
 
     def column(self, name: str, shard: int) -> npt.NDArray[Any]:
         """Return a column of the position file for a shard."""
-        places = self.shards.positions(shard)
         column: npt.NDArray[Any] = getattr(self.file, name)
-        return column[places.start : places.stop : places.step]
+        return column[self._rows(shard)]
+
+    def _rows(self, shard: int) -> slice:
+        """Return the positions of a shard as places in the position file."""
+        places = self.shards.positions(shard)
+        return slice(places.start, places.stop, places.step)
 
     def texts(self, shard: int) -> list[str]:
         """Return all positions of a shard."""
@@ -241,23 +245,13 @@ class LabelledPositions:
             "not quiet": loud,
         }
 
-    def _count_left_out(self) -> dict[str, int]:
-        """Return the number of positions left out by their scores, by reason."""
-        counts: Counter[str] = Counter()
-        for shard in range(self.shards.total):
-            counts.update({r: int(mask.sum()) for r, mask in self._left_out(shard).items()})
-        return {reason: count for reason, count in counts.items() if count}
-
     def blocks(self, passes: Sequence[int], part: Split) -> Iterator[Block]:
         """Yield the scores of some passes with targets, weights and games, shard by shard."""
         for shard in self.shards.of(part):
             labels = self.labels(shard)
-            kept = [self.scores(number, shard) for number in passes]
-            scores = np.stack(kept) if kept else np.empty((0, len(labels.target)), dtype=np.float32)
+            scores = np.stack([self.scores(number, shard) for number in passes])
             group = self.column("group", shard).astype(np.uint32)
-            at = self.shards.positions(shard)
-            places = slice(at.start, at.stop, at.step)
-            yield Block(places, scores, labels.target, labels.weight, group)
+            yield Block(self._rows(shard), scores, labels.target, labels.weight, group)
 
     def sum(self, shard: int, scores: Floats) -> Sum:
         """Return the loss of a shard."""
@@ -333,10 +327,10 @@ class LabelledPositions:
                 fits["teacher_scale"] = self._fit(self._of_teacher(), "teacher's scores")
             kept = None if before is None else before.teacher_scale
             self.teacher_scale = given.get("teacher_scale") or kept or fits["teacher_scale"].scale
-        weights = [
-            float(self.labels(shard).weight.astype(np.float64).sum())
-            for shard in range(self.shards.total)
-        ]
+        weights, left_out = [], Counter[str]()
+        for shard in range(self.shards.total):
+            weights.append(float(self.labels(shard).weight.astype(np.float64).sum()))
+            left_out.update({r: int(mask.sum()) for r, mask in self._left_out(shard).items()})
         if not math.fsum(weights[shard] for shard in self.shards.of("train")) > 0:
             raise SettingError(("positions",), "the filters leave out all positions")
         warnings = []
@@ -355,7 +349,7 @@ class LabelledPositions:
             fits={name: fit.scale for name, fit in fits.items()},
             warnings=[*warnings, *(fit.warning for fit in fits.values() if fit.warning)],
             weights=weights,
-            left_out=self._count_left_out(),
+            left_out={reason: count for reason, count in left_out.items() if count},
         )
         return self.labelling
 

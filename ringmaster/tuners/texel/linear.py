@@ -198,7 +198,7 @@ class Linear(ModelOptimiser):
         if check.problem:
             return [self._refused(check.problem)]
         notes = [f"the scores change as the features say: {check.numbers}"]
-        if check.doubtful:
+        if check.correlation < _GOOD:
             notes.append("the evaluation is not quite linear in these weights")
         return [*notes, *self._fit(model)]
 
@@ -411,11 +411,6 @@ class FeatureCheck(msgspec.Struct, frozen=True):
                 "the names of the features"
             )
         return f"{reason}; the evaluation is not linear in these weights, or some counts are wrong"
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether the model can be used with a warning."""
-        return not self.problem and self.correlation < _GOOD
 
 
 def _correlation(x: Array, y: Array) -> float:

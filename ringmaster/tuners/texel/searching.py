@@ -212,7 +212,7 @@ class Search(Optimiser):
 
     def _check(self, theta: Theta, label: str) -> Pass:
         """Return a pass over all positions, whose values may become the best."""
-        return self._issue(theta, "all", "check", [label, None], keep=True)
+        return self._issue(theta, "all", "check", label, keep=True)
 
     def _is_checked(self, theta: Theta) -> bool:
         return key_of(theta) in self._checked
@@ -256,7 +256,7 @@ class Search(Optimiser):
         if start:
             self._validated = errors.validation is not None
             self._begin(error)
-        label = "start" if start else asked.note[0]
+        label = "start" if start else asked.note
         self._remember(asked.theta, error)
         self._checked[key_of(asked.theta)] = (error, errors.validation)
         value = infinite(errors.validation) if self._validated else error

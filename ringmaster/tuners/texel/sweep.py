@@ -211,7 +211,13 @@ class Sweep:
         """Record the errors of a pair's values; return a line for the history."""
         own = self._targets[row.lambda_, row.sigma]
         targets = (own, Target(), Target("elmo", lambda_=1.0))
-        losses = [self._loss(data.under(each), number) for each in targets]
+        losses = [
+            mean(
+                data.loss.total(block.scores[0], block.target, block.weight)
+                for block in data.under(each).blocks([number], self._part)
+            )
+            for each in targets
+        ]
         row.own, row.result, row.teacher = losses
         self._state.rows.append(row)
         values = ", ".join(f"{c} {v:.6g}" for c, v in zip(self._codes, row.theta, strict=True))
@@ -225,12 +231,6 @@ class Sweep:
             if loss is not None
         )
         return f"sweep: lambda {row.lambda_:g}{width}: errors against {errors}; {values}"
-
-    def _loss(self, data: Data, number: int) -> float | None:
-        return mean(
-            data.loss.total(block.scores[0], block.target, block.weight)
-            for block in data.blocks([number], self._part)
-        )
 
     @property
     def rows(self) -> list[SweptPair]:

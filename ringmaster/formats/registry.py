@@ -192,6 +192,14 @@ def _guessed(source: Source, labelled: bool) -> str:
     return name
 
 
+def read_record(source: Source) -> Iterator[RecordedGame]:
+    """Yield the games of one of our own records; see the readers.  Raises DataFileError."""
+    start = next(source.pieces(_LOOK), b"")
+    name = {"chess": "pgn", "go": "sgf"}.get(source.game) or record_format(start, start) or "kif"
+    games: Iterator[RecordedGame] = FORMATS[name].function(source)
+    return games
+
+
 def record_format(start: bytes, first: bytes) -> str:
     """Return the format of shogi records that a file begins like, "" for none."""
     if first.startswith((b"V2", b"V3", b"N+", b"N-", b"PI", b"P1", b"'", b"$")):

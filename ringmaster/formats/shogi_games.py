@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from rsshogi.record import GameResult, MoveEntry, Record
 
+from ringmaster.formats.annotations import read_time_controls
 from ringmaster.formats.recorded_game import RESULTS, RecordedGame, limited
 from ringmaster.formats.shogi_records import MATE_SCORE
 from ringmaster.formats.source import MATE, Source
@@ -23,6 +24,8 @@ from ringmaster.games.sfen import START_SFEN, normalise_sfen
 #: Scores from here on are mates: other programs, too, subtract the distance in plies.
 _MATES = MATE_SCORE - 2000
 
+#: Lines of comments that repeat the score of the summary, and the line of play.
+_SHOGIHOME = ("評価値=", "読み筋=")
 _SCORE = re.compile(
     r"評価値\s*[=:：]?\s*([+-]?)(?:(詰|Mate|mate)|([0-9]{1,6}(?:\.[0-9]+)?))|詰み=(先|後)手勝ち"
 )
@@ -101,11 +104,15 @@ def _games(source: Source, texts: Iterable[Text], *, is_csa: bool) -> Iterator[R
         first += next(i for i, line in enumerate(lines) if line)
         text = "\n".join([*lines, ""]).lstrip("\n")
         try:
-            yield _recorded(text, number, first, is_csa=is_csa)
+            game, record = _recorded(text, number, first, is_csa=is_csa)
         except _Fault as fault:
             line = text.count("\n", 0, fault.place)
             quoted = shown(text.splitlines()[line].strip(), 60)
             source.bad(first + line, f"game {number}: {fault.message}: {quoted}", "bad games")
+            continue
+        if source.annotated:
+            _annotate(game, record)
+        yield game
 
 
 class _Fault(Exception):
@@ -120,8 +127,8 @@ class _Fault(Exception):
         self.place, self.message, self.move = place, message, move
 
 
-def _recorded(text: str, number: int, first: int, *, is_csa: bool) -> RecordedGame:
-    """Return the game of a text; `first` is the number of its first line.  Raises _Fault."""
+def _recorded(text: str, number: int, line: int, *, is_csa: bool) -> tuple[RecordedGame, Record]:
+    """Return the game of a text, whose first line is given.  Raises _Fault."""
     loser = None
     try:
         record = _parsed(text, is_csa=is_csa)
@@ -129,7 +136,7 @@ def _recorded(text: str, number: int, first: int, *, is_csa: bool) -> RecordedGa
         if fault.move is None or not _ILLEGAL_END.match(text, fault.place):
             raise
         record = _parsed(text[: fault.move.start()] + "\n", is_csa=is_csa)
-        loser = (len(record.moves) + (record.init_position_sfen.split()[1] == "w")) % 2
+        loser = (len(record.moves) + _first_side(record)) % 2
     try:
         start = normalise_sfen(record.init_position_sfen)
     except ValueError as error:
@@ -140,11 +147,12 @@ def _recorded(text: str, number: int, first: int, *, is_csa: bool) -> RecordedGa
     game_id = _GAME_ID.search(text)
     game = RecordedGame(
         number,
-        first,
+        line,
         "" if game_id is None else game_id[1],
         None if start == START_SFEN else start,
         [entry.move.to_usi() for entry in entries],
         [_score(entry) for entry in entries],
+        first=_first_side(record),
     )
     while game.book < len(entries) and entries[game.book].comment == "book":
         game.book += 1
@@ -152,7 +160,22 @@ def _recorded(text: str, number: int, first: int, *, is_csa: bool) -> RecordedGa
         game.result, game.is_forfeit = _outcome(record.result, text)
     else:
         game.result, game.is_forfeit = float(loser), True
-    return game
+    return game, record
+
+
+def _first_side(record: Record) -> int:
+    return int(record.init_position_sfen.split()[1] == "w")
+
+
+def _annotate(game: RecordedGame, record: Record) -> None:
+    """Fill the fields for boards."""
+    about = record.metadata
+    game.date = (about.start_date or "").replace("/", "-")
+    game.opening = about.attributes.get("OPENING") or about.attributes.get("戦型", "")
+    game.time_controls = read_time_controls(record.initial_comment or "", ("Black", "White"))
+    for entry in record.moves:
+        lines = (entry.comment or "").split("\n")
+        game.comments.append("\n".join(line for line in lines if not line.startswith(_SHOGIHOME)))
 
 
 def _parsed(text: str, *, is_csa: bool) -> Record:

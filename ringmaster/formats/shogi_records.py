@@ -29,7 +29,6 @@ from ringmaster.formats.annotations import (
     player_name,
     search_details,
     search_summary,
-    wanted_details,
 )
 from ringmaster.games.clean_text import one_line, shown
 from ringmaster.games.sfen import START_SFEN, normalise_sfen
@@ -195,7 +194,7 @@ def _move_comment(
         yield " ".join(["*", str(score), *line]) if is_csa else f"*評価値={score}"
     if line and not is_csa:
         yield "*読み筋=" + "".join(line)
-    details = search_details(move, [pair for pair in wanted_details(wanted) if pair[0] != "pv"])
+    details = search_details(move, [name for name in wanted if name != "pv"])
     if "left" in wanted and move.left is not None:
         details.append(f"left={move.left:.3f}s")
     summary = search_summary(move, record.settings.record_times)

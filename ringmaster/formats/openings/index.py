@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
@@ -36,6 +35,8 @@ _QUOTED: Final = 60
 _UNKNOWN, _GOOD, _BAD = range(3)
 
 Offsets = npt.NDArray[np.int64]
+#: Finds the openings of a file's bytes; reports their number so far, where it takes long.
+Split = Callable[[bytes, Callable[[int], None]], tuple[Offsets, Offsets]]
 
 
 class OpeningFile:
@@ -62,6 +63,7 @@ class OpeningFile:
         """
         progress = Progress(say)
         self._source, self._say = source, say
+        source.plies = plies
         self._format, self._begin, self._plies = format, begin, plies
         self._name = os.path.basename(source.path)
         is_list = format.kind == "lines"
@@ -69,9 +71,11 @@ class OpeningFile:
         self._bad_ones = "bad games" if format.kind == "games" else ""
         self._data = _content(source, format, progress)
         split = _SPLITTERS.get(format.name) or _lines
-        self._starts, self._stops = split(self._data)
-        breaks = np.flatnonzero(np.frombuffer(self._data, dtype=np.uint8) == 10)
-        self._lines: Offsets = np.searchsorted(breaks, self._starts) + 1
+        self._starts, self._stops = split(
+            self._data,
+            lambda number: progress.report(f"{source.path}: {number:,} games indexed"),
+        )
+        self._lines = np.searchsorted(_line_starts(self._data), self._starts, side="right")
         self._states = bytearray(len(self._starts))
         #: Numbers of the good openings of a list that was verified at first.
         self._good: list[int] | None = None
@@ -155,7 +159,7 @@ class OpeningFile:
         source = self._source
         if self._format.kind == "games":
             source.narrow(data, line, number)
-            games = list(self._games())
+            games: list[RecordedGame] = list(self._format.function(source))
             return self._opening_of(games[0]) if games else None
         if self._notation is not None:
             text = source.decode(line, data).strip()
@@ -174,11 +178,6 @@ class OpeningFile:
         _check_goes_on(position)
         place = f"{self._name}:{line}" if is_text else f"{self._name}#{number + 1}"
         return Opening(fen=position.position(), source=place)
-
-    def _games(self) -> Iterator[RecordedGame]:
-        read: Callable[..., Iterator[RecordedGame]] = self._format.function
-        # only this reader can leave later moves unread
-        return read(self._source, self._plies) if self._format.name == "pgn" else read(self._source)
 
     def _opening_of(self, game: RecordedGame) -> Opening:
         number = f"game {game.number}"
@@ -277,30 +276,35 @@ _PACKED: Final = {"psv": 40, "hcpe": 38}
 
 
 def _content(source: Source, format: Format, progress: Progress) -> bytes:
-    """Return a file's bytes; of text only those of its lines."""
+    """Return a file's bytes, of text its lines in UTF-8."""
     pieces: list[bytes] = []
     size = 0
-    longest = LONGEST if format.kind == "lines" else LONGEST_OF_GAMES
-    if format.name == "sgf":
-        longest = LONGEST_TREE
+    parts, joint = source.pieces(), b"\n"
     if format.name in _PACKED:
-        parts, joint = source.pieces(), b""
+        joint = b""
+    elif format.name == "sgf":
+        parts = (chunk for _, chunk in source.chunks(LONGEST_TREE))
     else:
-        parts, joint = (chunk for _, chunk in source.chunks(longest)), b"\n"
+        longest = LONGEST if format.kind == "lines" else LONGEST_OF_GAMES
+        parts = (text.encode() for _, text in source.texts(longest))
     for piece in parts:
         pieces.append(piece)
         size += len(piece)
         progress.report(f"{source.path}: {size >> 20:,} MB read")
-    data = joint.join(pieces)
-    # files with the mark may have been joined
-    return data if format.name in _PACKED else data.replace(b"\n" + BOM_UTF8, b"\n")
+    return joint.join(pieces)
 
 
-def _lines(data: bytes) -> tuple[Offsets, Offsets]:
+def _line_starts(data: bytes) -> Offsets:
+    """Return where lines begin, and the end of the data."""
+    breaks = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10) + 1
+    return np.concatenate(([0], breaks, [len(data)]))
+
+
+def _lines(data: bytes, _: Callable[[int], None]) -> tuple[Offsets, Offsets]:
     """Return where lines with openings begin and end."""
     text = np.frombuffer(data, dtype=np.uint8)
-    breaks = np.flatnonzero(text == 10)
-    starts, stops = np.concatenate(([0], breaks + 1)), np.append(breaks, len(data))
+    starts = _line_starts(data)
+    starts, stops = starts[:-1], np.append(starts[1:-1] - 1, len(data))
     filled = starts < stops
     starts, stops = starts[filled], stops[filled]
     first = text[starts]
@@ -320,88 +324,50 @@ def _parts(data: bytes, ends: list[int], blank: bytes = b" \t\n") -> tuple[Offse
     return starts, stops
 
 
-#: A comment, up to a tag behind an empty line; an escaped line; a tag, which begins its line or
-#: follows another; a tag that is not complete; a parenthesis; other text up to the end of its line.
-_PGN: Final = re.compile(
-    rb"(\{)(?:[^}\n]+|\n(?!(?:[ \t]*\n)+\[\s*\w+\s+\"))*\}?|;[^\n]*|^%[^\n]*|\$\d*"
-    rb'|(?:^|(?<=\])[ \t]*)\[\s*(\w+)\s+"'
-    rb'(?:\\.|[^"\\\n]|"(?!\s*\])|\n(?![ \t]*\n))*"\s*\]'
-    rb"|(^\[[^\n]*(?:\n(?!\[|[ \t]*\n|\Z)[^\n]*){0,9})|([()])|([^{}();$\n]+|.)",
-    re.MULTILINE,
-)
-_AFTER_BLANK: Final = re.compile(rb"\n[ \t]*\n\Z")
-_RESULT: Final = re.compile(rb"(?<!\S)(?:1-0|0-1|1/2(?:-1/2)?|\xc2\xbd-\xc2\xbd|\*)(?!\S)")
-_MOVE: Final = re.compile(rb"[A-Za-z@]|--|0000")
+def _pgn(data: bytes, report: Callable[[int], None]) -> tuple[Offsets, Offsets]:
+    """Return where games begin and end, as the reader finds them."""
+    from ringmaster.formats.pgn import game_texts
+
+    sizes: list[int] = []
+    for game in game_texts(Source("", "chess", data=data)):
+        sizes.append(len(game.text[0].encode()))
+        report(len(sizes))
+    # comments may follow the last game
+    return _parts(data, [*np.cumsum(sizes[:-1], dtype=int).tolist(), len(data)] if sizes else [])
 
 
-def _pgn(data: bytes) -> tuple[Offsets, Offsets]:
-    """Return where games begin and end: at a result, and before a tag that follows moves."""
-    ends: list[int] = []
-    names: set[bytes] = set()
-    has_moves = False
-    depth = 0
-    for match in _PGN.finditer(data):
-        kind = match.lastindex
-        if kind == 5:
-            if depth:
-                continue
-            text, at = match[0], 0
-            for result in _RESULT.finditer(text):
-                at = result.end()
-                ends.append(match.start() + at)
-                has_moves = False
-                names.clear()
-            has_moves = has_moves or _MOVE.search(text, at) is not None
-        elif kind == 4:
-            depth = depth + 1 if match[0] == b"(" else max(depth - 1, 0)
-        elif kind == 2:
-            name = match[2].lower()
-            start = match.start()
-            is_repeated = name in names and _AFTER_BLANK.search(data[max(start - 80, 0) : start])
-            if has_moves or is_repeated:
-                ends.append(match.start())
-                has_moves = False
-                names.clear()
-            depth = 0
-            names.add(name)
-        elif kind == 3:
-            names.add(b"")  # the reader reports the tag
-        elif kind == 1 and not match[0].endswith(b"}"):
-            has_moves = True  # the reader reports the comment
-    if has_moves or names:
-        ends.append(len(data))
-    return _parts(data, ends)
-
-
-def _sgf(data: bytes) -> tuple[Offsets, Offsets]:
+def _sgf(data: bytes, _: Callable[[int], None]) -> tuple[Offsets, Offsets]:
     """Return where the game trees of a collection begin and end."""
     return _parts(data, sgf_ends(data))
 
 
-def _plain(data: bytes) -> tuple[Offsets, Offsets]:
+def _plain(data: bytes, _: Callable[[int], None]) -> tuple[Offsets, Offsets]:
     """Return where blocks of lines begin and end."""
     ends = [match.end() for match in re.finditer(rb"^e[ \t]*(?:\n|\Z)", data, re.MULTILINE)]
     return _parts(data, [*ends, len(data)], b"e \t\n")
 
 
-def _shogi(name: str, data: bytes) -> tuple[Offsets, Offsets]:
+def _shogi(name: str, data: bytes, report: Callable[[int], None]) -> tuple[Offsets, Offsets]:
     """Return where games begin and end, as the reader splits them."""
     from ringmaster.formats.shogi_games import csa_texts, kif_texts
 
     texts = (csa_texts if name == "csa" else kif_texts)(Source("", "shogi", data=data))
-    lines = np.array([first for first, text in texts if any(text)], dtype=np.int64)
-    breaks = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10)
-    starts = np.concatenate(([0], breaks + 1))[lines - 1]
+    lines: list[int] = []
+    for first, text in texts:
+        if any(text):
+            lines.append(first)
+            report(len(lines))
+    starts = _line_starts(data)[np.array(lines, dtype=np.int64) - 1]
     return starts, np.append(starts[1:], len(data))
 
 
-def _records(size: int, data: bytes) -> tuple[Offsets, Offsets]:
+def _records(size: int, data: bytes, _: Callable[[int], None]) -> tuple[Offsets, Offsets]:
     """Return where records of `size` bytes begin and end."""
     starts = np.arange(0, len(data), size, dtype=np.int64)
     return starts, starts + size
 
 
-_SPLITTERS: Final[dict[str, Callable[[bytes], tuple[Offsets, Offsets]]]] = {
+_SPLITTERS: Final[dict[str, Split]] = {
     "pgn": _pgn,
     "sgf": _sgf,
     "csa": partial(_shogi, "csa"),

@@ -28,20 +28,14 @@ _WIDTH: Final = 79
 
 #: Values of the Termination tag in the PGN standard.
 _TERMINATION: Final = {
-    "move limit": "adjudication",
-    "adjudicated draw": "adjudication",
-    "adjudicated win": "adjudication",
-    "tablebases": "adjudication",
-    "time": "time forfeit",
-    "stall": "time forfeit",
-    "illegal move": "rules infraction",
-    "refused": "rules infraction",
-    "crash": "abandoned",
-    "limit": "rules infraction",
-    "hang": "abandoned",
-    "protocol": "abandoned",
-    "start": "abandoned",
-    "setup": "abandoned",
+    reason: termination
+    for termination, reasons in (
+        ("adjudication", ("move limit", "adjudicated draw", "adjudicated win", "tablebases")),
+        ("time forfeit", ("time", "stall")),
+        ("rules infraction", ("illegal move", "refused", "limit")),
+        ("abandoned", ("crash", "hang", "protocol", "start", "setup")),
+    )
+    for reason in reasons
 }
 
 _DRAWS: Final = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rsshogi.record import GameResult, MoveEntry, Record
 
@@ -49,44 +49,37 @@ def csa_games(source: Source) -> Iterator[RecordedGame]:
 
     Raises DataFileError.
     """
-    return _games(source, csa_texts(source), is_csa=True)
+    return _games(source, is_csa=True)
 
 
 def kif_games(source: Source) -> Iterator[RecordedGame]:
     """Yield the games of a KIF file; see `csa_games`."""
-    return _games(source, kif_texts(source), is_csa=False)
+    return _games(source, is_csa=False)
 
 
-#: The number of the first line of a game, and its lines.
-Text = tuple[int, list[str]]
-
-
-def csa_texts(source: Source) -> Iterator[Text]:
-    """Yield the texts of a file's games."""
-    first, game = source.first, list[str]()
-    for at, line in source.lines():
-        if line.rstrip() == "/":
-            yield first, game
-            first, game = at + 1, []
-        else:
-            game.append(line.rstrip())
-    yield first, game
-
-
-def kif_texts(source: Source) -> Iterator[Text]:
-    """Yield the texts of a file's games."""
-    first, game = source.first, list[str]()
+def game_texts(source: Source, *, is_csa: bool) -> Iterator[tuple[int, str]]:
+    """Yield the texts of a file's games, after the numbers of their first lines."""
+    first, game = 0, list[str]()
     has_moves = False
     for at, line in source.lines():
-        begins = line.startswith("#KIF") or (has_moves and _is_heading(line))
-        if begins and any(text and text[0] != "#" for text in game):
-            yield first, game
-            first, game, has_moves = at, [], False
-        # rsshogi does not know bookmarks, and drops many scores of comments that begin with **
-        line = "" if line.startswith("&") else line.rstrip()
-        game.append(line[1:] if line.startswith("**") else line)
-        has_moves = has_moves or _KIF_MOVE.match(line) is not None
-    yield first, game
+        line = line.rstrip()
+        if is_csa:
+            begins = line == "/"
+            line = "" if begins else line
+        else:
+            begins = line.startswith("#KIF") or (has_moves and _is_heading(line))
+            begins = begins and any(text and text[0] != "#" for text in game)
+            # rsshogi does not know bookmarks, and drops many scores of comments that begin with **
+            line = "" if line.startswith("&") else line[line.startswith("**") :]
+        if begins and game:
+            yield first, "\n".join([*game, ""])
+            game, has_moves = [], False
+        if line or game:
+            first = first if game else at
+            game.append(line)
+            has_moves = has_moves or _KIF_MOVE.match(line) is not None
+    if game:
+        yield first, "\n".join([*game, ""])
 
 
 def _is_heading(line: str) -> bool:
@@ -94,15 +87,9 @@ def _is_heading(line: str) -> bool:
     return line[:1] not in "*#&" and "：" in line and not line.startswith("変化")
 
 
-def _games(source: Source, texts: Iterable[Text], *, is_csa: bool) -> Iterator[RecordedGame]:
-    number = source.previous
-    for first, lines in texts:
-        if not any(lines):
-            continue
-        number += 1
-        # blank lines may precede a game
-        first += next(i for i, line in enumerate(lines) if line)
-        text = "\n".join([*lines, ""]).lstrip("\n")
+def _games(source: Source, *, is_csa: bool) -> Iterator[RecordedGame]:
+    texts = game_texts(source, is_csa=is_csa)
+    for number, (first, text) in enumerate(texts, source.previous + 1):
         try:
             game, record = _recorded(text, number, first, is_csa=is_csa)
         except _Fault as fault:

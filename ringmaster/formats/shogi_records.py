@@ -67,15 +67,13 @@ def write_kif(record: GameRecord) -> str:
     See `write_csa`; Black is 下手 in a handicap game.
     """
     written = _record_of(record, is_csa=False)
-    text = _MANY_PAWNS.sub(_in_numerals, written.to_kif())
+    text = _MANY_PAWNS.sub(
+        lambda match: "十" + "一二三四五六七八"[int(match[1]) - 1], written.to_kif()
+    )
     # rsshogi omits the comment of an ending
     moves, result, score = text.rpartition("\nまで")
     comment = "".join(f"\n*{line}" for line in (written.end_comment or "").splitlines())
     return f"#KIF version=2.0 encoding=UTF-8\n{moves}{comment}{result}{score}"
-
-
-def _in_numerals(match: re.Match[str]) -> str:
-    return "十" + "一二三四五六七八"[int(match[1]) - 1]
 
 
 def _record_of(record: GameRecord, *, is_csa: bool) -> Record:

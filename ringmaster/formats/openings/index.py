@@ -7,14 +7,13 @@ is read: from a game, from a position, or from a line with `startpos` or a posit
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
-
-import numpy as np
-import numpy.typing as npt
 
 from ringmaster.errors import DataFileError, IllegalMove
 from ringmaster.formats.recorded_game import RecordedGame
@@ -34,9 +33,8 @@ _TOGETHER: Final = 500
 _QUOTED: Final = 60
 _UNKNOWN, _GOOD, _BAD = range(3)
 
-Offsets = npt.NDArray[np.int64]
-#: Finds the openings of a file's bytes; reports their number so far, where it takes long.
-Split = Callable[[bytes, Callable[[int], None]], tuple[Offsets, Offsets]]
+#: The openings of a file's bytes: where they begin and end.
+Spans = Iterator[tuple[int, int]]
 
 
 class OpeningFile:
@@ -70,12 +68,17 @@ class OpeningFile:
         self._notation = notation_of(source.game, source.variant) if is_list else None
         self._bad_ones = "bad games" if format.kind == "games" else ""
         self._data = _content(source, format, progress)
+        # without NumPy, which doubles the memory of a short run
+        self._starts, self._stops, self._lines = array("q"), array("q"), array("q")
+        line, before = 1, 0
         split = _SPLITTERS.get(format.name) or _lines
-        self._starts, self._stops = split(
-            self._data,
-            lambda number: progress.report(f"{source.path}: {number:,} games indexed"),
-        )
-        self._lines = np.searchsorted(_line_starts(self._data), self._starts, side="right")
+        for start, stop in split(self._data):
+            line += self._data.count(b"\n", before, start)
+            before = start
+            for column, value in ((self._starts, start), (self._stops, stop), (self._lines, line)):
+                column.append(value)
+            if not len(self._lines) % _TOGETHER:
+                progress.report(f"{source.path}: {len(self._lines):,} openings indexed")
         self._states = bytearray(len(self._starts))
         #: Numbers of the good openings of a list that was verified at first.
         self._good: list[int] | None = None
@@ -137,7 +140,7 @@ class OpeningFile:
     def _read(self, number: int) -> Opening | None:
         """Return an opening; record the fault of a bad one."""
         data = self._data[self._starts[number] : self._stops[number]]
-        line = int(self._lines[number])
+        line = self._lines[number]
         try:
             opening = self._opening(number, line, data)
         except DataFileError as error:
@@ -294,80 +297,64 @@ def _content(source: Source, format: Format, progress: Progress) -> bytes:
     return joint.join(pieces)
 
 
-def _line_starts(data: bytes) -> Offsets:
-    """Return where lines begin, and the end of the data."""
-    breaks = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10) + 1
-    return np.concatenate(([0], breaks, [len(data)]))
+#: A line that is neither blank nor a comment.
+_FILLED: Final = re.compile(rb"^[ \t]*(?![%b])[^ \t\n][^\n]*" % re.escape(COMMENTS), re.MULTILINE)
 
 
-def _lines(data: bytes, _: Callable[[int], None]) -> tuple[Offsets, Offsets]:
-    """Return where lines with openings begin and end."""
-    text = np.frombuffer(data, dtype=np.uint8)
-    starts = _line_starts(data)
-    starts, stops = starts[:-1], np.append(starts[1:-1] - 1, len(data))
-    filled = starts < stops
-    starts, stops = starts[filled], stops[filled]
-    first = text[starts]
-    good = ~np.isin(first, list(COMMENTS))
-    for i in np.flatnonzero(np.isin(first, list(b" \t"))):
-        line = data[starts[i] : stops[i]].strip()
-        good[i] = bool(line) and line[0] not in COMMENTS
-    starts, stops = starts[good], stops[good]
-    headed = int(len(starts) > 0 and HEADING.match(data[starts[0] : stops[0]]) is not None)
-    return starts[headed:], stops[headed:]
+def _lines(data: bytes) -> Spans:
+    """Yield lines with openings."""
+    spans = (match.span() for match in _FILLED.finditer(data))
+    for start, stop in itertools.islice(spans, 1):
+        if not HEADING.match(data[start:stop]):
+            yield start, stop
+    yield from spans
 
 
-def _parts(data: bytes, ends: list[int], blank: bytes = b" \t\n") -> tuple[Offsets, Offsets]:
-    """Return the parts between some offsets that have other bytes than `blank`."""
-    bounds = [(a, b) for a, b in zip([0, *ends], ends, strict=False) if data[a:b].strip(blank)]
-    starts, stops = np.array(bounds, dtype=np.int64).reshape(-1, 2).T
-    return starts, stops
-
-
-def _pgn(data: bytes, report: Callable[[int], None]) -> tuple[Offsets, Offsets]:
-    """Return where games begin and end, as the reader finds them."""
+def _pgn(data: bytes) -> Spans:
+    """Yield games as the reader finds them."""
     from ringmaster.formats.pgn import game_texts
 
-    sizes: list[int] = []
+    start = 0
     for game in game_texts(Source("", "chess", data=data)):
-        sizes.append(len(game.text[0].encode()))
-        report(len(sizes))
-    # comments may follow the last game
-    return _parts(data, [*np.cumsum(sizes[:-1], dtype=int).tolist(), len(data)] if sizes else [])
+        stop = start + len(game.text[0].encode())
+        yield start, stop
+        start = stop
 
 
-def _sgf(data: bytes, _: Callable[[int], None]) -> tuple[Offsets, Offsets]:
-    """Return where the game trees of a collection begin and end."""
-    return _parts(data, sgf_ends(data))
+def _shogi(name: str, data: bytes) -> Spans:
+    """Yield games as the reader finds them."""
+    from ringmaster.formats.shogi_games import game_texts
+
+    texts = game_texts(Source("", "shogi", data=data), is_csa=name == "csa")
+    begins = [0, *(match.end() for match in re.finditer(b"\n", data))]
+    starts = (begins[first - 1] for first, _ in texts)
+    return itertools.pairwise(itertools.chain(starts, [len(data)]))
 
 
-def _plain(data: bytes, _: Callable[[int], None]) -> tuple[Offsets, Offsets]:
-    """Return where blocks of lines begin and end."""
+def _sgf(data: bytes) -> Spans:
+    """Yield the game trees of a collection."""
+    return _filled(data, sgf_ends(data), b" \t\n")
+
+
+def _plain(data: bytes) -> Spans:
+    """Yield blocks of lines."""
     ends = [match.end() for match in re.finditer(rb"^e[ \t]*(?:\n|\Z)", data, re.MULTILINE)]
-    return _parts(data, [*ends, len(data)], b"e \t\n")
+    return _filled(data, [*ends, len(data)], b"e \t\n")
 
 
-def _shogi(name: str, data: bytes, report: Callable[[int], None]) -> tuple[Offsets, Offsets]:
-    """Return where games begin and end, as the reader splits them."""
-    from ringmaster.formats.shogi_games import csa_texts, kif_texts
-
-    texts = (csa_texts if name == "csa" else kif_texts)(Source("", "shogi", data=data))
-    lines: list[int] = []
-    for first, text in texts:
-        if any(text):
-            lines.append(first)
-            report(len(lines))
-    starts = _line_starts(data)[np.array(lines, dtype=np.int64) - 1]
-    return starts, np.append(starts[1:], len(data))
+def _filled(data: bytes, ends: list[int], blank: bytes) -> Spans:
+    """Yield the parts between some offsets that have other bytes than `blank`."""
+    for start, stop in itertools.pairwise([0, *ends]):
+        if data[start:stop].strip(blank):
+            yield start, stop
 
 
-def _records(size: int, data: bytes, _: Callable[[int], None]) -> tuple[Offsets, Offsets]:
-    """Return where records of `size` bytes begin and end."""
-    starts = np.arange(0, len(data), size, dtype=np.int64)
-    return starts, starts + size
+def _records(size: int, data: bytes) -> Spans:
+    """Yield records of `size` bytes."""
+    return zip(range(0, len(data), size), itertools.count(size, size), strict=False)
 
 
-_SPLITTERS: Final[dict[str, Split]] = {
+_SPLITTERS: Final[dict[str, Callable[[bytes], Spans]]] = {
     "pgn": _pgn,
     "sgf": _sgf,
     "csa": partial(_shogi, "csa"),

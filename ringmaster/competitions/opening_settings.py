@@ -10,7 +10,7 @@ import msgspec
 
 from ringmaster.competitions.setting_types import optional
 from ringmaster.errors import SettingError
-from ringmaster.formats.openings.order import OpeningOrder, Order
+from ringmaster.formats.openings.order import Order, opening_order
 from ringmaster.formats.registry import FORMATS
 from ringmaster.games.game import game_rules
 from ringmaster.model.jobs import GameSettings, Opening
@@ -158,18 +158,18 @@ class OpeningBook:
             return []
         file = OpeningFile(source, format, game_rules(game), settings.plies, say)
         self.size = len(file)
-        order = OpeningOrder(len(file), settings.order, seed=self._seed, start=settings.start)
-        self._opening = lambda number: file.opening(order.index(number))
+        order = opening_order(len(file), settings.order, seed=self._seed, start=settings.start)
+        self._opening = lambda number: file.opening(order(number))
         return [] if file.is_verified else [file.verify()]
 
     def _chess960(self) -> Callable[[int], Opening]:
         from ringmaster.games.chess import start_fen
 
         self.size = POSITIONS
-        order = OpeningOrder(POSITIONS, "random", seed=self._seed)
+        order = opening_order(POSITIONS, "random", seed=self._seed)
 
         def opening(number: int) -> Opening:
-            position = order.index(number)
+            position = order(number)
             return Opening(fen=start_fen(position), source=f"chess960:{position}")
 
         return opening

@@ -67,7 +67,9 @@ def game_texts(source: Source, *, is_csa: bool) -> Iterator[tuple[int, str]]:
             begins = line == "/"
             line = "" if begins else line
         else:
-            begins = line.startswith("#KIF") or (has_moves and _is_heading(line))
+            # a heading such as 先手：a can begin a game
+            is_heading = "：" in line and line[0] not in "*#&" and not line.startswith("変化")
+            begins = line.startswith("#KIF") or (has_moves and is_heading)
             begins = begins and any(text and text[0] != "#" for text in game)
             # rsshogi does not know bookmarks, and drops many scores of comments that begin with **
             line = "" if line.startswith("&") else line[line.startswith("**") :]
@@ -80,11 +82,6 @@ def game_texts(source: Source, *, is_csa: bool) -> Iterator[tuple[int, str]]:
             has_moves = has_moves or _KIF_MOVE.match(line) is not None
     if game:
         yield first, "\n".join([*game, ""])
-
-
-def _is_heading(line: str) -> bool:
-    """Return whether a line such as 先手：a can begin a game."""
-    return line[:1] not in "*#&" and "：" in line and not line.startswith("変化")
 
 
 def _games(source: Source, *, is_csa: bool) -> Iterator[RecordedGame]:

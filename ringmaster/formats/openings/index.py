@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
+import msgspec
+
 from ringmaster.errors import DataFileError, IllegalMove
 from ringmaster.formats.recorded_game import RecordedGame
 from ringmaster.formats.registry import Format
@@ -152,6 +154,8 @@ class OpeningFile:
             opening = None
             self._source.bad(line, str(error), self._bad_ones)
         self._states[number] = _BAD if opening is None else _GOOD
+        if opening is not None and opening.fen is None and self._source.variant == "chess960":
+            return msgspec.structs.replace(opening, fen=self._begin(None).position())
         return opening
 
     def _opening(self, number: int, line: int, data: bytes) -> Opening | None:
@@ -168,10 +172,9 @@ class OpeningFile:
             text = source.decode(line, data).strip()
             place = f"{self._name}:{line}"
             try:
-                opening = _read_line(text, self._notation, self._begin, self._plies, place)
+                return _read_line(text, self._notation, self._begin, self._plies, place)
             except ValueError as error:
                 raise ValueError(f"{error}: {shown(text, _QUOTED)}") from None
-            return self._with_position(opening)
         is_text = self._format.name not in _PACKED
         source.narrow(data, line if is_text else number + 1, 0)
         texts = [text for batch in self._format.read(source) for text in batch.texts]
@@ -190,20 +193,12 @@ class OpeningFile:
         except ValueError as error:
             remedy = "; fewer `plies` would end the line before" if position.ending() else ""
             raise self._source.error(game.line, f"{number}: {error}{remedy}") from None
-        opening = Opening(
+        return Opening(
             fen=game.start,
             moves=tuple(position.moves),
             source=f"{self._name}#{game.number}",
             name=game.opening,
         )
-        return self._with_position(opening)
-
-    def _with_position(self, opening: Opening) -> Opening:
-        """Return an opening of Chess960 with an explicit start position."""
-        if opening.fen is not None or self._source.variant != "chess960":
-            return opening
-        fen = self._begin(None).position()
-        return Opening(fen, opening.moves, opening.source, opening.name)
 
 
 # single openings

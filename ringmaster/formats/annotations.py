@@ -66,34 +66,19 @@ def search_summary(move: MoveRecord, with_time: bool = True) -> str:
 _SCORE: Final = re.compile(
     r"\s*(?:\([^)]*\)\s*)?([+-]?)(?:[M#](\d{1,4})|(\d{1,5}\.\d+))(?:/(\d+))?(?=[\s,;]|$)"
 )
-#: The seconds behind it, and the end of a summary.
-_SECONDS: Final = re.compile(r" ?(?:(\d{1,7}\.\d+)s)?(?=,|\n|$)")
 
 
-def score_of(comment: str, side: int) -> float | None:
-    """Return the first player's score at the beginning of a mover's comment, None without one.
+def score_of(comment: str, side: int) -> tuple[float | None, re.Match[str] | None]:
+    """Return the first player's score at the beginning of a mover's comment, and the match.
 
-    Scores are centipawns, and mates as on boards.
+    Scores are centipawns, and mates as on boards.  Group 4 of the match is the depth.
     """
     match = _SCORE.match(comment)
     if match is None:
-        return None
+        return None, None
     sign, mate, pawns = match.group(1, 2, 3)
     score = round(100 * float(pawns), 3) if mate is None else float(MATE - int(mate))
-    return -score if (sign == "-") != (side == 1) else score
-
-
-def summary_of(comment: str, side: int) -> tuple[float | None, str | None, str | None, int]:
-    """Return score, depth and seconds of a `search_summary` at the beginning, and its end.
-
-    Other words may begin with a number.
-    """
-    match = _SCORE.match(comment)
-    seconds = _SECONDS.match(comment, 0 if match is None else match.end())
-    if seconds is None:
-        return None, None, None, 0
-    depth = None if match is None else match[4]
-    return score_of(comment, side), depth, seconds[1], seconds.end()
+    return -score if (sign == "-") != (side == 1) else score, match
 
 
 def read_time_controls(text: str, sides: tuple[str, str]) -> tuple[str, ...]:

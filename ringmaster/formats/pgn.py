@@ -90,7 +90,7 @@ class GameText:
     """The text of a game, without knowledge of the rules.  Places are those of characters.
 
     tags      values by names in lower case
-    words     moves as they are written
+    words     moves as they are written, with signs
     runs      number of moves before each run of moves, and its place
     comments  with the number of moves before them
     result    "" for none
@@ -217,7 +217,7 @@ def _split(text: str, is_whole: bool) -> Iterator[tuple[GameText, int]]:
 
 
 def _word(token: str) -> str:
-    """Return a move or a result without its number and signs, "" for other words."""
+    """Return a move or a result without its number, "" for other words."""
     if token < ":":  # no letter
         number, dot, rest = token.partition(".")
         if dot and (not number or number.isdigit()):
@@ -226,8 +226,8 @@ def _word(token: str) -> str:
             return ""
     if token in _POINTS or token in _NULL_MOVES:
         return token
-    token = token.rstrip(_SIGNS)
-    return "" if token in _WORDS else token
+    bare = token.rstrip(_SIGNS)
+    return token if bare and bare not in _WORDS else ""
 
 
 def _played(source: Source, begin: Begin, text: GameText, number: int) -> RecordedGame:
@@ -252,6 +252,7 @@ def _played(source: Source, begin: Begin, text: GameText, number: int) -> Record
         try:
             if word in _NULL_MOVES:
                 raise ValueError("is a null move, which no player can make")
+            word = word.rstrip(_SIGNS)
             position.play(move_of(position, word))
         except ValueError as error:
             last = text.comments[-1][1] if text.comments else ""
@@ -296,7 +297,7 @@ def _read_comments(game: RecordedGame, comments: list[tuple[int, str]]) -> None:
         if plies > count:
             # the moves are limited, or the last one is illegal
             break
-        score = score_of(text, (plies - 1 + first) % 2) if plies else None
+        score = score_of(text, (plies - 1 + first) % 2)[0] if plies else None
         if score is not None:
             game.scores[plies - 1] = limited(score)
         elif text == "book" and game.book == plies - 1:

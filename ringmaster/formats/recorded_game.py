@@ -31,7 +31,7 @@ class RecordedGame:
 
     Fields for boards, where the source requests them:
 
-    comments       on moves, the summary first, "" for none
+    comments       on moves, "" for none
     clocks         seconds left after moves, by the index of the move
     variant        of chess, by its tag
     date           "YYYY-MM-DD", "" unknown

@@ -18,7 +18,6 @@ from ringmaster.formats.annotations import (
     read_time_controls,
     reason_line,
     search_summary,
-    summary_of,
 )
 from ringmaster.formats.recorded_game import RecordedGame
 from ringmaster.formats.source import Source
@@ -94,6 +93,7 @@ def _read_main_line(game: RecordedGame, tree: bytes, source: Source) -> None:
         comment = root.get("C") if root.has_property("C") else ""
         game.time_controls = read_time_controls(comment, _SIDES)
     for node in read.get_main_sequence():
+        number = len(game.moves) + 1
         if (node.has_setup_stones() or node.has_property("HA")) and not source.annotated:
             raise ValueError(
                 "it has setup stones (AB, AW, AE) or a handicap: an opening is moves from the "
@@ -102,23 +102,18 @@ def _read_main_line(game: RecordedGame, tree: bytes, source: Source) -> None:
         try:
             colour, place = node.get_move()
         except ValueError:
-            raise ValueError(
-                f"move {len(game.moves) + 1} is not a point of {size}x{size}"
-            ) from None
+            raise ValueError(f"move {number} is not a point of {size}x{size}") from None
         if colour is None:
             continue
         if source.annotated and not game.moves:
             game.first = "bw".index(colour)
-        side = (game.first + len(game.moves)) % 2
+        side = (game.first + number - 1) % 2
         if colour != "bw"[side] or node.has_property(_COLOURS[1 - side]):
-            raise ValueError(f"move {len(game.moves) + 1} is not one of {_SIDES[side]} alone")
+            raise ValueError(f"move {number} is not one of {_SIDES[side]} alone")
         game.moves.append(format_vertex(None if place is None else (place[1], place[0])))
         if source.annotated:
             comment, left = node.get("C") if node.has_property("C") else "", f"{_COLOURS[side]}L"
             game.book += comment == "book" and game.book == len(game.comments)
-            words, _, last = comment.rpartition("\n")
-            if summary_of(last, side)[-1] == len(last):
-                comment = f"{last}\n{words}"
             if node.has_property(left):
                 game.clocks[len(game.comments)] = node.get(left)
             game.comments.append(comment)

@@ -24,8 +24,6 @@ from ringmaster.games.sfen import START_SFEN, normalise_sfen
 #: Scores from here on are mates: other programs, too, subtract the distance in plies.
 _MATES = MATE_SCORE - 2000
 
-#: Lines of comments that repeat the score of the summary, and the line of play.
-_SHOGIHOME = ("評価値=", "読み筋=")
 _SCORE = re.compile(
     r"評価値\s*[=:：]?\s*([+-]?)(?:(詰|Mate|mate)|([0-9]{1,6}(?:\.[0-9]+)?))|詰み=(先|後)手勝ち"
 )
@@ -113,20 +111,20 @@ class _Fault(Exception):
 
 def _recorded(text: str, number: int, line: int, *, is_csa: bool) -> tuple[RecordedGame, Record]:
     """Return the game of a text, whose first line is given.  Raises _Fault."""
-    loser = None
+    is_illegal = False
     try:
         record = _parsed(text, is_csa=is_csa)
     except _Fault as fault:
         if fault.move is None or not _ILLEGAL_END.match(text, fault.place):
             raise
         record = _parsed(text[: fault.move.start()] + "\n", is_csa=is_csa)
-        loser = (len(record.moves) + _first_side(record)) % 2
+        is_illegal = True
     try:
         start = normalise_sfen(record.init_position_sfen)
     except ValueError as error:
         raise _Fault(0, str(error)) from None
     entries = record.moves
-    if not entries and record.main_terminal is None and loser is None:
+    if not entries and record.main_terminal is None and not is_illegal:
         raise _Fault(0, "it has no moves and no result")
     game_id = _GAME_ID.search(text)
     game = RecordedGame(
@@ -136,19 +134,15 @@ def _recorded(text: str, number: int, line: int, *, is_csa: bool) -> tuple[Recor
         None if start == START_SFEN else start,
         [entry.move.to_usi() for entry in entries],
         [_score(entry) for entry in entries],
-        first=_first_side(record),
+        first=int(record.init_position_sfen.split()[1] == "w"),
     )
     while game.book < len(entries) and entries[game.book].comment == "book":
         game.book += 1
-    if loser is None:
-        game.result, game.is_forfeit = _outcome(record.result, text)
+    if is_illegal:
+        game.result, game.is_forfeit = float((len(entries) + game.first) % 2), True
     else:
-        game.result, game.is_forfeit = float(loser), True
+        game.result, game.is_forfeit = _outcome(record.result, text)
     return game, record
-
-
-def _first_side(record: Record) -> int:
-    return int(record.init_position_sfen.split()[1] == "w")
 
 
 def _annotate(game: RecordedGame, record: Record) -> None:
@@ -157,9 +151,7 @@ def _annotate(game: RecordedGame, record: Record) -> None:
     game.date = (about.start_date or "").replace("/", "-")
     game.opening = about.attributes.get("OPENING") or about.attributes.get("戦型", "")
     game.time_controls = read_time_controls(record.initial_comment or "", ("Black", "White"))
-    for entry in record.moves:
-        lines = (entry.comment or "").split("\n")
-        game.comments.append("\n".join(line for line in lines if not line.startswith(_SHOGIHOME)))
+    game.comments = [entry.comment or "" for entry in record.moves]
 
 
 def _parsed(text: str, *, is_csa: bool) -> Record:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from ringmaster.errors import DataFileError
-from ringmaster.formats.annotations import summary_of
+from ringmaster.formats.annotations import score_of
 from ringmaster.formats.recorded_game import RecordedGame
 from ringmaster.formats.registry import read_record
 from ringmaster.formats.source import Source
@@ -22,6 +22,10 @@ from ringmaster.results.games import COLOURS, Game
 
 #: Bytes of the longest record that is read, and characters of an engine's longest words.
 _LONGEST, _WORDS = 1_000_000, 300
+#: The seconds of a summary, and its end.
+_SECONDS: Final = re.compile(r" ?(?:(\d{1,7}\.\d+)s)?(?=,|\n|$)")
+#: Lines of shogi that repeat the score of the summary, and the line of play.
+_SHOGIHOME: Final = ("評価値=", "読み筋=")
 #: A clock in PGN, and in records of shogi.
 _CLOCK: Final = re.compile(r"\[%clk (\d{1,6}):(\d\d):(\d\d(?:\.\d{3})?)\]|\bleft=(\d{1,9}\.\d{3})s")
 #: Details of the search, which a board does not show.
@@ -102,9 +106,13 @@ def _read_comment(
     game: RecordedGame, index: int
 ) -> tuple[int | None, int | None, int | None, int | None, str]:
     """Return milliseconds, clock, score and depth of a move, and the engine's words."""
-    comment, clock = game.comments[index], game.clocks.get(index)
-    score, depth, seconds, end = summary_of(comment, (index + game.first) % 2)
-    comment = comment[end:]
+    clock = game.clocks.get(index)
+    lines = game.comments[index].split("\n")
+    comment = "\n".join(line for line in lines if not line.startswith(_SHOGIHOME))
+    # the summary is the last line in Go, and the beginning in other games
+    before = comment.rfind("\n") + 1 if game.size else 0
+    score, depth, seconds, rest = _read_summary(comment[before:], (index + game.first) % 2)
+    comment = comment[:before] + rest
     left = _CLOCK.search(comment)
     if left is not None:
         hours, minutes, remaining, others = left.groups("0")
@@ -116,6 +124,19 @@ def _read_comment(
         None if depth is None else int(depth),
         one_line(_DETAILS.sub("", comment).strip(", \n"), _WORDS) if comment else "",
     )
+
+
+def _read_summary(text: str, side: int) -> tuple[float | None, str | None, str | None, str]:
+    """Return score, depth and seconds of a summary at the beginning, and the other text.
+
+    Other words may begin with a number.
+    """
+    score, match = score_of(text, side)
+    seconds = _SECONDS.match(text, 0 if match is None else match.end())
+    if seconds is None:
+        return None, None, None, text
+    depth = None if match is None else match[4]
+    return score, depth, seconds[1], text[seconds.end() :]
 
 
 def _known(column: tuple[int | None, ...]) -> tuple[int | None, ...]:

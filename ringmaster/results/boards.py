@@ -23,7 +23,7 @@ from ringmaster.results.games import COLOURS, Game
 #: Bytes of the longest record that is read, and characters of an engine's longest words.
 _LONGEST, _WORDS = 1_000_000, 300
 #: The seconds of a summary, and its end.
-_SECONDS: Final = re.compile(r" ?(?:(\d{1,7}\.\d+)s)?(?=,|\n|$)")
+_SECONDS: Final = re.compile(r" ?(?:(\d{1,7}\.\d{3})s)?(?=,|\n|$)")
 #: Lines of shogi that repeat the score of the summary, and the line of play.
 _SHOGIHOME: Final = ("評価値=", "読み筋=")
 #: A clock in PGN, and in records of shogi.
@@ -81,16 +81,15 @@ def _facts(game: RecordedGame) -> dict[str, Any]:
     """Return fields of a `BoardGame`."""
     moves = [_read_comment(game, index) for index in range(len(game.moves))]
     ms, clocks, scores, depths, texts = zip(*moves, strict=True) if moves else [()] * 5
+    of_go = {"size": game.size, "komi": game.komi, "setup": " ".join(game.setup)}
     controls = tuple(map(one_line, game.time_controls))
     return {
+        **(of_go if game.size else {}),
         "variant": one_line(game.variant, 40),
         "opening": one_line(game.opening),
         "date": one_line(game.date),
         "time_control": controls[: len(set(controls))] if any(controls) else (),
         "start": one_line(game.start or "", 200),
-        "size": game.size,
-        "komi": game.komi,
-        "setup": " ".join(game.setup),
         "first": game.first,
         "moves": " ".join(game.moves),
         "book": game.book,
@@ -113,7 +112,7 @@ def _read_comment(
     before = comment.rfind("\n") + 1 if game.size else 0
     score, depth, seconds, rest = _read_summary(comment[before:], (index + game.first) % 2)
     comment = comment[:before] + rest
-    left = _CLOCK.search(comment)
+    left = None if game.size else _CLOCK.search(comment)
     if left is not None:
         hours, minutes, remaining, others = left.groups("0")
         clock = 3600 * int(hours) + 60 * int(minutes) + float(remaining) + float(others)

@@ -13,13 +13,13 @@ from typing import BinaryIO
 import numpy as np
 
 from ringmaster.datasets.ingest import examined
-from ringmaster.datasets.picking import UNSCORED, Labelled, Picker, Rules
+from ringmaster.datasets.picking import WITHOUT_SCORE, Picked, Picker, Rules
 from ringmaster.datasets.survey import Overview
-from ringmaster.datasets.writers import FORMS, first_players
 from ringmaster.errors import DataFileError, IllegalMove, RingmasterError, UsageError, counted
 from ringmaster.export.records import Records, read_record, variant_of
 from ringmaster.formats.recorded_game import RESULTS, replay
-from ringmaster.formats.source import PACKED, Record, batch_of
+from ringmaster.formats.registry import FORMATS, UNSCORED, WRITTEN
+from ringmaster.formats.source import PACKED, batches_of
 from ringmaster.games.game import beginning
 from ringmaster.model.report import Report, Table, Text
 from ringmaster.results import Game, Results
@@ -35,7 +35,7 @@ _FAULTS = ("time", "stall")
 class Wanted:
     """The requested set.
 
-    format   one of FORMS
+    format   one of WRITTEN
     rules    of the choice of positions in each game
     players  codes of the players to move; empty for all
     most     size of a random sample, None for all
@@ -81,11 +81,11 @@ def check_wanted(results: Results, wanted: Wanted) -> Wanted:
         raise UsageError(
             f"labelled positions are for chess and shogi; {results.path} is for {results.game}"
         )
-    form = FORMS.get(wanted.format)
-    fitting = ", ".join(name for name, form in FORMS.items() if results.game in form.games)
-    if form is None:
+    games = WRITTEN.get(wanted.format)
+    fitting = ", ".join(name for name, games in WRITTEN.items() if results.game in games)
+    if games is None:
         raise UsageError(f"there is no format {wanted.format!r}; choose from {fitting}")
-    if results.game not in form.games:
+    if results.game not in games:
         raise UsageError(
             f"{wanted.format} is not for {results.game}, the game of {results.path}; "
             f"choose from {fitting}"
@@ -94,7 +94,7 @@ def check_wanted(results: Results, wanted: Wanted) -> Wanted:
         raise UsageError(
             f"--resolve is for standard chess and shogi only, not for {variant_of(results)}"
         )
-    return replace(wanted, rules=replace(wanted.rules, scored=form.scored))
+    return replace(wanted, rules=replace(wanted.rules, scored=wanted.format not in UNSCORED))
 
 
 def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
@@ -110,10 +110,12 @@ def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
         limit = _limit(_positions(results, wanted, Made(Overview(results.game))), most)
     counts = Made(Overview(results.game))
     positions = _positions(results, wanted, counts)
-    drawn = (each for each in positions if limit is None or each.draw <= limit)
-    while batch := list(islice(drawn, _COUNTED)):
-        stream.writelines(map(FORMS[wanted.format].write, batch))
-        _count(results, counts.overview, batch)
+    drawn = (each.record for each in positions if limit is None or each.draw <= limit)
+    format = FORMATS[wanted.format]
+    while records := list(islice(drawn, _COUNTED)):
+        stream.writelines(format.write(record, results.game) for record in records)
+        for batch in batches_of(records):
+            counts.overview.add(examined(batch, results.game, variant_of(results)))
     unknown = sorted(wanted.players - counts.players)
     if unknown and counts.players:
         raise UsageError(
@@ -125,17 +127,10 @@ def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
     return counts
 
 
-def _limit(positions: Iterable[Labelled], most: int) -> int | None:
+def _limit(positions: Iterable[Picked], most: int) -> int | None:
     """Return the largest of the `most` smallest draws, None if there are not more."""
     draws = np.fromiter((position.draw for position in positions), np.uint64)
     return int(np.partition(draws, most - 1)[most - 1]) if len(draws) > most else None
-
-
-def _count(results: Results, overview: Overview, positions: list[Labelled]) -> None:
-    records = [Record(p.text.encode(), *first_players(p), p.ply) for p in positions]
-    overview.add(
-        examined(batch_of(list(zip(*records, strict=True))), results.game, variant_of(results))
-    )
 
 
 def _nothing(results: Results, counts: Made) -> str:
@@ -143,14 +138,14 @@ def _nothing(results: Results, counts: Made) -> str:
     reasons += [
         f"{counted(n, 'drawn position')} {why}" for why, n in counts.passed_over.most_common(3)
     ]
-    if UNSCORED in counts.passed_over:
+    if WITHOUT_SCORE in counts.passed_over:
         other = "epd" if results.game == "chess" else "sfen"
         reasons.append(f"--format {other} needs no scores")
     reasons_text = "; ".join([*counts.records, *reasons]) or "no game has been recorded yet"
     return f"{results.path}: there is no position to write: {reasons_text}"
 
 
-def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[Labelled]:
+def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[Picked]:
     """Yield positions in the order of the games' ends; count the games.
 
     Raises StoreError.
@@ -202,4 +197,4 @@ def format_of(output: Path | None) -> str:
         raise UsageError(f"{output} would not be packed; leave out .{suffix}")
     if suffix in RECORD_SUFFIXES:
         raise UsageError(f"{output} would be mistaken for a .{suffix} file; rename --output")
-    return suffix if suffix in FORMS else next(iter(FORMS))
+    return suffix if suffix in WRITTEN else next(iter(WRITTEN))

@@ -7,14 +7,14 @@ Counts and feature numbers use the smallest integer types that hold them.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.positions.columns import ColumnFile, layout, replacing, writing
+from ringmaster.positions.columns import ColumnFile, Count, KeyedFacts, new_columns, writing
 
 MAGIC = b"RMFEA\x00\x01\n"
 #: Types of counts; the smallest that holds all counts is used.
@@ -24,7 +24,14 @@ Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[Any]
 
 
-class FeatureFile(ColumnFile):
+class Facts(KeyedFacts):
+    """The header's facts; see `FeatureFile`."""
+
+    names: tuple[str, ...]
+    rows: Count
+
+
+class FeatureFile(ColumnFile[Facts]):
     """A feature file opened for reading; all arrays are read-only views.
 
     names    of the features, (F,)
@@ -35,15 +42,12 @@ class FeatureFile(ColumnFile):
     key      origin of the file, set by its writer
     """
 
+    MAGIC, KIND, FACTS = MAGIC, "feature file", Facts
+    REQUIRED = ("indptr", "columns", "values")
+
     def __init__(self, path: Path) -> None:
-        super().__init__(path, MAGIC, "feature file", ("indptr", "columns", "values"))
-        try:
-            self.names = tuple(map(str, self.facts["names"]))
-            self.rows, self.key = int(self.facts["rows"]), str(self.facts["key"])
-            if self.rows < 0:
-                raise ValueError("a negative number of rows")
-        except (KeyError, TypeError, ValueError):
-            raise self.damaged(" (its header)") from None
+        super().__init__(path)
+        self.names, self.rows, self.key = self.facts.names, self.facts.rows, self.facts.key
         self.indptr: npt.NDArray[np.uint64] = self.column("indptr", self.rows + 1)
         count = int(self.indptr[-1])
         self.columns: Numbers = self.column("columns", count)
@@ -76,8 +80,7 @@ class FeatureWriter:
         count = len(names)
         self._column = "<u1" if count <= 1 << 8 else "<u2" if count <= 1 << 16 else "<u4"
         self._kind = 0
-        #: Of each call of `add`: numbers of rows and of counts, and the type of the counts.
-        self._chunks: list[tuple[int, int, str]] = []
+        self._calls = 0
         self._spool: IO[bytes]
 
     def __enter__(self) -> FeatureWriter:
@@ -89,31 +92,30 @@ class FeatureWriter:
         with writing(self._path):
             self._spool.close()
 
-    def add(self, rows: Numbers, matrix: Any, phase: Numbers | None = None) -> None:
+    def add(self, rows: Numbers, matrix: Any) -> None:
         """Add rows; the first version of a row stays.
 
         rows    numbers of the rows, (k,)
-        matrix  their counts, a sparse matrix of SciPy by rows, (k, F)
-        phase   (k,)
+        matrix  their counts, a sparse matrix of SciPy by rows, (k, F).  Behind the counts there
+                is a column with the phase, if rows have one
         """
         first = np.zeros(len(rows), dtype=bool)
         first[np.unique(rows, return_index=True)[1]] = True
         first &= ~self._seen[rows]
         if not first.all():
             rows, matrix = rows[first], matrix[first]
-            phase = None if phase is None else phase[first]
+        if self._phased:
+            self._phase[rows] = matrix[:, [-1]].toarray()[:, 0]
+            matrix = matrix[:, :-1]
         columns, values, lengths = matrix.indices, matrix.data, np.diff(matrix.indptr)
         kind = _kind_of(values)
         self._kind = max(self._kind, kind)
         self._seen[rows] = True
         self._lengths[rows] = lengths
-        if self._phased and phase is not None:
-            self._phase[rows] = phase
-        self._chunks.append((len(rows), len(columns), _KINDS[kind]))
+        self._calls += 1
         with writing(self._path):
-            self._spool.write(rows.astype("<i8").tobytes())
-            self._spool.write(np.asarray(columns).astype(self._column).tobytes())
-            self._spool.write(np.asarray(values).astype(_KINDS[kind]).tobytes())
+            for column in (rows, columns.astype(self._column), values.astype(_KINDS[kind])):
+                np.save(self._spool, column)
 
     def missing(self) -> npt.NDArray[np.intp]:
         """Return the rows that have not been added."""
@@ -132,37 +134,17 @@ class FeatureWriter:
         if self._phased:
             columns["phase"] = (len(self._phase), "<f4")
         facts = {"names": self._names, "rows": len(self._lengths), "key": self._key}
-        start, places, length = layout(MAGIC, facts, columns)
-        with replacing(self._path) as file:
-            file.write(start)
-            file.truncate(length)
-            file.flush()
-            data = np.memmap(file, dtype=np.uint8, mode="r+")
-            view = {
-                name: data[places[name] :][: entries * np.dtype(dtype).itemsize].view(dtype)
-                for name, (entries, dtype) in columns.items()
-            }
+        with new_columns(self._path, MAGIC, facts, columns) as view:
             view["indptr"][:] = indptr
             if self._phased:
                 view["phase"][:] = self._phase
-            for rows, numbers, values in self._read():
+            self._spool.seek(0)
+            for _ in range(self._calls):
+                rows, numbers, values = (np.load(self._spool) for _ in range(3))
                 lengths = self._lengths[rows]
                 # the start of the row plus the place in the row
                 into = np.repeat(indptr[rows], lengths) + _places(lengths)
                 view["columns"][into], view["values"][into] = numbers, values
-            data.flush()
-            del view, data
-
-    def _read(self) -> Iterator[tuple[npt.NDArray[np.int64], Numbers, Numbers]]:
-        self._spool.seek(0)
-        for rows, count, kind in self._chunks:
-            yield (
-                np.frombuffer(self._spool.read(8 * rows), "<i8"),
-                np.frombuffer(
-                    self._spool.read(count * np.dtype(self._column).itemsize), self._column
-                ),
-                np.frombuffer(self._spool.read(count * np.dtype(kind).itemsize), kind),
-            )
 
 
 def _kind_of(values: Numbers) -> int:

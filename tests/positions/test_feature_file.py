@@ -34,14 +34,15 @@ def write(path: Path, rows_given: list[dict[int, float]], order: list[int], *, p
         for first in range(0, len(order), 3):
             some = order[first : first + 3]
             numbers = [pair for i in some for pair in sorted(rows_given[i].items())]
+            counts = matrix(
+                [len(rows_given[i]) for i in some],
+                [column for column, _ in numbers],
+                [value for _, value in numbers],
+            )
+            phases = np.array(some, dtype=np.float32)[:, None] / 16
             writer.add(
                 np.array(some, dtype=np.int64),
-                matrix(
-                    [len(rows_given[i]) for i in some],
-                    [column for column, _ in numbers],
-                    [value for _, value in numbers],
-                ),
-                np.array(some, dtype=np.float32) / 16,
+                sparse.hstack([counts, phases], format="csr") if phase else counts,
             )
         writer.finish()
 

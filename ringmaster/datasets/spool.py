@@ -65,7 +65,7 @@ class Spool:
         if not self.count:
             return np.zeros(0, dtype=ROW)
         self._rows.flush()
-        return np.memmap(self._rows, dtype=ROW, mode="r+")
+        return np.asarray(np.memmap(self._rows, dtype=ROW, mode="r+"))
 
     def blocks(self) -> Iterator[Rows]:
         """Yield the rows, many at a time; changes stay."""

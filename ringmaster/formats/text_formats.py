@@ -405,7 +405,12 @@ def _read(source: Source, parse: Parser) -> Iterator[Batch]:
     texts, shares, teachers, plies, places, games = columns
     default, fullmatch = notation.counters, notation.line.fullmatch
     is_chess = source.game == "chess"
-    for first, lines in itertools.chain([(1, start)], chunks):
+    parts = (
+        (first + at, lines[at : at + SIZE])
+        for first, lines in itertools.chain([(1, start)], chunks)
+        for at in range(0, len(lines), SIZE)
+    )
+    for first, lines in parts:
         for number, line in enumerate(lines, first):
             match = fullmatch(line)
             try:
@@ -423,29 +428,27 @@ def _read(source: Source, parse: Parser) -> Iterator[Batch]:
             except ValueError as error:
                 source.bad(number, f"{error}: {quoted(line.strip(), 100)}")
                 continue
-            if tail.result == _UNFINISHED:
+            result, teacher, game, counters = tail
+            if result == _UNFINISHED:
                 source.counts["positions of unfinished games"] += 1
                 continue
-            if tail.counters and count is None:
-                text += b" " + tail.counters
-                count = tail.counters.split()[-1]
+            if counters and count is None:
+                text += b" " + counters
+                count = counters.split()[-1]
             if count is None:
                 text += default
                 plies.append(-1)
             else:
                 move = max(0, int(count) - 1)
                 plies.append(2 * move + (side == b"b") if is_chess else move)
-            result, teacher, game, _ = tail
             texts.append(text)
             shares.append(result)
             teachers.append(teacher)
             games.append(game)
             places.append(number)
-            if len(texts) == SIZE:
-                yield batch_of(columns)
-                for column in columns:
-                    column.clear()
-    yield batch_of(columns)
+        yield batch_of(columns)
+        for column in columns:
+            column.clear()
 
 
 def _parsed(parse: Parser, rest: bytes, results: Results) -> Tail:

@@ -155,12 +155,12 @@ def new_columns(
         file.write(start)
         file.flush()
         _reserve(file, len(start) + end)
-        data = np.memmap(file, dtype=np.uint8, mode="r+")
+        data = np.asarray(np.memmap(file, dtype=np.uint8, mode="r+"))
+        # the end of `replacing` brings mapped pages to the disk, too
         yield {
             name: data[len(start) + at :][:length].view(dtype)
             for name, (at, length, dtype) in places.items()
         }
-        data.flush()
 
 
 def _reserve(file: IO[bytes], size: int) -> None:

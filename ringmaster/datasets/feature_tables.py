@@ -6,8 +6,6 @@ Each row of a table holds a position's text beside its counts.
 from __future__ import annotations
 
 import csv
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Literal
@@ -15,7 +13,6 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from ringmaster.errors import DataFileError
 from ringmaster.formats.source import Source
 
 #: Rows of a matrix of counts, `csr_array`s of SciPy, which has no types.
@@ -191,7 +188,7 @@ def read_table(path: str, wanted: Wanted) -> Table:
     # the source decompresses; its game does not matter here
     source = Source(path, "chess")
     if path.lower().endswith(".npz"):
-        return _npz(path, wanted)
+        return _npz(source, wanted)
     if source.suffix in (".csv", ".tsv", ".txt"):
         return _csv(source, wanted)
     raise source.error(None, "a table of features is a .csv or a .npz file")
@@ -251,17 +248,16 @@ def _count(source: Source, number: int, text: str) -> float:
         raise source.error(number, f"{_short(text)} is not a number") from None
 
 
-def _npz(path: str, wanted: Wanted) -> Table:
+def _npz(source: Source, wanted: Wanted) -> Table:
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+        with open(source.path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
-        # zipfile raises RuntimeError for encryption, and for compression that it lacks
-        raise DataFileError(path, None, f"cannot read the features: {error}") from None
+    except Exception as error:  # NumPy raises errors of many types for a damaged file
+        raise source.error(None, f"cannot read the features: {error}") from None
     try:
         yield from _arrays(arrays, wanted)
     except CountsError as error:
-        raise DataFileError(path, None, str(error)) from None
+        raise source.error(None, str(error)) from None
 
 
 def _arrays(arrays: Mapping[str, Any], wanted: Wanted) -> Table:

@@ -278,7 +278,6 @@ class Ingest:
         self._dropped: Counter[str] = Counter()
         self._skipped: Counter[str] = Counter()
         self._warnings: list[str] = []
-        self._split_notes: list[str] = []
         self._files: list[str] = []
         self._read = 0
 
@@ -327,7 +326,7 @@ class Ingest:
         self._read += read
         self._files.append(f"{os.path.basename(path)} ({format.name})")
         if not has_names:
-            self._split_notes += _doubts(os.path.basename(path), read, runs.count)
+            self._warnings += _doubts(os.path.basename(path), read, runs.count)
 
     def _check_povs(
         self, source: Source, format: Format, labels: Correlations, settings: PositionSettings
@@ -433,7 +432,7 @@ class Ingest:
         ]
         for draw, _ in self._draws:
             notes += draw.notes()
-        return [*notes, *self._warnings, *self._split_notes]
+        return notes + self._warnings
 
 
 _LISTED_FILES = 3

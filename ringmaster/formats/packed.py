@@ -6,7 +6,6 @@ rsshogi packs and unpacks the positions.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from functools import cache
 
@@ -142,15 +141,12 @@ def _records(source: Source, dtype: np.dtype[np.void]) -> Iterator[tuple[int, Re
         source.bad(place, message)
 
 
-#: The bytes behind the position: score, move, ply, the mover's result, padding.
-_PSV = struct.Struct("<hHHbx")
-
-
 def write_psv(record: Record) -> bytes:
     """Return a PSV record; YaneuraOu's generator counts plies from the start of the game."""
-    packed: bytes = Board(record.text.decode()).to_packed_sfen()
+    packed = list(Board(record.text.decode()).to_packed_sfen())
     move, ply = Move.from_usi(record.move).value, min(record.ply, 0xFFFF)
-    return packed + _PSV.pack(round(record.teacher), move, ply, round(2 * record.result) - 1)
+    row = (packed, round(record.teacher), move, ply, round(2 * record.result) - 1, 0)
+    return np.array(row, dtype=PSV).tobytes()
 
 
 def write_hcpe(record: Record) -> bytes:

@@ -19,14 +19,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
-from typing import IO, Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ringmaster.errors import DataFileError
 from ringmaster.games.clean_text import shown
 from ringmaster.model.players import GameName
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 #: Seconds before the first report of progress, and between two reports.
 _FIRST_SECONDS, _REPORT_SECONDS = 1.0, 5.0
@@ -281,13 +282,13 @@ class Record(NamedTuple):
 
 
 #: Types of the columns of numbers.
-_TYPES: dict[str, Any] = {
-    "result": np.float32,
-    "teacher": np.float32,
-    "ply": np.int32,
-    "place": np.int64,
-    "game": np.uint64,
-    "length": np.int32,
+_TYPES = {
+    "result": "f4",
+    "teacher": "f4",
+    "ply": "i4",
+    "place": "i8",
+    "game": "u8",
+    "length": "i4",
 }
 
 
@@ -323,6 +324,8 @@ class Batch:
 
 def batch_of(columns: Sequence[Any], moves: Iterable[str] = ()) -> Batch:
     """Return the columns of a batch without moves; numbers of missing last columns are 0."""
+    import numpy as np
+
     texts, *numbers = columns or ((),)
     given = dict(zip(_TYPES, numbers, strict=False))
     arrays = {

@@ -304,12 +304,10 @@ def _operations(rest: bytes, results: Results) -> Tail:
     game, clock, move = 0, b"0", b""
     for code, operand in operations:
         code = code.lower()
-        is_result = code in _RESULT_CODES or (
-            code in _C_CODES
-            and (
-                _LOOKS_LIKE_RESULT.fullmatch(operand)
-                or (code == b"c9" and _NUMBER.fullmatch(operand))
-            )
+        is_result = (
+            code in _RESULT_CODES
+            or (code in _C_CODES and _LOOKS_LIKE_RESULT.fullmatch(operand))
+            or (code == b"c9" and _NUMBER.fullmatch(operand))
         )
         if is_result:
             result = results.share(operand)

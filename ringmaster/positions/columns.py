@@ -10,7 +10,7 @@ import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Annotated, Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import IO, Annotated, Any, ClassVar, Self
 
 import msgspec
 import numpy as np
@@ -42,22 +42,13 @@ class Header(msgspec.Struct):
     columns: dict[str, tuple[int, int, str]]
 
 
-class KeyedFacts(msgspec.Struct):
-    """Facts of a file's writer, with a key of the file's origin."""
-
-    key: str
-
-
-FactsT = TypeVar("FactsT", bound=KeyedFacts)
-
-
-class ColumnFile(Generic[FactsT]):
+class ColumnFile:
     """A file opened for reading; all columns are read-only views.
 
     MAGIC     first bytes of such a file
     KIND      the kind of file in words
     REQUIRED  names of columns that such a file has
-    FACTS     type of `facts`
+    FACTS     type of `facts`, which have the `key` of the file's origin
 
     Raises StoreCorrupt for a damaged file or one of another kind, OSError.
     """
@@ -65,8 +56,7 @@ class ColumnFile(Generic[FactsT]):
     MAGIC: ClassVar[bytes]
     KIND: ClassVar[str]
     REQUIRED: ClassVar[Collection[str]]
-    FACTS: ClassVar[type[KeyedFacts]]
-    facts: FactsT
+    FACTS: ClassVar[type[msgspec.Struct]]
 
     def __init__(self, path: Path) -> None:
         self.path, magic = path, self.MAGIC
@@ -78,7 +68,7 @@ class ColumnFile(Generic[FactsT]):
             text = file.read(length)
         try:
             header = msgspec.json.decode(text, type=Header)
-            self.facts = msgspec.convert(header.facts, cast(type[FactsT], self.FACTS))
+            self.facts: Any = msgspec.convert(header.facts, self.FACTS)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise self.damaged(f" ({error})") from error
         self._columns = header.columns

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.positions.columns import ColumnFile, Count, KeyedFacts, new_columns, writing
+from ringmaster.positions.columns import ColumnFile, Count, new_columns, writing
 
 MAGIC = b"RMFEA\x00\x01\n"
 #: Types of counts; the smallest that holds all counts is used.
@@ -24,14 +25,15 @@ Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[Any]
 
 
-class Facts(KeyedFacts):
+class Facts(msgspec.Struct):
     """The header's facts; see `FeatureFile`."""
 
     names: tuple[str, ...]
     rows: Count
+    key: str
 
 
-class FeatureFile(ColumnFile[Facts]):
+class FeatureFile(ColumnFile):
     """A feature file opened for reading; all arrays are read-only views.
 
     names    of the features, (F,)
@@ -47,7 +49,8 @@ class FeatureFile(ColumnFile[Facts]):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self.names, self.rows, self.key = self.facts.names, self.facts.rows, self.facts.key
+        facts: Facts = self.facts
+        self.names, self.rows, self.key = facts.names, facts.rows, facts.key
         self.indptr: npt.NDArray[np.uint64] = self.column("indptr", self.rows + 1)
         count = int(self.indptr[-1])
         self.columns: Numbers = self.column("columns", count)
@@ -74,7 +77,7 @@ class FeatureWriter:
         self, path: Path, names: Sequence[str], rows: int, key: str, *, phase: bool
     ) -> None:
         self._path, self._names, self._key, self._phased = path, list(names), key, phase
-        self._lengths = np.zeros(rows, dtype=np.uint32)
+        self._lengths = np.zeros(rows, dtype=np.int32)
         self._seen = np.zeros(rows, dtype=bool)
         self._phase = np.zeros(rows if phase else 0, dtype=np.float32)
         count = len(names)
@@ -123,8 +126,7 @@ class FeatureWriter:
 
     def finish(self) -> None:
         """Complete the file."""
-        indptr = np.zeros(len(self._lengths) + 1, dtype="<u8")
-        np.cumsum(self._lengths, dtype=np.uint64, out=indptr[1:])
+        indptr = np.append(0, np.cumsum(self._lengths, dtype=np.int64))
         count, kind = int(indptr[-1]), _KINDS[self._kind]
         columns = {
             "indptr": (len(indptr), "<u8"),
@@ -142,8 +144,9 @@ class FeatureWriter:
             for _ in range(self._calls):
                 rows, numbers, values = (np.load(self._spool) for _ in range(3))
                 lengths = self._lengths[rows]
+                begins = np.cumsum(lengths) - lengths
                 # the start of the row plus the place in the row
-                into = np.repeat(indptr[rows], lengths) + _places(lengths)
+                into = np.repeat(indptr[rows] - begins, lengths) + np.arange(len(numbers))
                 view["columns"][into], view["values"][into] = numbers, values
 
 
@@ -155,10 +158,3 @@ def _kind_of(values: Numbers) -> int:
         return 2
     low, high = float(values.min()), float(values.max())
     return 0 if low >= -128 and high <= 127 else 1 if low >= -32768 and high <= 32767 else 2
-
-
-def _places(lengths: Numbers) -> npt.NDArray[np.uint64]:
-    """Return 0, 1, … for each row, one row after another."""
-    ends = np.cumsum(lengths, dtype=np.uint64)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total, dtype=np.uint64) - np.repeat(ends - lengths, lengths)

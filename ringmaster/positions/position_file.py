@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from ringmaster.model.players import GameName
-from ringmaster.positions.columns import ColumnFile, Count, KeyedFacts, new_columns
+from ringmaster.positions.columns import ColumnFile, Count, new_columns
 
 MAGIC = b"RMPOS\x00\x01\n"
 
@@ -39,16 +40,17 @@ _STORED = {"offsets": "<u8", "text": "<u1", **COLUMNS}
 Floats = npt.NDArray[np.float32]
 
 
-class Facts(KeyedFacts):
+class Facts(msgspec.Struct):
     """The header's facts; see `PositionFile`."""
 
     game: GameName
+    key: str
     notes: list[str]
     train: Count
     validation: Count
 
 
-class PositionFile(ColumnFile[Facts]):
+class PositionFile(ColumnFile):
     """A position file opened for reading; see `COLUMNS` for its arrays.
 
     key                origin of the file, set by its writer
@@ -60,7 +62,7 @@ class PositionFile(ColumnFile[Facts]):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        facts = self.facts
+        facts: Facts = self.facts
         self.game, self.key, self.notes = facts.game, facts.key, facts.notes
         self.train, self.validation = facts.train, facts.validation
         count = len(self)

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import os
 import re
+from array import array
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
-
-import numpy as np
-import numpy.typing as npt
 
 from ringmaster.errors import DataFileError, IllegalMove
 from ringmaster.formats.recorded_game import RecordedGame
@@ -35,7 +33,8 @@ _TOGETHER: Final = 500
 _QUOTED: Final = 60
 _UNKNOWN, _GOOD, _BAD = range(3)
 
-Offsets = npt.NDArray[np.int64]
+#: Offsets in the file's bytes: no NumPy, which doubles the memory of a short run.
+Offsets = Sequence[int]
 
 
 class OpeningFile:
@@ -70,8 +69,7 @@ class OpeningFile:
         self._data = _content(source, format, progress)
         split = _SPLITTERS.get(format.name) or _lines
         self._starts, self._stops = split(self._data)
-        breaks = np.flatnonzero(np.frombuffer(self._data, dtype=np.uint8) == 10)
-        self._lines: Offsets = np.searchsorted(breaks, self._starts) + 1
+        self._lines = _numbers_of_lines(self._data, self._starts)
         self._states = bytearray(len(self._starts))
         #: Numbers of the good openings of a list that was verified at first.
         self._good: list[int] | None = None
@@ -133,7 +131,7 @@ class OpeningFile:
     def _read(self, number: int) -> Opening | None:
         """Return an opening; record the fault of a bad one."""
         data = self._data[self._starts[number] : self._stops[number]]
-        line = int(self._lines[number])
+        line = self._lines[number]
         try:
             opening = self._opening(number, line, data)
         except DataFileError as error:
@@ -296,27 +294,38 @@ def _content(source: Source, format: Format, progress: Progress) -> bytes:
     return data if format.name in _PACKED else data.replace(b"\n" + BOM_UTF8, b"\n")
 
 
+def _numbers_of_lines(data: bytes, starts: Offsets) -> Offsets:
+    """Return the numbers of the lines at some offsets."""
+    numbers = array("q")
+    line, before = 1, 0
+    for start in starts:
+        line += data.count(b"\n", before, start)
+        before = start
+        numbers.append(line)
+    return numbers
+
+
+#: A line that is neither blank nor a comment.
+_FILLED: Final = re.compile(rb"^[ \t]*(?![%b])[^ \t\n][^\n]*" % re.escape(COMMENTS), re.MULTILINE)
+
+
 def _lines(data: bytes) -> tuple[Offsets, Offsets]:
     """Return where lines with openings begin and end."""
-    text = np.frombuffer(data, dtype=np.uint8)
-    breaks = np.flatnonzero(text == 10)
-    starts, stops = np.concatenate(([0], breaks + 1)), np.append(breaks, len(data))
-    filled = starts < stops
-    starts, stops = starts[filled], stops[filled]
-    first = text[starts]
-    good = ~np.isin(first, list(COMMENTS))
-    for i in np.flatnonzero(np.isin(first, list(b" \t"))):
-        line = data[starts[i] : stops[i]].strip()
-        good[i] = bool(line) and line[0] not in COMMENTS
-    starts, stops = starts[good], stops[good]
+    starts, stops = array("q"), array("q")
+    for match in _FILLED.finditer(data):
+        starts.append(match.start())
+        stops.append(match.end())
     headed = int(len(starts) > 0 and HEADING.match(data[starts[0] : stops[0]]) is not None)
     return starts[headed:], stops[headed:]
 
 
-def _parts(data: bytes, ends: list[int], blank: bytes = b" \t\n") -> tuple[Offsets, Offsets]:
+def _parts(data: bytes, ends: Sequence[int], blank: bytes = b" \t\n") -> tuple[Offsets, Offsets]:
     """Return the parts between some offsets that have other bytes than `blank`."""
-    bounds = [(a, b) for a, b in zip([0, *ends], ends, strict=False) if data[a:b].strip(blank)]
-    starts, stops = np.array(bounds, dtype=np.int64).reshape(-1, 2).T
+    starts, stops = array("q"), array("q")
+    for start, stop in zip([0, *ends], ends, strict=False):
+        if data[start:stop].strip(blank):
+            starts.append(start)
+            stops.append(stop)
     return starts, stops
 
 
@@ -389,16 +398,15 @@ def _shogi(name: str, data: bytes) -> tuple[Offsets, Offsets]:
     from ringmaster.formats.shogi_games import csa_texts, kif_texts
 
     texts = (csa_texts if name == "csa" else kif_texts)(Source("", "shogi", data=data))
-    lines = np.array([first for first, text in texts if any(text)], dtype=np.int64)
-    breaks = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10)
-    starts = np.concatenate(([0], breaks + 1))[lines - 1]
-    return starts, np.append(starts[1:], len(data))
+    begins = [0, *(match.end() for match in re.finditer(b"\n", data))]
+    starts = [begins[first - 1] for first, text in texts if any(text)]
+    return starts, [*starts[1:], len(data)]
 
 
 def _records(size: int, data: bytes) -> tuple[Offsets, Offsets]:
     """Return where records of `size` bytes begin and end."""
-    starts = np.arange(0, len(data), size, dtype=np.int64)
-    return starts, starts + size
+    starts = range(0, len(data), size)
+    return starts, range(size, len(data) + size, size)
 
 
 _SPLITTERS: Final[dict[str, Callable[[bytes], tuple[Offsets, Offsets]]]] = {

@@ -31,7 +31,7 @@ from ringmaster.datasets.feature_tables import (
 from ringmaster.errors import DataFileError, StoreCorrupt
 from ringmaster.formats.source import Progress
 from ringmaster.formats.source import Source as File
-from ringmaster.positions import FeatureFile, FeatureWriter, PositionFile
+from ringmaster.positions import FeatureFile, PositionFile, write_features
 from ringmaster.positions.columns import replacing, writing
 
 #: Increased by every change that gives another file from the same sources.
@@ -104,20 +104,13 @@ class Features:
     def _write(self, blocks: Iterable[tuple[Any, Rows]], source: str) -> FeatureFile:
         """Write the numbers of positions with their rows."""
         wanted, count = self._wanted, len(self._positions)
-        with FeatureWriter(
-            self._target, wanted.names, count, self._key, phase=wanted.phase
-        ) as writer:
-            for numbers, rows in blocks:
-                writer.add(numbers, rows)
-            missing = writer.missing()
-            if len(missing):
-                texts = (self._positions.text(int(i)).decode() for i in missing[:_EXAMPLES])
-                raise DataFileError(
-                    source,
-                    None,
-                    f"{len(missing):,} of {count:,} positions have no row: {'; '.join(texts)}",
-                )
-            writer.finish()
+        missing = write_features(
+            self._target, wanted.names, count, self._key, blocks, phase=wanted.phase
+        )
+        if len(missing):
+            texts = "; ".join(self._positions.text(int(i)).decode() for i in missing[:_EXAMPLES])
+            message = f"{len(missing):,} of {count:,} positions have no row: {texts}"
+            raise DataFileError(source, None, message)
         return FeatureFile(self._target)
 
     def _texts(self) -> Iterator[tuple[int, list[bytes]]]:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from ringmaster.errors import shown
 from ringmaster.formats.source import Source
 
 #: Rows of a matrix of counts, `csr_array`s of SciPy, which has no types.
@@ -104,7 +105,7 @@ class Wanted:
         try:
             counts = sorted((place[k], float(v)) for k, v in result.items() if k in place)
         except (TypeError, ValueError):
-            raise CountsError(f"not every count is a number: {_short(result)}") from None
+            raise CountsError(f"not every count is a number: {shown(result)}") from None
         if len(counts) < len(result):
             self._refuse_others(result)
         if self.phase and PHASE not in result:
@@ -118,7 +119,7 @@ class Wanted:
         except (TypeError, ValueError):
             raise CountsError(
                 f"a mapping from features to counts is expected, or {expected} numbers, not "
-                f"{_short(result)}"
+                f"{shown(result)}"
             ) from None
         if len(counts) != expected:
             last = f', the last of them the "{PHASE}"' if self.phase else ""
@@ -162,14 +163,9 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _list(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:_LISTED_NAMES])
+    listed = ", ".join(repr(name) for name in names[:_LISTED_NAMES])
     more = len(names) - _LISTED_NAMES
-    return shown + (f" and {more:,} more" if more > 0 else "") or "nothing"
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return listed + (f" and {more:,} more" if more > 0 else "") or "nothing"
 
 
 #: Names for the column of positions.
@@ -245,7 +241,7 @@ def _count(source: Source, number: int, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise source.error(number, f"{_short(text)} is not a number") from None
+        raise source.error(number, f"{shown(text)} is not a number") from None
 
 
 def _npz(source: Source, wanted: Wanted) -> Table:

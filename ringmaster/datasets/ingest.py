@@ -127,24 +127,21 @@ class Draw:
     """
 
     def __init__(self, settings: PositionSettings, seed: int) -> None:
-        self._most, self._seed = settings.most, seed
+        self._most = settings.most
         self._merging = settings.duplicates == "merge"
         self._salt = word_array(seed, SAMPLE_STREAM, 0, 1)
         self.limit = np.uint64(2**64 - 1)
         self.seen = 0
         self._pending: list[Words] = []
-        self._calls = self._waiting = 0
+        self._waiting = 0
 
     def words(self, keys: Words) -> Words:
         """Return the words of the next positions."""
+        numbers = np.arange(self.seen, self.seen + len(keys), dtype=np.uint64)
         self.seen += len(keys)
         if self._most is None:
             return np.zeros(len(keys), dtype=np.uint64)
-        self._calls += 1
-        if self._merging:
-            words = mixed(keys ^ self._salt)
-        else:
-            words = word_array(self._seed, SAMPLE_STREAM, self._calls, len(keys))
+        words = mixed((keys if self._merging else numbers) ^ self._salt)
         self._pending.append(words[words <= self.limit])
         self._waiting += len(self._pending[-1])
         if self._waiting > 2 * self._most + (1 << 16):
@@ -319,7 +316,11 @@ class Ingest:
             omitted = f" ({omitted} left out)" if omitted else ""
             raise source.error(None, f"there is no position in it{omitted}")
         if not settings.moves:
-            self._check_povs(source, format, labels, settings)
+            text, setting = contradiction(labels, self._game, *povs(format, settings))
+            if text and getattr(settings, setting) is None:
+                raise source.error(None, text)
+            # the settings name a doubtful point of view
+            self._warnings += [f"{os.path.basename(path)}: {text}"] if text else []
         games, ends, has_names = runs.games()
         self._games.append(games + np.uint32(sum(map(len, self._ends))))
         self._ends.append(ends)
@@ -327,17 +328,6 @@ class Ingest:
         self._files.append(f"{os.path.basename(path)} ({format.name})")
         if not has_names:
             self._warnings += _doubts(os.path.basename(path), read, runs.count)
-
-    def _check_povs(
-        self, source: Source, format: Format, labels: Correlations, settings: PositionSettings
-    ) -> None:
-        """Raise DataFileError for wrong points of view, or warn where the settings name them."""
-        text, setting = contradiction(labels, self._game, *povs(format, settings))
-        if not text:
-            return
-        if getattr(settings, setting) is None:
-            raise source.error(None, text)
-        self._warnings.append(f"{os.path.basename(source.path)}: {text}")
 
     def _kept(self, positions: Examined, in_check: Mask, settings: PositionSettings) -> Mask:
         """Return the mask of positions that pass the filters, and count the others."""

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from ringmaster.formats.recorded_game import Replay
 from ringmaster.formats.source import Record, hash_of
@@ -141,17 +141,6 @@ class Rules:
     scored: bool = True
 
 
-class Picked(NamedTuple):
-    """A position of a game.
-
-    record  with the first player's labels; a mate is ±10,000
-    draw    random 64 bits; the smallest ones form a sample of the set
-    """
-
-    record: Record
-    draw: int
-
-
 class Picker:
     """Picks positions of games.
 
@@ -165,8 +154,10 @@ class Picker:
 
     def pick(
         self, replay: Replay, id: str, result: float, sides: Container[int] = (0, 1)
-    ) -> list[Picked]:
-        """Return positions of a game in the order of play.
+    ) -> list[tuple[Record, int]]:
+        """Return positions of a game in the order of play, and random words.
+
+        The positions with the smallest words form a sample of the set.
 
         id      the game's
         result  from the side that moves first, 0, 0.5 or 1
@@ -196,7 +187,7 @@ class Picker:
         game, before = replay.game, replay.before
         length = before + len(replay)
         return [
-            Picked(
+            (
                 Record(
                     replay.texts[ply].encode(),
                     result,

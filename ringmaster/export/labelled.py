@@ -13,13 +13,13 @@ from typing import BinaryIO
 import numpy as np
 
 from ringmaster.datasets.ingest import examined
-from ringmaster.datasets.picking import WITHOUT_SCORE, Picked, Picker, Rules
+from ringmaster.datasets.picking import WITHOUT_SCORE, Picker, Rules
 from ringmaster.datasets.survey import Overview
 from ringmaster.errors import DataFileError, IllegalMove, RingmasterError, UsageError, counted
 from ringmaster.export.records import Records, read_record, variant_of
 from ringmaster.formats.recorded_game import RESULTS, replay
 from ringmaster.formats.registry import FORMATS, UNSCORED, WRITTEN
-from ringmaster.formats.source import PACKED, batches_of
+from ringmaster.formats.source import PACKED, Record, batches_of
 from ringmaster.games.game import beginning
 from ringmaster.model.report import Report, Table, Text
 from ringmaster.results import Game, Results
@@ -110,7 +110,7 @@ def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
         limit = _limit(_positions(results, wanted, Made(Overview(results.game))), most)
     counts = Made(Overview(results.game))
     positions = _positions(results, wanted, counts)
-    drawn = (each.record for each in positions if limit is None or each.draw <= limit)
+    drawn = (record for record, draw in positions if limit is None or draw <= limit)
     format = FORMATS[wanted.format]
     while records := list(islice(drawn, _COUNTED)):
         stream.writelines(format.write(record, results.game) for record in records)
@@ -127,9 +127,9 @@ def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
     return counts
 
 
-def _limit(positions: Iterable[Picked], most: int) -> int | None:
+def _limit(positions: Iterable[tuple[Record, int]], most: int) -> int | None:
     """Return the largest of the `most` smallest draws, None if there are not more."""
-    draws = np.fromiter((position.draw for position in positions), np.uint64)
+    draws = np.fromiter((draw for _, draw in positions), np.uint64)
     return int(np.partition(draws, most - 1)[most - 1]) if len(draws) > most else None
 
 
@@ -145,7 +145,7 @@ def _nothing(results: Results, counts: Made) -> str:
     return f"{results.path}: there is no position to write: {reasons_text}"
 
 
-def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[Picked]:
+def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[tuple[Record, int]]:
     """Yield positions in the order of the games' ends; count the games.
 
     Raises StoreError.

@@ -104,10 +104,6 @@ class Source:
     previous: int = 0
     _bad: list[tuple[int, str]] = field(default_factory=list)
 
-    def narrow(self, data: bytes, first: int, previous: int) -> None:
-        """Read only a part of the file from now on; see `first` and `previous`."""
-        self.data, self.first, self.previous = data, first, previous
-
     @property
     def suffix(self) -> str:
         """The suffix in lower case, without that of compression."""

@@ -144,21 +144,17 @@ def new_columns(
     with replacing(path) as file:
         file.write(start)
         file.flush()
-        _reserve(file, len(start) + end)
+        if hasattr(os, "posix_fallocate"):
+            # writing to memory without room on the disk would end the process
+            os.posix_fallocate(file.fileno(), 0, len(start) + end)
+        else:
+            file.truncate(len(start) + end)
         data = np.asarray(np.memmap(file, dtype=np.uint8, mode="r+"))
         # the end of `replacing` brings mapped pages to the disk, too
         yield {
             name: data[len(start) + at :][:length].view(dtype)
             for name, (at, length, dtype) in places.items()
         }
-
-
-def _reserve(file: IO[bytes], size: int) -> None:
-    """Extend a file, with room on the disk: writing to memory without room ends the process."""
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file.fileno(), 0, size)
-    else:
-        file.truncate(size)
 
 
 @contextmanager

@@ -6,10 +6,10 @@ Counts and feature numbers use the smallest integer types that hold them.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any
+from tempfile import TemporaryFile
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -61,93 +61,70 @@ class FeatureFile(ColumnFile):
         return self.rows
 
 
-class FeatureWriter:
-    """Writes a feature file from rows in any order; memory takes nine bytes a row.
+def write_features(
+    path: Path,
+    names: Sequence[str],
+    rows: int,
+    key: str,
+    blocks: Iterable[tuple[Numbers, Any]],
+    *,
+    phase: bool,
+) -> npt.NDArray[np.intp]:
+    """Write a feature file from rows in any order; memory takes nine bytes a row.
 
-    path   the file appears there complete, or not at all
-    names  of the features
-    rows   number of positions
-    key    see `FeatureFile.key`
-    phase  whether the rows have a phase
+    rows    number of positions
+    key     see `FeatureFile.key`
+    blocks  numbers of rows, (k,), and their counts, a sparse matrix of SciPy by rows, (k, F);
+            the first version of a row stays
+    phase   whether there is a column with the phase behind the counts
 
-    Use it in a `with` block; `finish` completes the file.  Raises StoreUnwritable.
+    Return the rows that are missing in all blocks; then there is no file.  Raises
+    StoreUnwritable.
     """
-
-    def __init__(
-        self, path: Path, names: Sequence[str], rows: int, key: str, *, phase: bool
-    ) -> None:
-        self._path, self._names, self._key, self._phased = path, list(names), key, phase
-        self._lengths = np.zeros(rows, dtype=np.int32)
-        self._seen = np.zeros(rows, dtype=bool)
-        self._phase = np.zeros(rows if phase else 0, dtype=np.float32)
-        count = len(names)
-        self._column = "<u1" if count <= 1 << 8 else "<u2" if count <= 1 << 16 else "<u4"
-        self._kind = 0
-        self._calls = 0
-        self._spool: IO[bytes]
-
-    def __enter__(self) -> FeatureWriter:
-        with writing(self._path):
-            self._spool = tempfile.TemporaryFile(dir=self._path.parent)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with writing(self._path):
-            self._spool.close()
-
-    def add(self, rows: Numbers, matrix: Any) -> None:
-        """Add rows; the first version of a row stays.
-
-        rows    numbers of the rows, (k,)
-        matrix  their counts, a sparse matrix of SciPy by rows, (k, F).  Behind the counts there
-                is a column with the phase, if rows have one
-        """
-        first = np.zeros(len(rows), dtype=bool)
-        first[np.unique(rows, return_index=True)[1]] = True
-        first &= ~self._seen[rows]
-        if not first.all():
-            rows, matrix = rows[first], matrix[first]
-        if self._phased:
-            self._phase[rows] = matrix[:, [-1]].toarray()[:, 0]
-            matrix = matrix[:, :-1]
-        columns, values, lengths = matrix.indices, matrix.data, np.diff(matrix.indptr)
-        kind = _kind_of(values)
-        self._kind = max(self._kind, kind)
-        self._seen[rows] = True
-        self._lengths[rows] = lengths
-        self._calls += 1
-        with writing(self._path):
-            for column in (rows, columns.astype(self._column), values.astype(_KINDS[kind])):
-                np.save(self._spool, column)
-
-    def missing(self) -> npt.NDArray[np.intp]:
-        """Return the rows that have not been added."""
-        return np.flatnonzero(~self._seen)
-
-    def finish(self) -> None:
-        """Complete the file."""
-        indptr = np.append(0, np.cumsum(self._lengths, dtype=np.int64))
-        count, kind = int(indptr[-1]), _KINDS[self._kind]
-        columns = {
-            "indptr": (len(indptr), "<u8"),
-            "columns": (count, self._column),
-            "values": (count, kind),
-        }
-        if self._phased:
-            columns["phase"] = (len(self._phase), "<f4")
-        facts = {"names": self._names, "rows": len(self._lengths), "key": self._key}
-        with new_columns(self._path, MAGIC, facts, columns) as view:
+    lengths, seen = np.zeros(rows, dtype=np.int32), np.zeros(rows, dtype=bool)
+    phases = np.zeros(rows if phase else 0, dtype=np.float32)
+    small = "<u1" if len(names) <= 1 << 8 else "<u2" if len(names) <= 1 << 16 else "<u4"
+    largest = calls = 0
+    with writing(path), TemporaryFile(dir=path.parent) as spool:
+        for numbers, matrix in blocks:
+            first = np.zeros(len(numbers), dtype=bool)
+            first[np.unique(numbers, return_index=True)[1]] = True
+            first &= ~seen[numbers]
+            if not first.all():
+                numbers, matrix = numbers[first], matrix[first]
+            if phase:
+                phases[numbers] = matrix[:, [-1]].toarray()[:, 0]
+                matrix = matrix[:, :-1]
+            kind = _kind_of(matrix.data)
+            largest, calls = max(largest, kind), calls + 1
+            seen[numbers] = True
+            lengths[numbers] = np.diff(matrix.indptr)
+            counts = matrix.data.astype(_KINDS[kind])
+            for column in (numbers, matrix.indices.astype(small), counts):
+                np.save(spool, column)
+        missing = np.flatnonzero(~seen)
+        if len(missing):
+            return missing
+        indptr = np.append(0, np.cumsum(lengths, dtype=np.int64))
+        total = int(indptr[-1])
+        columns = {"indptr": (rows + 1, "<u8"), "columns": (total, small)}
+        columns["values"] = (total, _KINDS[largest])
+        if phase:
+            columns["phase"] = (rows, "<f4")
+        facts = {"names": list(names), "rows": rows, "key": key}
+        with new_columns(path, MAGIC, facts, columns) as view:
             view["indptr"][:] = indptr
-            if self._phased:
-                view["phase"][:] = self._phase
-            self._spool.seek(0)
-            for _ in range(self._calls):
-                rows, numbers, values = (np.load(self._spool) for _ in range(3))
-                lengths = self._lengths[rows]
-                begins = np.cumsum(lengths) - lengths
+            if phase:
+                view["phase"][:] = phases
+            spool.seek(0)
+            for _ in range(calls):
+                numbers, indices, counts = (np.load(spool) for _ in range(3))
+                begins = np.cumsum(lengths[numbers]) - lengths[numbers]
                 # the start of the row plus the place in the row
-                into = np.repeat(indptr[rows] - begins, lengths) + np.arange(len(numbers))
-                view["columns"][into], view["values"][into] = numbers, values
+                into = np.repeat(indptr[numbers] - begins, lengths[numbers])
+                into += np.arange(len(indices))
+                view["columns"][into], view["values"][into] = indices, counts
+    return missing
 
 
 def _kind_of(values: Numbers) -> int:

@@ -34,7 +34,7 @@ def pick(
     game: Replay, id: str = "g", sides: tuple[int, ...] = (0, 1), **rules: object
 ) -> list[Record]:
     picker = Picker(Rules(**rules), "chess")  # type: ignore[arg-type]
-    return [picked.record for picked in picker.pick(game, id, 1.0, sides)]
+    return [record for record, _ in picker.pick(game, id, 1.0, sides)]
 
 
 GAME = played(random_game(1, 120))
@@ -166,7 +166,7 @@ def test_resolved_positions_are_quiet_and_follow_captures_only() -> None:
     picker = Picker(Rules(per_game=None, first_ply=0, noise="resolved"), "chess")
     hanging = played(["e2e4", "d7d5", "d1h5", "a7a6", "b1c3", "g8f6", "a2a3", "f6h5"])
     # White leaves its queen to be taken, and Black does not see it before the last move
-    assert 7 not in {p.record.ply for p in picker.pick(hanging, "g", 1.0)}
+    assert 7 not in {p.ply for p, _ in picker.pick(hanging, "g", 1.0)}
     assert picker.left_out["amid an exchange that was not played out"] > 0
 
 
@@ -186,10 +186,10 @@ def test_positions_without_a_score_are_counted_or_kept() -> None:
     game = played(["e2e4", "e7e5", "g1f3"])
     game.game.scores[1] = math.nan
     picker = Picker(Rules(first_ply=0), "chess")
-    assert [p.record.ply for p in picker.pick(game, "g", 0.5)] == [0, 2]
+    assert [p.ply for p, _ in picker.pick(game, "g", 0.5)] == [0, 2]
     assert picker.left_out == {"without a score": 1}
     unscored = Picker(Rules(first_ply=0, scored=False), "chess").pick(game, "g", 0.5)
-    assert [math.isnan(p.record.teacher) for p in unscored] == [False, True, False]
+    assert [math.isnan(p.teacher) for p, _ in unscored] == [False, True, False]
 
 
 def test_opening_moves_are_never_picked() -> None:

@@ -38,10 +38,8 @@ def make(arguments: argparse.Namespace) -> int:
     to_standard_output = arguments.output == "-"
     named = Path(arguments.output) if arguments.output and not to_standard_output else None
     players = frozenset(code for word in arguments.players or () for code in word.split(","))
-    wanted = check_wanted(
-        results,
-        Wanted(arguments.format or format_of(named), rules, players, arguments.most),
-    )
+    wanted = Wanted(arguments.format or format_of(named), rules, players, arguments.most)
+    check_wanted(results, wanted)
     output = None
     if not to_standard_output:
         output = named or default_output(results.path, wanted.format)

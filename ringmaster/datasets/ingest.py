@@ -29,6 +29,7 @@ from ringmaster.model.randomness import SAMPLE_STREAM, word_array
 
 #: The rules of chess variants check the first positions of a file, and then one in so many.
 _FIRST, _EVERY = 200, 1000
+_LARGEST = np.uint64(2**64 - 1)
 
 
 class Examined(NamedTuple):
@@ -116,54 +117,78 @@ def _legal(
     return (batch.without(set(bad)), np.delete(in_check, bad)) if bad else (batch, in_check)
 
 
-class Draw:
+class Smallest:
+    """Collects the smallest of many random words, in 24 bytes for each of them.
+
+    limit  upper bound of these words
+    """
+
+    def __init__(self, most: int | None) -> None:
+        """Begin without words.
+
+        most  number of different words to collect, None for no collection
+        """
+        self.most = most
+        self.limit = _LARGEST
+        self._pending: list[Words] = []
+        self._waiting = 0
+
+    def add(self, words: Words) -> None:
+        """Add words."""
+        if self.most is not None:
+            self._pending.append(words[words <= self.limit])
+            self._waiting += len(self._pending[-1])
+            if self._waiting > 2 * self.most + (1 << 16):
+                self.finish()
+
+    def finish(self) -> None:
+        """Lower `limit` to the largest word of the collection."""
+        distinct = np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *self._pending]))
+        if self.most is not None and len(distinct) > self.most:
+            self.limit = distinct[self.most - 1]
+            distinct = distinct[: self.most]
+        self._pending, self._waiting = [distinct], len(distinct)
+
+    def count(self) -> tuple[int, bool]:
+        """Return the number of different words, and whether it is exact.
+
+        Above `most` it is estimated; the standard error is 1/sqrt(most).  Source: Bar-Yossef et
+        al., "Counting distinct elements in a data stream", 2002.
+        """
+        self.finish()
+        if self.limit == _LARGEST:
+            return self._waiting, True
+        return round((self._waiting - 1) * 2**64 / int(self.limit)), False
+
+
+class Draw(Smallest):
     """Draws positions while they are read: those with the smallest random words.
 
-    Equal positions have the same word where they will be merged.  Memory grows by 16 bytes a
-    drawn position.
+    Equal positions have the same word where they will be merged.
 
-    limit  largest word of the drawn positions
-    seen   number of positions so far
+    seen  number of positions so far
     """
 
     def __init__(self, settings: PositionSettings, seed: int) -> None:
-        self._most = settings.most
+        super().__init__(settings.most)
         self._merging = settings.duplicates == "merge"
         self._salt = word_array(seed, SAMPLE_STREAM, 0, 1)
-        self.limit = np.uint64(2**64 - 1)
         self.seen = 0
-        self._pending: list[Words] = []
-        self._waiting = 0
 
     def words(self, keys: Words) -> Words:
         """Return the words of the next positions."""
         numbers = np.arange(self.seen, self.seen + len(keys), dtype=np.uint64)
         self.seen += len(keys)
-        if self._most is None:
-            return np.zeros(len(keys), dtype=np.uint64)
         words = mixed((keys if self._merging else numbers) ^ self._salt)
-        self._pending.append(words[words <= self.limit])
-        self._waiting += len(self._pending[-1])
-        if self._waiting > 2 * self._most + (1 << 16):
-            self.finish()
+        self.add(words)
         return words
-
-    def finish(self) -> None:
-        """Lower `limit` to the number of positions to draw."""
-        if self._most is None or not self._pending:
-            return
-        distinct = np.unique(np.concatenate(self._pending))
-        if len(distinct) > self._most:
-            self.limit = distinct[self._most - 1]
-            distinct = distinct[: self._most]
-        self._pending, self._waiting = [distinct], len(distinct)
 
     def notes(self) -> list[str]:
         """Return a note for a draw from more positions."""
-        if self._most is None or self.limit == np.uint64(2**64 - 1):
+        if self.limit == _LARGEST:
             return []
         which = "different positions" if self._merging else "positions"
-        return [f"{self._most:,} {which} drawn of {self.seen:,}"]
+        return [f"{self.most:,} {which} drawn of {self.seen:,}"]
 
 
 #: Least positions of a game for which the last one marks the game's end.

@@ -129,7 +129,6 @@ class Rules:
     score_cap   largest |score| in centipawns, None for any, mates included
     noise       see `Noise`
     seed        of the draw
-    scored      whether positions without a score are left out
     """
 
     per_game: int | None = 10
@@ -138,7 +137,6 @@ class Rules:
     score_cap: float | None = None
     noise: Noise = "quiet"
     seed: int = 0
-    scored: bool = True
 
 
 class Picker:
@@ -147,8 +145,11 @@ class Picker:
     left_out  number of omitted positions, by reason in words
     """
 
-    def __init__(self, rules: Rules, game: GameName, chess960: bool = False) -> None:
-        self.rules = rules
+    def __init__(
+        self, rules: Rules, game: GameName, *, chess960: bool = False, scored: bool = True
+    ) -> None:
+        """Begin without games; `scored` leaves positions without a score out."""
+        self.rules, self._scored = rules, scored
         self.left_out: Counter[str] = Counter()
         self._game, self._chess960 = game, chess960
 
@@ -213,7 +214,7 @@ class Picker:
             return "with another player to move"
         score = game.scores[ply]
         if math.isnan(score):
-            if rules.scored:
+            if self._scored:
                 return WITHOUT_SCORE
         elif rules.score_cap is not None and abs(score) > rules.score_cap:
             return "with a score above the cap"

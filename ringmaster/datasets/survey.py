@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ringmaster.datasets.boards import Words
-from ringmaster.datasets.ingest import Examined, checked_batches, povs
+from ringmaster.datasets.ingest import Examined, Smallest, checked_batches, povs
 from ringmaster.datasets.labels import SIDES, Correlations, LabelCounts, contradiction
 from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.errors import DataFileError, UsageError
@@ -25,42 +24,8 @@ _EDGES = np.array([-1000, -600, -300, -150, -75, -25, 25, 75, 150, 300, 600, 100
 #: Plies of a bucket, and number of buckets.
 _PLIES, _PLY_BUCKETS = 20, 12
 _BAR = 40
-
-
-class DistinctCount:
-    """Counts different keys: exactly up to a million, then by a sample of the keys.
-
-    The sample has the keys whose lowest bits are 0 (adaptive sampling: Wegman; Flajolet, "On
-    adaptive sampling", 1990).  The standard error is 1.2/sqrt(a million) = 0.12 %.
-    """
-
-    LIMIT = 1 << 20
-
-    def __init__(self) -> None:
-        self._mask = 0
-        self._keys: list[Words] = []
-        self._waiting = 0
-
-    def add(self, keys: Words) -> None:
-        """Add keys, whose bits are random."""
-        if self._mask:
-            keys = keys[keys & np.uint64(self._mask) == 0]
-        self._keys.append(keys)
-        self._waiting += len(keys)
-        if self._waiting > 2 * self.LIMIT:
-            self._sample()
-
-    def _sample(self) -> Words:
-        keys = np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *self._keys]))
-        while len(keys) > self.LIMIT:
-            self._mask = 2 * self._mask + 1
-            keys = keys[keys & np.uint64(self._mask) == 0]
-        self._keys, self._waiting = [keys], len(keys)
-        return keys
-
-    def count(self) -> tuple[int, bool]:
-        """Return the number of different keys, and whether it is exact."""
-        return len(self._sample()) * (self._mask + 1), self._mask == 0
+#: Different positions that are counted exactly.
+_COUNTED = 1 << 20
 
 
 class Overview:
@@ -70,7 +35,7 @@ class Overview:
         """Begin without positions; `result` and `score` are the file's points of view."""
         self._game: GameName = game
         self._povs = result, score
-        self._distinct = DistinctCount()
+        self._distinct = Smallest(_COUNTED)
         self._counts, self._correlations = LabelCounts(), Correlations()
         self._sides = np.zeros(2, int)
         self._mates = 0

@@ -4,15 +4,15 @@ of its status file."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from ringmaster.datasets.ingest import examined
+from ringmaster.datasets.ingest import Smallest, examined
 from ringmaster.datasets.picking import WITHOUT_SCORE, Picker, Rules
 from ringmaster.datasets.survey import Overview
 from ringmaster.errors import DataFileError, IllegalMove, RingmasterError, UsageError, counted
@@ -75,8 +75,8 @@ class Made:
         return Report((*blocks, *self.overview.report().blocks))
 
 
-def check_wanted(results: Results, wanted: Wanted) -> Wanted:
-    """Return the set with the rules of its format.  Raises UsageError for an impossible set."""
+def check_wanted(results: Results, wanted: Wanted) -> None:
+    """Raise UsageError for an impossible set."""
     if results.game == "go":
         raise UsageError(
             f"labelled positions are for chess and shogi; {results.path} is for {results.game}"
@@ -94,23 +94,22 @@ def check_wanted(results: Results, wanted: Wanted) -> Wanted:
         raise UsageError(
             f"--resolve is for standard chess and shogi only, not for {variant_of(results)}"
         )
-    return replace(wanted, rules=replace(wanted.rules, scored=wanted.format not in UNSCORED))
 
 
 def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
     """Write the set; return the counts.  A random sample needs eight bytes a position.
 
-    wanted  from `check_wanted`
-
     Raises UsageError for players without games, RingmasterError for an empty set, StoreError,
     OSError.
     """
-    most, limit = wanted.most, None
-    if most is not None:
-        limit = _limit(_positions(results, wanted, Made(Overview(results.game))), most)
+    smallest = Smallest(wanted.most)
+    if wanted.most is not None:
+        every = _positions(results, wanted, Made(Overview(results.game)))
+        smallest.add(np.fromiter((draw for _, draw in every), np.uint64))
+        smallest.finish()
     counts = Made(Overview(results.game))
     positions = _positions(results, wanted, counts)
-    drawn = (record for record, draw in positions if limit is None or draw <= limit)
+    drawn = (record for record, draw in positions if draw <= smallest.limit)
     format = FORMATS[wanted.format]
     while records := list(islice(drawn, _COUNTED)):
         stream.writelines(format.write(record, results.game) for record in records)
@@ -125,12 +124,6 @@ def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
     if not counts.overview.positions:
         raise RingmasterError(_nothing(results, counts))
     return counts
-
-
-def _limit(positions: Iterable[tuple[Record, int]], most: int) -> int | None:
-    """Return the largest of the `most` smallest draws, None if there are not more."""
-    draws = np.fromiter((draw for _, draw in positions), np.uint64)
-    return int(np.partition(draws, most - 1)[most - 1]) if len(draws) > most else None
 
 
 def _nothing(results: Results, counts: Made) -> str:
@@ -152,7 +145,8 @@ def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[tuple
     """
     name, variant = results.game, variant_of(results)
     begin = beginning(name, variant=variant)
-    picker = Picker(wanted.rules, name, chess960=variant == "chess960")
+    scored = wanted.format not in UNSCORED
+    picker = Picker(wanted.rules, name, chess960=variant == "chess960", scored=scored)
     records = Records(results)
     for game, record in records.each(False):
         why = _why_unused(game)

@@ -188,7 +188,7 @@ def test_positions_without_a_score_are_counted_or_kept() -> None:
     picker = Picker(Rules(first_ply=0), "chess")
     assert [p.ply for p, _ in picker.pick(game, "g", 0.5)] == [0, 2]
     assert picker.left_out == {"without a score": 1}
-    unscored = Picker(Rules(first_ply=0, scored=False), "chess").pick(game, "g", 0.5)
+    unscored = Picker(Rules(first_ply=0), "chess", scored=False).pick(game, "g", 0.5)
     assert [math.isnan(p.teacher) for p, _ in unscored] == [False, True, False]
 
 

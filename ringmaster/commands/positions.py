@@ -40,9 +40,7 @@ def make(arguments: argparse.Namespace) -> int:
     players = frozenset(code for word in arguments.players or () for code in word.split(","))
     wanted = Wanted(arguments.format or format_of(named), rules, players, arguments.most)
     check_wanted(results, wanted)
-    output = None
-    if not to_standard_output:
-        output = named or default_output(results.path, wanted.format)
+    output = None if to_standard_output else named or default_output(results.path, wanted.format)
     check_output(output, results.path)
     with open_output(output) as stream:
         counts = write_labelled(results, wanted, stream)

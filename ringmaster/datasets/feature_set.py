@@ -29,8 +29,7 @@ from ringmaster.datasets.feature_tables import (
     read_table,
 )
 from ringmaster.errors import DataFileError, StoreCorrupt
-from ringmaster.formats.source import Progress
-from ringmaster.formats.source import Source as File
+from ringmaster.formats.source import Progress, Source
 from ringmaster.positions import FeatureFile, PositionFile, write_features
 from ringmaster.positions.columns import replacing, writing
 
@@ -42,9 +41,6 @@ _PARTS = ("data", "indices", "indptr")
 #: Number of positions that an error lists.
 _EXAMPLES = 3
 
-#: A file, or a function of a position's text, or of an engine's answer and the text.
-Source = str | os.PathLike[str] | Callable[..., Any]
-
 
 class Features:
     """The features of all positions of a position file.
@@ -55,7 +51,7 @@ class Features:
 
     def __init__(
         self,
-        source: Source,
+        source: str | os.PathLike[str] | Callable[..., Any],
         positions: PositionFile,
         names: Sequence[str],
         target: Path,
@@ -66,6 +62,7 @@ class Features:
     ) -> None:
         """Describe the features.
 
+        source   a file, or a function of a position's text, or of an engine's answer and the text
         names    of the features: `Linear.features` and those of frozen parameters
         target   the feature file
         phase    whether to store each position's phase, for a tapered evaluation
@@ -80,7 +77,7 @@ class Features:
         inputs += [self._wanted.names, phase, unnamed, version]
         if not callable(source):
             path = os.fspath(source)
-            inputs += [path, *File(path, positions.game).state()]
+            inputs += [path, *Source(path, positions.game).state()]
         self._key = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
         self._folder = target.with_name(f"{target.name}.pieces")
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,8 +24,6 @@ from ringmaster.model.report import Report, Table, Text
 from ringmaster.results import Game, Results
 from ringmaster.storage.paths import RECORD_SUFFIXES
 
-#: Positions counted at a time.
-_COUNTED = 4096
 #: Reasons of results that do not depend on the position, besides all forfeits.
 _FAULTS = ("time", "stall")
 
@@ -109,12 +106,16 @@ def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
         smallest.finish()
     counts = Made(Overview(results.game))
     positions = _positions(results, wanted, counts)
-    drawn = (record for record, draw in positions if draw <= smallest.limit)
     format = FORMATS[wanted.format]
-    while records := list(islice(drawn, _COUNTED)):
-        stream.writelines(format.write(record, results.game) for record in records)
-        for batch in batches_of(records):
-            counts.overview.add(examined(batch, results.game, variant_of(results)))
+
+    def written() -> Iterator[Record]:
+        for record, draw in positions:
+            if draw <= smallest.limit:
+                stream.write(format.write(record, results.game))
+                yield record
+
+    for batch in batches_of(written()):
+        counts.overview.add(examined(batch, results.game, variant_of(results)))
     unknown = sorted(wanted.players - counts.players)
     if unknown and counts.players:
         raise UsageError(

@@ -398,7 +398,7 @@ def _read(source: Source, parse: Parser) -> Iterator[Batch]:
     if source.results is None:
         _look(notation, start, parse, results)
         results.decide(source)
-    tails: dict[bytes, Tail] = {}
+    tails: dict[bytes, Tail | None] = {}
     columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
     texts, shares, teachers, plies, places, games = columns
     default, fullmatch = notation.counters, notation.line.fullmatch
@@ -426,10 +426,10 @@ def _read(source: Source, parse: Parser) -> Iterator[Batch]:
             except ValueError as error:
                 source.bad(number, f"{error}: {quoted(line.strip(), 100)}")
                 continue
-            result, teacher, game, counters = tail
-            if result == _UNFINISHED:
+            if tail is None:
                 source.counts["positions of unfinished games"] += 1
                 continue
+            result, teacher, game, counters = tail
             if counters and count is None:
                 text += b" " + counters
                 count = counters.split()[-1]
@@ -449,9 +449,11 @@ def _read(source: Source, parse: Parser) -> Iterator[Batch]:
             column.clear()
 
 
-def _parsed(parse: Parser, rest: bytes, results: Results) -> Tail:
-    """Return the labels of a line.  Raises ValueError."""
+def _parsed(parse: Parser, rest: bytes, results: Results) -> Tail | None:
+    """Return the labels of a line, None for an unfinished game.  Raises ValueError."""
     tail = parse(rest, results)
+    if tail.result == _UNFINISHED:
+        return None
     if math.isnan(tail.result) and math.isnan(tail.teacher):
         raise ValueError('there is neither a result (c9 "1-0";) nor a score (ce 35;)')
     return tail

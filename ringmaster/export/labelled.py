@@ -15,7 +15,7 @@ from ringmaster.datasets.ingest import Smallest, examined
 from ringmaster.datasets.picking import WITHOUT_SCORE, Picker, Rules
 from ringmaster.datasets.survey import Overview
 from ringmaster.errors import DataFileError, IllegalMove, RingmasterError, UsageError, counted
-from ringmaster.export.records import Records, read_record, variant_of
+from ringmaster.export.records import Records, read_game, variant_of
 from ringmaster.formats.recorded_game import RESULTS, replay
 from ringmaster.formats.registry import FORMATS, UNSCORED, WRITTEN
 from ringmaster.formats.source import PACKED, Record, batches_of
@@ -161,7 +161,7 @@ def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[tuple
             counts.unused["of other players"] += 1
             continue
         try:
-            played = replay(read_record(results, record, game.id), name, begin)
+            played = replay(read_game(results, record, game.id), name, begin)
         except (DataFileError, IllegalMove, ValueError):
             counts.unused["with an unreadable record"] += 1
             continue

@@ -136,6 +136,8 @@ _LISTS = (".epd", ".fen", ".sfen")
 #: Bytes and lines that are read to guess a format.
 _LOOK = 1 << 16
 _LINES = 50
+#: Control characters except white space and ^Z, which ends files of CP/M.
+_NOT_TEXT = re.compile(rb"[\0-\x08\x0e-\x19\x1b-\x1f]")
 _JAPANESE = ("utf-8", "cp932")
 _JSON = re.compile(rb'\s*(?:\{\s*"|\[\s*[\[{"0-9-])')
 
@@ -182,7 +184,7 @@ def _guessed(source: Source, labelled: bool) -> str:
         return usual
     if not start:
         raise source.error(None, "this file is empty")
-    if b"\0" in start or not _is_text(start):
+    if b"\0" in start or _NOT_TEXT.search(start, 0, 4096):
         return "polyglot" if source.game == "chess" and not labelled else _packed(source, start)
     if _JSON.match(start):
         message = "these are lines of JSON, which are not read; write lines such as FEN,35,1.0"
@@ -219,6 +221,14 @@ def _guessed(source: Source, labelled: bool) -> str:
     return name
 
 
+def read_record(source: Source) -> Iterator[RecordedGame]:
+    """Yield the games of one of our own records; see the readers.  Raises DataFileError."""
+    start = next(source.pieces(_LOOK), b"")
+    name = {"chess": "pgn", "go": "sgf"}.get(source.game) or record_format(start, start) or "kif"
+    games: Iterator[RecordedGame] = FORMATS[name].function(source)
+    return games
+
+
 def record_format(start: bytes, first: bytes) -> str:
     """Return the format of shogi records that a file begins like, "" for none."""
     if first.startswith((b"V2", b"V3", b"N+", b"N-", b"PI", b"P1", b"'", b"$")):
@@ -233,11 +243,6 @@ def _doubtful(source: Source, what: str) -> DataFileError:
         None,
         f'{what}; name the format by Positions(…, format="…") or --format: {_choices(source.game)}',
     )
-
-
-def _is_text(start: bytes) -> bool:
-    # ^Z ends files of CP/M
-    return not any(b < 9 or (13 < b < 32 and b != 26) for b in start[:4096])
 
 
 def _is_plain(lines: list[bytes]) -> bool:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rsshogi.record import GameResult, MoveEntry, Record
 
+from ringmaster.formats.annotations import read_time_controls
 from ringmaster.formats.recorded_game import RESULTS, RecordedGame, limited
 from ringmaster.formats.shogi_records import MATE_SCORE
 from ringmaster.formats.source import MATE, Source
@@ -46,66 +47,54 @@ def csa_games(source: Source) -> Iterator[RecordedGame]:
 
     Raises DataFileError.
     """
-    return _games(source, csa_texts(source), is_csa=True)
+    return _games(source, is_csa=True)
 
 
 def kif_games(source: Source) -> Iterator[RecordedGame]:
     """Yield the games of a KIF file; see `csa_games`."""
-    return _games(source, kif_texts(source), is_csa=False)
+    return _games(source, is_csa=False)
 
 
-#: The number of the first line of a game, and its lines.
-Text = tuple[int, list[str]]
-
-
-def csa_texts(source: Source) -> Iterator[Text]:
-    """Yield the texts of a file's games."""
-    first, game = source.first, list[str]()
-    for at, line in source.lines():
-        if line.rstrip() == "/":
-            yield first, game
-            first, game = at + 1, []
-        else:
-            game.append(line.rstrip())
-    yield first, game
-
-
-def kif_texts(source: Source) -> Iterator[Text]:
-    """Yield the texts of a file's games."""
-    first, game = source.first, list[str]()
+def game_texts(source: Source, *, is_csa: bool) -> Iterator[tuple[int, str]]:
+    """Yield the texts of a file's games, after the numbers of their first lines."""
+    first, game = 0, list[str]()
     has_moves = False
     for at, line in source.lines():
-        begins = line.startswith("#KIF") or (has_moves and _is_heading(line))
-        if begins and any(text and text[0] != "#" for text in game):
-            yield first, game
-            first, game, has_moves = at, [], False
-        # rsshogi does not know bookmarks, and drops many scores of comments that begin with **
-        line = "" if line.startswith("&") else line.rstrip()
-        game.append(line[1:] if line.startswith("**") else line)
-        has_moves = has_moves or _KIF_MOVE.match(line) is not None
-    yield first, game
+        line = line.rstrip()
+        if is_csa:
+            begins = line == "/"
+            line = "" if begins else line
+        else:
+            # a heading such as 先手：a can begin a game
+            is_heading = "：" in line and line[0] not in "*#&" and not line.startswith("変化")
+            begins = line.startswith("#KIF") or (has_moves and is_heading)
+            begins = begins and any(text and text[0] != "#" for text in game)
+            # rsshogi does not know bookmarks, and drops many scores of comments that begin with **
+            line = "" if line.startswith("&") else line[line.startswith("**") :]
+        if begins and game:
+            yield first, "\n".join([*game, ""])
+            game, has_moves = [], False
+        if line or game:
+            first = first if game else at
+            game.append(line)
+            has_moves = has_moves or _KIF_MOVE.match(line) is not None
+    if game:
+        yield first, "\n".join([*game, ""])
 
 
-def _is_heading(line: str) -> bool:
-    """Return whether a line such as 先手：a can begin a game."""
-    return line[:1] not in "*#&" and "：" in line and not line.startswith("変化")
-
-
-def _games(source: Source, texts: Iterable[Text], *, is_csa: bool) -> Iterator[RecordedGame]:
-    number = source.previous
-    for first, lines in texts:
-        if not any(lines):
-            continue
-        number += 1
-        # blank lines may precede a game
-        first += next(i for i, line in enumerate(lines) if line)
-        text = "\n".join([*lines, ""]).lstrip("\n")
+def _games(source: Source, *, is_csa: bool) -> Iterator[RecordedGame]:
+    texts = game_texts(source, is_csa=is_csa)
+    for number, (first, text) in enumerate(texts, source.previous + 1):
         try:
-            yield _recorded(text, number, first, is_csa=is_csa)
+            game, record = _recorded(text, number, first, is_csa=is_csa)
         except _Fault as fault:
             line = text.count("\n", 0, fault.place)
             quoted = shown(text.splitlines()[line].strip(), 60)
             source.bad(first + line, f"game {number}: {fault.message}: {quoted}", "bad games")
+            continue
+        if source.annotated:
+            _annotate(game, record)
+        yield game
 
 
 class _Fault(Exception):
@@ -120,39 +109,49 @@ class _Fault(Exception):
         self.place, self.message, self.move = place, message, move
 
 
-def _recorded(text: str, number: int, first: int, *, is_csa: bool) -> RecordedGame:
-    """Return the game of a text; `first` is the number of its first line.  Raises _Fault."""
-    loser = None
+def _recorded(text: str, number: int, line: int, *, is_csa: bool) -> tuple[RecordedGame, Record]:
+    """Return the game of a text, whose first line is given.  Raises _Fault."""
+    is_illegal = False
     try:
         record = _parsed(text, is_csa=is_csa)
     except _Fault as fault:
         if fault.move is None or not _ILLEGAL_END.match(text, fault.place):
             raise
         record = _parsed(text[: fault.move.start()] + "\n", is_csa=is_csa)
-        loser = (len(record.moves) + (record.init_position_sfen.split()[1] == "w")) % 2
+        is_illegal = True
     try:
         start = normalise_sfen(record.init_position_sfen)
     except ValueError as error:
         raise _Fault(0, str(error)) from None
     entries = record.moves
-    if not entries and record.main_terminal is None and loser is None:
+    if not entries and record.main_terminal is None and not is_illegal:
         raise _Fault(0, "it has no moves and no result")
     game_id = _GAME_ID.search(text)
     game = RecordedGame(
         number,
-        first,
+        line,
         "" if game_id is None else game_id[1],
         None if start == START_SFEN else start,
         [entry.move.to_usi() for entry in entries],
         [_score(entry) for entry in entries],
+        first=int(record.init_position_sfen.split()[1] == "w"),
     )
     while game.book < len(entries) and entries[game.book].comment == "book":
         game.book += 1
-    if loser is None:
-        game.result, game.is_forfeit = _outcome(record.result, text)
+    if is_illegal:
+        game.result, game.is_forfeit = float((len(entries) + game.first) % 2), True
     else:
-        game.result, game.is_forfeit = float(loser), True
-    return game
+        game.result, game.is_forfeit = _outcome(record.result, text)
+    return game, record
+
+
+def _annotate(game: RecordedGame, record: Record) -> None:
+    """Fill the fields for boards."""
+    about = record.metadata
+    game.date = (about.start_date or "").replace("/", "-")
+    game.opening = about.attributes.get("OPENING") or about.attributes.get("戦型", "")
+    game.time_controls = read_time_controls(record.initial_comment or "", ("Black", "White"))
+    game.comments = [entry.comment or "" for entry in record.moves]
 
 
 def _parsed(text: str, *, is_csa: bool) -> Record:

@@ -84,6 +84,8 @@ class Source:
     notes      sentences about the reading, for the user
     first      place of the first line or record, 1 in a whole file
     previous   number of games before those that are read
+    plies      moves that are read of each game of PGN, None for all; later ones are not checked
+    annotated  whether games have the fields for boards
     """
 
     path: str
@@ -102,6 +104,8 @@ class Source:
     notes: list[str] = field(default_factory=list)
     first: int = 1
     previous: int = 0
+    plies: int | None = None
+    annotated: bool = False
     _bad: list[tuple[int, str]] = field(default_factory=list)
 
     @property
@@ -170,6 +174,7 @@ class Source:
             archive = zipfile.ZipFile(self.path)
             names = [name for name in archive.namelist() if not name.endswith("/")]
             if len(names) != 1:
+                archive.close()
                 raise self.error(
                     None,
                     f"there are {len(names)} files in it; unpack it, and name those to be read: "
@@ -227,18 +232,28 @@ class Source:
         if rest.strip():
             yield number, rest.translate(None, _IGNORED)
 
-    def lines(self, longest: int = LONGEST_OF_GAMES) -> Iterator[tuple[int, str]]:
-        """Yield (number from 1, text without the line break) for each line.
+    def texts(self, longest: int = LONGEST_OF_GAMES) -> Iterator[tuple[int, str]]:
+        """Yield (number of the first line, text of whole lines) as `chunks` does.
 
         Lines other than UTF-8 are read in the usual encoding of the game's older files; a note
         tells of the first one.  Raises DataFileError for a file that is not text.
         """
         for first, chunk in self.chunks(longest):
-            for number, line in enumerate(chunk.split(b"\n"), first):
-                yield number, self.decode(number, line)
+            try:
+                text = chunk.decode()
+            except UnicodeDecodeError:
+                lines = enumerate(chunk.split(b"\n"), first)
+                text = "\n".join(self.decode(number, line) for number, line in lines)
+            # files with the mark may have been joined
+            yield first, text.removeprefix("\ufeff").replace("\n\ufeff", "\n")
+
+    def lines(self, longest: int = LONGEST_OF_GAMES) -> Iterator[tuple[int, str]]:
+        """Yield (number from 1, text without the line break) for each line; see `texts`."""
+        for first, text in self.texts(longest):
+            yield from enumerate(text.split("\n"), first)
 
     def decode(self, number: int, line: bytes) -> str:
-        """Return the text of a line; see `lines`."""
+        """Return the text of a line; see `texts`."""
         try:
             return line.decode()
         except UnicodeDecodeError:

@@ -14,7 +14,7 @@ from ringmaster.datasets.ingest import checked_batches
 from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.formats.registry import FORMATS, WRITTEN, format_of
 from ringmaster.formats.source import Record, Source
-from ringmaster.games.shogi import new_shogi_game
+from ringmaster.games.shogi import ShogiGame
 from ringmaster.model.players import GameName
 from tests.requirements import package
 
@@ -30,8 +30,8 @@ def shogi_positions(seed: int, count: int) -> list[Record]:
     """Return positions of random games, with random labels."""
     rng, rows = random.Random(seed), []
     while len(rows) < count:
-        game = new_shogi_game()
-        board = Board(game.sfen())
+        game = ShogiGame()
+        board = Board(game.position())
         for ply in range(150):
             legal = board.legal_moves()
             if not legal:

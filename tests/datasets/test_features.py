@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ringmaster.datasets.boards import position_keys
-from ringmaster.datasets.feature_set import FeatureShards, build_features
+from ringmaster.datasets.feature_set import Features
 from ringmaster.errors import DataFileError, StoreCorrupt
 from ringmaster.positions import FeatureFile, PositionFile
 from tests.positions.writing import write_positions
@@ -50,7 +50,7 @@ PHASES = [COUNTS[text][2] for text in TEXTS]
 
 
 class Builder:
-    """`build_features` with the common arguments of the tests."""
+    """`Features` with the common arguments of the tests."""
 
     def __init__(self, positions: PositionFile, folder: Path) -> None:
         self.positions, self.target = positions, folder / "tune.features"
@@ -59,9 +59,8 @@ class Builder:
     def __call__(self, source: Any, **arguments: Any) -> FeatureFile:
         given: dict[str, Any] = {"names": NAMES, "phase": True} | arguments
         names = given.pop("names")
-        return build_features(
-            source, self.positions, names, self.target, self.messages.append, **given
-        )
+        features = Features(source, self.positions, names, self.target, **given)
+        return features.existing() or features.build(self.messages.append)
 
 
 @pytest.fixture
@@ -190,6 +189,10 @@ def test_a_fault_of_a_csv_is_reported_with_its_line(
 NPZ_FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "no text": ({"fen": None}, 'an array "fen"'),
     "shape": ({"features": np.zeros((4, 3))}, r'"features" of the shape \(4, 2\) is needed'),
+    "words": ({"phase": np.array(["a"] * 4)}, '"phase" must be 4 numbers'),
+    "a table of phases": ({"phase": np.ones((4, 1))}, r"not float64 \(4, 1\)"),
+    "a table of names": ({"names": np.array([["rook", "pawn"]])}, 'an array "names"'),
+    "large": ({"features": np.full((4, 2), 1e39)}, "not a finite number"),
     "infinite": ({"features": np.full((4, 2), np.inf)}, "not a finite number"),
     "objects": ({"features": np.array([[{}, 1]] * 4)}, "cannot read the features"),
     "sparse": (
@@ -208,7 +211,7 @@ def test_a_fault_of_an_npz_is_reported(make: Builder, tmp_path: Path, fault: str
 
 def test_a_file_without_a_table_is_refused(make: Builder, tmp_path: Path) -> None:
     path = tmp_path / "features.npz"
-    with pytest.raises(DataFileError, match="cannot read the features: no such file"):
+    with pytest.raises(DataFileError, match="cannot read the file: no such file"):
         make(path)
     path.write_bytes(b"no zip")
     with pytest.raises(DataFileError, match="cannot read the features"):
@@ -237,6 +240,7 @@ def exits(position: str) -> Any:
         (lambda text: {"pawn": 1}, 'there is no "phase"'),
         (lambda text: as_mapping(text) | {"tempo": 1}, "no parameter is the weight of 'tempo'"),
         (lambda text: (0, float("inf"), 1), "a count is not a finite number"),
+        (lambda text: (0, 1e39, 1), "a count is not a finite number"),
         (lambda text: (0, 0, 1 if text != ROOK else 2), r"not 2; .* \(position 8/8/4k3/8/8/4K3/4R"),
     ],
 )
@@ -259,9 +263,9 @@ def of_answer(answer: str, position: str) -> Any:
 def test_answers_of_shards_come_in_any_order_over_several_runs(
     positions: PositionFile, tmp_path: Path
 ) -> None:
-    def opened(function: Any = of_answer, version: str = "") -> FeatureShards:
+    def opened(function: Any = of_answer, version: str = "") -> Features:
         target = tmp_path / "tune.features"
-        return FeatureShards(function, positions, NAMES, target, phase=True, version=version)
+        return Features(function, positions, NAMES, target, phase=True, version=version)
 
     def answers(rows: range) -> list[str]:
         return [" ".join(map(str, COUNTS[TEXTS[i]])) for i in rows]
@@ -284,7 +288,7 @@ def test_answers_of_shards_come_in_any_order_over_several_runs(
 
 
 def test_a_damaged_shard_is_an_error(positions: PositionFile, tmp_path: Path) -> None:
-    pieces = FeatureShards(of_answer, positions, NAMES, tmp_path / "x", phase=True)
+    pieces = Features(of_answer, positions, NAMES, tmp_path / "x", phase=True)
     pieces.put(0, range(4), [" ".join(map(str, COUNTS[text])) for text in TEXTS])
     (path,) = (tmp_path / "x.pieces").iterdir()
     path.write_bytes(path.read_bytes()[:100])

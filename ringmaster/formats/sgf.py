@@ -82,9 +82,11 @@ def _main_line(tree: bytes, board_size: int) -> list[str]:
         raise ValueError(f"it is not a game of Go: GM[{root.get('GM')}]")
     if board_size and size != board_size:
         raise ValueError(f"its board is {size}x{size}, but board_size is {board_size}")
+    # many programs write HA[0], and HA[1] where Black has no more than the first move
+    has_handicap = root.has_property("HA") and root.get("HA") > 1
     moves: list[str] = []
     for node in game.get_main_sequence():
-        if node.has_setup_stones() or node.has_property("HA"):
+        if node.has_setup_stones() or has_handicap:
             raise ValueError(
                 "it has setup stones (AB, AW, AE) or a handicap: an opening is moves from the "
                 "empty board"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
+from ringmaster.formats.recorded_game import RESULTS
 from ringmaster.formats.source import (
     MATE,
     NAN,
@@ -24,7 +25,6 @@ from ringmaster.formats.source import (
     hash_of,
     quoted,
 )
-from ringmaster.games.clean_text import shown
 from ringmaster.games.game import beginning
 from ringmaster.model.players import GameName
 
@@ -115,26 +115,19 @@ class Notation:
         legality is not checked.
         """
         text, _, count, rest = self.match(line.encode()).groups()
-        operations, at = {}, 0
-        while operation := _OPERATION.match(rest, at):
-            operand = operation[2].strip().strip(b'"').strip()
-            operations[operation[1].decode()] = operand.decode(errors="replace")
-            at = operation.end()
+        operations, at = _operations_of(rest)
         left = rest[at:].strip()
-        if not _LABELS.fullmatch(left) or (count is None and _INTEGERS.fullmatch(left)):
+        while (label := _LABEL.match(rest, at)) and _is_label(_text_of(label)):
+            at = label.end()
+        if not _REMARK.match(rest, at) or (count is None and _INTEGERS.fullmatch(left)):
             raise ValueError(f'{quoted(left)} is neither a label nor an operation such as id "x";')
-        clock, number = operations.get("hmvc", "0"), operations.get("fmvn", "1")
-        if not (_COUNTER.fullmatch(clock) and _COUNTER.fullmatch(number)):
-            raise ValueError(f"hmvc and fmvn are {shown(clock)} and {shown(number)}, not numbers")
         if count is None:
-            text += self.counters if self.game == "shogi" else f" {clock} {number}".encode()
-        return text.decode(), operations
+            text += _counters(operations) or self.counters
+        named = {code.decode(): it.decode(errors="replace") for code, it in operations.items()}
+        return text.decode(), named
 
 
-#: Results and scores behind a position, or a comment.
-_LABELS = re.compile(rb'[\s;,|\[\]"0-9.*/M+-]*(?:[#;].*)?')
 _INTEGERS = re.compile(rb"[\s0-9-]+")
-_COUNTER = re.compile("[0-9]{1,6}")
 
 
 def other_game(line: bytes, game: GameName) -> str:
@@ -166,12 +159,12 @@ def notation_of(game: GameName, variant: str = "standard") -> Notation:
 # labels
 
 #: Results in words, as the first player's share.
-_POINTS = {b"1-0": 1.0, b"0-1": 0.0, b"1/2-1/2": 0.5, b"1/2": 0.5, b"0.5-0.5": 0.5}
+_POINTS = {text.encode(): points for text, points in {**RESULTS, "0.5-0.5": 0.5}.items()}
 #: The result of an unfinished game.
 UNFINISHED = b"*"
 #: A score beyond this is neither centipawns nor any engine's code for a mate.
 _ABSURD = 100_000.0
-_NUMBER = re.compile(rb"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_NUMBER = re.compile(rb"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?")
 _MATE = re.compile(rb"[-+]?[#M][-+]?[0-9]+")
 #: Lines that decide the unit of a file's results.
 _DECIDING = 10_000
@@ -263,9 +256,19 @@ class Tail(NamedTuple):
 Parser = Callable[[bytes, Results], Tail]
 
 #: A label in brackets, in quotes or bare, behind separators.
-_LABEL = re.compile(rb'([\s,;|]*)(?:\[ *([^\[\]]*?) *\]|" *([^"]*?) *"|(#?[^\s,;|\[\]"#]+))')
+_LABEL = re.compile(rb'([\s,;|]*)(?:\[ *([^\[\]]*?) *\]|" *([^"]*?) *"|([-+]?#?[^\s,;|\[\]"#]+))')
 #: The beginning of text behind the labels.
 _REMARK = re.compile(rb"[\s,|]*[;#]|[\s,|]*\Z")
+
+
+def _text_of(label: re.Match[bytes]) -> bytes:
+    return next(filter(None, label.groups()[1:]), b"")
+
+
+def _is_label(text: bytes) -> bool:
+    """Return whether a text is a result or a score."""
+    is_number = _NUMBER.fullmatch(text) or _MATE.fullmatch(text)
+    return is_number is not None or text in _POINTS or text == UNFINISHED
 
 
 def _labels(rest: bytes, results: Results, columns: tuple[str, ...]) -> Tail:
@@ -273,9 +276,8 @@ def _labels(rest: bytes, results: Results, columns: tuple[str, ...]) -> Tail:
     labels: list[bytes] = []
     at = 0
     while len(labels) < len(columns) and (match := _LABEL.match(rest, at)):
-        label = next(filter(None, match.groups()[1:]), b"")
-        is_label = _NUMBER.fullmatch(label) or _MATE.fullmatch(label)
-        if labels and not is_label and (b";" in match[1] or label.startswith(b"#")):
+        label = _text_of(match)
+        if labels and not _is_label(label) and (b";" in match[1] or label.startswith(b"#")):
             break  # a remark
         labels.append(label)
         at = match.end()
@@ -293,50 +295,50 @@ def _labels(rest: bytes, results: Results, columns: tuple[str, ...]) -> Tail:
 _OPERATION = re.compile(rb' *([A-Za-z][A-Za-z0-9_]*)(?=[ ;"=]|$)=?((?:[^;"]|"[^"]*")*)(?:;|$)')
 _C_CODES = frozenset(b"c%d" % i for i in range(10))
 _RESULT_CODES = frozenset((b"result", b"res", b"wdl", b"outcome", b"game_result"))
-_LOOKS_LIKE_RESULT = re.compile(rb"1-0|0-1|1/2-1/2|1/2|\*|[01]\.[0-9]+")
+_SHARE = re.compile(rb"[01]\.[0-9]+")
+_COUNTER = re.compile(rb"[0-9]{1,5}")
+
+
+def _operations_of(rest: bytes) -> tuple[dict[bytes, bytes], int]:
+    """Return the operands of EPD operations by their codes, and where the operations end."""
+    operations: dict[bytes, bytes] = {}
+    at = 0
+    while operation := _OPERATION.match(rest, at):
+        operations[operation[1].lower()] = operation[2].strip().strip(b'"').strip()
+        at = operation.end()
+    return operations, at
 
 
 def _operations(rest: bytes, results: Results) -> Tail:
+    operations, at = _operations_of(rest)
+    left = rest[at:].strip(b" ;")
+    if left and not left.startswith((b"#", b"%")):
+        raise ValueError(f'{quoted(left)} is not an EPD operation such as c9 "1-0";')
     result = teacher = NAN
-    game, clock, move = 0, b"", b""
-    at = 0
-    unfinished = False
-    while (left := rest[at:].strip(b" ;")) and not left.startswith((b"#", b"%")):
-        match = _OPERATION.match(rest, at)
-        if match is None:
-            raise ValueError(f'{quoted(left)} is not an EPD operation such as c9 "1-0";')
-        code, operand = match[1].lower(), match[2].strip().strip(b'"').strip()
-        at = match.end()
+    game = 0
+    for code, operand in operations.items():
+        looks_like_result = operand in _POINTS or operand == UNFINISHED or _SHARE.fullmatch(operand)
         is_result = code in _RESULT_CODES or (
             code in _C_CODES
-            and (
-                _LOOKS_LIKE_RESULT.fullmatch(operand)
-                or (code == b"c9" and _NUMBER.fullmatch(operand))
-            )
+            and (looks_like_result or (code == b"c9" and _NUMBER.fullmatch(operand)))
         )
         if is_result:
-            try:
-                result = results.share(operand)
-            except Unfinished:
-                unfinished = True
+            result = results.share(operand)
         elif code == b"ce":
             teacher = score_of(operand)
         elif code == b"id":
             game = hash_of(operand)
-        elif code == b"hmvc":
-            clock = operand
-        elif code == b"fmvn":
-            move = operand
-    if unfinished:
-        raise Unfinished
-    return Tail(result, teacher, game, _counters(clock, move))
+    return Tail(result, teacher, game, _counters(operations))
 
 
-def _counters(clock: bytes, move: bytes) -> bytes:
-    """Return the counters of EPD operations, b"" without a move number."""
-    if not move.isdigit() or len(move) > 5:
+def _counters(operations: dict[bytes, bytes]) -> bytes:
+    """Return the counters of EPD operations, b"" for none.  Raises ValueError."""
+    if not operations.keys() & {b"hmvc", b"fmvn"}:
         return b""
-    return (clock if clock.isdigit() else b"0") + b" " + move
+    clock, number = operations.get(b"hmvc", b"0"), operations.get(b"fmvn", b"1")
+    if not (_COUNTER.fullmatch(clock) and _COUNTER.fullmatch(number)):
+        raise ValueError(f"hmvc and fmvn are {quoted(clock)} and {quoted(number)}, not numbers")
+    return b" %b %b" % (clock, number)
 
 
 # lines
@@ -471,7 +473,7 @@ def _batch(
             source.counts["positions of unfinished games"] += 1
             continue
         if tail.counters and count is None:
-            text += b" " + tail.counters
+            text += tail.counters
             count = tail.counters.split()[-1]
         if count is None:
             text += default

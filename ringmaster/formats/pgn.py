@@ -35,7 +35,7 @@ _TOKEN = re.compile(
     r"\d*[.…]+|\d{1,3}(?=\s|$)|"
     r"(\{[^}]*\}?|[();}]|\$\d*|[^\s{}();$]+(?:(?<=[a-h][18])\([NBRQ]\)[^\s{}();$]*)?)"
 )
-_POINTS = {**RESULTS, "1/2": 0.5, "½-½": 0.5, "*": math.nan}
+_POINTS = {**RESULTS, "*": math.nan}
 _NULL_MOVES = frozenset(("--", "Z0", "0000", "@@@@", "null"))
 #: Signs that judge a move or a position, and words of printed games.
 _SIGNS = "!?±∓⩲⩱=∞□⊕⟳→↑⇆⇄⇔∆Δ○⌓≤≥+-/#~…"
@@ -49,9 +49,12 @@ _OF_MOVE = re.compile(
 _OF_POSITION = re.compile(r"\[%eval\s+(?:#([+-]?)\d+|([+-]?\d{1,5}(?:\.\d+)?))")
 _OF_TCEC = re.compile(r"(?:^|[\s,])wv=(?:([+-]?)M\d+|([+-]?\d{1,5}(?:\.\d+)?))")
 
-#: Values of the Termination tag that tell of a fault.
-_FORFEITS = frozenset(
-    ("time forfeit", "rules infraction", "illegal move", "abandoned", "stalled connection")
+#: The Termination tag, or the comment of the last move, of a game that was lost by a fault: words
+#: of engine matches, of lichess.org, chess.com and FICS.
+_FORFEIT = re.compile(
+    r"\b(?:time forfeit|(?:loses|lost|won|wins) on time|forfeits|rules infraction|illegal move"
+    r"|abandoned|disconnects|stalled connection|connection stalls)\b",
+    re.IGNORECASE,
 )
 
 
@@ -265,20 +268,20 @@ class _Reader:
         """Record the game or its fault, and expect another game."""
         self._number += 1
         position = self._begin_moves(self._line)
-        result = self._result or self._tags.get("result", "*")
-        points = _POINTS.get(result, math.nan)
-        is_forfeit = self._tags.get("termination", "").casefold() in _FORFEITS
-        if self._ends_unplayable and points in (0.0, 1.0):
-            last = self._comments[-1][1] if self._comments else ""
-            is_forfeit = is_forfeit or "illegal move" in last
-            self._fault = None if is_forfeit else self._fault
+        tags = self._tags
+        points = _POINTS.get(self._result or tags.get("result", "*"), math.nan)
+        plies, last = self._comments[-1] if self._comments else (0, "")
+        if position is None or plies < len(position.moves):
+            last = ""
+        is_forfeit = any(map(_FORFEIT.search, (tags.get("termination", ""), last)))
+        if self._ends_unplayable and points in (0.0, 1.0) and is_forfeit:
+            self._fault = None
         if position is not None and not (position.moves or self._start or self._result):
             self._add_fault(self._line, "it has no moves and no result")
         if position is None or self._fault is not None:
             at, message = self._fault or (self._line, "")
             self._source.bad(at, f"game {self._number}: {message}", "bad games")
         else:
-            tags = self._tags
             game = RecordedGame(
                 self._number,
                 self._line,

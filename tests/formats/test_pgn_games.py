@@ -281,6 +281,32 @@ def test_an_unplayable_last_move_that_loses_the_game_is_no_fault(
     assert "game 1" in fault(text.replace("0-1", "1/2-1/2"))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[Termination "Time forfeit"]\n\n1. d4 0-1',
+        '[Termination "bob won on time"]\n\n1. d4 0-1',
+        '[Termination "bob won - game abandoned"]\n\n1. d4 0-1',
+        "1. d4 {White forfeits on time} 0-1",
+        "1. d4 {+0.30/5 0.1s, White loses on time} 0-1",
+    ],
+)
+def test_a_game_lost_on_time_is_a_forfeit_in_the_words_of_every_server(text: str) -> None:
+    assert only(text).is_forfeit
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[Termination "bob won by resignation"]\n\n1. d4 0-1',
+        "1. d4 {White wins by adjudication} 0-1",
+        "1. d4 {he lost on time in another game} d5 0-1",
+    ],
+)
+def test_other_endings_and_earlier_remarks_tell_of_no_forfeit(text: str) -> None:
+    assert not only(text).is_forfeit
+
+
 def test_an_unplayable_last_move_of_another_game_is_a_fault() -> None:
     assert "'f2c3' is not legal here (after d4 d5)" in fault("1. d4 d5 2. f2c3 {+0.40/5} 0-1")
 

@@ -29,8 +29,12 @@ _SCORE = re.compile(
 _GAME_ID = re.compile(r"^'?\*game (\S+)", re.MULTILINE)
 _RESULT = re.compile(r"^'?\*result (\S+?),?(?:\s|$)", re.MULTILINE)
 _CSA_MOVE = re.compile(r"(?:^|,)[+-][0-9]{4}[A-Z]{2}", re.MULTILINE)
+_CSA_HEADING = re.compile(r"V[0-9]|N[+-]|P[I1]")
 _KIF_MOVE = re.compile(r"^\s*[0-9]+\s+\S", re.MULTILINE)
 _NOT_CSA = re.compile(r"^[^VN$P+\-T'%\n]", re.MULTILINE)
+#: A handicap, and a diagram of the start position.
+_HANDICAP = re.compile(r"^手合割：[ \u3000]*(?!平手)(\S+)", re.MULTILINE)
+_DIAGRAM = re.compile(r"^\|", re.MULTILINE)
 _ILLEGAL = re.compile(r"illegal move at index ([0-9]+)")
 #: The rest of a last move, and an ending that tells of its fault.
 _ILLEGAL_END = re.compile(
@@ -61,12 +65,15 @@ Text = tuple[int, list[str]]
 def csa_texts(source: Source) -> Iterator[Text]:
     """Yield the texts of a file's games."""
     first, game = source.first, list[str]()
+    has_moves = False
     for at, line in source.lines():
-        if line.rstrip() == "/":
+        line = line.rstrip()
+        # joined files have no / between their games
+        if line == "/" or (has_moves and _CSA_HEADING.match(line)):
             yield first, game
-            first, game = at + 1, []
-        else:
-            game.append(line.rstrip())
+            first, game, has_moves = at, [], False
+        game.append("" if line == "/" else line)
+        has_moves = has_moves or _CSA_MOVE.match(line) is not None
     yield first, game
 
 
@@ -123,6 +130,10 @@ class _Fault(Exception):
 def _recorded(text: str, number: int, first: int, *, is_csa: bool) -> RecordedGame:
     """Return the game of a text; `first` is the number of its first line.  Raises _Fault."""
     loser = None
+    handicap = None if is_csa or _DIAGRAM.search(text) else _HANDICAP.search(text)
+    # rsshogi begins games with an unknown handicap from the usual position
+    if handicap and _parsed(f"{handicap[0]}\n", is_csa=False).init_position_sfen == START_SFEN:
+        raise _Fault(handicap.start(), "this handicap needs a diagram of its position")
     try:
         record = _parsed(text, is_csa=is_csa)
     except _Fault as fault:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.datasets.boards import Mask, Squares, Words, boards_of, mixed, text_key
-from ringmaster.datasets.points_of_view import Floats, Labels, contradiction
+from ringmaster.datasets.points_of_view import PAWNS, Floats, Labels, contradiction
 from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.datasets.spool import ROW, Spool
 from ringmaster.errors import counted
@@ -344,7 +344,12 @@ class Ingest:
     def _check_povs(
         self, source: Source, format: Format, labels: Labels, settings: PositionSettings
     ) -> None:
-        """Raise DataFileError for wrong points of view, or warn where the settings name them."""
+        """Raise DataFileError for wrong points of view, or warn where the settings name them.
+
+        Warn of scores in pawns.
+        """
+        if labels.are_in_pawns():
+            self._warnings.append(f"{os.path.basename(source.path)}: {PAWNS}")
         text, setting = contradiction(labels, self._game, *povs(format, settings))
         if not text:
             return

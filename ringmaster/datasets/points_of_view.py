@@ -20,6 +20,8 @@ _SPLIT = 0.1
 #: Least negative correlation where both signs are negative.  A player may win with less
 #: material, but scores do not contradict results.
 _REVERSED = {"material": 0.3, "score": 0.1}
+#: Least centipawns by which scores rise with a pawn of material.
+_SLOWEST = 5.0
 #: Limits of scores and of material: a mate tells no more than a queen.
 _SCORE, _MATERIAL = 1500.0, 15.0
 
@@ -65,6 +67,12 @@ class Labels:
             return first < 0, second < 0
         return False, False
 
+    def are_in_pawns(self) -> bool:
+        """Return whether scores rise with material, but too slowly for centipawns."""
+        n, x, y, _, yy, xy = self.sums[:, 2].sum(axis=0).tolist()
+        is_significant = max(self.correlation(mover, 2, significant=True) for mover in (0, 1)) > 0
+        return is_significant and xy - x * y / n < _SLOWEST * (yy - y * y / n)
+
     def correlation(self, mover: int, pair: int, *, significant: bool = False) -> float:
         """Return a correlation with a side to move, 0 if undefined.
 
@@ -79,6 +87,10 @@ class Labels:
         return 0.0 if significant and abs(r) * math.sqrt(n) <= _ERRORS else r
 
 
+#: The warning for `Labels.are_in_pawns`.
+PAWNS = (
+    "the scores rise with the men on the board, but far too slowly for centipawns: are they pawns?"
+)
 #: The players by the order of their first moves.
 SIDES: dict[GameName, tuple[str, str]] = {
     "chess": ("White", "Black"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -12,11 +12,11 @@ import numpy as np
 
 from ringmaster.datasets.boards import Words
 from ringmaster.datasets.ingest import Examined, checked_batches, povs
-from ringmaster.datasets.points_of_view import SIDES, Labels, contradiction
+from ringmaster.datasets.points_of_view import PAWNS, SIDES, Labels, contradiction
 from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.errors import DataFileError, UsageError
 from ringmaster.formats.registry import Pov, format_of
-from ringmaster.formats.source import MATE, Source
+from ringmaster.formats.source import MATE, Progress, Source
 from ringmaster.model.players import GameName
 from ringmaster.model.report import Report, Table, Text
 
@@ -117,6 +117,8 @@ class Overview:
         known = self._results[:4].sum()
         if known and max(self._results[:4]) == known and known > 1:
             warnings.append("all results are equal: they hold no information")
+        if self._labels.are_in_pawns():
+            warnings.append(PAWNS)
         wrong, _ = contradiction(self._labels, self._game, *self._povs)
         return [*warnings, wrong] if wrong else warnings
 
@@ -220,14 +222,14 @@ class Survey:
 
     files   names and formats
     counts  numbers of omitted games and positions, by reason in words
-    bad     the first bad position of each file, with its place
+    notes   sentences about the reading, and the first bad position of each file
     """
 
     overview: Overview
     files: list[tuple[str, str]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     in_check: int = 0
-    bad: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def report(self) -> Report:
         """Return the list of files, and the statistics of all files together."""
@@ -237,23 +239,27 @@ class Survey:
         rows += [(f"left out: {what}", n) for what, n in sorted(self.counts.items())]
         if self.in_check:
             rows.append(("in check", self.in_check))
-        notes = tuple(f"the first bad position: {text}" for text in self.bad[:_LISTED])
-        files = Table(("file", "format"), tuple(rows), notes=notes)
+        files = Table(("file", "format"), tuple(rows), notes=tuple(self.notes[:_LISTED]))
         return Report((files, *self.overview.report().blocks))
 
 
 def survey(
-    settings: PositionSettings, game: GameName | None = None, variant: str = "standard"
+    settings: PositionSettings,
+    game: GameName | None = None,
+    variant: str = "standard",
+    say: Callable[[str], None] = lambda line: None,
 ) -> Survey:
     """Read files and return their statistics.
 
     settings  files, format and points of view; filters are ignored
     game      None to guess the game
+    say       gets reports of progress
 
     Raises DataFileError for unreadable files, UsageError for files of two games.
     """
     game = game or _game_of(settings.paths)
     total: Survey | None = None
+    progress = Progress(say)
     for path in settings.paths:
         source = settings.source(path, game, variant)
         format = format_of(source, settings.format)
@@ -264,9 +270,11 @@ def survey(
         for positions, in_check in checked_batches(source, format, settings):
             total.in_check += int(np.count_nonzero(in_check))
             total.overview.add(positions)
+            progress.report(f"{path}: {total.overview.positions:,} positions read")
         total.counts += source.counts
+        total.notes += source.notes
         if source.first_bad:
-            total.bad.append(source.first_bad)
+            total.notes.append(f"the first bad position: {source.first_bad}")
     if total is None:
         raise UsageError("there is no file of positions")
     return total

@@ -117,7 +117,7 @@ def _multiplier(name: str, values: Any, match: Match) -> float:
 
 def _command(path: str, places: Places) -> list[str]:
     """Return the command of an engine's path, which may begin with ssh."""
-    words = command_words(path, "path") if path.split()[0] in ("ssh", "ssh.exe") else []
+    words = command_words(path, "path") if path.split()[:1] in (["ssh"], ["ssh.exe"]) else []
     # the other words are of another computer
     return words or [places.executable(path.replace("\\", "/"))]
 

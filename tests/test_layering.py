@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2658,
     "commands": 2428,
-    "competitions": 18649,
+    "competitions": 18650,
     "control": 4214,
     "datasets": 2540,
     "demo": 1392,
@@ -68,7 +68,7 @@ BUDGET = {
     "execution": 3794,
     "export": 1171,
     "forecast": 1022,
-    "formats": 3566,
+    "formats": 3560,
     "games": 2378,
     "model": 2558,
     "parameter_files": 1232,
@@ -78,7 +78,7 @@ BUDGET = {
     "results": 1445,
     "scaffold": 3017,
     "server": 617,
-    "stats": 894,
+    "stats": 939,
     "storage": 3372,
     "tuners": 9431,
 }

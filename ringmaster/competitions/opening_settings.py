@@ -142,7 +142,6 @@ class OpeningBook:
         if settings is None:
             self._opening = self._chess960()
             return []
-        from ringmaster.formats.openings.books import Walks
         from ringmaster.formats.openings.index import OpeningFile
         from ringmaster.formats.registry import format_of
         from ringmaster.formats.source import Source
@@ -153,6 +152,8 @@ class OpeningBook:
         source.remedy = "skip_bad=True in Openings(…) leaves bad openings out and counts them"
         format = format_of(source, settings.format, labelled=False)
         if format.kind == "book":
+            from ringmaster.formats.openings.books import Walks
+
             walks = Walks(source, format, _beginning(game), settings.plies, self._seed)
             self._opening = lambda number: walks.opening(settings.start - 1 + number)
             return []

@@ -18,14 +18,15 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import IO, Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ringmaster.errors import DataFileError
 from ringmaster.games.clean_text import shown
 from ringmaster.model.players import GameName
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 #: Seconds before the first report of progress, and between two reports.
 _FIRST_SECONDS, _REPORT_SECONDS = 1.0, 5.0
@@ -348,6 +349,9 @@ def batch_of(columns: Sequence[Sequence[Any]], moves: Sequence[str] = ()) -> Bat
     """Return the columns of `Record` as a batch; the last ones may be missing."""
     named: dict[str, Sequence[Any]] = dict(zip(Record._fields, columns, strict=False))
     texts = list(named.get("text", ()))
+    # runs with openings need no arrays
+    import numpy as np
+
     nothing = np.zeros(len(texts), dtype=np.int32)
     return Batch(
         texts,

@@ -8,19 +8,14 @@ A draw counts as half a win and half a loss.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import overload
 
 import msgspec
 
 from ringmaster.stats.elo import Z95
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Array = npt.NDArray[np.float64]
 
 #: Elo for one unit of the model's natural scale.
 _UNIT = 400 / math.log(10)
@@ -122,29 +117,27 @@ def bradley_terry(
     """
     if players < 2:
         return None
-    # takes 0.1 s, which only tables of ratings need
-    import numpy as np
-
     prior = 0 if _comparable(players, scores) else 1
     played = dict(scores)
     if prior:
         played |= {(i, players): (0, prior, 0) for i in range(players)}
     theta, weight, inverse = _fit(players + prior, played)
-    # equal players have equal ratings: the fit is no more exact than that
-    elo = (np.round((theta - theta[:players].mean())[:players] * _UNIT, 8) + 0.0).tolist()
-    spread = _dispersions(players, scores, pairs or {}, _expected(theta))
+    theta = _centred(theta, players)
+    elo = [t * _UNIT for t in theta[:players]]
+    spread = _dispersions(players, scores, pairs or {}, theta)
     covariance = None
     if spread is not None:
-        seen = np.zeros_like(weight)
+        seen = _zeros(players + prior)
         for (i, j), (wins, draws, losses) in played.items():
             one_sided = not draws and not (wins and losses)
             share = 1.0 if prior and one_sided else spread.get((i, j), 1.0)
-            seen[i, j] = seen[j, i] = share * weight[i, j]
-        matrix = (inverse @ _laplacian(seen) @ inverse)[:players, :players]
-        # relative to the average of the players
-        matrix = matrix - matrix.mean(axis=0)
-        matrix = matrix - matrix.mean(axis=1, keepdims=True)
-        covariance = tuple(map(tuple, (matrix * _UNIT**2).tolist()))
+            seen[i][j] = seen[j][i] = share * weight[i][j]
+        matrix = _product(_product(inverse, _laplacian(seen)), inverse)
+        if prior:
+            rows = [_centred(row, players)[:players] for row in matrix[:players]]
+            matrix = [list(row) for row in zip(*rows, strict=True)]
+            matrix = [_centred(row, players) for row in matrix]
+        covariance = tuple(tuple(x * _UNIT**2 for x in row) for row in matrix)
     origin, level = (None, 0.0) if anchor is None else anchor
     errors = [_error(covariance, i, origin) for i in range(players)]
     shift = level - (0.0 if origin is None else elo[origin])
@@ -152,46 +145,100 @@ def bradley_terry(
     return Ratings(tuple(ratings), covariance, prior)
 
 
-def _fit(players: int, scores: Scores) -> tuple[Array, Array, Array]:
-    """Return the best fit in natural units, each two players' information, and its inverse.
-
-    The inverse of a Laplacian is the one on vectors with sum 0.
-    """
-    import numpy as np
-
-    games, points = np.zeros((players, players)), np.zeros(players)
+def _fit(players: int, scores: Scores) -> tuple[list[float], Matrix, Matrix]:
+    """Return the best fit in natural units, each two players' information, and its inverse."""
+    games, points = _zeros(players), [0.0] * players
     for (i, j), (wins, draws, losses) in scores.items():
-        games[i, j] = games[j, i] = wins + draws + losses
+        games[i][j] += wins + draws + losses
+        games[j][i] += wins + draws + losses
         points[i] += wins + draws / 2
         points[j] += losses + draws / 2
-    theta = np.zeros(players)
+    theta = [0.0] * players
     for _ in range(_STEPS):
-        expected = _expected(theta)
-        weight = games * expected * expected.T
-        inverse: npt.NDArray[Any] = np.linalg.inv(_laplacian(weight) + 1 / players) - 1 / players
-        step = inverse @ (points - (games * expected).sum(axis=1))
-        longest = float(np.abs(step).max())
-        theta += step * min(1.0, _LONGEST_STEP / longest if longest else 1.0)
+        weight, surplus = _zeros(players), points.copy()
+        for i, row in enumerate(games):
+            for j, count in enumerate(row[:i]):
+                if count:
+                    p, q = _expected(theta[i] - theta[j])
+                    weight[i][j] = weight[j][i] = count * p * q
+                    surplus[i] -= count * p
+                    surplus[j] -= count * q
+        inverse = _pseudo_inverse(_laplacian(weight))
+        step = [_dot(row, surplus) for row in inverse]
+        longest = max(map(abs, step))
+        shorter = min(1.0, _LONGEST_STEP / longest if longest else 1.0)
+        theta = [t + s * shorter for t, s in zip(theta, step, strict=True)]
         if longest < _CLOSE:
             break
     return theta, weight, inverse
 
 
-def _expected(theta: Array) -> Array:
-    """Return the expected score, above 0, of each player against each other."""
-    import numpy as np
-
-    ahead = theta[:, np.newaxis] - theta
-    expected: Array = 1 / (1 + np.exp(np.minimum(-ahead, _FARTHEST)))
-    return expected
+def _centred(values: Sequence[float], players: int) -> list[float]:
+    """Return values minus the average of the first `players` values."""
+    centre = math.fsum(values[:players]) / players
+    return [value - centre for value in values]
 
 
-def _laplacian(weight: Array) -> Array:
+def _expected(ahead: float) -> tuple[float, float]:
+    """Return the expected scores of two players, both above 0.
+
+    ahead  the first player's advantage in natural units
+    """
+    p = 1 / (1 + math.exp(min(-ahead, _FARTHEST)))
+    q = 1 / (1 + math.exp(min(ahead, _FARTHEST)))
+    return p, q
+
+
+Matrix = list[list[float]]
+
+#: Up to this number of players, plain Python inverts in less time than the import of NumPy.
+_FEW = 50
+
+
+def _zeros(n: int) -> Matrix:
+    return [[0.0] * n for _ in range(n)]
+
+
+def _laplacian(weight: Matrix) -> Matrix:
     """Return the diagonal matrix of the row sums of a symmetric matrix, minus the matrix."""
-    import numpy as np
-
-    laplacian: Array = np.diag(weight.sum(axis=1)) - weight
+    laplacian = [[-x for x in row] for row in weight]
+    for i, row in enumerate(weight):
+        laplacian[i][i] += math.fsum(row)
     return laplacian
+
+
+def _pseudo_inverse(laplacian: Matrix) -> Matrix:
+    """Return the inverse of a graph's Laplacian on vectors with sum 0.
+
+    Gauss-Jordan elimination inverts the matrix plus 1/n.  This sum is positive definite, so no
+    pivot has to be chosen.
+    """
+    n = len(laplacian)
+    if n > _FEW:
+        import numpy as np  # see _FEW
+
+        inverse: Matrix = (np.linalg.inv(np.array(laplacian) + 1 / n) - 1 / n).tolist()
+        return inverse
+    rows = [
+        [x + 1 / n for x in row] + [float(i == j) for j in range(n)]
+        for i, row in enumerate(laplacian)
+    ]
+    for k in range(n):
+        pivot = rows[k][k]
+        rows[k] = top = [x / pivot for x in rows[k]]
+        for i, row in enumerate(rows):
+            if i != k and (factor := row[k]):
+                rows[i] = [x - factor * y for x, y in zip(row, top, strict=True)]
+    return [[x - 1 / n for x in row[n:]] for row in rows]
+
+
+def _product(one: Matrix, other: Matrix) -> Matrix:
+    columns = [*zip(*other, strict=True)]
+    return [[_dot(row, column) for column in columns] for row in one]
+
+
+def _dot(one: Sequence[float], other: Sequence[float]) -> float:
+    return math.fsum(map(operator.mul, one, other))
 
 
 def _error(
@@ -229,19 +276,17 @@ def _reached(links: Sequence[set[int]]) -> set[int]:
 
 
 def _dispersions(
-    players: int, scores: Scores, pairs: PairCounts, expected: Array
+    players: int, scores: Scores, pairs: PairCounts, theta: Sequence[float]
 ) -> dict[tuple[int, int], float] | None:
     """Return the variance of each two players' results, divided by the model's variance.
 
     Return None when all results are exactly as expected.  Draws and pairs lower the variance.
     Two players may have few or equal results, so _PRIOR results with the variance of all players
     are added.
-
-    expected  scores of each player against each other
     """
     sums: dict[tuple[int, int], tuple[float, float, int]] = {}
     for (i, j), (wins, draws, losses) in scores.items():
-        p, q = float(expected[i, j]), float(expected[j, i])
+        p, q = _expected(theta[i] - theta[j])
         counts = pairs.get((i, j), ())
         if sum(counts):
             seen = sum(n * (k / 2 - 2 * p) ** 2 for k, n in enumerate(counts))
@@ -260,6 +305,6 @@ def _dispersions(
     if share < _CLOSE:
         return None
     return {
-        both: (freed * seen + _PRIOR * share * model / n) / (model * (1 + _PRIOR / n))
-        for both, (seen, model, n) in sums.items()
+        both: (freed * seen + _PRIOR * share * expected / n) / (expected * (1 + _PRIOR / n))
+        for both, (seen, expected, n) in sums.items()
     }

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from ringmaster.stats import ratings as module
 from ringmaster.stats.elo import elo_of_score, from_games
 from ringmaster.stats.ratings import Rating, Ratings, bradley_terry
 
@@ -214,9 +215,22 @@ def test_covariance_is_symmetric_and_of_differences_that_are_not_negative(
     assert np.linalg.eigvalsh(matrix).min() > -1e-6 * abs(matrix).max()
 
 
-def test_players_with_equal_results_have_equal_ratings() -> None:
-    cycle = {(0, 1): (3, 1, 1), (1, 2): (3, 1, 1), (0, 2): (1, 1, 3)}
-    assert len({rating.elo for rating in ratings(3, cycle)}) == 1
+@given(st.lists(results, min_size=10, max_size=10))
+def test_ratings_without_numpy_equal_ratings_with_numpy(
+    drawn: list[tuple[int, int, int]],
+) -> None:
+    pairs = [(i, j) for i in range(5) for j in range(i + 1, 5)]
+    scores = dict(zip(pairs, drawn, strict=True))
+    plain = bradley_terry(5, scores)
+    assume(plain is not None)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(module, "_FEW", 0)
+        arrays = bradley_terry(5, scores)
+    assert plain is not None
+    assert arrays is not None
+    assert [r.elo for r in plain] == pytest.approx([r.elo for r in arrays], abs=1e-6)
+    assert [r.error for r in plain] == pytest.approx([r.error for r in arrays], rel=1e-5)
+    assert (plain.covariance is None) == (arrays.covariance is None)
 
 
 @pytest.mark.parametrize("players", [5, 60])

@@ -2,29 +2,27 @@
 
 The index has the place of each opening in the file's bytes.  It is made without knowledge of
 the rules, so that a book of a million lines is ready at once.  An opening is verified when it
-is read.
+is read: from a game, from a position, or from a line with `startpos` or a position and `moves`.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from array import array
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
-from ringmaster.errors import DataFileError
-from ringmaster.formats.openings.lines import check_goes_on, play_line, read_line
+from ringmaster.errors import DataFileError, IllegalMove
 from ringmaster.formats.recorded_game import RecordedGame
 from ringmaster.formats.registry import Format
 from ringmaster.formats.sgf import LONGEST_TREE, sgf_ends
 from ringmaster.formats.source import LONGEST, LONGEST_OF_GAMES, Progress, Source
-from ringmaster.formats.text_formats import COMMENTS, HEADING, notation_of
+from ringmaster.formats.text_formats import COMMENTS, HEADING, Notation, notation_of
 from ringmaster.games.clean_text import shown
-from ringmaster.games.game import Begin
+from ringmaster.games.game import Begin, Game
 from ringmaster.model.jobs import Opening
 
 #: Lists up to this length are verified before the first game.
@@ -35,7 +33,8 @@ _TOGETHER: Final = 500
 _QUOTED: Final = 60
 _UNKNOWN, _GOOD, _BAD = range(3)
 
-Offsets = npt.NDArray[np.int64]
+#: Offsets in the file's bytes: no NumPy, which doubles the memory of a short run.
+Offsets = Sequence[int]
 
 
 class OpeningFile:
@@ -70,8 +69,7 @@ class OpeningFile:
         self._data = _content(source, format, progress)
         split = _SPLITTERS.get(format.name) or _lines
         self._starts, self._stops = split(self._data)
-        breaks = np.flatnonzero(np.frombuffer(self._data, dtype=np.uint8) == 10)
-        self._lines: Offsets = np.searchsorted(breaks, self._starts) + 1
+        self._lines = _numbers_of_lines(self._data, self._starts)
         self._states = bytearray(len(self._starts))
         #: Numbers of the good openings of a list that was verified at first.
         self._good: list[int] | None = None
@@ -133,7 +131,7 @@ class OpeningFile:
     def _read(self, number: int) -> Opening | None:
         """Return an opening; record the fault of a bad one."""
         data = self._data[self._starts[number] : self._stops[number]]
-        line = int(self._lines[number])
+        line = self._lines[number]
         try:
             opening = self._opening(number, line, data)
         except DataFileError as error:
@@ -161,7 +159,7 @@ class OpeningFile:
             text = source.decode(line, data).strip()
             place = f"{self._name}:{line}"
             try:
-                opening = read_line(text, self._notation, self._begin, self._plies, place)
+                opening = _read_line(text, self._notation, self._begin, self._plies, place)
             except ValueError as error:
                 raise ValueError(f"{error}: {shown(text, _QUOTED)}") from None
             return self._with_position(opening)
@@ -171,7 +169,7 @@ class OpeningFile:
         if not texts:
             return None
         position = self._begin(texts[0].decode())
-        check_goes_on(position)
+        _check_goes_on(position)
         place = f"{self._name}:{line}" if is_text else f"{self._name}#{number + 1}"
         return Opening(fen=position.position(), source=place)
 
@@ -184,7 +182,7 @@ class OpeningFile:
         number = f"game {game.number}"
         position = self._begin(game.start)
         try:
-            play_line(position, game.moves[: self._plies])
+            _play_line(position, game.moves[: self._plies])
         except ValueError as error:
             remedy = "; fewer `plies` would end the line before" if position.ending() else ""
             raise self._source.error(game.line, f"{number}: {error}{remedy}") from None
@@ -203,6 +201,74 @@ class OpeningFile:
         fen = self._begin(None).position()
         return Opening(fen, opening.moves, opening.source, opening.name)
 
+
+# single openings
+
+
+def _read_line(
+    line: str, notation: Notation, begin: Begin, plies: int | None, source: str
+) -> Opening:
+    """Return the opening of a line.
+
+    The operations `hmvc`, `fmvn`, `id` and `eco` of an EPD are used; labels are ignored.
+
+    Raises ValueError for an illegal line, or one that ends the game.
+    """
+    first, *_ = line.split(None, 1)
+    if first in ("position", "startpos", "fen") or (" moves " in line and '"' not in line):
+        return _read_moves(line, notation, begin, plies, source)
+    fen, operations = notation.position(line)
+    game = begin(fen)
+    _check_goes_on(game)
+    names = filter(None, (operations.get("eco"), operations.get("id")))
+    return Opening(fen=game.position(), source=source, name=" ".join(names))
+
+
+def _read_moves(
+    line: str, notation: Notation, begin: Begin, plies: int | None, source: str
+) -> Opening:
+    words = line.split()
+    if words[0] == "position":
+        del words[0]
+    at = words.index("moves") if "moves" in words else len(words)
+    place, moves = words[:at], words[at + 1 :]
+    if not place:
+        raise ValueError("there is no position before the moves: expected startpos or a position")
+    fen = None
+    if place[0] != "startpos":
+        fen, _ = notation.position(" ".join(place[place[0] == "fen" :]))
+    elif len(place) > 1:
+        raise ValueError(f"after startpos comes {shown(place[1])}, not moves")
+    game = begin(fen)
+    fen = None if fen is None else game.position()
+    _play_line(game, moves if plies is None else moves[:plies])
+    return Opening(fen=fen, moves=tuple(game.moves), source=source)
+
+
+def _play_line(game: Game, moves: Sequence[str]) -> None:
+    """Play the moves of an opening.
+
+    Raises ValueError for an illegal move, and for a line that ends the game.
+    """
+    for number, move in enumerate(moves, 1):
+        try:
+            game.play(move)
+        except IllegalMove as error:
+            raise ValueError(
+                f"move {number}, {shown(error.move)}, is not legal: {error.reason}"
+            ) from None
+    _check_goes_on(game)
+
+
+def _check_goes_on(game: Game) -> None:
+    """Raise ValueError for a finished game."""
+    ending = game.ending()
+    if ending is not None:
+        after = f"after {len(game.moves)} plies" if game.moves else "in this position"
+        raise ValueError(f"the game is over {after} ({ending.reason})")
+
+
+# the index
 
 #: Bytes of a record.
 _PACKED: Final = {"psv": 40, "hcpe": 38}
@@ -228,27 +294,38 @@ def _content(source: Source, format: Format, progress: Progress) -> bytes:
     return data if format.name in _PACKED else data.replace(b"\n" + BOM_UTF8, b"\n")
 
 
+def _numbers_of_lines(data: bytes, starts: Offsets) -> Offsets:
+    """Return the numbers of the lines at some offsets."""
+    numbers = array("q")
+    line, before = 1, 0
+    for start in starts:
+        line += data.count(b"\n", before, start)
+        before = start
+        numbers.append(line)
+    return numbers
+
+
+#: A line that is neither blank nor a comment.
+_FILLED: Final = re.compile(rb"^[ \t]*(?![%b])[^ \t\n][^\n]*" % re.escape(COMMENTS), re.MULTILINE)
+
+
 def _lines(data: bytes) -> tuple[Offsets, Offsets]:
     """Return where lines with openings begin and end."""
-    text = np.frombuffer(data, dtype=np.uint8)
-    breaks = np.flatnonzero(text == 10)
-    starts, stops = np.concatenate(([0], breaks + 1)), np.append(breaks, len(data))
-    filled = starts < stops
-    starts, stops = starts[filled], stops[filled]
-    first = text[starts]
-    good = ~np.isin(first, list(COMMENTS))
-    for i in np.flatnonzero(np.isin(first, list(b" \t"))):
-        line = data[starts[i] : stops[i]].strip()
-        good[i] = bool(line) and line[0] not in COMMENTS
-    starts, stops = starts[good], stops[good]
+    starts, stops = array("q"), array("q")
+    for match in _FILLED.finditer(data):
+        starts.append(match.start())
+        stops.append(match.end())
     headed = int(len(starts) > 0 and HEADING.match(data[starts[0] : stops[0]]) is not None)
     return starts[headed:], stops[headed:]
 
 
-def _parts(data: bytes, ends: list[int], blank: bytes = b" \t\n") -> tuple[Offsets, Offsets]:
+def _parts(data: bytes, ends: Sequence[int], blank: bytes = b" \t\n") -> tuple[Offsets, Offsets]:
     """Return the parts between some offsets that have other bytes than `blank`."""
-    bounds = [(a, b) for a, b in zip([0, *ends], ends, strict=False) if data[a:b].strip(blank)]
-    starts, stops = np.array(bounds, dtype=np.int64).reshape(-1, 2).T
+    starts, stops = array("q"), array("q")
+    for start, stop in zip([0, *ends], ends, strict=False):
+        if data[start:stop].strip(blank):
+            starts.append(start)
+            stops.append(stop)
     return starts, stops
 
 
@@ -316,36 +393,27 @@ def _plain(data: bytes) -> tuple[Offsets, Offsets]:
     return _parts(data, [*ends, len(data)], b"e \t\n")
 
 
-def _shogi(name: str) -> Callable[[bytes], tuple[Offsets, Offsets]]:
-    """Return a function that splits a file of games as the reader does."""
+def _shogi(name: str, data: bytes) -> tuple[Offsets, Offsets]:
+    """Return where games begin and end, as the reader splits them."""
+    from ringmaster.formats.shogi_games import csa_texts, kif_texts
 
-    def split(data: bytes) -> tuple[Offsets, Offsets]:
-        from ringmaster.formats.shogi_games import csa_texts, kif_texts
-
-        texts = (csa_texts if name == "csa" else kif_texts)(Source("", "shogi", data=data))
-        lines = np.array([first for first, text in texts if any(text)], dtype=np.int64)
-        breaks = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10)
-        starts = np.concatenate(([0], breaks + 1))[lines - 1]
-        return starts, np.append(starts[1:], len(data))
-
-    return split
+    texts = (csa_texts if name == "csa" else kif_texts)(Source("", "shogi", data=data))
+    begins = [0, *(match.end() for match in re.finditer(b"\n", data))]
+    starts = [begins[first - 1] for first, text in texts if any(text)]
+    return starts, [*starts[1:], len(data)]
 
 
-def _records(size: int) -> Callable[[bytes], tuple[Offsets, Offsets]]:
-    """Return a function that splits records of `size` bytes."""
-
-    def split(data: bytes) -> tuple[Offsets, Offsets]:
-        starts = np.arange(0, len(data), size, dtype=np.int64)
-        return starts, starts + size
-
-    return split
+def _records(size: int, data: bytes) -> tuple[Offsets, Offsets]:
+    """Return where records of `size` bytes begin and end."""
+    starts = range(0, len(data), size)
+    return starts, range(size, len(data) + size, size)
 
 
 _SPLITTERS: Final[dict[str, Callable[[bytes], tuple[Offsets, Offsets]]]] = {
     "pgn": _pgn,
     "sgf": _sgf,
-    "csa": _shogi("csa"),
-    "kif": _shogi("kif"),
+    "csa": partial(_shogi, "csa"),
+    "kif": partial(_shogi, "kif"),
     "plain": _plain,
-    **{name: _records(size) for name, size in _PACKED.items()},
+    **{name: partial(_records, size) for name, size in _PACKED.items()},
 }

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.datasets.boards import Mask, Squares, Words, boards_of, mixed, text_key
-from ringmaster.datasets.points_of_view import PAWNS, Floats, Labels, contradiction
+from ringmaster.datasets.points_of_view import Floats, Labels, contradiction
 from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.datasets.spool import ROW, Spool
 from ringmaster.errors import counted
@@ -330,7 +330,11 @@ class Ingest:
             omitted = ", ".join(f"{n:,} {what}" for what, n in source.counts.items())
             omitted = f" ({omitted} left out)" if omitted else ""
             raise source.error(None, f"there is no position in it{omitted}")
-        self._check_povs(source, format, labels, settings)
+        fault, setting = contradiction(labels, self._game, *povs(format, settings))
+        if setting and getattr(settings, setting) is None:
+            raise source.error(None, fault)
+        if fault:
+            self._warnings.append(f"{os.path.basename(path)}: {fault}")
         games, ends, has_names = runs.games()
         self._games.append(games + np.uint32(self._game_count))
         self._ends.append(ends)
@@ -340,22 +344,6 @@ class Ingest:
         self._files.append(f"{os.path.basename(path)} ({format.name})")
         if not has_names:
             self._split_notes += _doubts(os.path.basename(path), read, runs.count)
-
-    def _check_povs(
-        self, source: Source, format: Format, labels: Labels, settings: PositionSettings
-    ) -> None:
-        """Raise DataFileError for wrong points of view, or warn where the settings name them.
-
-        Warn of scores in pawns.
-        """
-        if labels.are_in_pawns():
-            self._warnings.append(f"{os.path.basename(source.path)}: {PAWNS}")
-        text, setting = contradiction(labels, self._game, *povs(format, settings))
-        if not text:
-            return
-        if getattr(settings, setting) is None:
-            raise source.error(None, text)
-        self._warnings.append(f"{os.path.basename(source.path)}: {text}")
 
     def _kept(self, positions: Examined, in_check: Mask, settings: PositionSettings) -> Mask:
         """Return the mask of positions that pass the filters, and count the others."""
@@ -424,14 +412,12 @@ _LISTED_FILES = 3
 
 def _doubts(name: str, read: int, runs: int) -> list[str]:
     """Return notes on a file that may be shuffled."""
-    if read == runs and read > 1:
-        return [
-            f"{name} does not tell which positions are of one game: each counts as a game of "
-            "its own"
-        ]
-    if read < _SHUFFLED * runs and read > 1:
-        return [
+    if read == 1 or read >= _SHUFFLED * runs:
+        return []
+    text = f"{name} does not tell which positions are of one game: each counts as a game of its own"
+    if read > runs:
+        text = (
             f"{name} has {read / runs:.1f} positions in a row that may be of one game: if it is "
             "shuffled, the split is not by game"
-        ]
-    return []
+        )
+    return [text]

@@ -87,10 +87,6 @@ class Labels:
         return 0.0 if significant and abs(r) * math.sqrt(n) <= _ERRORS else r
 
 
-#: The warning for `Labels.are_in_pawns`.
-PAWNS = (
-    "the scores rise with the men on the board, but far too slowly for centipawns: are they pawns?"
-)
 #: The players by the order of their first moves.
 SIDES: dict[GameName, tuple[str, str]] = {
     "chess": ("White", "Black"),
@@ -100,6 +96,8 @@ SIDES: dict[GameName, tuple[str, str]] = {
 
 def contradiction(labels: Labels, game: GameName, result: Pov, score: Pov) -> tuple[str, str]:
     """Return a fault of the labels' points of view and the wrong setting, or two "".
+
+    Scores in pawns are a fault without a setting.
 
     result, score  assumed points of view
     """
@@ -112,6 +110,11 @@ def contradiction(labels: Labels, game: GameName, result: Pov, score: Pov) -> tu
         if any(wrong):
             other = "the results" if against == "result" else "the men on the board"
             return _sentence(what, other, wrong, SIDES[game], pov), f"{what}_pov"
+    if labels.are_in_pawns():
+        return (
+            "the scores rise with the material far too slowly for centipawns: are they pawns?",
+            "",
+        )
     return "", ""
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ringmaster.datasets.boards import Words
 from ringmaster.datasets.ingest import Examined, checked_batches, povs
-from ringmaster.datasets.points_of_view import PAWNS, SIDES, Labels, contradiction
+from ringmaster.datasets.points_of_view import SIDES, Labels, contradiction
 from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.errors import DataFileError, UsageError
 from ringmaster.formats.registry import Pov, format_of
@@ -117,8 +117,6 @@ class Overview:
         known = self._results[:4].sum()
         if known and max(self._results[:4]) == known and known > 1:
             warnings.append("all results are equal: they hold no information")
-        if self._labels.are_in_pawns():
-            warnings.append(PAWNS)
         wrong, _ = contradiction(self._labels, self._game, *self._povs)
         return [*warnings, wrong] if wrong else warnings
 
@@ -258,40 +256,31 @@ def survey(
     Raises DataFileError for unreadable files, UsageError for files of two games.
     """
     game = game or _game_of(settings.paths)
-    total: Survey | None = None
+    sources = [settings.source(path, game, variant) for path in settings.paths]
+    formats = [format_of(source, settings.format) for source in sources]
+    names = [(source.path, format.name) for source, format in zip(sources, formats, strict=True)]
+    total = Survey(Overview(game, *povs(formats[0], settings)), names)
     progress = Progress(say)
-    for path in settings.paths:
-        source = settings.source(path, game, variant)
-        format = format_of(source, settings.format)
-        if total is None:
-            result, score = povs(format, settings)
-            total = Survey(Overview(game, result, score))
-        total.files.append((path, format.name))
+    for source, format in zip(sources, formats, strict=True):
         for positions, in_check in checked_batches(source, format, settings):
             total.in_check += int(np.count_nonzero(in_check))
             total.overview.add(positions)
-            progress.report(f"{path}: {total.overview.positions:,} positions read")
+            progress.report(f"{source.path}: {total.overview.positions:,} positions read")
         total.counts += source.counts
         total.notes += source.notes
         if source.first_bad:
             total.notes.append(f"the first bad position: {source.first_bad}")
-    if total is None:
-        raise UsageError("there is no file of positions")
     return total
 
 
 def _game_of(paths: Sequence[str]) -> GameName:
-    games = {path: _guessed(path) for path in paths}
+    """Return the game that the formats of files are of; chess for an unknown format."""
+    games: dict[str, GameName] = dict.fromkeys(paths, "chess")
+    for path, game in itertools.product(paths, reversed(SIDES)):
+        with suppress(DataFileError):
+            format_of(Source(path, game))
+            games[path] = game
     if len(set(games.values())) > 1:
         guesses = ", ".join(f"{path} {game}" for path, game in games.items())
         raise UsageError(f"the files are of more than one game: {guesses}; name one by --game")
     return next(iter(games.values()), "chess")
-
-
-def _guessed(path: str) -> GameName:
-    """Return the game that a file's format is of; chess for an unknown format."""
-    for game in SIDES:
-        with suppress(DataFileError):
-            format_of(Source(path, game))
-            return game
-    return "chess"

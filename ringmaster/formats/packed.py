@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from rsshogi.core import Board
 
-from ringmaster.formats.source import MATE, SIZE, Batch, Source
+from ringmaster.formats.source import MATE, SIZE, Batch, Source, batch_of
 from ringmaster.games.legality import legality_check
 
 #: Bytes of a packed position.
@@ -119,18 +119,11 @@ def _batch(
     result: npt.NDArray[np.float64],
     ply: npt.NDArray[np.int32],
 ) -> Batch:
-    n = len(records)
     numbers = (np.maximum(ply, 0) + 1).tolist()
-    texts = decode(name, records)
-    return Batch(
-        texts=[b"%b %d" % each if each[0] else b"" for each in zip(texts, numbers, strict=True)],
-        result=result.astype(np.float32),
-        teacher=np.clip(records["score"].astype(np.float32), -MATE, MATE),
-        ply=ply,
-        game=np.zeros(n, dtype=np.uint64),
-        place=np.arange(place, place + n, dtype=np.int64),
-        length=np.zeros(n, dtype=np.int32),
-    )
+    boards = zip(decode(name, records), numbers, strict=True)
+    texts = [b"%b %d" % each if each[0] else b"" for each in boards]
+    teacher = np.clip(records["score"].astype(np.float32), -MATE, MATE)
+    return batch_of((texts, result, teacher, ply, np.arange(place, place + len(records))))
 
 
 def _good(source: Source, batch: Batch, wrong: npt.NDArray[np.bool_], message: str) -> Batch:

@@ -155,7 +155,9 @@ def _guessed(source: Source, labelled: bool) -> str:
         return usual
     if not start:
         raise source.error(None, "this file is empty")
-    if b"\0" in start or not _is_text(start):
+    # ^Z ends files of CP/M
+    is_binary = b"\0" in start or any(b < 9 or (13 < b < 32 and b != 26) for b in start[:4096])
+    if is_binary:
         return "polyglot" if source.game == "chess" and not labelled else _packed(source, start)
     if _JSON.match(start):
         message = "these are lines of JSON, which are not read; write lines such as FEN,35,1.0"
@@ -207,11 +209,6 @@ def _doubtful(source: Source, what: str) -> DataFileError:
         None,
         f'{what}; name the format by Positions(…, format="…") or --format: {_choices(source.game)}',
     )
-
-
-def _is_text(start: bytes) -> bool:
-    # ^Z ends files of CP/M
-    return not any(b < 9 or (13 < b < 32 and b != 26) for b in start[:4096])
 
 
 def _is_plain(lines: list[bytes]) -> bool:

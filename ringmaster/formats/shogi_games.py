@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rsshogi.record import GameResult, MoveEntry, Record
 
@@ -29,12 +29,12 @@ _SCORE = re.compile(
 _GAME_ID = re.compile(r"^'?\*game (\S+)", re.MULTILINE)
 _RESULT = re.compile(r"^'?\*result (\S+?),?(?:\s|$)", re.MULTILINE)
 _CSA_MOVE = re.compile(r"(?:^|,)[+-][0-9]{4}[A-Z]{2}", re.MULTILINE)
-_CSA_HEADING = re.compile(r"V[0-9]|N[+-]|P[I1]")
 _KIF_MOVE = re.compile(r"^\s*[0-9]+\s+\S", re.MULTILINE)
+#: The line at which a game begins, a heading that begins a game behind moves, and a move.
+_CSA = (re.compile(r"/\s*\Z"), re.compile(r"V[0-9]|N[+-]|P[I1]"), _CSA_MOVE)
+_KIF = (re.compile("#KIF"), re.compile("(?![*#&]|変化)[^：]*："), _KIF_MOVE)
 _NOT_CSA = re.compile(r"^[^VN$P+\-T'%\n]", re.MULTILINE)
-#: A handicap, and a diagram of the start position.
-_HANDICAP = re.compile(r"^手合割：[ \u3000]*(?!平手)(\S+)", re.MULTILINE)
-_DIAGRAM = re.compile(r"^\|", re.MULTILINE)
+_HANDICAP = re.compile(r"^手合割：[ \u3000]*(?!平手)\S+", re.MULTILINE)
 _ILLEGAL = re.compile(r"illegal move at index ([0-9]+)")
 #: The rest of a last move, and an ending that tells of its fault.
 _ILLEGAL_END = re.compile(
@@ -50,57 +50,38 @@ def csa_games(source: Source) -> Iterator[RecordedGame]:
 
     Raises DataFileError.
     """
-    return _games(source, csa_texts(source), is_csa=True)
+    return _games(source, is_csa=True)
 
 
 def kif_games(source: Source) -> Iterator[RecordedGame]:
     """Yield the games of a KIF file; see `csa_games`."""
-    return _games(source, kif_texts(source), is_csa=False)
+    return _games(source, is_csa=False)
 
 
 #: The number of the first line of a game, and its lines.
 Text = tuple[int, list[str]]
 
 
-def csa_texts(source: Source) -> Iterator[Text]:
+def game_texts(source: Source, *, is_csa: bool) -> Iterator[Text]:
     """Yield the texts of a file's games."""
+    begin, heading, move = _CSA if is_csa else _KIF
     first, game = source.first, list[str]()
     has_moves = False
     for at, line in source.lines():
-        line = line.rstrip()
-        # joined files have no / between their games
-        if line == "/" or (has_moves and _CSA_HEADING.match(line)):
-            yield first, game
-            first, game, has_moves = at, [], False
-        game.append("" if line == "/" else line)
-        has_moves = has_moves or _CSA_MOVE.match(line) is not None
-    yield first, game
-
-
-def kif_texts(source: Source) -> Iterator[Text]:
-    """Yield the texts of a file's games."""
-    first, game = source.first, list[str]()
-    has_moves = False
-    for at, line in source.lines():
-        begins = line.startswith("#KIF") or (has_moves and _is_heading(line))
+        begins = begin.match(line) or (has_moves and heading.match(line))
         if begins and any(text and text[0] != "#" for text in game):
             yield first, game
             first, game, has_moves = at, [], False
+        has_moves = has_moves or move.match(line) is not None
         # rsshogi does not know bookmarks, and drops many scores of comments that begin with **
-        line = "" if line.startswith("&") else line.rstrip()
+        line = "" if line.startswith(("&", "/")) else line.rstrip()
         game.append(line[1:] if line.startswith("**") else line)
-        has_moves = has_moves or _KIF_MOVE.match(line) is not None
     yield first, game
 
 
-def _is_heading(line: str) -> bool:
-    """Return whether a line such as 先手：a can begin a game."""
-    return line[:1] not in "*#&" and "：" in line and not line.startswith("変化")
-
-
-def _games(source: Source, texts: Iterable[Text], *, is_csa: bool) -> Iterator[RecordedGame]:
+def _games(source: Source, *, is_csa: bool) -> Iterator[RecordedGame]:
     number = source.previous
-    for first, lines in texts:
+    for first, lines in game_texts(source, is_csa=is_csa):
         if not any(lines):
             continue
         number += 1
@@ -130,8 +111,8 @@ class _Fault(Exception):
 def _recorded(text: str, number: int, first: int, *, is_csa: bool) -> RecordedGame:
     """Return the game of a text; `first` is the number of its first line.  Raises _Fault."""
     loser = None
-    handicap = None if is_csa or _DIAGRAM.search(text) else _HANDICAP.search(text)
-    # rsshogi begins games with an unknown handicap from the usual position
+    # rsshogi begins games with an unknown handicap, without a diagram, from the usual position
+    handicap = None if is_csa or "\n|" in text else _HANDICAP.search(text)
     if handicap and _parsed(f"{handicap[0]}\n", is_csa=False).init_position_sfen == START_SFEN:
         raise _Fault(handicap.start(), "this handicap needs a diagram of its position")
     try:

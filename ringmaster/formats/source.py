@@ -12,6 +12,7 @@ import io
 import itertools
 import lzma
 import os
+import re
 import time
 import zipfile
 from collections import Counter
@@ -187,16 +188,10 @@ class Source:
             start = plain.read(6)
         suffix = os.path.splitext(self.path)[1].lower()
         suffix = next((s for mark, s in _BEGINNINGS.items() if start.startswith(mark)), suffix)
-        if suffix == ".utf16":
-            return codecs.EncodedFile(open(self.path, "rb"), "utf-8", "utf-16")
         if suffix == ".zip":
             archive = zipfile.ZipFile(self.path)
             # macOS adds a folder with metadata
-            names = [
-                name
-                for name in archive.namelist()
-                if not name.endswith("/") and not name.startswith("__MACOSX/")
-            ]
+            names = [n for n in archive.namelist() if not re.search("^__MACOSX/|/$", n)]
             if len(names) != 1:
                 raise self.error(
                     None,
@@ -204,6 +199,8 @@ class Source:
                     + ", ".join(shown(name) for name in names[:LISTED]),
                 )
             return archive.open(names[0])
+        if suffix == ".utf16":
+            return codecs.EncodedFile(open(self.path, "rb"), "utf-8", "utf-16")
         openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
         opener = self._zstandard().open if suffix == ".zst" else openers.get(suffix, open)
         file: IO[bytes] = opener(self.path, "rb")
@@ -345,9 +342,9 @@ def hash_of(name: bytes | str) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little") or 1
 
 
-def batch_of(columns: Sequence[Sequence[Any]], moves: Sequence[str] = ()) -> Batch:
+def batch_of(columns: Sequence[Any], moves: Sequence[str] = ()) -> Batch:
     """Return the columns of `Record` as a batch; the last ones may be missing."""
-    named: dict[str, Sequence[Any]] = dict(zip(Record._fields, columns, strict=False))
+    named = dict(zip(Record._fields, columns, strict=False))
     texts = list(named.get("text", ()))
     # runs with openings need no arrays
     import numpy as np

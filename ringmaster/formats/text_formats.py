@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 from ringmaster.formats.recorded_game import RESULTS
@@ -117,7 +117,7 @@ class Notation:
         text, _, count, rest = self.match(line.encode()).groups()
         operations, at = _operations_of(rest)
         left = rest[at:].strip()
-        while (label := _LABEL.match(rest, at)) and _is_label(_text_of(label)):
+        while (label := _LABEL.match(rest, at)) and _is_label(label):
             at = label.end()
         if not _REMARK.match(rest, at) or (count is None and _INTEGERS.fullmatch(left)):
             raise ValueError(f'{quoted(left)} is neither a label nor an operation such as id "x";')
@@ -143,17 +143,14 @@ def other_game(line: bytes, game: GameName) -> str:
 _SHOGI_BOARD = re.compile(rb"(?:[1-9+PLNSBRGKplnsbrgk]+/){8}[1-9+PLNSBRGKplnsbrgk]+")
 _CHESS_BOARD = re.compile(rb"(?:[1-8KQRBNPkqrbnp]+/){7}[1-8KQRBNPkqrbnp]+")
 
-_NOTATIONS = {
-    "shogi": Notation("shogi", "standard", _SHOGI, b" 1", b"w", 1),
-    "chess": Notation("chess", "standard", _CHESS, b" 0 1", b"b", 2),
-}
 
-
+@cache
 def notation_of(game: GameName, variant: str = "standard") -> Notation:
     """Return the notation of positions in a game."""
-    if game == "chess" and variant not in ("standard", "chess960"):
-        return Notation("chess", variant, _VARIANT, b" 0 1", b"b", 2)
-    return _NOTATIONS[game]
+    if game == "shogi":
+        return Notation("shogi", "standard", _SHOGI, b" 1", b"w", 1)
+    place = _CHESS if variant in ("standard", "chess960") else _VARIANT
+    return Notation("chess", variant, place, b" 0 1", b"b", 2)
 
 
 # labels
@@ -261,12 +258,9 @@ _LABEL = re.compile(rb'([\s,;|]*)(?:\[ *([^\[\]]*?) *\]|" *([^"]*?) *"|([-+]?#?[
 _REMARK = re.compile(rb"[\s,|]*[;#]|[\s,|]*\Z")
 
 
-def _text_of(label: re.Match[bytes]) -> bytes:
-    return next(filter(None, label.groups()[1:]), b"")
-
-
-def _is_label(text: bytes) -> bool:
-    """Return whether a text is a result or a score."""
+def _is_label(match: re.Match[bytes]) -> bool:
+    """Return whether a match of `_LABEL` is a result or a score."""
+    text = match[match.lastindex or 1]
     is_number = _NUMBER.fullmatch(text) or _MATE.fullmatch(text)
     return is_number is not None or text in _POINTS or text == UNFINISHED
 
@@ -276,8 +270,8 @@ def _labels(rest: bytes, results: Results, columns: tuple[str, ...]) -> Tail:
     labels: list[bytes] = []
     at = 0
     while len(labels) < len(columns) and (match := _LABEL.match(rest, at)):
-        label = _text_of(match)
-        if labels and not _is_label(label) and (b";" in match[1] or label.startswith(b"#")):
+        label = match[match.lastindex or 1]
+        if labels and not _is_label(match) and (b";" in match[1] or label.startswith(b"#")):
             break  # a remark
         labels.append(label)
         at = match.end()

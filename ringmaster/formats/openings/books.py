@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from ringmaster.errors import DataFileError, IllegalMove
+from ringmaster.errors import IllegalMove
 from ringmaster.formats.registry import Format
 from ringmaster.formats.source import LONGEST, Source, quoted
 from ringmaster.games.game import Begin, Game
@@ -166,9 +166,7 @@ class Yaneuraou:
             if fields and not line.startswith((b"#", b"//")):
                 count = fields[4] if len(fields) > 4 else b"0"
                 if not count.isdigit():
-                    raise self._fault(place, f"the count is {quoted(count)}, not a number")
+                    number = self._data.count(b"\n", 0, place) + 1
+                    raise self._source.error(number, f"the count is {quoted(count)}, not a number")
                 yield fields[0].decode(errors="replace"), int(count)
             place += len(line) + 1
-
-    def _fault(self, place: int, message: str) -> DataFileError:
-        return self._source.error(self._data.count(b"\n", 0, place) + 1, message)

@@ -395,9 +395,9 @@ def _plain(data: bytes) -> tuple[Offsets, Offsets]:
 
 def _shogi(name: str, data: bytes) -> tuple[Offsets, Offsets]:
     """Return where games begin and end, as the reader splits them."""
-    from ringmaster.formats.shogi_games import csa_texts, kif_texts
+    from ringmaster.formats.shogi_games import game_texts
 
-    texts = (csa_texts if name == "csa" else kif_texts)(Source("", "shogi", data=data))
+    texts = game_texts(Source("", "shogi", data=data), is_csa=name == "csa")
     begins = [0, *(match.end() for match in re.finditer(b"\n", data))]
     starts = [begins[first - 1] for first, text in texts if any(text)]
     return starts, [*starts[1:], len(data)]

@@ -404,11 +404,15 @@ def _read(source: Source, parse: Parser) -> Iterator[Batch]:
     start: list[bytes] = []
     while len(start) < _DECIDING and (chunk := next(chunks, None)):
         start += chunk[1]
-    if start and HEADING.match(start[0]):
-        names = re.split(rb"[,;|\t]", start[0].lower())[1:]
-        start[0] = b""
+    top = next((i for i, line in enumerate(start) if line.strip()[:1] not in COMMENTS), 0)
+    if start and HEADING.match(start[top]):
+        names = re.split(rb"[,;|\t]", start[top].lower())[1:]
         columns = tuple(_COLUMNS.get(name.strip(b'" '), "") for name in names)
-        parse = partial(_labels, columns=columns) if any(columns) else parse
+        if names and not any(columns):
+            message = "no column of the heading is called result or score"
+            raise source.error(top + 1, f"{message}: {quoted(start[top], 60)}")
+        parse = partial(_labels, columns=columns) if names else parse
+        start[top] = b""
     results = Results(source.results)
     if source.results is None:
         _look(notation, start, parse, results)

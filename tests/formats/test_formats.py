@@ -300,6 +300,7 @@ FORMS = {
     f"{START} w qkQK - [0.5]": (0.5, None),
     f"fen,wdl\n{FEN},0.5": (0.5, None),
     f"fen,result,score\n{FEN},0.5,35": (0.5, 35.0),
+    f"# made by hand\n\nfen,result,score\n{FEN},0.5,35": (0.5, 35.0),
     f"fen;best;Score;WDL\n{FEN};e2e4;35;0.5": (0.5, 35.0),
     f"% made by hand\n; a\n# b\n{FEN} | 35 | 0.5": (0.5, 35.0),
     f"{FEN} | 35 | 0.5\x1a": (0.5, 35.0),
@@ -326,6 +327,12 @@ def test_every_usual_form_of_labels_is_read(tmp_path: Path, text: str) -> None:
 def test_a_bad_label_in_the_first_line_is_reported_as_such() -> None:
     with pytest.raises(DataFileError, match=r"set.txt:1: the result is 'won', not .*\[won\]"):
         labels_of(f"{FEN} [won]\n")
+
+
+@pytest.mark.parametrize("heading", ["fen,w,d,l", "fen;target;x;y", "# x\nfen,label,a,b"])
+def test_a_heading_without_a_known_column_is_refused(heading: str) -> None:
+    with pytest.raises(DataFileError, match=r"set\.txt:\d: no column of the heading is called"):
+        labels_of(f"{heading}\n{FEN},0.2,0.7,0.1\n")
 
 
 def test_lines_of_json_are_refused_by_name() -> None:

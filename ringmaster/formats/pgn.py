@@ -26,8 +26,10 @@ from ringmaster.games.game import Game, beginning
 from ringmaster.games.san import move_of, san_moves
 from ringmaster.games.variants import check_variant_tag
 
-#: A tag, whose value may have quotes and backslashes that are not escaped.
-_TAG = re.compile(r'\[\s*(\w+)\s+"((?:\\.|[^\\"]|"(?!\s*\])|\\(?="\s*\]\s*$))*)"\s*\]')
+#: A tag, whose value may have quotes and backslashes that are not escaped, but no other tag.
+_TAG = re.compile(
+    r'\[\s*(\w+)\s+"((?:\\.|[^\\"\[]|\[(?!\s*\w+\s+")|"(?!\s*\])|\\(?="\s*\]\s*$))*)"\s*\]'
+)
 #: The most lines of a tag.
 _TAG_LINES = 10
 #: A move number, or a token in a group.
@@ -44,7 +46,7 @@ _WORDS = frozenset(("N", "D", "e.p.", "ep", "ch", "mate"))
 _QUOTED = 60
 
 _OF_MOVE = re.compile(
-    r"\s*(?:\([^)]*\)\s*)?([+-]?)(?:[M#](\d+)|(\d{1,5}\.\d+))(?:/\d+)?(?=[\s,;]|$)"
+    r"\s*(?:\([^)]*\)\s*)?([+-]?)(?:[M#](\d+)|(\d{1,5}\.\d+))(?:/\d+)?(?=[\s,;]|$)(?!\s+s\b)"
 )
 _OF_POSITION = re.compile(r"\[%eval\s+(?:#([+-]?)\d+|([+-]?\d{1,5}(?:\.\d+)?))")
 _OF_TCEC = re.compile(r"(?:^|[\s,])wv=(?:([+-]?)M\d+|([+-]?\d{1,5}(?:\.\d+)?))")
@@ -175,6 +177,8 @@ class _Reader:
             self._end()
         self._after_blank = False
         self._line = self._line or at
+        # comments before the tags belong to the game before
+        self._comments.clear()
         if self._tags.setdefault(name, value) != value and name == "fen":
             self._add_fault(at, f"there is a second position: {shown(value, _QUOTED)}")
 
@@ -202,9 +206,11 @@ class _Reader:
     def _read_word(self, at: int, word: str) -> None:
         """Read a move, a sign or a result."""
         if word in _POINTS:
-            self._begin_moves(at)
-            self._result = word
-            self._end()
+            # a repeated result is no game
+            if self._line:
+                self._begin_moves(at)
+                self._result = word
+                self._end()
             return
         is_null = word in _NULL_MOVES
         if not is_null:

@@ -310,7 +310,8 @@ def _operations(rest: bytes, results: Results) -> Tail:
         raise ValueError(f'{quoted(left)} is not an EPD operation such as c9 "1-0";')
     result = teacher = NAN
     game = 0
-    for code, operand in operations.items():
+    # the last result counts: c9 has precedence over c0 to c8, and names over c9
+    for code, operand in sorted(operations.items()):
         looks_like_result = operand in _POINTS or operand == UNFINISHED or _SHARE.fullmatch(operand)
         is_result = code in _RESULT_CODES or (
             code in _C_CODES

@@ -103,6 +103,7 @@ def test_pieces_of_a_file_may_end_anywhere(tmp_path: Path, monkeypatch: pytest.M
         ('id "a"; c9 "1/2-1/2"; bm e4', 0.5, None),
         ('c0 "a;b"; result "1-0"; ce 20;', 1.0, -20.0),
         ("c9 0.5;", 0.5, None),
+        ('c9 "1-0"; c0 "0.5";', 1.0, None),
         ("ce -35;", None, 35.0),
         ("0 1  |  20 | 0.5", 0.5, 20.0),
         ("0 1 |#-3|0-1", 0.0, -10_000.0),

@@ -119,6 +119,8 @@ PIECES = st.sampled_from(
             '[FEN "x"]\n',
             '[White "a] ',
             '[A "x"] [B "y"] 1. d4 ',
+            '[C "x" [D "y"]\n',
+            '[E "x"\n',
         ),
         *("\n", "\n\n", "\n\n", "; (\n", "%\n", " \n", "±", "N ", "\n\ufeff", '[Event "', 'x"]\n'),
     ]

@@ -73,7 +73,18 @@ def test_scores_of_tcec_are_whites_for_the_move() -> None:
     assert known_scores(game.scores) == [31, -12]
 
 
-@pytest.mark.parametrize("comment", ["0.52s", "a fine move", "12", "1/2", "e2e4 0.3", "=0.35"])
+def test_a_comment_behind_a_result_does_not_belong_to_the_next_game() -> None:
+    text = TAGS + "1. e4 1-0 { [%eval 9.5] }\n\n" + TAGS + "1. d4 1-0\n"
+    assert [known_scores(game.scores) for game in games(text)] == [[None], [None]]
+
+
+def test_a_repeated_result_is_no_game() -> None:
+    assert len(games(TAGS + "1. e4 1-0 1-0\n\n" + TAGS + "1. d4 1/2 - 1/2\n")) == 2
+
+
+@pytest.mark.parametrize(
+    "comment", ["0.52s", "0.52 s", "a fine move", "12", "1/2", "e2e4 0.3", "=0.35"]
+)
 def test_a_comment_without_a_score_is_ignored(comment: str) -> None:
     assert known_scores(only(TAGS + f"1. e4 {{{comment}}} e5 1-0").scores) == [None, None]
 
@@ -205,6 +216,8 @@ def test_a_position_that_is_announced_has_to_be_there() -> None:
         "[FEN 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1]",
         '[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1" x]',
         '[Event "a"] [FEN',
+        '[Event "a"\n[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]',
+        '[Event "a" [FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]',
     ],
 )
 def test_text_in_a_tag_that_cannot_be_read_is_a_fault(tags: str) -> None:

@@ -334,7 +334,7 @@ def _parts(data: bytes, ends: Sequence[int], blank: bytes = b" \t\n") -> tuple[O
 _PGN: Final = re.compile(
     rb"(\{)(?:[^}\n]+|\n(?!(?:[ \t]*\n)+\[\s*\w+\s+\"))*\}?|;[^\n]*|^%[^\n]*|\$\d*"
     rb'|(?:^|(?<=\])[ \t]*)\[\s*(\w+)\s+"'
-    rb'(?:\\.|[^"\\\n]|"(?!\s*\])|\n(?![ \t]*\n))*"\s*\]'
+    rb'(?:\\.|[^"\\\n\[]|\[(?!\s*\w+\s+")|"(?!\s*\])|\n(?![ \t]*\n|\[))*"\s*\]'
     rb"|(^\[[^\n]*(?:\n(?!\[|[ \t]*\n|\Z)[^\n]*){0,9})|([()])|([^{}();$\n]+|.)",
     re.MULTILINE,
 )
@@ -356,8 +356,9 @@ def _pgn(data: bytes) -> tuple[Offsets, Offsets]:
                 continue
             text, at = match[0], 0
             for result in _RESULT.finditer(text):
+                if has_moves or names or _MOVE.search(text, at, result.start()):
+                    ends.append(match.start() + result.end())
                 at = result.end()
-                ends.append(match.start() + at)
                 has_moves = False
                 names.clear()
             has_moves = has_moves or _MOVE.search(text, at) is not None

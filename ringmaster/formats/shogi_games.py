@@ -32,9 +32,10 @@ _CSA_MOVE = re.compile(r"(?:^|,)[+-][0-9]{4}[A-Z]{2}", re.MULTILINE)
 _KIF_MOVE = re.compile(r"^\s*[0-9]+\s+\S", re.MULTILINE)
 #: The line at which a game begins, a heading that begins a game behind moves, and a move.
 _CSA = (re.compile(r"/\s*\Z"), re.compile(r"V[0-9]|N[+-]|P[I1]"), _CSA_MOVE)
-_KIF = (re.compile("#KIF"), re.compile("(?![*#&]|変化)[^：]*："), _KIF_MOVE)
+_KIF_HEADING = re.compile("(?![*#&]|変化)[^：]*：|手数--|(?:手合割|[先後上下]手|開始日時):")
+_KIF = (re.compile("#KIF"), _KIF_HEADING, _KIF_MOVE)
 _NOT_CSA = re.compile(r"^[^VN$P+\-T'%\n]", re.MULTILINE)
-_HANDICAP = re.compile(r"^手合割：[ \u3000]*(?!平手)\S+", re.MULTILINE)
+_HANDICAP = re.compile(r"^手合割[：:][ \u3000]*(?!平手)\S+", re.MULTILINE)
 _ILLEGAL = re.compile(r"illegal move at index ([0-9]+)")
 #: The rest of a last move, and an ending that tells of its fault.
 _ILLEGAL_END = re.compile(

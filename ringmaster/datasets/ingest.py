@@ -390,24 +390,20 @@ class Ingest:
 
     def notes(self) -> list[str]:
         """Return the sentences about files, omitted positions and draws."""
-        more = len(self._files) - _LISTED_FILES
-        names = ", ".join(self._files[:_LISTED_FILES])
-        names += f" and {more} more files" if more > 0 else ""
+        listed = self._files[:3]
+        more = len(self._files) - len(listed)
+        names = ", ".join(listed) + (f" and {more} more files" if more else "")
         notes = [f"{counted(self._read, 'position')} read from {names}"]
         # the first plural is that of the counted things: "positions of unfinished games"
-        skipped = {
-            re.sub(r"s\b", "", w, count=1) if n == 1 else w: n for w, n in self._skipped.items()
-        }
-        notes += [f"left out: {n:,} {what}" for what, n in skipped.items()]
+        for what, n in self._skipped.items():
+            words = re.sub(r"s\b", "", what, count=1) if n == 1 else what
+            notes.append(f"left out: {n:,} {words}")
         notes += [
             f"left out: {counted(n, 'position')}, {what}" for what, n in self._dropped.items()
         ]
         for draw, _, _ in self.draws:
             notes += draw.notes()
         return [*notes, *self._warnings, *self._split_notes]
-
-
-_LISTED_FILES = 3
 
 
 def _doubts(name: str, read: int, runs: int) -> list[str]:

@@ -59,12 +59,8 @@ def kif_games(source: Source) -> Iterator[RecordedGame]:
     return _games(source, is_csa=False)
 
 
-#: The number of the first line of a game, and its lines.
-Text = tuple[int, list[str]]
-
-
-def game_texts(source: Source, *, is_csa: bool) -> Iterator[Text]:
-    """Yield the texts of a file's games."""
+def game_texts(source: Source, *, is_csa: bool) -> Iterator[tuple[int, list[str]]]:
+    """Yield (number of the first line, lines) for each game of a file."""
     begin, heading, move = _CSA if is_csa else _KIF
     first, game = source.first, list[str]()
     has_moves = False

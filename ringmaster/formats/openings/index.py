@@ -152,7 +152,7 @@ class OpeningFile:
         """
         source = self._source
         if self._format.kind == "games":
-            source.narrow(data, line, number)
+            source.data, source.first, source.previous = data, line, number
             games = list(self._games())
             return self._opening_of(games[0]) if games else None
         if self._notation is not None:
@@ -164,7 +164,7 @@ class OpeningFile:
                 raise ValueError(f"{error}: {shown(text, _QUOTED)}") from None
             return self._with_position(opening)
         is_text = self._format.name not in _PACKED
-        source.narrow(data, line if is_text else number + 1, 0)
+        source.data, source.first = data, line if is_text else number + 1
         texts = [text for batch in self._format.read(source) for text in batch.texts]
         if not texts:
             return None

@@ -386,7 +386,7 @@ OPTIONS: tuple[Option, ...] = (
             {
                 "export": _formats("export.result_files.FORMATS", has_default=True),
                 "export-parameters": _formats("export.parameters.FORMATS", has_default=True),
-                "positions": _formats("datasets.writers.FORMS", has_default=True),
+                "positions": _formats("formats.registry.WRITTEN", has_default=True),
                 "describe": _formats("formats.registry.LABELLED"),
                 "show": _formats("export.result_block.FORMATS"),
             },

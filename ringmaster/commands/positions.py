@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from ringmaster.commands.console import DONE, complain, say
@@ -28,27 +29,18 @@ def make(arguments: argparse.Namespace) -> int:
     if arguments.resolve and arguments.all_moves:
         raise UsageError("--resolve and --all-moves exclude each other")
     noise: Noise = "resolved" if arguments.resolve else "all" if arguments.all_moves else "quiet"
-    standard = Rules()
-    per_game = arguments.per_game
-    rules = Rules(
-        per_game=standard.per_game if per_game is None else per_game or None,
-        first_ply=standard.first_ply if arguments.first_ply is None else arguments.first_ply,
-        last_plies=arguments.last_plies or 0,
-        score_cap=arguments.score_cap,
-        noise=noise,
-        seed=arguments.seed or 0,
-    )
+    names = ("first_ply", "last_plies", "score_cap", "seed")
+    given = {name: getattr(arguments, name) for name in names}
+    rules = Rules(noise=noise, **{name: n for name, n in given.items() if n is not None})
+    if arguments.per_game is not None:
+        rules = replace(rules, per_game=arguments.per_game or None)
     results = load(arguments.control_file, safe=arguments.safe)
     to_standard_output = arguments.output == "-"
     named = Path(arguments.output) if arguments.output and not to_standard_output else None
     players = frozenset(code for word in arguments.players or () for code in word.split(","))
-    wanted = check_wanted(
-        results,
-        Wanted(arguments.format or format_of(named), rules, players, arguments.most),
-    )
-    output = None
-    if not to_standard_output:
-        output = named or default_output(results.path, wanted.format)
+    wanted = Wanted(arguments.format or format_of(named), rules, players, arguments.most)
+    check_wanted(results, wanted)
+    output = None if to_standard_output else named or default_output(results.path, wanted.format)
     check_output(output, results.path)
     with open_output(output) as stream:
         counts = write_labelled(results, wanted, stream)

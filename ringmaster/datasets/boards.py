@@ -130,19 +130,22 @@ def _squares(boards: list[bytes], pieces: Pieces) -> Squares | None:
     return np.repeat(number, width).reshape(len(boards), -1)
 
 
-def chess_boards(texts: list[bytes]) -> Boards | None:
-    """Return the positions of FENs with six fields, None for an invalid FEN among them."""
+def boards_of(texts: list[bytes], game: GameName) -> Boards | None:
+    """Return the positions of FENs with six fields or SFENs, None for an invalid one among them."""
     fields = [text.split(b" ", 4) for text in texts]
-    squares = _squares([f[0] for f in fields], CHESS)
+    pieces, second = (SHOGI, b"w") if game == "shogi" else (CHESS, b"b")
+    squares = _squares([f[0] for f in fields], pieces)
     if squares is None:
         return None
     n = len(texts)
-    side = np.fromiter((f[1] == b"b" for f in fields), dtype=np.uint8, count=n)
-    castling = [_castling(f[2]) for f in fields]
-    passing = [_SQUARES_OF[f[3]] for f in fields]
-    rights = np.array(castling, dtype=np.uint64)
-    targets = np.array(passing, dtype=np.int64)
-    boards = Boards(CHESS, squares, side, rights, np.zeros((n, 0), dtype=np.uint8))
+    side = np.fromiter((f[1] == second for f in fields), dtype=np.uint8, count=n)
+    if game == "shogi":
+        held = b"".join(_hand(f[2]) for f in fields)
+        hands = np.frombuffer(held, dtype=np.uint8).reshape(n, 14)
+        return Boards(pieces, squares, side, np.zeros(n, dtype=np.uint64), hands)
+    rights = np.array([_castling(f[2]) for f in fields], dtype=np.uint64)
+    targets = np.array([_SQUARES_OF[f[3]] for f in fields], dtype=np.int64)
+    boards = Boards(pieces, squares, side, rights, np.zeros((n, 0), dtype=np.uint8))
     _add_en_passant(boards, targets)
     return boards
 
@@ -179,19 +182,6 @@ def _add_en_passant(boards: Boards, targets: npt.NDArray[np.int64]) -> None:
     boards.rights[rows] += np.where(capture, file + 1, 0).astype(np.uint64) << np.uint64(40)
 
 
-def shogi_boards(texts: list[bytes]) -> Boards | None:
-    """Return the positions of SFENs, None for an invalid SFEN among them."""
-    fields = [text.split(b" ") for text in texts]
-    squares = _squares([f[0] for f in fields], SHOGI)
-    if squares is None:
-        return None
-    n = len(texts)
-    side = np.fromiter((f[1] == b"w" for f in fields), dtype=np.uint8, count=n)
-    held = [_hand(f[2]) for f in fields]
-    hands = np.frombuffer(b"".join(held), dtype=np.uint8).reshape(n, 14)
-    return Boards(SHOGI, squares, side, np.zeros(n, dtype=np.uint64), hands)
-
-
 @lru_cache(1 << 16)
 def _hand(text: bytes) -> bytes:
     held = held_of(text.decode())
@@ -217,11 +207,6 @@ def position_keys(texts: list[bytes], game: GameName) -> Words:
     if len(texts) > 1:
         return np.concatenate([position_keys([text], game) for text in texts])
     return np.array([text_key(text, game) for text in texts], dtype=np.uint64)
-
-
-def boards_of(texts: list[bytes], game: GameName) -> Boards | None:
-    """Return the positions of FENs or SFENs, None for an invalid one among them."""
-    return shogi_boards(texts) if game == "shogi" else chess_boards(texts)
 
 
 def text_key(text: bytes, game: GameName) -> int:

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,172 +23,35 @@ from ringmaster.datasets.boards import position_keys
 from ringmaster.datasets.feature_tables import (
     CountsError,
     Rows,
-    Table,
     Unnamed,
     Wanted,
     call,
     read_table,
 )
-from ringmaster.errors import DataFileError, StoreCorrupt, StoreUnwritable
-from ringmaster.formats.source import Progress
-from ringmaster.positions import FeatureFile, FeatureWriter, PositionFile, existing
+from ringmaster.errors import DataFileError, StoreCorrupt
+from ringmaster.formats.source import Progress, Source
+from ringmaster.positions import FeatureFile, PositionFile, write_features
+from ringmaster.positions.columns import replacing, writing
 
 #: Increased by every change that gives another file from the same sources.
 _VERSION = 1
 _CHUNK = 1 << 14
+#: The arrays of a sparse matrix.
+_PARTS = ("data", "indices", "indptr")
 #: Number of positions that an error lists.
 _EXAMPLES = 3
 
-Say = Callable[[str], None]
-#: A file, or a function of a position's text.
-Source = str | os.PathLike[str] | Callable[[str], Any]
 
+class Features:
+    """The features of all positions of a position file.
 
-def build_features(
-    source: Source,
-    positions: PositionFile,
-    names: Sequence[str],
-    target: Path,
-    say: Say,
-    *,
-    phase: bool = False,
-    unnamed: Unnamed = "refuse",
-    version: str = "",
-) -> FeatureFile:
-    """Return the feature file of all positions, reusing `target` if it has the same key.
-
-    names    of the features: `Linear.features` and those of frozen parameters
-    phase    whether to store each position's phase, for a tapered evaluation
-    unnamed  treatment of other features
-    version  source text of a function, so that a changed function is noticed
-
-    The file is written completely or not at all.
-
-    Raises DataFileError, StoreUnwritable, and StoreCorrupt where `target` is not a feature file.
-    """
-    wanted = Wanted(names, phase=phase, unnamed=unnamed)
-    key = _key(source, positions, wanted, version)
-    if (file := existing(FeatureFile, target, key)) is not None:
-        return file
-    with FeatureWriter(target, names, len(positions), key, phase=phase) as writer:
-        if callable(source):
-            _write_results(source, positions, wanted, writer, say)
-        else:
-            _write_table(read_table(os.fspath(source), wanted), positions, writer, say)
-        missing = writer.missing()
-        if len(missing):
-            shown = "; ".join(positions.text(int(i)).decode() for i in missing[:_EXAMPLES])
-            raise DataFileError(
-                str(source),
-                None,
-                f"{len(missing):,} of {len(positions):,} positions have no row: {shown}",
-            )
-        writer.finish()
-    return FeatureFile(target)
-
-
-def _key(source: Source | None, positions: PositionFile, wanted: Wanted, version: str) -> str:
-    """Return a hash of everything that determines the counts.
-
-    source  None for an engine's answers
-
-    Raises DataFileError for a missing file.
-    """
-    inputs: list[Any] = [_VERSION, positions.key, len(positions)]
-    inputs += [wanted.names, wanted.phase, wanted.unnamed, version]
-    if source is not None and not callable(source):
-        try:
-            status = os.stat(source)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise DataFileError(str(source), None, f"cannot read the features: {reason}") from None
-        inputs += [os.fspath(source), status.st_size, status.st_mtime_ns]
-    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
-
-
-def _write_results(
-    function: Callable[[str], Any],
-    positions: PositionFile,
-    wanted: Wanted,
-    writer: FeatureWriter,
-    say: Say,
-) -> None:
-    progress = Progress(say)
-    for first in range(0, len(positions), _CHUNK):
-        texts = positions.texts(first, min(first + _CHUNK, len(positions)))
-        rows = _called_rows(wanted, [(text,) for text in texts], function)
-        writer.add(np.arange(first, first + len(texts)), *rows)
-        progress.report(f"features: {first + len(texts):,} of {len(positions):,} positions")
-
-
-def _called_rows(
-    wanted: Wanted, arguments: Sequence[tuple[bytes, ...]], function: Callable[..., Any]
-) -> Rows:
-    """Return a function's results as rows; its last argument is the position."""
-    results = []
-    for words in arguments:
-        try:
-            results.append(call(function, *(word.decode(errors="replace") for word in words)))
-        except CountsError as error:
-            raise _at(words, error) from error
-    try:
-        return wanted.rows(results)
-    except CountsError:
-        for words, result in zip(arguments, results, strict=True):
-            try:
-                wanted.rows([result])
-            except CountsError as error:
-                raise _at(words, error) from None
-        raise
-
-
-def _at(words: tuple[bytes, ...], error: CountsError) -> DataFileError:
-    return DataFileError("features", None, f"{error} (position {words[-1].decode()})")
-
-
-def _write_table(table: Table, positions: PositionFile, writer: FeatureWriter, say: Say) -> None:
-    count = len(positions)
-    keys = np.concatenate(
-        [
-            np.zeros(0, dtype=np.uint64),
-            *(
-                position_keys(positions.texts(first, min(first + _CHUNK, count)), positions.game)
-                for first in range(0, count, _CHUNK)
-            ),
-        ]
-    )
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    progress, read, ignored = Progress(say), 0, 0
-    for texts, rows in table:
-        wanted = position_keys(texts, positions.game)
-        left, right = (np.searchsorted(keys, wanted, side=side) for side in ("left", "right"))
-        times = right - left
-        read += len(texts)
-        ignored += int(np.count_nonzero(times == 0))
-        # the rows repeated for each equal position, and the positions
-        which = np.repeat(np.arange(len(times)), times)
-        nth = np.arange(len(which)) - np.repeat(np.cumsum(times) - times, times)
-        phase = None if rows.phase is None else rows.phase[which]
-        writer.add(order[left[which] + nth], rows.matrix[which], phase)
-        progress.report(f"features: {read:,} positions")
-    if ignored:
-        say(f"{ignored:,} of {read:,} rows of features are of positions that are not in the set")
-
-
-class FeatureShards:
-    """Counts from an engine's answers, shard by shard, in any order and over several runs.
-
-    Each shard is a file beside `target` until all shards are complete.
-
-    function  of (answer, position), from the control file
-
-    The other arguments are those of `build_features`.
+    An engine's answers arrive shard by shard, in any order and over several runs.  Each shard is
+    a file beside `target` until all shards are complete.
     """
 
     def __init__(
         self,
-        function: Callable[[str, str], Any],
+        source: str | os.PathLike[str] | Callable[..., Any],
         positions: PositionFile,
         names: Sequence[str],
         target: Path,
@@ -197,14 +60,106 @@ class FeatureShards:
         unnamed: Unnamed = "refuse",
         version: str = "",
     ) -> None:
-        self._function, self._positions, self._target = function, positions, target
+        """Describe the features.
+
+        source   a file, or a function of a position's text, or of an engine's answer and the text
+        names    of the features: `Linear.features` and those of frozen parameters
+        target   the feature file
+        phase    whether to store each position's phase, for a tapered evaluation
+        unnamed  treatment of other features
+        version  source text of a function, so that a changed function is noticed
+
+        Raises DataFileError for a missing source.
+        """
+        self._source, self._positions, self._target = source, positions, target
         self._wanted = Wanted(names, phase=phase, unnamed=unnamed)
-        self._key = _key(None, positions, self._wanted, version)
+        inputs: list[Any] = [_VERSION, positions.key, len(positions)]
+        inputs += [self._wanted.names, phase, unnamed, version]
+        if not callable(source):
+            path = os.fspath(source)
+            inputs += [path, *Source(path, positions.game).state()]
+        self._key = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
         self._folder = target.with_name(f"{target.name}.pieces")
 
     def existing(self) -> FeatureFile | None:
-        """Return the finished feature file, None if there is none."""
-        return existing(FeatureFile, self._target, self._key)
+        """Return the finished feature file, None if there is none of the same origin.
+
+        Raises StoreCorrupt where `target` is not a feature file.
+        """
+        return FeatureFile.existing(self._target, self._key)
+
+    def build(self, say: Callable[[str], None]) -> FeatureFile:
+        """Write the feature file from a table or a function of the position.
+
+        The file is written completely or not at all.
+
+        Raises DataFileError, StoreUnwritable.
+        """
+        blocks = self._results(say) if callable(self._source) else self._table(say)
+        return self._write(blocks, str(self._source))
+
+    def _write(self, blocks: Iterable[tuple[Any, Rows]], source: str) -> FeatureFile:
+        """Write the numbers of positions with their rows."""
+        wanted, count = self._wanted, len(self._positions)
+        missing = write_features(
+            self._target, wanted.names, count, self._key, blocks, phase=wanted.phase
+        )
+        if len(missing):
+            texts = "; ".join(self._positions.text(int(i)).decode() for i in missing[:_EXAMPLES])
+            message = f"{len(missing):,} of {count:,} positions have no row: {texts}"
+            raise DataFileError(source, None, message)
+        return FeatureFile(self._target)
+
+    def _texts(self) -> Iterator[tuple[int, list[bytes]]]:
+        """Yield (number of the first position, texts)."""
+        count = len(self._positions)
+        for first in range(0, count, _CHUNK):
+            yield first, self._positions.texts(first, min(first + _CHUNK, count))
+
+    def _results(self, say: Callable[[str], None]) -> Iterator[tuple[Any, Rows]]:
+        """Yield the rows of a function's results."""
+        progress = Progress(say)
+        for first, texts in self._texts():
+            stop = first + len(texts)
+            yield np.arange(first, stop), self._called([(text,) for text in texts])
+            progress.report(f"features: {stop:,} of {len(self._positions):,} positions")
+
+    def _called(self, arguments: Sequence[tuple[bytes, ...]]) -> Rows:
+        """Return a function's results as rows; its last argument is the position."""
+        assert callable(self._source)
+        results: list[Any] = []
+        try:
+            for words in arguments:
+                results.append(call(self._source, *(w.decode(errors="replace") for w in words)))
+            return self._wanted.rows(results)
+        except CountsError as error:
+            row = len(results) if error.row is None else error.row
+            place = f"position {arguments[row][-1].decode()}"
+            raise DataFileError("features", None, f"{error} ({place})") from error
+
+    def _table(self, say: Callable[[str], None]) -> Iterator[tuple[Any, Rows]]:
+        """Yield the rows of a file for their positions."""
+        assert not callable(self._source)
+        game = self._positions.game
+        every = [position_keys(texts, game) for _, texts in self._texts()]
+        keys = np.concatenate([np.zeros(0, dtype=np.uint64), *every])
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        progress, read, ignored = Progress(say), 0, 0
+        for texts, rows in read_table(os.fspath(self._source), self._wanted):
+            wanted = position_keys(texts, game)
+            left, right = (np.searchsorted(keys, wanted, side=side) for side in ("left", "right"))
+            times = right - left
+            read += len(texts)
+            ignored += int(np.count_nonzero(times == 0))
+            # the rows repeated for each equal position, and the positions
+            which = np.repeat(np.arange(len(times)), times)
+            nth = np.arange(len(which)) - np.repeat(np.cumsum(times) - times, times)
+            yield order[left[which] + nth], rows[which]
+            progress.report(f"features: {read:,} positions")
+        if ignored:
+            share = f"{ignored:,} of {read:,}"
+            say(f"{share} rows of features are of positions that are not in the set")
 
     def missing(self, shards: int) -> list[int]:
         """Return the missing numbers of the shards 0, 1, …."""
@@ -217,51 +172,35 @@ class FeatureShards:
         StoreUnwritable.
         """
         texts = self._positions.texts(rows.start, rows.stop, rows.step)
-        pairs = [(a.encode(), t) for a, t in zip(answers, texts, strict=True)]
-        counts = _called_rows(self._wanted, pairs, self._function)
+        counts = self._called([(a.encode(), t) for a, t in zip(answers, texts, strict=True)])
         path = self._path(shard)
-        matrix = counts.matrix
-        arrays: dict[str, Any] = {"rows": np.array(rows, dtype=np.int64), "phase": counts.phase}
-        arrays |= {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
-        whole = path.with_suffix(".new~")
-        try:
+        with writing(path):
             self._folder.mkdir(exist_ok=True)
             for old in self._folder.iterdir():
                 if not old.name.startswith(self._key[:16]):
                     old.unlink()
-            with whole.open("wb") as file:
-                np.savez(file, **{k: v for k, v in arrays.items() if v is not None})
-            whole.replace(path)
-        except OSError as error:
-            raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
+        with replacing(path) as file:
+            parts = {name: getattr(counts, name) for name in _PARTS}
+            np.savez(file, rows=np.array(rows, dtype=np.int64), **parts)
 
     def finish(self, shards: int) -> FeatureFile:
         """Build the feature file from all shards, and delete their files.
 
-        Raises StoreCorrupt for a damaged shard, StoreUnwritable.
+        Raises StoreCorrupt for a damaged shard, DataFileError for missing positions,
+        StoreUnwritable.
         """
-        wanted, count = self._wanted, len(self._positions)
-        with FeatureWriter(
-            self._target, wanted.names, count, self._key, phase=wanted.phase
-        ) as writer:
-            for shard in range(shards):
-                writer.add(*self._read(self._path(shard)))
-            left = len(writer.missing())
-            if left:
-                raise StoreCorrupt(f"{left:,} of {count:,} positions are in no shard of features")
-            writer.finish()
+        file = self._write(map(self._read, map(self._path, range(shards))), "features")
         shutil.rmtree(self._folder, ignore_errors=True)
-        return FeatureFile(self._target)
+        return file
 
-    def _read(self, path: Path) -> tuple[Any, Any, Any]:
+    def _read(self, path: Path) -> tuple[Any, Rows]:
         if not path.exists():
             raise StoreCorrupt(f"{path} is missing; put it back, or start a new tune")
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                rows, phase = archive["rows"], archive.get("phase")
-                parts = tuple(archive[name] for name in ("data", "indices", "indptr"))
-                shape = (len(rows), len(self._wanted.names))
-                return rows, sparse.csr_array(parts, shape=shape), phase
+                rows, parts = archive["rows"], tuple(archive[name] for name in _PARTS)
+                shape = (len(rows), len(self._wanted.columns))
+                return rows, sparse.csr_array(parts, shape=shape)
         except Exception as error:  # NumPy raises errors of many types for a damaged file
             raise StoreCorrupt(
                 f"{path} is damaged; delete it; the next run makes a new one"

@@ -6,19 +6,18 @@ Each row of a table holds a position's text beside its counts.
 from __future__ import annotations
 
 import csv
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from ringmaster.errors import DataFileError
+from ringmaster.errors import shown
 from ringmaster.formats.source import Source
 
-Numbers = npt.NDArray[Any]
+#: Rows of a matrix of counts, `csr_array`s of SciPy, which has no types.
+Rows = Any
 #: Treatment of a feature without a parameter.
 Unnamed = Literal["refuse", "ignore"]
 #: Name of a position's phase beside its features.
@@ -27,36 +26,33 @@ _LISTED_NAMES = 5
 
 
 class CountsError(Exception):
-    """A fault of one position's counts; callers add the place."""
+    """A fault of counts; callers add the place.
 
-
-class Rows(NamedTuple):
-    """Some rows of a matrix of counts.
-
-    matrix  sparse by rows, (k, features)
-    phase   (k,) or None
+    row  number of the wrong row, None for a fault of all rows
     """
 
-    matrix: sparse.csr_array
-    phase: npt.NDArray[np.float32] | None
+    def __init__(self, message: str, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
 
 
 class Wanted:
     """The features of a matrix.
 
     names    in the order of columns
-    phase    whether positions have a phase, too
+    phase    whether positions have a phase, too: it is the last column
     unnamed  treatment of other features
     """
 
     def __init__(self, names: Sequence[str], *, phase: bool, unnamed: Unnamed = "refuse") -> None:
         self.names, self.phase, self.unnamed = tuple(names), phase, unnamed
-        self._place = {name: i for i, name in enumerate(names)}
+        self.columns = (*self.names, PHASE) if phase else self.names
+        self._place = {name: i for i, name in enumerate(self.columns)}
 
     def places(self, header: Sequence[str]) -> list[int]:
-        """Return for each feature its column in a table.
+        """Return for each column its place in a table.
 
-        Raises CountsError for repeated, missing and unknown features.
+        Raises CountsError for repeated, missing and unknown columns.
         """
         twice = sorted({name for name in header if list(header).count(name) > 1})
         if twice:
@@ -68,10 +64,13 @@ class Wanted:
                 f"there is no column for the parameters' {_list(missing)}; there are "
                 f"{_list(header)}"
             )
-        self._refuse([name for name in header if name not in self._place])
-        return [at[name] for name in self.names]
+        if self.phase and PHASE not in at:
+            raise CountsError(f'a tapered evaluation needs a column "{PHASE}"')
+        self._refuse_others(header)
+        return [at[name] for name in self.columns]
 
-    def _refuse(self, others: Sequence[str]) -> None:
+    def _refuse_others(self, names: Iterable[Any]) -> None:
+        others = [str(name) for name in names if name not in self._place and name != PHASE]
         if others and self.unnamed == "refuse":
             raise CountsError(
                 f"no parameter is the weight of {_list(others)}; add a parameter for each, "
@@ -82,45 +81,45 @@ class Wanted:
         """Convert a function's results for some positions.
 
         results  each a mapping from features to counts, a sequence of counts in the order of
-                 `names`, or None for no feature.  The phase is in the mapping, or is the last
-                 number
+                 `columns`, or None for no feature
 
         Raises CountsError.
         """
         indptr, places, values = [0], list[int](), list[float]()
-        phase = np.zeros(len(results), dtype=np.float32) if self.phase else None
-        for i, result in enumerate(results):
+        for row, result in enumerate(results):
             if result is not None:
-                read = self._mapping if isinstance(result, Mapping) else self._sequence
-                counts, share = read(result)
+                try:
+                    is_mapping = isinstance(result, Mapping)
+                    counts = self._mapping(result) if is_mapping else self._sequence(result)
+                except CountsError as error:
+                    error.row = row
+                    raise
                 places += [place for place, _ in counts]
                 values += [count for _, count in counts]
-                if phase is not None:
-                    phase[i] = share
             indptr.append(len(places))
-        shape = (len(results), len(self.names))
-        return checked(sparse.csr_array((np.array(values), places, indptr), shape=shape), phase)
+        shape = (len(results), len(self.columns))
+        return self.checked(sparse.csr_array((np.array(values), places, indptr), shape=shape))
 
-    def _mapping(self, result: Mapping[Any, Any]) -> tuple[list[tuple[int, float]], float]:
+    def _mapping(self, result: Mapping[Any, Any]) -> list[tuple[int, float]]:
         place = self._place
         try:
             counts = sorted((place[k], float(v)) for k, v in result.items() if k in place)
-            if len(counts) < len(result):
-                self._refuse([str(k) for k in result if k not in place and k != PHASE])
-            return counts, float(result[PHASE]) if self.phase else 0.0
-        except KeyError:
-            raise CountsError(f'there is no "{PHASE}", which a tapered evaluation needs') from None
         except (TypeError, ValueError):
-            raise CountsError(f"not every count is a number: {_short(result)}") from None
+            raise CountsError(f"not every count is a number: {shown(result)}") from None
+        if len(counts) < len(result):
+            self._refuse_others(result)
+        if self.phase and PHASE not in result:
+            raise CountsError(f'there is no "{PHASE}", which a tapered evaluation needs')
+        return counts
 
-    def _sequence(self, result: Any) -> tuple[list[tuple[int, float]], float]:
-        expected = len(self.names) + self.phase
+    def _sequence(self, result: Any) -> list[tuple[int, float]]:
+        expected = len(self.columns)
         try:
             counts = [float(v) for v in result]
         except (TypeError, ValueError):
             raise CountsError(
                 f"a mapping from features to counts is expected, or {expected} numbers, not "
-                f"{_short(result)}"
+                f"{shown(result)}"
             ) from None
         if len(counts) != expected:
             last = f', the last of them the "{PHASE}"' if self.phase else ""
@@ -128,25 +127,29 @@ class Wanted:
                 f"there are {len(counts)} numbers, but {expected} are expected{last}: counts of "
                 f"{_list(self.names)}, in this order"
             )
-        share = counts.pop() if self.phase else 0.0
-        return list(enumerate(counts)), share
+        return list(enumerate(counts))
 
+    def checked(self, matrix: Rows) -> Rows:
+        """Return rows without zeros.
 
-def checked(matrix: sparse.csr_array, phase: Numbers | None) -> Rows:
-    """Return rows.  Raises CountsError for infinite counts, and for a phase outside 0 to 1."""
-    if not np.isfinite(matrix.data).all():
-        raise CountsError("a count is not a finite number")
-    matrix.eliminate_zeros()
-    if phase is None:
-        return Rows(matrix, None)
-    phases = np.asarray(phase, dtype=np.float32)
-    wrong = ~((phases >= 0) & (phases <= 1))
-    if wrong.any():
-        raise CountsError(
-            f"the phase must be from 0 (endgame) to 1 (opening), not {phases[wrong][0]:g}; divide "
-            "it by its value at the start of a game"
-        )
-    return Rows(matrix, phases)
+        Raises CountsError for infinite counts, and for a phase outside 0 to 1.
+        """
+        wrong = np.flatnonzero(~np.isfinite(matrix.data))
+        if len(wrong):
+            row = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
+            raise CountsError("a count is not a finite number", row)
+        matrix.eliminate_zeros()
+        if self.phase:
+            phases = matrix[:, [-1]].toarray()[:, 0]
+            wrong = np.flatnonzero((phases < 0) | (phases > 1))
+            if len(wrong):
+                row = int(wrong[0])
+                raise CountsError(
+                    f"the phase must be from 0 (endgame) to 1 (opening), not {phases[row]:g}; "
+                    "divide it by its value at the start of a game",
+                    row,
+                )
+        return matrix
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -160,14 +163,9 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _list(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:_LISTED_NAMES])
+    listed = ", ".join(repr(name) for name in names[:_LISTED_NAMES])
     more = len(names) - _LISTED_NAMES
-    return shown + (f" and {more:,} more" if more > 0 else "") or "nothing"
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return listed + (f" and {more:,} more" if more > 0 else "") or "nothing"
 
 
 #: Names for the column of positions.
@@ -186,7 +184,7 @@ def read_table(path: str, wanted: Wanted) -> Table:
     # the source decompresses; its game does not matter here
     source = Source(path, "chess")
     if path.lower().endswith(".npz"):
-        return _npz(path, wanted)
+        return _npz(source, wanted)
     if source.suffix in (".csv", ".tsv", ".txt"):
         return _csv(source, wanted)
     raise source.error(None, "a table of features is a .csv or a .npz file")
@@ -203,74 +201,59 @@ def _csv(source: Source, wanted: Wanted) -> Table:
         raise source.error(
             1, f"{number} with the position; the first line must name one, as fen or sfen"
         )
-    phases = [i for i, name in enumerate(header) if name.lower() == PHASE]
-    if wanted.phase and len(phases) != 1:
-        raise source.error(1, f'a tapered evaluation needs a column "{PHASE}"')
-    features = [i for i in range(len(header)) if i not in (*texts, *phases)]
+    header = [PHASE if name.lower() == PHASE else name for name in header]
+    others = [i for i in range(len(header)) if i not in texts]
     try:
-        used = [features[place] for place in wanted.places([header[i] for i in features])]
+        used = [others[place] for place in wanted.places([header[i] for i in others])]
     except CountsError as error:
         raise source.error(1, str(error)) from None
-    if wanted.phase:
-        used.append(phases[0])
     reader = csv.reader(lines, delimiter=delimiter)
-    rows: list[tuple[int, list[str]]] = []
+    rows = _csv_rows(source, reader, len(header), texts[0], used)
+    while some := list(islice(rows, _CHUNK)):
+        numbers, positions, counts = zip(*some, strict=True)
+        try:
+            matrix = wanted.checked(sparse.csr_array(np.array(counts, dtype=np.float32)))
+        except CountsError as error:
+            raise source.error(numbers[error.row or 0], str(error)) from None
+        yield list(positions), matrix
+
+
+def _csv_rows(
+    source: Source, reader: Any, columns: int, text_at: int, used: Sequence[int]
+) -> Iterator[tuple[int, bytes, list[float]]]:
+    """Yield (number of the line, position, counts)."""
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise source.error(reader.line_num + 1, f"cannot be read: {error}") from None
+        number = reader.line_num + 1
+        if row is None:
+            return
+        if row and len(row) != columns:
+            raise source.error(number, f"there are {len(row)} fields, but {columns} columns")
+        if row:
+            counts = [_count(source, number, row[i]) for i in used]
+            yield number, row[text_at].strip().encode(), counts
+
+
+def _count(source: Source, number: int, text: str) -> float:
     try:
-        for row in reader:
-            if row and len(row) != len(header):
-                raise source.error(
-                    reader.line_num + 1, f"there are {len(row)} fields, but {len(header)} columns"
-                )
-            if row:
-                rows.append((reader.line_num + 1, row))
-            if len(rows) == _CHUNK:
-                yield _of_csv(source, rows, texts[0], used, wanted)
-                rows = []
-    except csv.Error as error:
-        raise source.error(reader.line_num + 1, f"cannot be read: {error}") from None
-    if rows:
-        yield _of_csv(source, rows, texts[0], used, wanted)
-
-
-def _of_csv(
-    source: Source, rows: list[tuple[int, list[str]]], text_at: int, used: list[int], wanted: Wanted
-) -> tuple[list[bytes], Rows]:
-    """Return some lines of a CSV file with their numbers; the last of `used` may be the phase."""
-    try:
-        table = np.array([[row[i] for i in used] for _, row in rows], dtype=np.float32)
-        phase = table[:, -1] if wanted.phase else None
-        matrix = sparse.csr_array(table[:, : len(wanted.names)])
-        return [row[text_at].strip().encode() for _, row in rows], checked(matrix, phase)
-    except (ValueError, CountsError) as error:
-        if len(rows) == 1:
-            number, row = rows[0]
-            wrong = [row[i] for i in used if not _is_number(row[i])]
-            fault = f"{_short(wrong[0])} is not a number" if wrong else str(error)
-            raise source.error(number, fault) from None
-    for numbered in rows:
-        _of_csv(source, [numbered], text_at, used, wanted)
-    raise AssertionError("every line is right, but not all lines together")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
+        return float(text)
     except ValueError:
-        return False
-    return True
+        raise source.error(number, f"{shown(text)} is not a number") from None
 
 
-def _npz(path: str, wanted: Wanted) -> Table:
+def _npz(source: Source, wanted: Wanted) -> Table:
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+        with open(source.path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
-        # zipfile raises RuntimeError for encryption, and for compression that it lacks
-        raise DataFileError(path, None, f"cannot read the features: {error}") from None
+    except Exception as error:  # NumPy raises errors of many types for a damaged file
+        raise source.error(None, f"cannot read the features: {error}") from None
     try:
         yield from _arrays(arrays, wanted)
     except CountsError as error:
-        raise DataFileError(path, None, str(error)) from None
+        raise source.error(None, str(error)) from None
 
 
 def _arrays(arrays: Mapping[str, Any], wanted: Wanted) -> Table:
@@ -281,20 +264,20 @@ def _arrays(arrays: Mapping[str, Any], wanted: Wanted) -> Table:
     if "names" not in arrays or arrays["names"].dtype.kind not in "US":
         raise CountsError('an array "names" with the names of the features is needed')
     features = [n.decode() if isinstance(n, bytes) else n for n in arrays["names"].tolist()]
-    places = wanted.places(features)
-    phase = arrays.get(PHASE) if wanted.phase else None
-    if wanted.phase and phase is None:
-        raise CountsError(f'a tapered evaluation needs an array "{PHASE}"')
     count = len(text)
+    matrix = _matrix(arrays, (count, len(features)))
+    phase = arrays.get(PHASE) if wanted.phase else None
     if phase is not None and phase.shape != (count,):
         raise CountsError(f'"{PHASE}" has the shape {phase.shape}, not ({count},)')
-    matrix = _matrix(arrays, (count, len(features)))
+    places = wanted.places(features if phase is None else [*features, PHASE])
     for first in range(0, count, _CHUNK):
         part = slice(first, first + _CHUNK)
         raw = text[part].tolist()
         texts = [t.strip() if isinstance(t, bytes) else t.strip().encode() for t in raw]
-        rows = sparse.csr_array(matrix[part])[:, places]
-        yield texts, checked(rows, None if phase is None else phase[part])
+        rows = sparse.csr_array(matrix[part])
+        if phase is not None:
+            rows = sparse.hstack([rows, phase[part, None]], format="csr")
+        yield texts, wanted.checked(rows[:, places])
 
 
 def _matrix(arrays: Mapping[str, Any], shape: tuple[int, int]) -> Any:

@@ -16,18 +16,20 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.datasets.boards import Mask, Squares, Words, boards_of, mixed, text_key
-from ringmaster.datasets.points_of_view import Floats, Labels, contradiction
+from ringmaster.datasets.labels import Correlations, Floats, contradiction
 from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.datasets.spool import ROW, Spool
-from ringmaster.errors import counted
+from ringmaster.errors import IllegalMove, counted, shown
 from ringmaster.formats.registry import Format, Pov, format_of
 from ringmaster.formats.source import Batch, Progress, Source, quoted
+from ringmaster.games.game import beginning
 from ringmaster.games.legality import InCheck, legality_check
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import SAMPLE_STREAM, word_array
 
 #: The rules of chess variants check the first positions of a file, and then one in so many.
 _FIRST, _EVERY = 200, 1000
+_LARGEST = np.uint64(2**64 - 1)
 
 
 class Examined(NamedTuple):
@@ -36,14 +38,14 @@ class Examined(NamedTuple):
     side      (n,), 1 with the second player to move
     keys      (n,), equal for positions that differ in counters only
     material  (n,), the first player's lead in pawns, NaN for a chess variant
-    squares   (n, squares), None for a chess variant
+    squares   (n, squares), (n, 0) for a chess variant
     """
 
     batch: Batch
     side: Squares
     keys: Words
     material: Floats
-    squares: Squares | None
+    squares: Squares
 
 
 def examined(batch: Batch, game: GameName, variant: str = "standard") -> Examined:
@@ -51,7 +53,8 @@ def examined(batch: Batch, game: GameName, variant: str = "standard") -> Examine
     if game == "chess" and variant not in ("standard", "chess960"):
         side = np.array([text.split(b" ", 2)[1] == b"b" for text in batch.texts], dtype=np.uint8)
         keys = np.array([text_key(text, game) for text in batch.texts], dtype=np.uint64)
-        return Examined(batch, side, keys, np.full(len(side), np.nan, dtype=np.float32), None)
+        material = np.full(len(side), np.nan, dtype=np.float32)
+        return Examined(batch, side, keys, material, np.zeros((len(side), 0), dtype=np.uint8))
     boards = boards_of(batch.texts, game)
     assert boards is not None, "the positions are legal"
     return Examined(batch, boards.side, boards.keys(), boards.material(), boards.squares)
@@ -114,57 +117,78 @@ def _legal(
     return (batch.without(set(bad)), np.delete(in_check, bad)) if bad else (batch, in_check)
 
 
-class Draw:
+class Smallest:
+    """Collects the smallest of many random words, in 24 bytes for each of them.
+
+    limit  upper bound of these words
+    """
+
+    def __init__(self, most: int | None) -> None:
+        """Begin without words.
+
+        most  number of different words to collect, None for no collection
+        """
+        self.most = most
+        self.limit = _LARGEST
+        self._pending: list[Words] = []
+        self._waiting = 0
+
+    def add(self, words: Words) -> None:
+        """Add words."""
+        if self.most is not None:
+            self._pending.append(words[words <= self.limit])
+            self._waiting += len(self._pending[-1])
+            if self._waiting > 2 * self.most + (1 << 16):
+                self.finish()
+
+    def finish(self) -> None:
+        """Lower `limit` to the largest word of the collection."""
+        distinct = np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *self._pending]))
+        if self.most is not None and len(distinct) > self.most:
+            self.limit = distinct[self.most - 1]
+            distinct = distinct[: self.most]
+        self._pending, self._waiting = [distinct], len(distinct)
+
+    def count(self) -> tuple[int, bool]:
+        """Return the number of different words, and whether it is exact.
+
+        Above `most` it is estimated; the standard error is 1/sqrt(most).  Source: Bar-Yossef et
+        al., "Counting distinct elements in a data stream", 2002.
+        """
+        self.finish()
+        if self.limit == _LARGEST:
+            return self._waiting, True
+        return round((self._waiting - 1) * 2**64 / int(self.limit)), False
+
+
+class Draw(Smallest):
     """Draws positions while they are read: those with the smallest random words.
 
-    Equal positions have the same word where they will be merged.  Memory grows by 16 bytes a
-    drawn position.
+    Equal positions have the same word where they will be merged.
 
-    limit  largest word of the drawn positions
-    seen   number of positions so far
+    seen  number of positions so far
     """
 
     def __init__(self, settings: PositionSettings, seed: int) -> None:
-        self._most, self._seed = settings.most, seed
+        super().__init__(settings.most)
         self._merging = settings.duplicates == "merge"
         self._salt = word_array(seed, SAMPLE_STREAM, 0, 1)
-        self.limit = np.uint64(2**64 - 1)
         self.seen = 0
-        self._pending: list[Words] = []
-        self._calls = self._waiting = 0
 
     def words(self, keys: Words) -> Words:
         """Return the words of the next positions."""
+        numbers = np.arange(self.seen, self.seen + len(keys), dtype=np.uint64)
         self.seen += len(keys)
-        if self._most is None:
-            return np.zeros(len(keys), dtype=np.uint64)
-        self._calls += 1
-        if self._merging:
-            words = mixed(keys ^ self._salt)
-        else:
-            words = word_array(self._seed, SAMPLE_STREAM, self._calls, len(keys))
-        self._pending.append(words[words <= self.limit])
-        self._waiting += len(self._pending[-1])
-        if self._waiting > 2 * self._most + (1 << 16):
-            self.finish()
+        words = mixed((keys if self._merging else numbers) ^ self._salt)
+        self.add(words)
         return words
-
-    def finish(self) -> None:
-        """Lower `limit` to the number of positions to draw."""
-        if self._most is None or not self._pending:
-            return
-        distinct = np.unique(np.concatenate(self._pending))
-        if len(distinct) > self._most:
-            self.limit = distinct[self._most - 1]
-            distinct = distinct[: self._most]
-        self._pending, self._waiting = [distinct], len(distinct)
 
     def notes(self) -> list[str]:
         """Return a note for a draw from more positions."""
-        if self._most is None or self.limit == np.uint64(2**64 - 1):
+        if self.limit == _LARGEST:
             return []
         which = "different positions" if self._merging else "positions"
-        return [f"{self._most:,} {which} drawn of {self.seen:,}"]
+        return [f"{self.most:,} {which} drawn of {self.seen:,}"]
 
 
 #: Least positions of a game for which the last one marks the game's end.
@@ -179,13 +203,8 @@ _LONGEST = 32767
 _FEW = 8
 
 
-class _Last(NamedTuple):
-    """The previous position of a file."""
-
-    ply: int = -1
-    result: float = -1.0
-    game: int = 0
-    squares: Squares | None = None
+#: A part of a run: its number, number of positions, last ply, and name, 0 for none.
+_PART = np.dtype([("run", "<u4"), ("size", "<u4"), ("ply", "<i2"), ("name", "<u8")])
 
 
 class Runs:
@@ -196,46 +215,43 @@ class Runs:
     """
 
     def __init__(self) -> None:
-        self._last = _Last()
+        #: The columns of the previous position.
+        self._last: list[npt.NDArray[Any]] = []
         self.count = 0
-        #: Parts of runs: number of the run, number of positions, last ply, and name.
-        self._parts: list[tuple[Any, Any, Any, Any]] = []
+        self._parts: list[npt.NDArray[np.void]] = []
 
     def numbers(self, positions: Examined) -> npt.NDArray[np.int64]:
         """Return the number of each position's run, from 0."""
-        batch, last = positions.batch, self._last
+        batch, squares = positions.batch, positions.squares
         ply, result, game = batch.ply, batch.result, batch.game
-        before_ply = np.concatenate([[last.ply], ply[:-1]])
-        before_result = np.concatenate([[np.float32(last.result)], result[:-1]])
-        before_game = np.concatenate([np.array([last.game], np.uint64), game[:-1]])
+        columns: tuple[npt.NDArray[Any], ...] = (ply, result, game, squares)
+        last = self._last or [column[:1] for column in columns]
+        self._last = [column[-1:] for column in columns]
+        before_ply, before_result, before_game, before = (
+            np.concatenate([column, rows[:-1]]) for column, rows in zip(last, columns, strict=True)
+        )
         same = (result == before_result) | (np.isnan(result) & np.isnan(before_result))
         same &= game == before_game
         continues = (ply > before_ply) & (before_ply >= 0)
         # without plies the name decides
         continues |= (game != 0) & (ply < 0)
         nameless = (game == 0) & (ply < 0)
-        squares = positions.squares
-        if squares is not None:
-            if nameless.any():
-                first = squares[:1] if last.squares is None else last.squares
-                before = np.concatenate([first, squares[:-1]])
-                changed = np.count_nonzero(squares != before, axis=1)
-                # fewer squares where all of few pieces may have moved
-                few = np.minimum(np.count_nonzero(squares, axis=1) // 2, _FEW)
-                continues |= nameless & (changed <= few)
-            squares = squares[-1:]
+        if nameless.any() and squares.size:
+            changed = np.count_nonzero(squares != before, axis=1)
+            # fewer squares where all of few pieces may have moved
+            few = np.minimum(np.count_nonzero(squares, axis=1) // 2, _FEW)
+            continues |= nameless & (changed <= few)
         begins = ~(same & continues)
         begins[0] |= self.count == 0
         numbers = self.count - 1 + np.cumsum(begins)
         self.count = int(numbers[-1]) + 1
-        self._last = _Last(int(ply[-1]), float(result[-1]), int(game[-1]), squares)
         begins[0] = True
         starts = np.flatnonzero(begins)
         ends = np.append(starts[1:], len(batch)) - 1
-        names = game[ends] if game.any() else None
-        plies = np.minimum(ply[ends], _LONGEST).astype(np.int16)
-        sizes = (ends - starts + 1).astype(np.uint32)
-        self._parts.append((numbers[ends].astype(np.uint32), sizes, plies, names))
+        part = np.empty(len(ends), dtype=_PART)
+        part["run"], part["size"] = numbers[ends], ends - starts + 1
+        part["ply"], part["name"] = np.minimum(ply[ends], _LONGEST), game[ends]
+        self._parts.append(part)
         return numbers
 
     def games(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int16], bool]:
@@ -244,40 +260,33 @@ class Runs:
         The last ply is 0 where it is unknown.  Repeated names identify games; otherwise each
         run is a game.
         """
-        numbers, all_sizes, plies, all_names = zip(*self._parts, strict=True)
-        self._parts.clear()
-        runs = np.concatenate(numbers)
+        parts = np.concatenate(self._parts)
         games = np.arange(self.count, dtype=np.uint32)
-        has_names = False
-        if any(names is not None for names in all_names):
-            names = np.zeros(self.count, dtype=np.uint64)
-            for number, part in zip(numbers, all_names, strict=True):
-                names[number] = 0 if part is None else part
-            is_named = names != 0
-            distinct, which = np.unique(names[is_named], return_inverse=True)
-            named = sum(
-                int(sizes[part != 0].sum())
-                for sizes, part in zip(all_sizes, all_names, strict=True)
-                if part is not None
-            )
-            # unique names are of positions, not of games
-            if has_names := _NAMED * len(distinct) <= named:
-                games[is_named] = which
-                games[~is_named] = len(distinct) + np.arange(np.count_nonzero(~is_named))
-        of_parts = games[runs]
-        sizes = np.zeros(int(games.max()) + 1, dtype=np.uint32)
-        np.add.at(sizes, of_parts, np.concatenate(all_sizes))
+        names = np.zeros(self.count, dtype=np.uint64)
+        names[parts["run"]] = parts["name"]
+        is_named = names != 0
+        distinct, which = np.unique(names[is_named], return_inverse=True)
+        named = int(parts["size"][parts["name"] != 0].sum())
+        # unique names are of positions, not of games
+        has_names = 0 < _NAMED * len(distinct) <= named
+        if has_names:
+            games[is_named] = which
+            games[~is_named] = len(distinct) + np.arange(np.count_nonzero(~is_named))
+        of_parts = games[parts["run"]]
+        sizes = np.bincount(of_parts, parts["size"])
         ends = np.zeros(len(sizes), dtype=np.int16)
-        np.maximum.at(ends, of_parts, np.concatenate(plies))
+        np.maximum.at(ends, of_parts, parts["ply"])
         ends[sizes < _WHOLE] = 0
         return games, ends, has_names
 
 
-class Ingest:
-    """Reads files into a spool.
+_WITHOUT_MOVES = (
+    "the format {!r} has no moves: .plain, .psv and .hcpe files and records of games have them"
+)
 
-    draws  the draw of each source, and the range of its positions in the spool
-    """
+
+class Ingest:
+    """Reads files into a spool."""
 
     def __init__(
         self, game: GameName, variant: str, spool: Spool, seed: int, progress: Progress
@@ -285,14 +294,12 @@ class Ingest:
         self._game: GameName = game
         self._variant = variant
         self._spool, self._seed, self._progress = spool, seed, progress
-        self.draws: list[tuple[Draw, int, int]] = []
         self._games: list[npt.NDArray[np.uint32]] = []
         self._ends: list[npt.NDArray[np.int16]] = []
-        self._runs = self._game_count = 0
+        self._draws: list[tuple[Draw, slice]] = []
         self._dropped: Counter[str] = Counter()
         self._skipped: Counter[str] = Counter()
         self._warnings: list[str] = []
-        self._split_notes: list[str] = []
         self._files: list[str] = []
         self._read = 0
 
@@ -303,23 +310,26 @@ class Ingest:
         for path in settings.paths:
             self._read_file(path, settings, draw)
         draw.finish()
-        self.draws.append((draw, first, self._spool.count))
+        self._draws.append((draw, slice(first, self._spool.count)))
 
     def _read_file(self, path: str, settings: PositionSettings, draw: Draw) -> None:
         source = settings.source(path, self._game, self._variant)
         format = format_of(source, settings.format)
-        labels, runs, read = Labels(), Runs(), 0
+        labels, runs, read = Correlations(), Runs(), 0
+        before = sum(map(len, self._games))
         #: Whether the move numbers of the first positions, hence of all, are defaults.
         has_defaults: bool | None = None
         for positions, in_check in checked_batches(source, format, settings):
             batch = positions.batch
+            if settings.moves and not batch.moves:
+                raise source.error(None, _WITHOUT_MOVES.format(format.name))
             labels.add(batch.result, batch.teacher, positions.material, positions.side)
             if has_defaults is None:
                 has_defaults = int(batch.ply.max()) <= 1
             if has_defaults:
                 batch.ply[:] = -1
-            numbers = self._runs + runs.numbers(positions)
-            self._add(positions, numbers, self._kept(positions, in_check, settings), draw)
+            numbers = before + runs.numbers(positions)
+            self._add(source, positions, numbers, self._kept(positions, in_check, settings), draw)
             read += len(batch)
             self._progress.report(f"{path}: {read:,} positions read")
         self._skipped += source.counts
@@ -330,20 +340,19 @@ class Ingest:
             omitted = ", ".join(f"{n:,} {what}" for what, n in source.counts.items())
             omitted = f" ({omitted} left out)" if omitted else ""
             raise source.error(None, f"there is no position in it{omitted}")
-        fault, setting = contradiction(labels, self._game, *povs(format, settings))
-        if setting and getattr(settings, setting) is None:
-            raise source.error(None, fault)
-        if fault:
-            self._warnings.append(f"{os.path.basename(path)}: {fault}")
+        if not settings.moves:
+            text, setting = contradiction(labels, self._game, *povs(format, settings))
+            if setting and getattr(settings, setting) is None:
+                raise source.error(None, text)
+            # the settings name a doubtful point of view
+            self._warnings += [f"{os.path.basename(path)}: {text}"] if text else []
         games, ends, has_names = runs.games()
-        self._games.append(games + np.uint32(self._game_count))
+        self._games.append(games + np.uint32(sum(map(len, self._ends))))
         self._ends.append(ends)
-        self._runs += runs.count
-        self._game_count += len(ends)
         self._read += read
         self._files.append(f"{os.path.basename(path)} ({format.name})")
         if not has_names:
-            self._split_notes += _doubts(os.path.basename(path), read, runs.count)
+            self._warnings += _doubts(os.path.basename(path), read, runs.count)
 
     def _kept(self, positions: Examined, in_check: Mask, settings: PositionSettings) -> Mask:
         """Return the mask of positions that pass the filters, and count the others."""
@@ -360,6 +369,8 @@ class Ingest:
             without = "first_ply has no effect on positions whose ply is not known"
             if (batch.ply < 0).any() and without not in self._warnings:
                 self._warnings.append(without)
+        if settings.moves:
+            filters["without a move"] = np.array([not move for move in batch.moves])
         for what, bad in filters.items():
             if lost := int(np.count_nonzero(keep & bad)):
                 self._dropped[what] += lost
@@ -367,7 +378,12 @@ class Ingest:
         return keep
 
     def _add(
-        self, positions: Examined, runs: npt.NDArray[np.int64], keep: Mask, draw: Draw
+        self,
+        source: Source,
+        positions: Examined,
+        runs: npt.NDArray[np.int64],
+        keep: Mask,
+        draw: Draw,
     ) -> None:
         """Add the positions to the spool that pass the filters and may be drawn."""
         at = np.flatnonzero(keep)
@@ -375,45 +391,78 @@ class Ingest:
         drawn = words <= draw.limit
         at, words = at[drawn], words[drawn]
         batch = positions.batch
+        if source.moves:
+            legal = self._with_legal_moves(source, batch, at)
+            at, words = at[legal], words[legal]
         rows = np.empty(len(at), dtype=ROW)
+        rows["key"], rows["word"], rows["weight"] = positions.keys[at], words, 1
         rows["result"], rows["teacher"] = batch.result[at], batch.teacher[at]
         rows["ply"], rows["length"], rows["run"] = batch.ply[at], batch.length[at], runs[at]
-        rows["word"] = words
         texts = [batch.texts[i] for i in at.tolist()]
-        self._spool.add(texts, rows, positions.keys[at])
+        if source.moves:
+            moves = [batch.moves[i].encode() for i in at.tolist()]
+            texts = [b"%b %b" % pair for pair in zip(texts, moves, strict=True)]
+        self._spool.add(texts, rows)
 
-    def games(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int16]]:
-        """Return the game of each run, and the last ply of each game, 0 unknown."""
-        games, ends = np.concatenate(self._games), np.concatenate(self._ends)
-        self._games, self._ends = [], []
-        return games, ends
+    def _with_legal_moves(self, source: Source, batch: Batch, chosen: npt.NDArray[np.intp]) -> Mask:
+        """Return the mask of chosen positions with legal moves.  Raises DataFileError."""
+        begin = beginning(self._game, variant=self._variant)
+        legal = np.ones(len(chosen), dtype=np.bool_)
+        for i, at in enumerate(chosen.tolist()):
+            text, move = batch.texts[at].decode(), batch.moves[at]
+            try:
+                begin(text).play(move)
+            except (ValueError, IllegalMove) as error:
+                message = f"position {shown(text)}, move {shown(move)}: {error}"
+                source.bad(int(batch.place[at]), message)
+                legal[i] = False
+        return legal
+
+    def draw(self) -> None:
+        """Leave positions that are not drawn out of the set."""
+        for draw, part in self._draws:
+            rows = self._spool.rows[part]
+            rows["weight"][rows["word"] > draw.limit] = 0
+
+    def number_games(self) -> npt.NDArray[np.int16]:
+        """Replace runs by games in the spool; return the last ply of each game, 0 unknown."""
+        games = np.concatenate(self._games)
+        for rows in self._spool.blocks():
+            rows["run"] = games[rows["run"]]
+        return np.concatenate(self._ends)
 
     def notes(self) -> list[str]:
         """Return the sentences about files, omitted positions and draws."""
-        listed = self._files[:3]
-        more = len(self._files) - len(listed)
-        names = ", ".join(listed) + (f" and {more} more files" if more else "")
+        more = len(self._files) - _LISTED_FILES
+        names = ", ".join(self._files[:_LISTED_FILES])
+        names += f" and {more} more files" if more > 0 else ""
         notes = [f"{counted(self._read, 'position')} read from {names}"]
         # the first plural is that of the counted things: "positions of unfinished games"
-        for what, n in self._skipped.items():
-            words = re.sub(r"s\b", "", what, count=1) if n == 1 else what
-            notes.append(f"left out: {n:,} {words}")
+        skipped = {
+            re.sub(r"s\b", "", w, count=1) if n == 1 else w: n for w, n in self._skipped.items()
+        }
+        notes += [f"left out: {n:,} {what}" for what, n in skipped.items()]
         notes += [
             f"left out: {counted(n, 'position')}, {what}" for what, n in self._dropped.items()
         ]
-        for draw, _, _ in self.draws:
+        for draw, _ in self._draws:
             notes += draw.notes()
-        return [*notes, *self._warnings, *self._split_notes]
+        return notes + self._warnings
+
+
+_LISTED_FILES = 3
 
 
 def _doubts(name: str, read: int, runs: int) -> list[str]:
     """Return notes on a file that may be shuffled."""
-    if read == 1 or read >= _SHUFFLED * runs:
-        return []
-    text = f"{name} does not tell which positions are of one game: each counts as a game of its own"
-    if read > runs:
-        text = (
+    if read == runs and read > 1:
+        return [
+            f"{name} does not tell which positions are of one game: each counts as a game of "
+            "its own"
+        ]
+    if read < _SHUFFLED * runs and read > 1:
+        return [
             f"{name} has {read / runs:.1f} positions in a row that may be of one game: if it is "
             "shuffled, the split is not by game"
-        )
-    return [text]
+        ]
+    return []

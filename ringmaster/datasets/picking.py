@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ringmaster.formats.recorded_game import Replay
-from ringmaster.formats.source import hash_of
+from ringmaster.formats.source import Record, hash_of
 from ringmaster.games.clean_text import shown
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import LABELLED_STREAM, words
@@ -114,7 +114,7 @@ def _letters(board: Board, square: Square) -> str:
 #: "resolved", after the end of an exchange; "all".
 Noise = Literal["quiet", "resolved", "all"]
 #: Reason for omitting a position that a set without scores could include.
-UNSCORED = "without a score"
+WITHOUT_SCORE = "without a score"
 #: Longest exchange in plies.
 _LONGEST_EXCHANGE = 16
 
@@ -129,7 +129,6 @@ class Rules:
     score_cap   largest |score| in centipawns, None for any, mates included
     noise       see `Noise`
     seed        of the draw
-    scored      whether positions without a score are left out
     """
 
     per_game: int | None = 10
@@ -138,33 +137,6 @@ class Rules:
     score_cap: float | None = None
     noise: Noise = "quiet"
     seed: int = 0
-    scored: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Labelled:
-    """A position with its labels.
-
-    text    FEN or SFEN
-    move    the played move, in the protocol's notation
-    side    side to move, 0 the side that moves first in a game
-    result  0, 0.5 or 1 for the side to move
-    score   centipawns from the side to move, NaN unknown; a mate is ±10,000
-    ply     number of plies before the position
-    length  plies of the whole game
-    game    id of the game
-    draw    random 64 bits; the smallest ones form a sample of the set
-    """
-
-    text: str
-    move: str
-    side: int
-    result: float
-    score: float
-    ply: int
-    length: int
-    game: str
-    draw: int
 
 
 class Picker:
@@ -173,15 +145,20 @@ class Picker:
     left_out  number of omitted positions, by reason in words
     """
 
-    def __init__(self, rules: Rules, game: GameName, chess960: bool = False) -> None:
-        self.rules = rules
+    def __init__(
+        self, rules: Rules, game: GameName, *, chess960: bool = False, scored: bool = True
+    ) -> None:
+        """Begin without games; `scored` leaves positions without a score out."""
+        self.rules, self._scored = rules, scored
         self.left_out: Counter[str] = Counter()
         self._game, self._chess960 = game, chess960
 
     def pick(
         self, replay: Replay, id: str, result: float, sides: Container[int] = (0, 1)
-    ) -> list[Labelled]:
-        """Return positions of a game in the order of play.
+    ) -> list[tuple[Record, int]]:
+        """Return positions of a game in the order of play, and random words.
+
+        The positions with the smallest words form a sample of the set.
 
         id      the game's
         result  from the side that moves first, 0, 0.5 or 1
@@ -208,7 +185,23 @@ class Picker:
             else:
                 picked.setdefault(at, draws[ply])
         self.left_out.update(reasons.values())
-        return [_labelled(replay, ply, id, result, picked[ply]) for ply in sorted(picked)]
+        game, before = replay.game, replay.before
+        length = before + len(replay)
+        return [
+            (
+                Record(
+                    replay.texts[ply].encode(),
+                    result,
+                    game.scores[ply],
+                    before + ply,
+                    game=id,
+                    length=length,
+                    move=game.moves[ply],
+                ),
+                picked[ply],
+            )
+            for ply in sorted(picked)
+        ]
 
     def _unfit(self, replay: Replay, ply: int, sides: Container[int]) -> str:
         """Return the reason for omitting a position, "" for none."""
@@ -221,8 +214,8 @@ class Picker:
             return "with another player to move"
         score = game.scores[ply]
         if math.isnan(score):
-            if rules.scored:
-                return UNSCORED
+            if self._scored:
+                return WITHOUT_SCORE
         elif rules.score_cap is not None and abs(score) > rules.score_cap:
             return "with a score above the cap"
         if rules.noise != "resolved" and replay.checks[ply]:
@@ -243,20 +236,3 @@ class Picker:
             if not (replay.noisy[at] or checked):
                 return None
         return None
-
-
-def _labelled(replay: Replay, ply: int, id: str, result: float, draw: int) -> Labelled:
-    game, side = replay.game, replay.sides[ply]
-    score = game.scores[ply]
-    return Labelled(
-        replay.texts[ply],
-        game.moves[ply],
-        side,
-        1 - result if side else result,
-        # no negative zero
-        (-score if side else score) + 0.0,
-        replay.before + ply,
-        replay.before + len(replay),
-        id,
-        draw,
-    )

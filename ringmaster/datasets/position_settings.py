@@ -35,6 +35,7 @@ class PositionSettings:
     most        size of a random sample, None: all positions
     skip_bad    whether bad positions are left out and counted
     results     unit of numeric results in text, "0-1" or "0-2", None: by the file
+    moves       whether the set has legal moves beside the positions, not labels
     """
 
     paths: tuple[str, ...]
@@ -48,7 +49,10 @@ class PositionSettings:
     most: int | None = None
     skip_bad: bool = False
     results: str | None = None
+    moves: bool = False
 
     def source(self, path: str, game: GameName, variant: str) -> Source:
         """Return one of the files for reading."""
-        return Source(path, game, variant, skip_bad=self.skip_bad, results=self.results)
+        return Source(
+            path, game, variant, skip_bad=self.skip_bad, results=self.results, moves=self.moves
+        )

@@ -1,101 +1,100 @@
-"""Positions in temporary files while a set is made, so that memory stays small.
-
-Keys are in many files by their highest bits: equal positions are in the same one, which fits
-into memory.
-"""
+"""Positions in temporary files while a set is made, so that memory stays small."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.datasets.boards import Mask, Words
-
-#: Numbers of a position; `word` is random, `run` counts runs of one game's positions.
+#: A position.  `key` is equal for equal positions, and `word` is random.  `run` counts runs of one
+#: game's positions, later games.  The set has the positions with a weight.
 ROW = np.dtype(
     [
+        ("key", "<u8"),
+        ("word", "<u8"),
         ("result", "<f4"),
         ("teacher", "<f4"),
-        ("word", "<u8"),
+        ("weight", "<f4"),
         ("run", "<u4"),
         ("ply", "<i4"),
         ("length", "<i4"),
         ("size", "<u2"),
     ]
 )
-#: A key with the number of its position and the labels.
-_KEYED = np.dtype([("key", "<u8"), ("row", "<u8"), ("result", "<f4"), ("teacher", "<f4")])
-_BITS = 6
-_PARTS = 1 << _BITS
 _BLOCK = 1 << 14
+#: Positions whose keys are sorted at once.
+_SORTED = 1 << 22
 
 Rows = npt.NDArray[np.void]
+Indices = npt.NDArray[np.intp]
+
+
+@contextmanager
+def new_spool(folder: Path) -> Iterator[Spool]:
+    """Yield an empty spool, whose files are in a folder until the end of the block."""
+    with TemporaryFile(dir=folder) as texts, TemporaryFile(dir=folder) as rows:
+        yield Spool(texts, rows)
 
 
 class Spool:
-    """Temporary files of positions beside the final one.  Use it in a `with` block.
+    """Temporary files of positions beside the final one.
 
     count  number of positions
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.count = 0
-        with ExitStack() as stack:
-            files = [
-                stack.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(_PARTS + 2)
-            ]
-            self._texts, self._rows, *self._keys = files
-            self._stack = stack.pop_all()
+    def __init__(self, texts: IO[bytes], rows: IO[bytes]) -> None:
+        self._texts, self._rows, self.count = texts, rows, 0
 
-    def __enter__(self) -> Spool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def add(self, texts: list[bytes], rows: Rows, keys: Words) -> None:
+    def add(self, texts: list[bytes], rows: Rows) -> None:
         """Append positions; the sizes of rows are set here."""
         rows["size"] = np.fromiter(map(len, texts), dtype=np.uint16, count=len(texts))
         self._texts.write(b"".join(texts))
         self._rows.write(rows.tobytes())
-        keyed = np.empty(len(rows), dtype=_KEYED)
-        keyed["key"], keyed["row"] = keys, np.arange(self.count, self.count + len(rows))
-        keyed["result"], keyed["teacher"] = rows["result"], rows["teacher"]
-        part = (keys >> np.uint64(64 - _BITS)).astype(np.uint8)
-        data = memoryview(keyed[np.argsort(part, kind="stable")].tobytes())
-        ends = np.cumsum(np.bincount(part, minlength=_PARTS)) * _KEYED.itemsize
-        begin = 0
-        for file, end in zip(self._keys, ends.tolist(), strict=True):
-            file.write(data[begin:end])
-            begin = end
         self.count += len(rows)
 
-    def rows(self) -> Iterator[tuple[int, Rows]]:
-        """Yield (number of the first position, rows) in the order of reading."""
-        self._rows.seek(0)
-        first = 0
-        while data := self._rows.read(_BLOCK * ROW.itemsize):
-            rows = np.frombuffer(bytearray(data), dtype=ROW)
-            yield first, rows
-            first += len(rows)
+    @cached_property
+    def rows(self) -> Rows:
+        """All rows in the order of reading, after the last call of `add`; changes stay."""
+        if not self.count:
+            return np.zeros(0, dtype=ROW)
+        self._rows.flush()
+        return np.asarray(np.memmap(self._rows, dtype=ROW, mode="r+"))
 
-    def texts(self) -> Iterator[tuple[int, Rows, list[bytes]]]:
+    def blocks(self) -> Iterator[Rows]:
+        """Yield the rows, many at a time; changes stay."""
+        for first in range(0, self.count, _BLOCK):
+            yield self.rows[first : first + _BLOCK]
+
+    def texts(self) -> Iterator[tuple[Rows, list[bytes]]]:
         """Yield the same with the texts of the positions."""
         self._texts.seek(0)
-        for first, rows in self.rows():
+        for rows in self.blocks():
             ends = np.cumsum(rows["size"], dtype=np.int64).tolist()
             data = self._texts.read(ends[-1])
-            yield first, rows, [data[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+            yield rows, [data[a:b] for a, b in pairwise([0, *ends])]
 
-    def equal(self, keep: Mask) -> Iterator[Rows]:
-        """Yield keys of kept positions, many at a time: equal ones together, in their order."""
-        for file in self._keys:
-            file.seek(0)
-            keyed = np.frombuffer(file.read(), dtype=_KEYED)
-            keyed = keyed[keep[keyed["row"]]]
-            yield keyed[np.argsort(keyed["key"], kind="stable")]
+    def equal(self) -> Iterator[tuple[Indices, Indices]]:
+        """Yield (numbers of the set's positions with an equal one, sizes of the groups).
+
+        Equal positions are together, in the order of reading.
+        """
+        parts = -(-self.count // _SORTED)
+        for part in range(parts):
+            chosen = [
+                i * _BLOCK + np.flatnonzero((rows["weight"] > 0) & (rows["key"] % parts == part))
+                for i, rows in enumerate(self.blocks())
+            ]
+            numbers = np.concatenate(chosen)
+            keys = self.rows["key"][numbers]
+            order = np.argsort(keys, kind="stable")
+            numbers, keys = numbers[order], keys[order]
+            starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+            sizes = np.diff(np.append(starts, len(keys)))
+            yield numbers[np.repeat(sizes > 1, sizes)], sizes[sizes > 1]

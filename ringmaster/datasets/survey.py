@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ringmaster.datasets.boards import Words
-from ringmaster.datasets.ingest import Examined, checked_batches, povs
-from ringmaster.datasets.points_of_view import SIDES, Labels, contradiction
+from ringmaster.datasets.ingest import Examined, Smallest, checked_batches, povs
+from ringmaster.datasets.labels import SIDES, Correlations, LabelCounts, contradiction
 from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.errors import DataFileError, UsageError
 from ringmaster.formats.registry import Pov, format_of
@@ -25,47 +24,8 @@ _EDGES = np.array([-1000, -600, -300, -150, -75, -25, 25, 75, 150, 300, 600, 100
 #: Plies of a bucket, and number of buckets.
 _PLIES, _PLY_BUCKETS = 20, 12
 _BAR = 40
-
-
-class DistinctCount:
-    """Counts different keys: exactly up to a million, then by a sample of the keys.
-
-    The sample has the keys whose lowest bits are 0 (adaptive sampling: Wegman; Flajolet, "On
-    adaptive sampling", 1990).  The standard error is 1.2/sqrt(a million) = 0.12 %.
-    """
-
-    LIMIT = 1 << 20
-
-    def __init__(self) -> None:
-        self._mask = 0
-        self._keys: list[Words] = []
-        self._waiting = 0
-
-    def add(self, keys: Words) -> None:
-        """Add keys, whose bits are random."""
-        if self._mask:
-            keys = keys[keys & np.uint64(self._mask) == 0]
-        self._keys.append(keys)
-        self._waiting += len(keys)
-        if self._waiting > 2 * self.LIMIT:
-            self._sample()
-
-    def _sample(self) -> Words:
-        keys = np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *self._keys]))
-        while len(keys) > self.LIMIT:
-            self._mask = 2 * self._mask + 1
-            keys = keys[keys & np.uint64(self._mask) == 0]
-        self._keys, self._waiting = [keys], len(keys)
-        return keys
-
-    @property
-    def is_exact(self) -> bool:
-        """Return whether all keys are in the sample."""
-        return self._mask == 0
-
-    def count(self) -> int:
-        """Return the number of different keys."""
-        return len(self._sample()) * (self._mask + 1)
+#: Different positions that are counted exactly.
+_COUNTED = 1 << 20
 
 
 class Overview:
@@ -75,31 +35,29 @@ class Overview:
         """Begin without positions; `result` and `score` are the file's points of view."""
         self._game: GameName = game
         self._povs = result, score
-        self._distinct = DistinctCount()
-        self.positions = 0
+        self._distinct = Smallest(_COUNTED)
+        self._counts, self._correlations = LabelCounts(), Correlations()
         self._sides = np.zeros(2, int)
-        #: Results: lost, drawn, won by the first side; averaged; unknown.
-        self._results = np.zeros(5, int)
-        self._unscored = self._mates = 0
+        self._mates = 0
         self._sum_of_results = np.zeros((2, len(_EDGES) + 1))
         self._scored = np.zeros((2, len(_EDGES) + 1), int)
         self._plies = np.zeros(_PLY_BUCKETS + 1, int)
-        self._labels = Labels()
+
+    @property
+    def positions(self) -> int:
+        """Return the number of positions."""
+        return self._counts.positions
 
     def add(self, positions: Examined) -> None:
         """Add positions."""
         batch, side = positions.batch, positions.side
-        count, result, score, ply = len(batch), batch.result, batch.teacher, batch.ply
-        self.positions += count
+        result, score, ply = batch.result, batch.teacher, batch.ply
         self._distinct.add(positions.keys)
+        self._counts.add(result, score)
+        self._correlations.add(result, score, positions.material, side)
         self._sides += np.bincount(side, minlength=2)
-        unknown = np.isnan(result)
-        kind = np.select([unknown, result == 0, result == 0.5, result == 1], [4, 0, 1, 2], 3)
-        self._results += np.bincount(kind, minlength=5)
-        missing = np.isnan(score)
-        self._unscored += int(missing.sum())
         self._mates += int((np.abs(score) >= MATE).sum())
-        both = ~missing & ~unknown
+        both = ~np.isnan(score) & ~np.isnan(result)
         s, r = score[both], result[both]
         buckets = np.searchsorted(_EDGES, s) + side[both] * (len(_EDGES) + 1)
         size = self._scored.size
@@ -108,16 +66,14 @@ class Overview:
         known = ply >= 0
         plies = np.minimum(ply[known].astype(int) // _PLIES, _PLY_BUCKETS - 1)
         self._plies[:-1] += np.bincount(plies, minlength=_PLY_BUCKETS)
-        self._plies[-1] += count - int(known.sum())
-        self._labels.add(result, score, positions.material, side)
+        self._plies[-1] += len(batch) - int(known.sum())
 
     def warnings(self) -> list[str]:
         """Return a sentence for each doubt about the labels."""
         warnings = []
-        known = self._results[:4].sum()
-        if known and max(self._results[:4]) == known and known > 1:
+        if self._counts.constant is not None and self._counts.known > 1:
             warnings.append("all results are equal: they hold no information")
-        wrong, _ = contradiction(self._labels, self._game, *self._povs)
+        wrong, _ = contradiction(self._correlations, self._game, *self._povs)
         return [*warnings, wrong] if wrong else warnings
 
     def report(self) -> Report:
@@ -134,62 +90,47 @@ class Overview:
 
     def _balance(self) -> Table:
         first, second = SIDES[self._game]
-        lost, drawn, won, between, unknown = map(int, self._results)
-        count = self.positions
-        rows = [
-            ("positions", count, ""),
-            (f"{first} to move", int(self._sides[0]), _share(self._sides[0], count)),
-            (f"{second} to move", int(self._sides[1]), _share(self._sides[1], count)),
-            (f"won by {first}", won, _share(won, count)),
-            ("drawn", drawn, _share(drawn, count)),
-            (f"won by {second}", lost, _share(lost, count)),
-        ]
-        optional = [
-            ("averaged results", between),
-            ("without a result", unknown),
-            ("without a score", self._unscored),
-            ("mate scores", self._mates),
-        ]
-        rows += [(name, number, _share(number, count)) for name, number in optional if number]
-        duplicates = max(count - self._distinct.count(), 0)
-        name = "duplicates" if self._distinct.is_exact else "duplicates (about)"
-        rows.append((name, duplicates, _share(duplicates, count)))
-        return Table(("", "", ""), tuple(rows))
+        counts, count = self._counts, self.positions
+        lost, drawn, won, between, unknown = map(int, counts.results)
+        distinct, is_exact = self._distinct.count()
+        numbers = {
+            f"{first} to move": int(self._sides[0]),
+            f"{second} to move": int(self._sides[1]),
+            f"won by {first}": won,
+            "drawn": drawn,
+            f"won by {second}": lost,
+        }
+        optional = {
+            "averaged results": between,
+            "without a result": unknown,
+            "without a score": count - counts.scored,
+            "mate scores": self._mates,
+        }
+        numbers |= {name: number for name, number in optional.items() if number}
+        name = "duplicates" if is_exact else "duplicates (about)"
+        numbers[name] = max(count - distinct, 0)
+        rows = [(name, number, _share(number, count)) for name, number in numbers.items()]
+        return Table(("", "", ""), (("positions", count, ""), *rows))
 
     def _by_score(self) -> Table:
         first, second = SIDES[self._game]
-        rows = []
+        rows: list[tuple[str | int, ...]] = []
         labels = [f"below {_EDGES[0]:+.0f}"]
         labels += [f"{low:+.0f} to {high:+.0f}" for low, high in itertools.pairwise(_EDGES)]
         labels += [f"above {_EDGES[-1]:+.0f}"]
-        for at, label in enumerate(labels):
-            counts, sums = self._scored[:, at], self._sum_of_results[:, at]
-            if counts.sum():
-                rows.append(
-                    (
-                        label,
-                        int(counts.sum()),
-                        _share(sums.sum(), counts.sum()),
-                        _share(sums[0], counts[0]),
-                        _share(sums[1], counts[1]),
-                    )
-                )
-        notes = [
-            f"correlation of score and result: {self._labels.correlation(0, 0):+.3f} with {first} "
-            f"to move, {self._labels.correlation(1, 0):+.3f} with {second} to move"
-        ]
-        return Table(
-            (
-                f"score ({first}'s, cp)",
-                "positions",
-                "mean result",
-                f"{first} moves",
-                f"{second} moves",
-            ),
-            tuple(rows),
-            title=f"mean result of {first} by score, all and by who is to move",
-            notes=tuple(notes),
+        for label, counts, sums in zip(labels, self._scored.T, self._sum_of_results.T, strict=True):
+            if total := int(counts.sum()):
+                shares = (_share(*pair) for pair in zip(sums, counts, strict=True))
+                rows.append((label, total, _share(sums.sum(), total), *shares))
+        signs = [f"{self._correlations.correlation(mover, 0):+.3f}" for mover in (0, 1)]
+        notes = (
+            f"correlation of score and result: {signs[0]} with {first} to move, {signs[1]} with "
+            f"{second} to move",
         )
+        title = f"mean result of {first} by score, all and by who is to move"
+        headers: tuple[str, ...] = (f"score ({first}'s, cp)", "positions", "mean result")
+        headers += (f"{first} moves", f"{second} moves")
+        return Table(headers, tuple(rows), title=title, notes=notes)
 
     def _by_ply(self) -> Table:
         most = max(1, int(self._plies.max()))

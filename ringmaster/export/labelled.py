@@ -4,29 +4,26 @@ of its status file."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from ringmaster.datasets.ingest import examined
-from ringmaster.datasets.picking import UNSCORED, Labelled, Picker, Rules
+from ringmaster.datasets.ingest import Smallest, examined
+from ringmaster.datasets.picking import WITHOUT_SCORE, Picker, Rules
 from ringmaster.datasets.survey import Overview
-from ringmaster.datasets.writers import FORMS, first_players
 from ringmaster.errors import DataFileError, IllegalMove, RingmasterError, UsageError, counted
 from ringmaster.export.records import Records, read_game, variant_of
 from ringmaster.formats.recorded_game import RESULTS, replay
-from ringmaster.formats.source import PACKED, Record, batch_of
+from ringmaster.formats.registry import FORMATS, UNSCORED, WRITTEN
+from ringmaster.formats.source import PACKED, Record, batches_of
 from ringmaster.games.game import beginning
 from ringmaster.model.report import Report, Table, Text
 from ringmaster.results import Game, Results
 from ringmaster.storage.paths import RECORD_SUFFIXES
 
-#: Positions counted at a time.
-_COUNTED = 4096
 #: Reasons of results that do not depend on the position, besides all forfeits.
 _FAULTS = ("time", "stall")
 
@@ -35,7 +32,7 @@ _FAULTS = ("time", "stall")
 class Wanted:
     """The requested set.
 
-    format   one of FORMS
+    format   one of WRITTEN
     rules    of the choice of positions in each game
     players  codes of the players to move; empty for all
     most     size of a random sample, None for all
@@ -75,17 +72,17 @@ class Made:
         return Report((*blocks, *self.overview.report().blocks))
 
 
-def check_wanted(results: Results, wanted: Wanted) -> Wanted:
-    """Return the set with the rules of its format.  Raises UsageError for an impossible set."""
+def check_wanted(results: Results, wanted: Wanted) -> None:
+    """Raise UsageError for an impossible set."""
     if results.game == "go":
         raise UsageError(
             f"labelled positions are for chess and shogi; {results.path} is for {results.game}"
         )
-    form = FORMS.get(wanted.format)
-    fitting = ", ".join(name for name, form in FORMS.items() if results.game in form.games)
-    if form is None:
+    games = WRITTEN.get(wanted.format)
+    fitting = ", ".join(name for name, games in WRITTEN.items() if results.game in games)
+    if games is None:
         raise UsageError(f"there is no format {wanted.format!r}; choose from {fitting}")
-    if results.game not in form.games:
+    if results.game not in games:
         raise UsageError(
             f"{wanted.format} is not for {results.game}, the game of {results.path}; "
             f"choose from {fitting}"
@@ -94,26 +91,31 @@ def check_wanted(results: Results, wanted: Wanted) -> Wanted:
         raise UsageError(
             f"--resolve is for standard chess and shogi only, not for {variant_of(results)}"
         )
-    return replace(wanted, rules=replace(wanted.rules, scored=form.scored))
 
 
 def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
     """Write the set; return the counts.  A random sample needs eight bytes a position.
 
-    wanted  from `check_wanted`
-
     Raises UsageError for players without games, RingmasterError for an empty set, StoreError,
     OSError.
     """
-    most, limit = wanted.most, None
-    if most is not None:
-        limit = _limit(_positions(results, wanted, Made(Overview(results.game))), most)
+    smallest = Smallest(wanted.most)
+    if wanted.most is not None:
+        every = _positions(results, wanted, Made(Overview(results.game)))
+        smallest.add(np.fromiter((draw for _, draw in every), np.uint64))
+        smallest.finish()
     counts = Made(Overview(results.game))
     positions = _positions(results, wanted, counts)
-    drawn = (each for each in positions if limit is None or each.draw <= limit)
-    while batch := list(islice(drawn, _COUNTED)):
-        stream.writelines(map(FORMS[wanted.format].write, batch))
-        _count(results, counts.overview, batch)
+    format = FORMATS[wanted.format]
+
+    def written() -> Iterator[Record]:
+        for record, draw in positions:
+            if draw <= smallest.limit:
+                stream.write(format.write(record, results.game))
+                yield record
+
+    for batch in batches_of(written()):
+        counts.overview.add(examined(batch, results.game, variant_of(results)))
     unknown = sorted(wanted.players - counts.players)
     if unknown and counts.players:
         raise UsageError(
@@ -125,39 +127,27 @@ def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
     return counts
 
 
-def _limit(positions: Iterable[Labelled], most: int) -> int | None:
-    """Return the largest of the `most` smallest draws, None if there are not more."""
-    draws = np.fromiter((position.draw for position in positions), np.uint64)
-    return int(np.partition(draws, most - 1)[most - 1]) if len(draws) > most else None
-
-
-def _count(results: Results, overview: Overview, positions: list[Labelled]) -> None:
-    records = [Record(p.text.encode(), *first_players(p), p.ply) for p in positions]
-    overview.add(
-        examined(batch_of(list(zip(*records, strict=True))), results.game, variant_of(results))
-    )
-
-
 def _nothing(results: Results, counts: Made) -> str:
     reasons = [f"{counted(n, 'game')} {why}" for why, n in counts.unused.most_common(3)]
     reasons += [
         f"{counted(n, 'drawn position')} {why}" for why, n in counts.passed_over.most_common(3)
     ]
-    if UNSCORED in counts.passed_over:
+    if WITHOUT_SCORE in counts.passed_over:
         other = "epd" if results.game == "chess" else "sfen"
         reasons.append(f"--format {other} needs no scores")
     reasons_text = "; ".join([*counts.records, *reasons]) or "no game has been recorded yet"
     return f"{results.path}: there is no position to write: {reasons_text}"
 
 
-def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[Labelled]:
+def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[tuple[Record, int]]:
     """Yield positions in the order of the games' ends; count the games.
 
     Raises StoreError.
     """
     name, variant = results.game, variant_of(results)
     begin = beginning(name, variant=variant)
-    picker = Picker(wanted.rules, name, chess960=variant == "chess960")
+    scored = wanted.format not in UNSCORED
+    picker = Picker(wanted.rules, name, chess960=variant == "chess960", scored=scored)
     records = Records(results)
     for game, record in records.each(False):
         why = _why_unused(game)
@@ -202,4 +192,4 @@ def format_of(output: Path | None) -> str:
         raise UsageError(f"{output} would not be packed; leave out .{suffix}")
     if suffix in RECORD_SUFFIXES:
         raise UsageError(f"{output} would be mistaken for a .{suffix} file; rename --output")
-    return suffix if suffix in FORMS else next(iter(FORMS))
+    return suffix if suffix in WRITTEN else next(iter(WRITTEN))

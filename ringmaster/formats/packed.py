@@ -1,7 +1,7 @@
-"""Read packed positions of shogi: PSV, 40 bytes each (YaneuraOu), and hcpe, 38 bytes each
+"""Read and write packed positions of shogi: PSV, 40 bytes each (YaneuraOu), and hcpe, 38 bytes each
 (Apery, dlshogi).
 
-rsshogi unpacks the positions.
+rsshogi packs and unpacks the positions.
 """
 
 from __future__ import annotations
@@ -11,40 +11,21 @@ from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-from rsshogi.core import Board
+from rsshogi.core import AperyMove, Board, Move
 
-from ringmaster.formats.source import MATE, SIZE, Batch, Source, batch_of
+from ringmaster.formats.source import MATE, SIZE, Batch, Record, Source, batch_of
 from ringmaster.games.legality import legality_check
 
 #: Bytes of a packed position.
 _PACKED = 32
-#: Squares of a board, numbered file by file.
-_SQUARES = 81
-#: Pieces in hand by number.
-_DROPPED = "PLNSBRG"
 #: Records that are decoded to guess the format of a file.
 _LOOKED_AT = 100
 
+#: The fields that the formats share.
+_COMMON = [("position", "u1", _PACKED), ("score", "<i2"), ("move", "<u2")]
 #: The records, in the layout of YaneuraOu and of Apery.
-PSV = np.dtype(
-    [
-        ("position", "u1", _PACKED),
-        ("score", "<i2"),
-        ("move", "<u2"),
-        ("ply", "<u2"),
-        ("result", "i1"),
-        ("padding", "u1"),
-    ]
-)
-HCPE = np.dtype(
-    [
-        ("position", "u1", _PACKED),
-        ("score", "<i2"),
-        ("move", "<u2"),
-        ("result", "u1"),
-        ("padding", "u1"),
-    ]
-)
+PSV = np.dtype([*_COMMON, ("ply", "<u2"), ("result", "i1"), ("padding", "u1")])
+HCPE = np.dtype([*_COMMON, ("result", "u1"), ("padding", "u1")])
 
 Records = npt.NDArray[np.void]
 
@@ -90,10 +71,7 @@ def read_psv(source: Source) -> Iterator[Batch]:
     """
     for place, records in _records(source, PSV):
         result = records["result"]
-        ply = records["ply"].astype(np.int32)
-        batch = _batch("psv", records, place, (result + 1) / 2, ply)
-        if source.moves:
-            batch.moves = [_psv_move(move) for move in records["move"].tolist()]
+        batch = _batch("psv", source, records, place, (result + 1) / 2, records["ply"])
         yield _good(source, batch, np.abs(result) > 1, "the result is neither 1, 0 nor -1")
 
 
@@ -106,24 +84,25 @@ def read_hcpe(source: Source) -> Iterator[Batch]:
         # the upper bits hold the kind of ending (dlshogi)
         outcome = records["result"] & 3
         result = np.array([0.5, 1.0, 0.0, np.nan])[outcome]
-        batch = _batch("hcpe", records, place, result, np.full(len(records), -1, dtype=np.int32))
-        if source.moves:
-            batch.moves = [_hcpe_move(move) for move in records["move"].tolist()]
+        batch = _batch("hcpe", source, records, place, result, np.full(len(records), -1))
         yield _good(source, batch, outcome > 2, "the result is neither 0, 1 nor 2")
 
 
 def _batch(
     name: str,
+    source: Source,
     records: Records,
     place: int,
     result: npt.NDArray[np.float64],
-    ply: npt.NDArray[np.int32],
+    ply: npt.NDArray[np.integer],
 ) -> Batch:
-    numbers = (np.maximum(ply, 0) + 1).tolist()
-    boards = zip(decode(name, records), numbers, strict=True)
-    texts = [b"%b %d" % each if each[0] else b"" for each in boards]
-    teacher = np.clip(records["score"].astype(np.float32), -MATE, MATE)
-    return batch_of((texts, result, teacher, ply, np.arange(place, place + len(records))))
+    places = np.arange(place, place + len(records))
+    numbers = (np.maximum(ply, 0).astype(np.int32) + 1).tolist()
+    texts = decode(name, records)
+    full = [b"%b %d" % each if each[0] else b"" for each in zip(texts, numbers, strict=True)]
+    score = np.clip(records["score"].astype(np.float32), -MATE, MATE)
+    moves = records["move"].tolist() if source.moves else ()
+    return batch_of((full, result, score, ply, places), (_usi(name, move) for move in moves))
 
 
 def _good(source: Source, batch: Batch, wrong: npt.NDArray[np.bool_], message: str) -> Batch:
@@ -138,30 +117,10 @@ def _good(source: Source, batch: Batch, wrong: npt.NDArray[np.bool_], message: s
 
 
 @cache
-def _psv_move(move: int) -> str:
-    """Return a move of YaneuraOu in USI's notation, "" for none."""
-    origin, target, is_drop = move >> 7 & 127, move & 127, move & 0x4000
-    return _usi_move(origin + _SQUARES - 1 if is_drop else origin, target, move & 0x8000)
-
-
-@cache
-def _hcpe_move(move: int) -> str:
-    """Return a move of Apery in USI's notation, "" for none."""
-    return _usi_move(move >> 7 & 127, move & 127, move & 0x4000)
-
-
-def _usi_move(origin: int, target: int, promotes: int) -> str:
-    """Return a move; origins behind the squares are those of drops."""
-    if target >= _SQUARES or origin == target or origin >= _SQUARES + len(_DROPPED):
-        return ""
-    if origin >= _SQUARES:
-        return f"{_DROPPED[origin - _SQUARES]}*{_square(target)}"
-    return _square(origin) + _square(target) + ("+" if promotes else "")
-
-
-def _square(number: int) -> str:
-    file, rank = divmod(number, 9)
-    return f"{file + 1}{'abcdefghi'[rank]}"
+def _usi(name: str, value: int) -> str:
+    """Return a move of a record in USI's notation, "" for none."""
+    move = Move(value) if name == "psv" else AperyMove(value)
+    return move.to_usi() if move.is_normal() else ""
 
 
 def _records(source: Source, dtype: np.dtype[np.void]) -> Iterator[tuple[int, Records]]:
@@ -180,3 +139,19 @@ def _records(source: Source, dtype: np.dtype[np.void]) -> Iterator[tuple[int, Re
     if rest:
         message = f"the file ends within a record: {len(rest)} bytes of {dtype.itemsize}"
         source.bad(place, message)
+
+
+def write_psv(record: Record) -> bytes:
+    """Return a PSV record; YaneuraOu's generator counts plies from the start of the game."""
+    packed = list(Board(record.text.decode()).to_packed_sfen())
+    move, ply = Move.from_usi(record.move).value, min(record.ply, 0xFFFF)
+    row = (packed, round(record.teacher), move, ply, round(2 * record.result) - 1, 0)
+    return np.array(row, dtype=PSV).tobytes()
+
+
+def write_hcpe(record: Record) -> bytes:
+    """Return an hcpe record."""
+    winner = {0.5: 0, 1.0: 1, 0.0: 2}[record.result]
+    move, score = Move.from_usi(record.move), round(record.teacher)
+    packed: bytes = Board(record.text.decode()).to_hcpe(move, score, winner)
+    return packed

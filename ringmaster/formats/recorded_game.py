@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ringmaster.formats.source import MATE, Record, Source, hash_of
+from ringmaster.formats.source import MATE, Record, Source
 from ringmaster.games.game import Begin, beginning, plies_before
 from ringmaster.model.players import GameName
 
@@ -142,7 +142,7 @@ def positions_of(
         position = begin(game.start)
         before = plies_before(source.game, game.start)
         length = before + len(game.moves)
-        name = hash_of(str(game.number))
+        name = str(game.number)
         for ply, (move, score) in enumerate(zip(game.moves, game.scores, strict=True), before):
             text = position.position().encode()
             if mover and position.to_move:

@@ -17,7 +17,7 @@ from ringmaster.model.players import GameName
 
 if TYPE_CHECKING:
     from ringmaster.formats.recorded_game import RecordedGame
-    from ringmaster.formats.source import Batch, Source
+    from ringmaster.formats.source import Batch, Record, Source
 
 #: Point of view of a score or result: the player who moves first in a game, or the player to
 #: move in the position.
@@ -63,7 +63,23 @@ class Format:
         from ringmaster.formats.source import batches_of
 
         games: Iterator[RecordedGame] = self.function(source)
-        return batches_of(source, positions_of(source, games, mover=self.score == "mover"))
+        records = positions_of(source, games, mover=self.score == "mover")
+        return batches_of(records, moves=source.moves)
+
+    def write(self, record: Record, game: GameName) -> bytes:
+        """Return the lines or the packed record of a position.
+
+        record  with the first player's labels, and a score unless the format is in UNSCORED
+        """
+        module = self.reader.partition(":")[0]
+        write = getattr(import_module(f"ringmaster.formats.{module}"), f"write_{self.name}")
+        if record.text.split(b" ", 2)[1] == (b"b" if game == "chess" else b"w"):
+            # no negative zero
+            teacher = 0.0 - record.teacher if self.score == "mover" else record.teacher
+            result = 1 - record.result if self.result == "mover" else record.result
+            record = record._replace(result=result, teacher=teacher)
+        data: bytes = write(record)
+        return data
 
     def refusal(self, game: GameName, variant: str) -> str:
         """Return the reason why a game cannot have the format, "" if it can."""
@@ -101,6 +117,17 @@ FORMATS: dict[str, Format] = {
         ),
     )
 }
+#: Formats in which labelled positions are written, with the games; the first is the default.
+WRITTEN: dict[str, tuple[GameName, ...]] = {
+    "plain": ("chess", "shogi"),
+    "epd": ("chess",),
+    "bar": ("chess", "shogi"),
+    "sfen": ("shogi",),
+    "psv": ("shogi",),
+    "hcpe": ("shogi",),
+}
+#: Those of them in which a score may be missing.
+UNSCORED = ("epd", "sfen")
 #: Formats with labelled positions.
 LABELLED = {f.name: f for f in FORMATS.values() if f.kind != "book" and f.games != ("go",)}
 _OF_SUFFIX = {suffix: format for format in FORMATS.values() for suffix in format.suffixes}

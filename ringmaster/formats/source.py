@@ -18,7 +18,8 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
+from functools import lru_cache
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ringmaster.errors import DataFileError
@@ -77,61 +78,46 @@ class Progress:
             self._say(f"{text}, {now - self._start:.0f} s so far")
 
 
+@dataclass(eq=False)
 class Source:
-    """One file, for one game.
+    """One file for one game, or text in memory with a name for messages.
 
     variant    variant of chess, "standard" for the usual rules
-    board_size of Go, 0 for any
-    counts     numbers of omitted games and positions, by reason in words
-    where      unit of places: "line", "record" or "game"
     skip_bad   whether bad games and positions are left out and counted
+    moves      whether batches have the played or best moves
+    results    unit of numeric results in text, "0-1" or "0-2", None: by the file
+    data       the text in memory; None to read the file
+    board_size of Go, 0 for any
+    where      unit of places: "line", "record" or "game"
+    remedy     last line of an error that lists faults
+    counts     numbers of omitted games and positions, by reason in words
     first_bad  message and place of the first bad game or position
     notes      sentences about the reading, for the user
     first      place of the first line or record, 1 in a whole file
     previous   number of games before those that are read
-    remedy     last line of an error that lists faults
-    moves      whether batches have the played or best moves
     plies      moves that are read of each game of PGN, None for all; later ones are not checked
     annotated  whether games have the fields for boards
-    results    unit of numeric results in text, "0-1" or "0-2", None: by the file
     """
 
-    def __init__(
-        self,
-        path: str,
-        game: GameName,
-        variant: str = "standard",
-        *,
-        skip_bad: bool = False,
-        moves: bool = False,
-        results: str | None = None,
-        data: bytes | None = None,
-    ) -> None:
-        """Name a file, or text in memory with a name for messages.
-
-        data  the text; None to read the file `path`
-        """
-        self.path = path
-        self.game: GameName = game
-        self.variant = variant
-        self.counts: Counter[str] = Counter()
-        self.where = "line"
-        self.skip_bad = skip_bad
-        self.moves = moves
-        self.results = results
-        self.first_bad = ""
-        self.notes: list[str] = []
-        self.board_size = 0
-        self.plies: int | None = None
-        self.annotated = False
-        self.first, self.previous = 1, 0
-        self.remedy = _REMEDY
-        self._data = data
-        self._bad: list[tuple[int, str]] = []
-
-    def narrow(self, data: bytes, first: int, previous: int) -> None:
-        """Read only a part of the file from now on; see `first` and `previous`."""
-        self._data, self.first, self.previous = data, first, previous
+    path: str
+    game: GameName
+    variant: str = "standard"
+    _: KW_ONLY
+    skip_bad: bool = False
+    moves: bool = False
+    results: str | None = None
+    data: bytes | None = None
+    board_size: int = 0
+    plies: int | None = None
+    annotated: bool = False
+    where: str = "line"
+    remedy: str = _REMEDY
+    counts: Counter[str] = field(default_factory=Counter)
+    first_bad: str = ""
+    notes: list[str] = field(default_factory=list)
+    first: int = 1
+    previous: int = 0
+    _bad: list[tuple[int, str]] = field(default_factory=list)
 
     @property
     def suffix(self) -> str:
@@ -167,10 +153,16 @@ class Source:
             lines.append(f"these are the first {LISTED}; the rest of the file was not read")
         raise self.error(first, "\n".join([*lines, self.remedy]))
 
+    def state(self) -> tuple[int, int]:
+        """Return the file's size and the time of its last change.  Raises DataFileError."""
+        with self.reading():
+            status = os.stat(self.path)
+        return status.st_size, status.st_mtime_ns
+
     def open(self) -> IO[bytes]:
         """Open the file for reading, decompressed, UTF-16 as UTF-8.  Raises DataFileError."""
-        if self._data is not None:
-            return io.BytesIO(self._data)
+        if self.data is not None:
+            return io.BytesIO(self.data)
         with self.reading():
             return self._open()
 
@@ -192,6 +184,8 @@ class Source:
             start = plain.read(6)
         suffix = os.path.splitext(self.path)[1].lower()
         suffix = next((s for mark, s in _BEGINNINGS.items() if start.startswith(mark)), suffix)
+        if suffix == ".utf16":
+            return codecs.EncodedFile(open(self.path, "rb"), "utf-8", "utf-16")
         if suffix == ".zip":
             archive = zipfile.ZipFile(self.path)
             # macOS adds a folder with metadata
@@ -204,8 +198,6 @@ class Source:
                     + ", ".join(shown(name) for name in names[:LISTED]),
                 )
             return archive.open(names[0])
-        if suffix == ".utf16":
-            return codecs.EncodedFile(open(self.path, "rb"), "utf-8", "utf-16")
         openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
         opener = self._zstandard().open if suffix == ".zst" else openers.get(suffix, open)
         file: IO[bytes] = opener(self.path, "rb")
@@ -307,7 +299,7 @@ class Record(NamedTuple):
     teacher  centipawns from the format's side, NaN unknown
     ply      number of plies before the position, -1 unknown
     place    number of the line, record or game in the file, from 1
-    game     `hash_of` the game's name within the file, 0 unknown
+    game     the game's name within the file, "" unknown
     length   plies of the whole game, 0 unknown
     move     the played or best move, in UCI's or USI's notation, "" unknown
     """
@@ -317,15 +309,27 @@ class Record(NamedTuple):
     teacher: float = NAN
     ply: int = -1
     place: int = 0
-    game: int = 0
+    game: str = ""
     length: int = 0
     move: str = ""
+
+
+#: Types of the columns of numbers.
+_TYPES = {
+    "result": "f4",
+    "teacher": "f4",
+    "ply": "i4",
+    "place": "i8",
+    "game": "u8",
+    "length": "i4",
+}
 
 
 @dataclass
 class Batch:
     """Positions in the order of their file, with the columns of `Record`.
 
+    game   `hash_of` the game's name, 0 unknown
     moves  empty unless `Source.moves` is set
     """
 
@@ -333,10 +337,10 @@ class Batch:
     result: npt.NDArray[np.float32]
     teacher: npt.NDArray[np.float32]
     ply: npt.NDArray[np.int32]
-    game: npt.NDArray[np.uint64]
     place: npt.NDArray[np.int64]
+    game: npt.NDArray[np.uint64]
     length: npt.NDArray[np.int32]
-    moves: list[str] = field(default_factory=list)
+    moves: list[str]
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -351,38 +355,34 @@ class Batch:
         return Batch(**columns)
 
 
+def batch_of(columns: Sequence[Any], moves: Iterable[str] = ()) -> Batch:
+    """Return the columns of a batch without moves; numbers of missing last columns are 0."""
+    import numpy as np
+
+    texts, *numbers = columns or ((),)
+    given = dict(zip(_TYPES, numbers, strict=False))
+    arrays = {
+        name: np.array(given[name], kind) if name in given else np.zeros(len(texts), kind)
+        for name, kind in _TYPES.items()
+    }
+    return Batch(list(texts), moves=list(moves), **arrays)
+
+
+@lru_cache
 def hash_of(name: bytes | str) -> int:
     """Return 64 bits, never 0, for the name of a game."""
     data = name.encode() if isinstance(name, str) else name
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little") or 1
 
 
-def batch_of(columns: Sequence[Any], moves: Sequence[str] = ()) -> Batch:
-    """Return the columns of `Record` as a batch; the last ones may be missing."""
-    named = dict(zip(Record._fields, columns, strict=False))
-    texts = list(named.get("text", ()))
-    # runs with openings need no arrays
-    import numpy as np
-
-    nothing = np.zeros(len(texts), dtype=np.int32)
-    return Batch(
-        texts,
-        np.array(named.get("result", ()), dtype=np.float32),
-        np.array(named.get("teacher", ()), dtype=np.float32),
-        np.array(named.get("ply", ()), dtype=np.int32),
-        np.array(named.get("game", nothing), dtype=np.uint64),
-        np.array(named.get("place", nothing), dtype=np.int64),
-        np.array(named.get("length", nothing), dtype=np.int32),
-        list(moves),
-    )
-
-
-def batches_of(source: Source, records: Iterable[Record]) -> Iterator[Batch]:
-    """Yield the records of a file as batches."""
+def batches_of(records: Iterable[Record], *, moves: bool = False) -> Iterator[Batch]:
+    """Yield records as batches, with or without their moves."""
     remaining = iter(records)
     while some := list(itertools.islice(remaining, SIZE)):
-        *columns, moves = zip(*some, strict=True)
-        yield batch_of(columns, moves if source.moves else ())
+        texts, result, teacher, ply, place, names, length, played = zip(*some, strict=True)
+        games = [hash_of(name) if name else 0 for name in names]
+        columns = (texts, result, teacher, ply, place, games, length)
+        yield batch_of(columns, played if moves else ())
 
 
 #: Scores from here on are mates, and are limited to this value.  Engines write a mate as

@@ -1,4 +1,4 @@
-"""Read labelled positions from text: EPD, FEN or SFEN with labels in any usual form, .plain.
+"""Labelled positions as text: EPD, .plain, FEN or SFEN with labels in any usual form.
 
 Nearly all lines match one pattern as a whole.  Only other lines are parsed field by field,
 to be repaired or refused.
@@ -7,9 +7,11 @@ to be repaired or refused.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
@@ -20,6 +22,7 @@ from ringmaster.formats.source import (
     NAN,
     SIZE,
     Batch,
+    Record,
     Source,
     batch_of,
     hash_of,
@@ -52,16 +55,12 @@ class Notation:
 
     place     a pattern with three groups: text, letter of the side to move, move number
     counters  default counters of a text without a move number
-    second    letter of the side that moves second
-    scale     plies counted by one move number
     """
 
     game: GameName
     variant: str
     place: bytes
     counters: bytes
-    second: bytes
-    scale: int
 
     @cached_property
     def line(self) -> re.Pattern[bytes]:
@@ -148,17 +147,17 @@ _CHESS_BOARD = re.compile(rb"(?:[1-8KQRBNPkqrbnp]+/){7}[1-8KQRBNPkqrbnp]+")
 def notation_of(game: GameName, variant: str = "standard") -> Notation:
     """Return the notation of positions in a game."""
     if game == "shogi":
-        return Notation("shogi", "standard", _SHOGI, b" 1", b"w", 1)
+        return Notation(game, variant, _SHOGI, b" 1")
     place = _CHESS if variant in ("standard", "chess960") else _VARIANT
-    return Notation("chess", variant, place, b" 0 1", b"b", 2)
+    return Notation(game, variant, place, b" 0 1")
 
 
 # labels
 
 #: Results in words, as the first player's share.
 _POINTS = {text.encode(): points for text, points in {**RESULTS, "0.5-0.5": 0.5}.items()}
-#: The result of an unfinished game.
-UNFINISHED = b"*"
+#: The result of an unfinished game, whose positions are left out without an error.
+_UNFINISHED = math.inf
 #: A score beyond this is neither centipawns nor any engine's code for a mate.
 _ABSURD = 100_000.0
 _NUMBER = re.compile(rb"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?")
@@ -167,10 +166,6 @@ _MATE = re.compile(rb"[-+]?[#M][-+]?[0-9]+")
 _DECIDING = 10_000
 #: The numbers of a loss and of a win, by unit.
 UNITS = {"0-1": (0.0, 1.0), "0-2": (0.0, 2.0), "-1-1": (-1.0, 1.0)}
-
-
-class Unfinished(Exception):
-    """The position's game has no result; the position is skipped without an error."""
 
 
 class Results:
@@ -186,13 +181,13 @@ class Results:
         self._has_shares = False
 
     def share(self, text: bytes) -> float:
-        """Return a result from 0 to 1.  Raises ValueError, Unfinished."""
+        """Return a result from 0 to 1, or `_UNFINISHED`.  Raises ValueError."""
         value = _POINTS.get(text)
         if value is not None:
             self._has_shares |= value == 0.5
             return value
-        if text == UNFINISHED:
-            raise Unfinished
+        if text == b"*":
+            return _UNFINISHED
         if not _NUMBER.fullmatch(text):
             raise ValueError(f"the result is {quoted(text)}, not 1-0, 0-1, 1/2-1/2 or a number")
         value = float(text)
@@ -249,7 +244,7 @@ class Tail(NamedTuple):
     counters: bytes = b""
 
 
-#: Reads the rest of a line.  Raises ValueError, Unfinished.
+#: Reads the rest of a line.  Raises ValueError.
 Parser = Callable[[bytes, Results], Tail]
 
 #: A label in brackets, in quotes or bare, behind separators.
@@ -262,7 +257,7 @@ def _is_label(match: re.Match[bytes]) -> bool:
     """Return whether a match of `_LABEL` is a result or a score."""
     text = match[match.lastindex or 1]
     is_number = _NUMBER.fullmatch(text) or _MATE.fullmatch(text)
-    return is_number is not None or text in _POINTS or text == UNFINISHED
+    return is_number is not None or text in _POINTS or text == b"*"
 
 
 def _labels(rest: bytes, results: Results, columns: tuple[str, ...]) -> Tail:
@@ -304,6 +299,7 @@ def _operations_of(rest: bytes) -> tuple[dict[bytes, bytes], int]:
 
 
 def _operations(rest: bytes, results: Results) -> Tail:
+    """Read the labels of EPD operations."""
     operations, at = _operations_of(rest)
     left = rest[at:].strip(b" ;")
     if left and not left.startswith((b"#", b"%")):
@@ -312,10 +308,11 @@ def _operations(rest: bytes, results: Results) -> Tail:
     game = 0
     # the last result counts: c9 has precedence over c0 to c8, and names over c9
     for code, operand in sorted(operations.items()):
-        looks_like_result = operand in _POINTS or operand == UNFINISHED or _SHARE.fullmatch(operand)
-        is_result = code in _RESULT_CODES or (
-            code in _C_CODES
-            and (looks_like_result or (code == b"c9" and _NUMBER.fullmatch(operand)))
+        looks_like_result = operand in _POINTS or operand == b"*" or _SHARE.fullmatch(operand)
+        is_result = (
+            code in _RESULT_CODES
+            or (code in _C_CODES and looks_like_result)
+            or (code == b"c9" and _NUMBER.fullmatch(operand))
         )
         if is_result:
             result = results.share(operand)
@@ -340,7 +337,7 @@ def _counters(operations: dict[bytes, bytes]) -> bytes:
 
 #: Names of columns in a heading.
 _COLUMNS = {
-    **dict.fromkeys((b"result", b"wdl", b"outcome", b"res", b"game_result"), "result"),
+    **dict.fromkeys(_RESULT_CODES, "result"),
     **dict.fromkeys((b"score", b"eval", b"cp", b"evaluation", b"centipawns"), "score"),
 }
 HEADING = re.compile(rb'"?(?:s?fen|epd|position)"?\s*(?:[,;|\t]|\Z)', re.IGNORECASE)
@@ -377,11 +374,8 @@ def guessed_format(source: Source, lines: list[bytes]) -> str:
     Raises DataFileError for positions without labels.
     """
     notation = notation_of(source.game, source.variant)
-    names: Counter[str] = Counter()
-    for line in lines:
-        match = notation.line.fullmatch(notation.tidy(line))
-        if match is not None:
-            names[_form(match[4])] += 1
+    matches = (notation.line.fullmatch(notation.tidy(line)) for line in lines)
+    names = Counter(_form(match[4]) for match in matches if match is not None)
     name = max(names, key=names.__getitem__, default="")
     if name == "bare":
         raise source.error(None, "the positions have neither results nor scores")
@@ -408,20 +402,75 @@ def _read(source: Source, parse: Parser) -> Iterator[Batch]:
     top = next((i for i, line in enumerate(start) if line.strip()[:1] not in COMMENTS), 0)
     if start and HEADING.match(start[top]):
         names = re.split(rb"[,;|\t]", start[top].lower())[1:]
-        columns = tuple(_COLUMNS.get(name.strip(b'" '), "") for name in names)
-        if names and not any(columns):
+        labels = tuple(_COLUMNS.get(name.strip(b'" '), "") for name in names)
+        if names and not any(labels):
             message = "no column of the heading is called result or score"
             raise source.error(top + 1, f"{message}: {quoted(start[top], 60)}")
-        parse = partial(_labels, columns=columns) if names else parse
+        parse = partial(_labels, columns=labels) if names else parse
         start[top] = b""
     results = Results(source.results)
     if source.results is None:
         _look(notation, start, parse, results)
         results.decide(source)
-    cache: dict[bytes, Tail | None] = {}
-    for first, lines in itertools.chain([(1, start)], chunks):
-        for at in range(0, len(lines), SIZE):
-            yield _batch(source, notation, parse, results, cache, first + at, lines[at : at + SIZE])
+    tails: dict[bytes, Tail | None] = {}
+    columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
+    texts, shares, teachers, plies, places, games = columns
+    default, fullmatch = notation.counters, notation.line.fullmatch
+    is_chess = source.game == "chess"
+    parts = (
+        (first + at, lines[at : at + SIZE])
+        for first, lines in itertools.chain([(1, start)], chunks)
+        for at in range(0, len(lines), SIZE)
+    )
+    for first, lines in parts:
+        for number, line in enumerate(lines, first):
+            match = fullmatch(line)
+            try:
+                if match is None:
+                    if not line.strip() or line.lstrip()[:1] in COMMENTS:
+                        continue
+                    match = notation.match(line)
+                text, side, count, rest = match.groups()
+                try:
+                    tail = tails[rest]
+                except KeyError:
+                    if len(tails) >= _CACHED:
+                        tails.clear()
+                    tail = tails[rest] = _parsed(parse, rest, results)
+            except ValueError as error:
+                source.bad(number, f"{error}: {quoted(line.strip(), 100)}")
+                continue
+            if tail is None:
+                source.counts["positions of unfinished games"] += 1
+                continue
+            result, teacher, game, counters = tail
+            if counters and count is None:
+                text += counters
+                count = counters.split()[-1]
+            if count is None:
+                text += default
+                plies.append(-1)
+            else:
+                move = max(0, int(count) - 1)
+                plies.append(2 * move + (side == b"b") if is_chess else move)
+            texts.append(text)
+            shares.append(result)
+            teachers.append(teacher)
+            games.append(game)
+            places.append(number)
+        yield batch_of(columns)
+        for column in columns:
+            column.clear()
+
+
+def _parsed(parse: Parser, rest: bytes, results: Results) -> Tail | None:
+    """Return the labels of a line, None for an unfinished game.  Raises ValueError."""
+    tail = parse(rest, results)
+    if tail.result == _UNFINISHED:
+        return None
+    if math.isnan(tail.result) and math.isnan(tail.teacher):
+        raise ValueError('there is neither a result (c9 "1-0";) nor a score (ce 35;)')
+    return tail
 
 
 def _look(notation: Notation, lines: list[bytes], parse: Parser, results: Results) -> None:
@@ -432,71 +481,8 @@ def _look(notation: Notation, lines: list[bytes], parse: Parser, results: Result
         if match is None or match[4] in known:
             continue
         known.add(match[4])
-        try:
+        with suppress(ValueError):
             parse(match[4], results)
-        except (ValueError, Unfinished):
-            pass
-
-
-def _batch(
-    source: Source,
-    notation: Notation,
-    parse: Parser,
-    numbers: Results,
-    cache: dict[bytes, Tail | None],
-    first: int,
-    lines: list[bytes],
-) -> Batch:
-    columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
-    texts, shares, teachers, plies, places, games = columns
-    default, scale, second = notation.counters, notation.scale, notation.second
-    fullmatch = notation.line.fullmatch
-    for number, line in enumerate(lines, first):
-        match = fullmatch(line)
-        try:
-            if match is None:
-                if not line.strip() or line.lstrip()[:1] in COMMENTS:
-                    continue
-                match = notation.match(line)
-            text, side, count, rest = match.groups()
-            try:
-                tail = cache[rest]
-            except KeyError:
-                if len(cache) >= _CACHED:
-                    cache.clear()
-                tail = cache[rest] = _parsed(parse, rest, numbers)
-        except ValueError as error:
-            source.bad(number, f"{error}: {quoted(line.strip(), 100)}")
-            continue
-        if tail is None:
-            source.counts["positions of unfinished games"] += 1
-            continue
-        if tail.counters and count is None:
-            text += tail.counters
-            count = tail.counters.split()[-1]
-        if count is None:
-            text += default
-            plies.append(-1)
-        else:
-            plies.append(max(0, int(count) - 1) * scale + (scale == 2 and side == second))
-        result, teacher, game, _ = tail
-        texts.append(text)
-        shares.append(result)
-        teachers.append(teacher)
-        games.append(game)
-        places.append(number)
-    return batch_of(columns)
-
-
-def _parsed(parse: Parser, rest: bytes, results: Results) -> Tail | None:
-    """Return the labels of a line, None for an unfinished game.  Raises ValueError."""
-    try:
-        tail = parse(rest, results)
-    except Unfinished:
-        return None
-    if tail.result != tail.result and tail.teacher != tail.teacher:
-        raise ValueError('there is neither a result (c9 "1-0";) nor a score (ce 35;)')
-    return tail
 
 
 # blocks of lines
@@ -572,47 +558,77 @@ def _fields(
     source: Source, notation: Notation, first: int, block: bytes
 ) -> tuple[bytes, float, float, int, bytes] | None:
     """Return (text, result, score, ply, move) of an unusual block, None for a bad one."""
-    fields: dict[bytes, Any] = {}
+    text, result, score, ply, move = b"", NAN, NAN, -1, b""
     for number, row in enumerate(block.split(b"\n"), first):
         word, _, value = row.strip().partition(b" ")
+        value = value.strip()
         try:
-            fields[b"fen" if word == b"sfen" else word] = _field(notation, word, value.strip())
+            if word in (b"fen", b"sfen"):
+                match = notation.match(value)
+                if match[4]:
+                    raise ValueError(f"{quoted(match[4])} follows the position")
+                text = match[1] + (b"" if match[3] else notation.counters)
+            elif word == b"score":
+                score = _plain_score(value)
+            elif word == b"ply":
+                if not re.fullmatch(rb"[0-9]{1,5}", value):
+                    raise ValueError(f"the ply is {quoted(value)}, not a number")
+                ply = int(value)
+            elif word == b"result":
+                if value not in _OUTCOMES:
+                    raise ValueError(f"the result is {quoted(value)}, not 1, 0 or -1")
+                result = _OUTCOMES[value]
+            elif word == b"move":
+                move = value
+            elif word not in (b"", b"e"):
+                raise ValueError("this is not one of fen, sfen, move, score, ply, result, e")
         except ValueError as error:
             source.bad(number, f"{error}: {quoted(row.strip(), 100)}")
             return None
-    text, result, score = fields.get(b"fen"), fields.get(b"result", NAN), fields.get(b"score", NAN)
     if not block.strip():
         return None
     if not text:
         source.bad(first, "a block of lines has no position (fen or sfen)")
-        return None
-    if result != result and score != score:
+    elif math.isnan(result) and math.isnan(score):
         source.bad(first, "a block of lines has neither a result nor a score")
-        return None
-    return text, result, score, fields.get(b"ply", -1), fields.get(b"move", b"")
-
-
-def _field(notation: Notation, word: bytes, value: bytes) -> Any:
-    """Return the value of a line.  Raises ValueError."""
-    if word in (b"fen", b"sfen"):
-        match = notation.match(value)
-        if match[4]:
-            raise ValueError(f"{quoted(match[4])} follows the position")
-        return match[1] + (b"" if match[3] else notation.counters)
-    if word == b"score":
-        return _plain_score(value)
-    if word == b"ply":
-        if not re.fullmatch(rb"[0-9]{1,5}", value):
-            raise ValueError(f"the ply is {quoted(value)}, not a number")
-        return int(value)
-    if word == b"result":
-        if value not in _OUTCOMES:
-            raise ValueError(f"the result is {quoted(value)}, not 1, 0 or -1")
-        return _OUTCOMES[value]
-    if word not in (b"move", b"", b"e"):
-        raise ValueError("this is not one of fen, sfen, move, score, ply, result, e")
-    return value
+    else:
+        return text, result, score, ply, move
+    return None
 
 
 def _plain_score(value: bytes) -> float:
     return NAN if value == _NO_SCORE else score_of(value)
+
+
+# writers
+
+
+def write_plain(record: Record) -> bytes:
+    """Return a block of Stockfish's .plain, or of its counterpart of shogi."""
+    kind = "fen" if record.text.count(b"/") == 7 else "sfen"
+    return (
+        f"{kind} {record.text.decode()}\nmove {record.move}\nscore {round(record.teacher)}\n"
+        f"ply {record.ply}\nresult {round(2 * record.result) - 1}\ne\n"
+    ).encode()
+
+
+def write_epd(record: Record) -> bytes:
+    """Return a line of EPD; the standard prescribes the mover's score."""
+    *position, clock, number = record.text.decode().split()
+    text = f"{' '.join(position)} hmvc {clock}; fmvn {number};"
+    if not math.isnan(record.teacher):
+        text += f" ce {round(record.teacher)};"
+    outcome = {1.0: "1-0", 0.0: "0-1"}.get(record.result, "1/2-1/2")
+    name = record.game.replace('"', "'").replace("\n", " ")
+    return f'{text} c9 "{outcome}"; id "{name}";\n'.encode()
+
+
+def write_bar(record: Record) -> bytes:
+    """Return a line with bars."""
+    return f"{record.text.decode()} | {round(record.teacher)} | {record.result}\n".encode()
+
+
+def write_sfen(record: Record) -> bytes:
+    """Return a line of shogi."""
+    score = "" if math.isnan(record.teacher) else f" {round(record.teacher)}"
+    return f"sfen {record.text.decode()} [{record.result}]{score}\n".encode()

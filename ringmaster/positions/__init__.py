@@ -1,7 +1,6 @@
 """Labelled positions and their features in memory-mapped files."""
 
-from ringmaster.positions.columns import existing
-from ringmaster.positions.feature_file import FeatureFile, FeatureWriter
-from ringmaster.positions.position_file import PositionFile, position_writer
+from ringmaster.positions.feature_file import FeatureFile, write_features
+from ringmaster.positions.position_file import PositionFile, write_positions
 
-__all__ = ["FeatureFile", "FeatureWriter", "PositionFile", "existing", "position_writer"]
+__all__ = ["FeatureFile", "PositionFile", "write_features", "write_positions"]

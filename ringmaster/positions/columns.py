@@ -7,19 +7,24 @@ Layout: eight magic bytes, eight bytes with the length of the header (little-end
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, Annotated, Any, ClassVar, Self
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from ringmaster.errors import StoreCorrupt, StoreUnwritable
 
 _ALIGNED = 64
 _MOST_HEADER = 1 << 24
 _KINDS = ("<u1", "<u2", "<u4", "<u8", "<i1", "<i2", "<f4")
+
+
+#: A number of entries.
+Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class DamagedFile(StoreCorrupt):
@@ -40,29 +45,35 @@ class Header(msgspec.Struct):
 class ColumnFile:
     """A file opened for reading; all columns are read-only views.
 
-    magic     first bytes of such a file
-    kind      the kind of file in words
-    required  names of columns that such a file has
+    MAGIC     first bytes of such a file
+    KIND      the kind of file in words
+    REQUIRED  names of columns that such a file has
+    FACTS     type of `facts`, which have the `key` of the file's origin
 
     Raises StoreCorrupt for a damaged file or one of another kind, OSError.
     """
 
-    def __init__(self, path: Path, magic: bytes, kind: str, required: Collection[str]) -> None:
-        self.path = path
+    MAGIC: ClassVar[bytes]
+    KIND: ClassVar[str]
+    REQUIRED: ClassVar[Collection[str]]
+    FACTS: ClassVar[type[msgspec.Struct]]
+
+    def __init__(self, path: Path) -> None:
+        self.path, magic = path, self.MAGIC
         with path.open("rb") as file:
             start = file.read(len(magic) + 8)
             length = int.from_bytes(start[len(magic) :], "little")
             if not start.startswith(magic) or length > _MOST_HEADER:
-                raise StoreCorrupt(f"{path} is not a {kind}; move it away")
+                raise StoreCorrupt(f"{path} is not a {self.KIND}; move it away")
             text = file.read(length)
         try:
             header = msgspec.json.decode(text, type=Header)
+            self.facts: Any = msgspec.convert(header.facts, self.FACTS)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise self.damaged(f" ({error})") from error
-        self.facts = header.facts
         self._columns = header.columns
-        self._begin = aligned(len(start) + length)
-        if missing := set(required) - header.columns.keys():
+        self._begin = _aligned(len(start) + length)
+        if missing := set(self.REQUIRED) - header.columns.keys():
             raise self.damaged(f" (no {min(missing)})")
         size = path.stat().st_size - self._begin
         for at, length, dtype in header.columns.values():
@@ -91,51 +102,59 @@ class ColumnFile:
             raise self.damaged()
         return column
 
+    @classmethod
+    def existing(cls, path: Path, key: str) -> Self | None:
+        """Return a file if it has this key, None for a missing, damaged or outdated one.
 
-class KeyedFile(Protocol):
-    """A file with the key of its origin."""
-
-    key: str
-
-
-FileT = TypeVar("FileT", bound=KeyedFile)
-
-
-def existing(opened: Callable[[Path], FileT], path: Path, key: str) -> FileT | None:
-    """Return a file if it has this key, None for a missing, damaged or outdated one.
-
-    Raises StoreCorrupt for a file of another kind, StoreUnwritable.
-    """
-    try:
-        file = opened(path)
-    except (FileNotFoundError, DamagedFile):
-        return None
-    except OSError as error:
-        raise StoreUnwritable(f"cannot read {path}: {error.strerror}") from error
-    return file if file.key == key else None
+        Raises StoreCorrupt for a file of another kind, StoreUnwritable.
+        """
+        try:
+            file = cls(path)
+        except (FileNotFoundError, DamagedFile):
+            return None
+        except OSError as error:
+            raise StoreUnwritable(f"cannot read {path}: {error.strerror}") from error
+        return file if file.facts.key == key else None
 
 
-def aligned(size: int) -> int:
+def _aligned(size: int) -> int:
     """Return the next allowed start of a column."""
     return -(-size // _ALIGNED) * _ALIGNED
 
 
-def layout(
-    magic: bytes, facts: dict[str, Any], columns: dict[str, tuple[int, str]]
-) -> tuple[bytes, dict[str, int], int]:
-    """Return the bytes before the first column, the place of each column, and the file's size.
+@contextmanager
+def new_columns(
+    path: Path, magic: bytes, facts: dict[str, Any], columns: dict[str, tuple[int, str]]
+) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    """Yield the columns of a new file as arrays, for writing.
 
     columns  numbers of entries, and types
+
+    The file replaces `path` at the end of the block; after an error nothing is left of it.
+    Raises StoreUnwritable.
     """
     places, end = {}, 0
     for name, (count, dtype) in columns.items():
-        at, length = aligned(end), count * np.dtype(dtype).itemsize
+        at, length = _aligned(end), count * np.dtype(dtype).itemsize
         places[name] = (at, length, dtype)
         end = at + length
     text = msgspec.json.encode(Header(facts, places))
     start = magic + len(text).to_bytes(8, "little") + text
-    start = start.ljust(aligned(len(start)), b"\0")
-    return start, {name: len(start) + at for name, (at, _, _) in places.items()}, len(start) + end
+    start = start.ljust(_aligned(len(start)), b"\0")
+    with replacing(path) as file:
+        file.write(start)
+        file.flush()
+        if hasattr(os, "posix_fallocate"):
+            # writing to memory without room on the disk would end the process
+            os.posix_fallocate(file.fileno(), 0, len(start) + end)
+        else:
+            file.truncate(len(start) + end)
+        data = np.asarray(np.memmap(file, dtype=np.uint8, mode="r+"))
+        # the end of `replacing` brings mapped pages to the disk, too
+        yield {
+            name: data[len(start) + at :][:length].view(dtype)
+            for name, (at, length, dtype) in places.items()
+        }
 
 
 @contextmanager
@@ -144,7 +163,7 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
+        raise StoreUnwritable(f"cannot write {path}: {error.strerror or error}") from error
 
 
 @contextmanager

@@ -6,15 +6,16 @@ Counts and feature numbers use the smallest integer types that hold them.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any
+from tempfile import TemporaryFile
+from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.positions.columns import ColumnFile, layout, replacing, writing
+from ringmaster.positions.columns import ColumnFile, Count, new_columns, writing
 
 MAGIC = b"RMFEA\x00\x01\n"
 #: Types of counts; the smallest that holds all counts is used.
@@ -22,6 +23,14 @@ _KINDS = ("<i1", "<i2", "<f4")
 
 Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[Any]
+
+
+class Facts(msgspec.Struct):
+    """The header's facts; see `FeatureFile`."""
+
+    names: tuple[str, ...]
+    rows: Count
+    key: str
 
 
 class FeatureFile(ColumnFile):
@@ -35,15 +44,13 @@ class FeatureFile(ColumnFile):
     key      origin of the file, set by its writer
     """
 
+    MAGIC, KIND, FACTS = MAGIC, "feature file", Facts
+    REQUIRED = ("indptr", "columns", "values")
+
     def __init__(self, path: Path) -> None:
-        super().__init__(path, MAGIC, "feature file", ("indptr", "columns", "values"))
-        try:
-            self.names = tuple(map(str, self.facts["names"]))
-            self.rows, self.key = int(self.facts["rows"]), str(self.facts["key"])
-            if self.rows < 0:
-                raise ValueError("a negative number of rows")
-        except (KeyError, TypeError, ValueError):
-            raise self.damaged(" (its header)") from None
+        super().__init__(path)
+        facts: Facts = self.facts
+        self.names, self.rows, self.key = facts.names, facts.rows, facts.key
         self.indptr: npt.NDArray[np.uint64] = self.column("indptr", self.rows + 1)
         count = int(self.indptr[-1])
         self.columns: Numbers = self.column("columns", count)
@@ -54,115 +61,70 @@ class FeatureFile(ColumnFile):
         return self.rows
 
 
-class FeatureWriter:
-    """Writes a feature file from rows in any order; memory takes nine bytes a row.
+def write_features(
+    path: Path,
+    names: Sequence[str],
+    rows: int,
+    key: str,
+    blocks: Iterable[tuple[Numbers, Any]],
+    *,
+    phase: bool,
+) -> npt.NDArray[np.intp]:
+    """Write a feature file from rows in any order; memory takes nine bytes a row.
 
-    path   the file appears there complete, or not at all
-    names  of the features
-    rows   number of positions
-    key    see `FeatureFile.key`
-    phase  whether the rows have a phase
+    rows    number of positions
+    key     see `FeatureFile.key`
+    blocks  numbers of rows, (k,), and their counts, a sparse matrix of SciPy by rows, (k, F);
+            the first version of a row stays
+    phase   whether there is a column with the phase behind the counts
 
-    Use it in a `with` block; `finish` completes the file.  Raises StoreUnwritable.
+    Return the rows that are missing in all blocks; then there is no file.  Raises
+    StoreUnwritable.
     """
-
-    def __init__(
-        self, path: Path, names: Sequence[str], rows: int, key: str, *, phase: bool
-    ) -> None:
-        self._path, self._names, self._key, self._phased = path, list(names), key, phase
-        self._lengths = np.zeros(rows, dtype=np.uint32)
-        self._seen = np.zeros(rows, dtype=bool)
-        self._phase = np.zeros(rows if phase else 0, dtype=np.float32)
-        count = len(names)
-        self._column = "<u1" if count <= 1 << 8 else "<u2" if count <= 1 << 16 else "<u4"
-        self._kind = 0
-        #: Of each call of `add`: numbers of rows and of counts, and the type of the counts.
-        self._chunks: list[tuple[int, int, str]] = []
-        self._spool: IO[bytes]
-
-    def __enter__(self) -> FeatureWriter:
-        with writing(self._path):
-            self._spool = tempfile.TemporaryFile(dir=self._path.parent)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with writing(self._path):
-            self._spool.close()
-
-    def add(self, rows: Numbers, matrix: Any, phase: Numbers | None = None) -> None:
-        """Add rows; the first version of a row stays.
-
-        rows    numbers of the rows, (k,)
-        matrix  their counts, a sparse matrix of SciPy by rows, (k, F)
-        phase   (k,)
-        """
-        first = np.zeros(len(rows), dtype=bool)
-        first[np.unique(rows, return_index=True)[1]] = True
-        first &= ~self._seen[rows]
-        if not first.all():
-            rows, matrix = rows[first], matrix[first]
-            phase = None if phase is None else phase[first]
-        columns, values, lengths = matrix.indices, matrix.data, np.diff(matrix.indptr)
-        kind = _kind_of(values)
-        self._kind = max(self._kind, kind)
-        self._seen[rows] = True
-        self._lengths[rows] = lengths
-        if self._phased and phase is not None:
-            self._phase[rows] = phase
-        self._chunks.append((len(rows), len(columns), _KINDS[kind]))
-        with writing(self._path):
-            self._spool.write(rows.astype("<i8").tobytes())
-            self._spool.write(np.asarray(columns).astype(self._column).tobytes())
-            self._spool.write(np.asarray(values).astype(_KINDS[kind]).tobytes())
-
-    def missing(self) -> npt.NDArray[np.intp]:
-        """Return the rows that have not been added."""
-        return np.flatnonzero(~self._seen)
-
-    def finish(self) -> None:
-        """Complete the file."""
-        indptr = np.zeros(len(self._lengths) + 1, dtype="<u8")
-        np.cumsum(self._lengths, dtype=np.uint64, out=indptr[1:])
-        count, kind = int(indptr[-1]), _KINDS[self._kind]
-        columns = {
-            "indptr": (len(indptr), "<u8"),
-            "columns": (count, self._column),
-            "values": (count, kind),
-        }
-        if self._phased:
-            columns["phase"] = (len(self._phase), "<f4")
-        facts = {"names": self._names, "rows": len(self._lengths), "key": self._key}
-        start, places, length = layout(MAGIC, facts, columns)
-        with replacing(self._path) as file:
-            file.write(start)
-            file.truncate(length)
-            file.flush()
-            data = np.memmap(file, dtype=np.uint8, mode="r+")
-            view = {
-                name: data[places[name] :][: entries * np.dtype(dtype).itemsize].view(dtype)
-                for name, (entries, dtype) in columns.items()
-            }
+    lengths, seen = np.zeros(rows, dtype=np.int32), np.zeros(rows, dtype=bool)
+    phases = np.zeros(rows if phase else 0, dtype=np.float32)
+    small = "<u1" if len(names) <= 1 << 8 else "<u2" if len(names) <= 1 << 16 else "<u4"
+    largest = calls = 0
+    with writing(path), TemporaryFile(dir=path.parent) as spool:
+        for numbers, matrix in blocks:
+            first = np.zeros(len(numbers), dtype=bool)
+            first[np.unique(numbers, return_index=True)[1]] = True
+            first &= ~seen[numbers]
+            if not first.all():
+                numbers, matrix = numbers[first], matrix[first]
+            if phase:
+                phases[numbers] = matrix[:, [-1]].toarray()[:, 0]
+                matrix = matrix[:, :-1]
+            kind = _kind_of(matrix.data)
+            largest, calls = max(largest, kind), calls + 1
+            seen[numbers] = True
+            lengths[numbers] = np.diff(matrix.indptr)
+            counts = matrix.data.astype(_KINDS[kind])
+            for column in (numbers, matrix.indices.astype(small), counts):
+                np.save(spool, column)
+        missing = np.flatnonzero(~seen)
+        if len(missing):
+            return missing
+        indptr = np.append(0, np.cumsum(lengths, dtype=np.int64))
+        total = int(indptr[-1])
+        columns = {"indptr": (rows + 1, "<u8"), "columns": (total, small)}
+        columns["values"] = (total, _KINDS[largest])
+        if phase:
+            columns["phase"] = (rows, "<f4")
+        facts = {"names": list(names), "rows": rows, "key": key}
+        with new_columns(path, MAGIC, facts, columns) as view:
             view["indptr"][:] = indptr
-            if self._phased:
-                view["phase"][:] = self._phase
-            for rows, numbers, values in self._read():
-                lengths = self._lengths[rows]
+            if phase:
+                view["phase"][:] = phases
+            spool.seek(0)
+            for _ in range(calls):
+                numbers, indices, counts = (np.load(spool) for _ in range(3))
+                begins = np.cumsum(lengths[numbers]) - lengths[numbers]
                 # the start of the row plus the place in the row
-                into = np.repeat(indptr[rows], lengths) + _places(lengths)
-                view["columns"][into], view["values"][into] = numbers, values
-            data.flush()
-            del view, data
-
-    def _read(self) -> Iterator[tuple[npt.NDArray[np.int64], Numbers, Numbers]]:
-        self._spool.seek(0)
-        for rows, count, kind in self._chunks:
-            yield (
-                np.frombuffer(self._spool.read(8 * rows), "<i8"),
-                np.frombuffer(
-                    self._spool.read(count * np.dtype(self._column).itemsize), self._column
-                ),
-                np.frombuffer(self._spool.read(count * np.dtype(kind).itemsize), kind),
-            )
+                into = np.repeat(indptr[numbers] - begins, lengths[numbers])
+                into += np.arange(len(indices))
+                view["columns"][into], view["values"][into] = indices, counts
+    return missing
 
 
 def _kind_of(values: Numbers) -> int:
@@ -173,10 +135,3 @@ def _kind_of(values: Numbers) -> int:
         return 2
     low, high = float(values.min()), float(values.max())
     return 0 if low >= -128 and high <= 127 else 1 if low >= -32768 and high <= 32767 else 2
-
-
-def _places(lengths: Numbers) -> npt.NDArray[np.uint64]:
-    """Return 0, 1, … for each row, one row after another."""
-    ends = np.cumsum(lengths, dtype=np.uint64)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total, dtype=np.uint64) - np.repeat(ends - lengths, lengths)

@@ -6,16 +6,16 @@ come first, then positions of validation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from ringmaster.model.players import GameName
-from ringmaster.positions.columns import ColumnFile, layout, replacing
+from ringmaster.positions.columns import ColumnFile, Count, new_columns
 
 MAGIC = b"RMPOS\x00\x01\n"
 
@@ -40,24 +40,31 @@ _STORED = {"offsets": "<u8", "text": "<u1", **COLUMNS}
 Floats = npt.NDArray[np.float32]
 
 
+class Facts(msgspec.Struct):
+    """The header's facts; see `PositionFile`."""
+
+    game: GameName
+    key: str
+    notes: list[str]
+    train: Count
+    validation: Count
+
+
 class PositionFile(ColumnFile):
     """A position file opened for reading; see `COLUMNS` for its arrays.
 
-    key    origin of the file, set by its writer
-    notes  statistics of reading and filters
+    key                origin of the file, set by its writer
+    notes              statistics of reading and filters
+    train, validation  numbers of positions
     """
 
+    MAGIC, KIND, REQUIRED, FACTS = MAGIC, "position file", tuple(_STORED), Facts
+
     def __init__(self, path: Path) -> None:
-        super().__init__(path, MAGIC, "position file", _STORED)
-        facts = self.facts
-        try:
-            self.game: GameName = facts["game"]
-            self.train, self.validation = int(facts["train"]), int(facts["validation"])
-            self.key, self.notes = str(facts["key"]), list(facts["notes"])
-            if min(self.train, self.validation) < 0:
-                raise ValueError("a negative number of positions")
-        except (KeyError, TypeError, ValueError):
-            raise self.damaged(" (its header)") from None
+        super().__init__(path)
+        facts: Facts = self.facts
+        self.game, self.key, self.notes = facts.game, facts.key, facts.notes
+        self.train, self.validation = facts.train, facts.validation
         count = len(self)
         self._offsets = self.column("offsets", count + 1)
         self._text = memoryview(self.column("text"))
@@ -83,62 +90,40 @@ class PositionFile(ColumnFile):
         return [bytes(text[a:b]) for a, b in zip(starts, ends, strict=True)]
 
 
-class PositionWriter:
-    """Adds positions to a file; see `position_writer`."""
-
-    def __init__(
-        self, file: IO[bytes], places: dict[str, int], train: int, train_size: int
-    ) -> None:
-        self._file, self._places = file, places
-        #: Of training and of validation: numbers of written positions and bytes of text, counted
-        #: from the start of the file.
-        self._counts, self._sizes = [0, train], [0, train_size]
-
-    def add(self, texts: list[bytes], labels: dict[str, npt.NDArray[Any]], held: bool) -> None:
-        """Add positions.
-
-        labels  a column for each of COLUMNS, as long as `texts`
-        held    whether they belong to validation
-        """
-        count, size = self._counts[held], self._sizes[held]
-        lengths = np.fromiter(map(len, texts), dtype=np.uint64, count=len(texts))
-        offsets = np.cumsum(lengths, dtype=np.uint64) - lengths + np.uint64(size)
-        self._write("text", size, b"".join(texts))
-        for name, column in {"offsets": offsets, **labels}.items():
-            self._write(name, count, np.asarray(column).astype(_STORED[name]).tobytes())
-        self._counts[held] += len(texts)
-        self._sizes[held] += int(lengths.sum())
-
-    def _write(self, name: str, entry: int, data: bytes) -> None:
-        """Write entries of a column from a place on."""
-        self._file.seek(self._places[name] + entry * np.dtype(_STORED[name]).itemsize)
-        self._file.write(data)
+#: Texts of some positions, a column of labels for each of COLUMNS, and whether the positions
+#: belong to validation.
+Part = tuple[list[bytes], dict[str, npt.NDArray[Any]], bool]
 
 
-@contextmanager
-def position_writer(
+def write_positions(
     path: Path,
-    game: GameName,
-    key: str,
-    notes: list[str],
+    facts: dict[str, Any],
     counts: tuple[int, int],
     sizes: tuple[int, int],
-) -> Iterator[PositionWriter]:
-    """Write a position file, with constant memory; it appears complete, or not at all.
+    parts: Iterable[Part],
+) -> None:
+    """Write a position file; it appears complete, or not at all.
 
-    key            see `PositionFile.key`
+    facts          game, key and notes
     counts, sizes  numbers of positions, and bytes of their texts, for training and validation
 
     Raises StoreUnwritable.
     """
     (train, held), size = counts, sum(sizes)
-    facts = {"game": game, "train": train, "validation": held, "key": key, "notes": notes}
+    facts = {**facts, "train": train, "validation": held}
     columns = {name: (train + held, dtype) for name, dtype in _STORED.items()}
     columns |= {"offsets": (train + held + 1, "<u8"), "text": (size, "<u1")}
-    start, places, length = layout(MAGIC, facts, columns)
-    with replacing(path) as file:
-        file.write(start)
-        file.truncate(length)
-        file.seek(places["offsets"] + 8 * (train + held))
-        file.write(np.array([size], "<u8").tobytes())
-        yield PositionWriter(file, places, train, sizes[0])
+    with new_columns(path, MAGIC, facts, columns) as arrays:
+        arrays["offsets"][-1] = size
+        # of training and of validation: the next position, and the place of its text
+        firsts, places = [0, train], [0, sizes[0]]
+        for texts, labels, is_held in parts:
+            first, place = firsts[is_held], places[is_held]
+            lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+            ends = place + np.cumsum(lengths)
+            firsts[is_held] += len(texts)
+            places[is_held] += int(lengths.sum())
+            joined = np.frombuffer(b"".join(texts), dtype=np.uint8)
+            arrays["text"][place : places[is_held]] = joined
+            for name, column in {"offsets": ends - lengths, **labels}.items():
+                arrays[name][first : firsts[is_held]] = column

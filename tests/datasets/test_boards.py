@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rsshogi.core import Board
 
-from ringmaster.datasets.boards import Boards, chess_boards, shogi_boards
+from ringmaster.datasets.boards import Boards, boards_of
 from ringmaster.games.chess import chess_rules
 from ringmaster.games.game import Game
 from ringmaster.games.legality import legality_check
@@ -61,13 +61,13 @@ def refusals(check: Callable[[str], object], texts: list[str]) -> list[str]:
 
 
 def of_chess(texts: list[str]) -> Boards:
-    boards = chess_boards([text.encode() for text in texts])
+    boards = boards_of([text.encode() for text in texts], "chess")
     assert boards is not None
     return boards
 
 
 def of_shogi(texts: list[str]) -> Boards:
-    boards = shogi_boards([text.encode() for text in texts])
+    boards = boards_of([text.encode() for text in texts], "shogi")
     assert boards is not None
     return boards
 
@@ -195,4 +195,4 @@ def test_material_is_the_lead_of_the_first_player(seed: int) -> None:
 )
 def test_an_invalid_board_gives_none(text: str) -> None:
     good = ShogiGame().position()
-    assert shogi_boards([good.encode(), text.encode(), good.encode()]) is None
+    assert boards_of([good.encode(), text.encode(), good.encode()], "shogi") is None

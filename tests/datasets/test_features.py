@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ringmaster.datasets.boards import position_keys
-from ringmaster.datasets.feature_set import FeatureShards, build_features
+from ringmaster.datasets.feature_set import Features
 from ringmaster.errors import DataFileError, StoreCorrupt
 from ringmaster.positions import FeatureFile, PositionFile
 from tests.positions.writing import write_positions
@@ -50,7 +50,7 @@ PHASES = [COUNTS[text][2] for text in TEXTS]
 
 
 class Builder:
-    """`build_features` with the common arguments of the tests."""
+    """`Features` with the common arguments of the tests."""
 
     def __init__(self, positions: PositionFile, folder: Path) -> None:
         self.positions, self.target = positions, folder / "tune.features"
@@ -59,9 +59,8 @@ class Builder:
     def __call__(self, source: Any, **arguments: Any) -> FeatureFile:
         given: dict[str, Any] = {"names": NAMES, "phase": True} | arguments
         names = given.pop("names")
-        return build_features(
-            source, self.positions, names, self.target, self.messages.append, **given
-        )
+        features = Features(source, self.positions, names, self.target, **given)
+        return features.existing() or features.build(self.messages.append)
 
 
 @pytest.fixture
@@ -208,7 +207,7 @@ def test_a_fault_of_an_npz_is_reported(make: Builder, tmp_path: Path, fault: str
 
 def test_a_file_without_a_table_is_refused(make: Builder, tmp_path: Path) -> None:
     path = tmp_path / "features.npz"
-    with pytest.raises(DataFileError, match="cannot read the features: no such file"):
+    with pytest.raises(DataFileError, match="cannot read the file: no such file"):
         make(path)
     path.write_bytes(b"no zip")
     with pytest.raises(DataFileError, match="cannot read the features"):
@@ -259,9 +258,9 @@ def of_answer(answer: str, position: str) -> Any:
 def test_answers_of_shards_come_in_any_order_over_several_runs(
     positions: PositionFile, tmp_path: Path
 ) -> None:
-    def opened(function: Any = of_answer, version: str = "") -> FeatureShards:
+    def opened(function: Any = of_answer, version: str = "") -> Features:
         target = tmp_path / "tune.features"
-        return FeatureShards(function, positions, NAMES, target, phase=True, version=version)
+        return Features(function, positions, NAMES, target, phase=True, version=version)
 
     def answers(rows: range) -> list[str]:
         return [" ".join(map(str, COUNTS[TEXTS[i]])) for i in rows]
@@ -284,7 +283,7 @@ def test_answers_of_shards_come_in_any_order_over_several_runs(
 
 
 def test_a_damaged_shard_is_an_error(positions: PositionFile, tmp_path: Path) -> None:
-    pieces = FeatureShards(of_answer, positions, NAMES, tmp_path / "x", phase=True)
+    pieces = Features(of_answer, positions, NAMES, tmp_path / "x", phase=True)
     pieces.put(0, range(4), [" ".join(map(str, COUNTS[text])) for text in TEXTS])
     (path,) = (tmp_path / "x.pieces").iterdir()
     path.write_bytes(path.read_bytes()[:100])

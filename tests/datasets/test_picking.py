@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.datasets.picking import Labelled, Picker, Rules, is_quiet
+from ringmaster.datasets.picking import Picker, Rules, is_quiet
 from ringmaster.formats.recorded_game import RecordedGame, Replay, replay
+from ringmaster.formats.source import Record
 from ringmaster.games.game import beginning
 
 
@@ -31,8 +32,9 @@ def random_game(seed: int, plies: int) -> list[str]:
 
 def pick(
     game: Replay, id: str = "g", sides: tuple[int, ...] = (0, 1), **rules: object
-) -> list[Labelled]:
-    return Picker(Rules(**rules), "chess").pick(game, id, 1.0, sides)  # type: ignore[arg-type]
+) -> list[Record]:
+    picker = Picker(Rules(**rules), "chess")  # type: ignore[arg-type]
+    return [record for record, _ in picker.pick(game, id, 1.0, sides)]
 
 
 GAME = played(random_game(1, 120))
@@ -134,13 +136,11 @@ def test_a_larger_sample_includes_the_smaller_one() -> None:
     )
 
 
-def test_labels_are_the_movers() -> None:
+def test_labels_are_the_first_players() -> None:
     for position in pick(GAME, noise="all"):
-        board = chess.Board(position.text)
+        board = chess.Board(position.text.decode())
         assert board.is_legal(chess.Move.from_uci(position.move))
-        assert position.side == (0 if board.turn else 1)
-        assert position.result == (1.0 if board.turn else 0.0)
-        assert position.score == 10.0 * position.ply * (1 if board.turn else -1)
+        assert (position.result, position.teacher) == (1.0, 10.0 * position.ply)
         assert (board.ply(), len(GAME)) == (position.ply, position.length)
 
 
@@ -149,7 +149,7 @@ def test_quiet_positions_are_not_beside_captures() -> None:
         ply = position.ply
         board = chess.Board(GAME.texts[ply - 1])
         assert not board.is_capture(chess.Move.from_uci(GAME.game.moves[ply - 1]))
-        board = chess.Board(position.text)
+        board = chess.Board(position.text.decode())
         assert not board.is_check()
         move = chess.Move.from_uci(position.move)
         assert not board.is_capture(move)
@@ -166,15 +166,15 @@ def test_resolved_positions_are_quiet_and_follow_captures_only() -> None:
     picker = Picker(Rules(per_game=None, first_ply=0, noise="resolved"), "chess")
     hanging = played(["e2e4", "d7d5", "d1h5", "a7a6", "b1c3", "g8f6", "a2a3", "f6h5"])
     # White leaves its queen to be taken, and Black does not see it before the last move
-    assert 7 not in {p.ply for p in picker.pick(hanging, "g", 1.0)}
+    assert 7 not in {p.ply for p, _ in picker.pick(hanging, "g", 1.0)}
     assert picker.left_out["amid an exchange that was not played out"] > 0
 
 
 def test_rules_limit_the_picked_positions() -> None:
     assert min(p.ply for p in pick(GAME, per_game=None, first_ply=30)) >= 30
     assert max(p.ply for p in pick(GAME, per_game=None, last_plies=50)) < 70
-    assert max(abs(p.score) for p in pick(GAME, per_game=None, score_cap=400)) <= 400
-    assert {p.side for p in pick(GAME, sides=(1,))} == {1}
+    assert max(abs(p.teacher) for p in pick(GAME, per_game=None, score_cap=400)) <= 400
+    assert {p.text.split()[1] for p in pick(GAME, sides=(1,))} == {b"b"}
 
 
 def test_plies_are_counted_from_the_move_number_of_the_start() -> None:
@@ -186,10 +186,10 @@ def test_positions_without_a_score_are_counted_or_kept() -> None:
     game = played(["e2e4", "e7e5", "g1f3"])
     game.game.scores[1] = math.nan
     picker = Picker(Rules(first_ply=0), "chess")
-    assert [p.ply for p in picker.pick(game, "g", 0.5)] == [0, 2]
+    assert [p.ply for p, _ in picker.pick(game, "g", 0.5)] == [0, 2]
     assert picker.left_out == {"without a score": 1}
-    unscored = Picker(Rules(first_ply=0, scored=False), "chess").pick(game, "g", 0.5)
-    assert [math.isnan(p.score) for p in unscored] == [False, True, False]
+    unscored = Picker(Rules(first_ply=0), "chess", scored=False).pick(game, "g", 0.5)
+    assert [math.isnan(p.teacher) for p, _ in unscored] == [False, True, False]
 
 
 def test_opening_moves_are_never_picked() -> None:

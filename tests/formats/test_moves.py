@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from ringmaster.datasets.writers import FORMS
 from ringmaster.formats.registry import format_of
 from ringmaster.formats.shogi_records import write_csa, write_kif
 from ringmaster.formats.source import Source
 from ringmaster.model.players import GameName
-from tests.datasets.test_writers import CHESS, shogi_positions
+from tests.datasets.test_writers import CHESS, shogi_positions, written
 from tests.formats.shogi_records import random_record
 
 
@@ -24,7 +23,7 @@ def moves_of(data: bytes, name: str, game: GameName, *, moves: bool = True) -> l
 
 
 def test_plain_has_moves_on_request() -> None:
-    data = b"".join(map(FORMS["plain"].write, CHESS))
+    data = written("plain", CHESS)
     assert moves_of(data, "a.plain", "chess") == [p.move for p in CHESS]
     assert moves_of(data, "a.plain", "chess", moves=False) == []
 
@@ -40,14 +39,14 @@ def test_packed_records_have_moves_with_drops_and_promotions(name: str) -> None:
     expected = [p.move for p in positions]
     assert any("*" in move for move in expected)
     assert any(move.endswith("+") for move in expected)
-    data = b"".join(map(FORMS[name].write, positions))
+    data = written(name, positions)
     assert moves_of(data, f"a.{name}", "shogi") == expected
     assert moves_of(data, f"a.{name}", "shogi", moves=False) == []
 
 
 @pytest.mark.parametrize("name", ["psv", "hcpe"])
 def test_a_packed_record_without_a_move_has_none(name: str) -> None:
-    data = bytearray(FORMS[name].write(shogi_positions(1, 1)[0]))
+    data = bytearray(written(name, shogi_positions(1, 1)))
     data[34:36] = b"\0\0"
     assert moves_of(bytes(data), f"a.{name}", "shogi") == [""]
 

@@ -137,15 +137,15 @@ def _labelled(format: str) -> list[bytes]:
 @cache
 def _shogi(format: str) -> list[bytes]:
     """Return positions or games of shogi in a format of ringmaster's writers."""
-    from ringmaster.datasets.writers import FORMS
+    from ringmaster.formats.registry import WRITTEN
     from ringmaster.formats.shogi_records import write_csa, write_kif
-    from tests.datasets.test_writers import shogi_positions
+    from tests.datasets.test_writers import shogi_positions, written
     from tests.formats.shogi_records import random_record
 
-    if format not in FORMS:
+    if format not in WRITTEN:
         write = write_csa if format == "csa" else write_kif
         return [write(random_record(seed)).encode() for seed in range(3)]
-    return [b"".join(FORMS[format].write(each) for each in shogi_positions(1, 4))]
+    return [written(format, shogi_positions(1, 4))]
 
 
 def _features(suffix: str) -> Callable[[bytes, Path], None]:

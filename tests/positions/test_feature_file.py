@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from ringmaster.errors import StoreCorrupt, StoreUnwritable
-from ringmaster.positions import FeatureFile, FeatureWriter
+from ringmaster.positions import FeatureFile, write_features
 
 NAMES = ("a", "b", "c")
 rows = st.lists(
@@ -30,20 +30,20 @@ def matrix(lengths: list[int], columns: list[int], values: list[float]) -> spars
 
 def write(path: Path, rows_given: list[dict[int, float]], order: list[int], *, phase: bool) -> None:
     """Write rows in an order, each call of `add` with up to three of them."""
-    with FeatureWriter(path, NAMES, len(rows_given), "key", phase=phase) as writer:
-        for first in range(0, len(order), 3):
-            some = order[first : first + 3]
-            numbers = [pair for i in some for pair in sorted(rows_given[i].items())]
-            writer.add(
-                np.array(some, dtype=np.int64),
-                matrix(
-                    [len(rows_given[i]) for i in some],
-                    [column for column, _ in numbers],
-                    [value for _, value in numbers],
-                ),
-                np.array(some, dtype=np.float32) / 16,
-            )
-        writer.finish()
+    blocks = []
+    for first in range(0, len(order), 3):
+        some = order[first : first + 3]
+        numbers = [pair for i in some for pair in sorted(rows_given[i].items())]
+        counts = matrix(
+            [len(rows_given[i]) for i in some],
+            [column for column, _ in numbers],
+            [value for _, value in numbers],
+        )
+        phases = np.array(some, dtype=np.float32)[:, None] / 16
+        whole = sparse.hstack([counts, phases], format="csr") if phase else counts
+        blocks.append((np.array(some, dtype=np.int64), whole))
+    missing = write_features(path, NAMES, len(rows_given), "key", blocks, phase=phase)
+    assert not len(missing)
 
 
 @given(rows, st.randoms(use_true_random=False), st.booleans())
@@ -79,20 +79,19 @@ def test_counts_use_the_smallest_type(tmp_path: Path, value: float, kind: str) -
 
 
 def test_first_row_of_a_position_is_kept(tmp_path: Path) -> None:
-    with FeatureWriter(tmp_path / "x", NAMES, 2, "", phase=False) as writer:
-        twice = np.array([1, 1, 0])
-        writer.add(twice, matrix([1, 2, 1], [0, 1, 2, 1], [5, 6, 7, 8]))
-        writer.add(np.array([0]), matrix([1], [2], [9]))
-        assert not len(writer.missing())
-        writer.finish()
+    blocks = [
+        (np.array([1, 1, 0]), matrix([1, 2, 1], [0, 1, 2, 1], [5, 6, 7, 8])),
+        (np.array([0]), matrix([1], [2], [9])),
+    ]
+    assert not len(write_features(tmp_path / "x", NAMES, 2, "", blocks, phase=False))
     actual = FeatureFile(tmp_path / "x")
     assert (actual.columns.tolist(), actual.values.tolist()) == ([1, 0], [8, 5])
 
 
 def test_missing_rows_are_listed(tmp_path: Path) -> None:
-    with FeatureWriter(tmp_path / "x", NAMES, 4, "", phase=False) as writer:
-        writer.add(np.array([2, 0]), matrix([0, 0], [], []))
-        assert writer.missing().tolist() == [1, 3]
+    blocks = [(np.array([2, 0]), matrix([0, 0], [], []))]
+    missing = write_features(tmp_path / "x", NAMES, 4, "", blocks, phase=False)
+    assert missing.tolist() == [1, 3]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -112,4 +111,4 @@ def test_foreign_or_damaged_file_is_refused(tmp_path: Path) -> None:
 
 def test_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StoreUnwritable, match="No such file"):
-        FeatureWriter(tmp_path / "no" / "x", NAMES, 1, "", phase=False).__enter__()
+        write_features(tmp_path / "no" / "x", NAMES, 1, "", [], phase=False)

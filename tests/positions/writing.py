@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ringmaster.positions import position_writer
+from ringmaster import positions
 
 
 def write_positions(
@@ -30,9 +30,11 @@ def write_positions(
     parts = [[i for i in range(len(texts)) if held[i] == part] for part in (False, True)]
     counts = (len(parts[0]), len(parts[1]))
     sizes = (sum(len(texts[i]) for i in parts[0]), sum(len(texts[i]) for i in parts[1]))
-    with position_writer(path, game, key, list(notes), counts, sizes) as writer:
-        for start in range(0, len(texts), piece):
-            for part, numbers in enumerate(parts):
-                some = numbers[start : start + piece]
-                columns = {name: np.asarray(column)[some] for name, column in labels.items()}
-                writer.add([texts[i] for i in some], columns, bool(part))
+    chunks = []
+    for start in range(0, len(texts), piece):
+        for part, numbers in enumerate(parts):
+            some = numbers[start : start + piece]
+            columns = {name: np.asarray(column)[some] for name, column in labels.items()}
+            chunks.append(([texts[i] for i in some], columns, bool(part)))
+    facts = {"game": game, "key": key, "notes": list(notes)}
+    positions.write_positions(path, facts, counts, sizes, chunks)

@@ -246,23 +246,24 @@ class Features:
         self.version = version
         usual = "ignore" if callable(self._source) else "refuse"
         self._unnamed: Any = arguments.get("unnamed", usual)
-        self._pieces: Any = None
+        self._features: Any = None
 
     def ready(self, file: PositionFile) -> FeatureFile | None:
         """Return the features of all positions; None if an engine must be asked."""
-        from ringmaster.datasets.feature_set import FeatureShards, build_features
+        from ringmaster.datasets.feature_set import Features
 
         needs_engine = from_answers(self._source)
         if not needs_engine:
             self.version = self._digest(file) if callable(self._source) else ""
-        common = {"phase": self._phase, "unnamed": self._unnamed, "version": self.version}
-        arguments = (self._source, file, self._names, self._target)
         with refusing(PLACE, DataFileError):
-            if not needs_engine:
-                return build_features(*arguments, self._say, **common)
-            self._pieces = FeatureShards(*arguments, **common)
-            existing: FeatureFile | None = self._pieces.existing()
-            return existing
+            self._features = features = Features(
+                *(self._source, file, self._names, self._target),
+                phase=self._phase,
+                unnamed=self._unnamed,
+                version=self.version,
+            )
+            existing = features.existing()
+            return existing if existing or needs_engine else features.build(self._say)
 
     def _digest(self, file: PositionFile) -> str:
         """Return a digest of the function's results for some positions.
@@ -281,11 +282,11 @@ class Features:
     def put(self, shard: int, rows: range, answers: Sequence[str]) -> None:
         """Record the engine's answers for a shard.  Raises SettingError."""
         with refusing(PLACE, DataFileError):
-            self._pieces.put(shard, rows, answers)
+            self._features.put(shard, rows, answers)
 
     def finish(self, shards: int) -> FeatureFile:
         """Return the features after the last shard.  Raises StoreError."""
-        features: FeatureFile = self._pieces.existing() or self._pieces.finish(shards)
+        features: FeatureFile = self._features.existing() or self._features.finish(shards)
         return features
 
 

@@ -6,23 +6,17 @@ control file and with the tuned ones.  Both are compared over the same positions
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import msgspec
-import numpy as np
+from typing import Any
 
 from ringmaster.competitions.texel.settings import MoveAccuracySettings
 from ringmaster.competitions.texel.state import SIDES, MoveTest, TexelState
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.errors import DataFileError, EngineProtocolError, IllegalMove, counted, shown
-from ringmaster.formats.source import Batch, Progress, Source
+from ringmaster.errors import EngineProtocolError, IllegalMove, counted, shown
 from ringmaster.games.game import beginning
 from ringmaster.model.canonical import canonical
-from ringmaster.model.randomness import SAMPLE_STREAM, word_array
 from ringmaster.model.report import LEFT, Column, Listing, Table
 from ringmaster.stats.elo import Z95, share_ends, share_interval
 
@@ -30,30 +24,6 @@ from ringmaster.stats.elo import Z95, share_ends, share_interval
 SHARD = 250
 #: Answers of USI engines that end the game instead of a move.
 _ENDINGS = ("resign", "win")
-_MAGIC = b"RMMOV\x00\x01\n"
-
-
-class MoveSet(msgspec.Struct):
-    """A test set.
-
-    key        origin of the file
-    positions  FEN or SFEN, and the teacher's move
-    notes      lines about its reading
-    """
-
-    key: str
-    positions: list[tuple[str, str]]
-    notes: list[str]
-
-
-class _Candidate(NamedTuple):
-    """A position of a file, in random order."""
-
-    word: int
-    source: int
-    place: int
-    text: str
-    move: str
 
 
 class MoveAccuracy:
@@ -67,123 +37,46 @@ class MoveAccuracy:
         self._settings: MoveAccuracySettings = values["move_accuracy"]
         self._values, self.start = values, start
         self._begin = beginning(values["game"], variant=values["variant"])
-        self._set: MoveSet | None = None
+        self._key = ""
+        self._positions: list[tuple[str, str]] = []
 
     def prepare(self, target: Path, say: Callable[[str], None]) -> None:
         """Read the test set, from the file `target` if it is of the same origin.
 
         Raises DataFileError for wrong files, positions and moves, StoreUnwritable.
         """
-        from ringmaster.datasets.position_set import source_key
-        from ringmaster.positions.columns import ColumnFile, layout, replacing
+        from ringmaster.datasets.position_set import build_positions
 
-        values, settings = self._values, self._settings.positions
-        key = source_key(values["game"], values["variant"], [settings], 0, values["seed"])
-        if target.exists():
-            facts = ColumnFile(target, _MAGIC, "set of moves", ()).facts
-            known = msgspec.convert(facts, MoveSet)
-            if known.key == key:
-                self._set = known
-                return
-        self._set = self._read(key, Progress(say))
-        with replacing(target) as file:
-            file.write(layout(_MAGIC, msgspec.to_builtins(self._set), {})[0])
-        for note in self._set.notes:
-            say(note)
-
-    def _read(self, key: str, progress: Progress) -> MoveSet:
-        """Return a random sample of the positions with moves."""
-        from ringmaster.formats.registry import format_of
-
-        settings, values = self._settings.positions, self._values
-        assert settings.most is not None
-        # the rules leave some positions out
-        wanted = 2 * settings.most
-        chosen: list[_Candidate] = []
-        sources: list[Source] = []
-        batches = total = 0
-        for path in settings.paths:
-            source = settings.source(path, values["game"], values["variant"])
-            source.moves = True
-            format, before = format_of(source, settings.format), total
-            for batch in format.read(source):
-                words = word_array(values["seed"], SAMPLE_STREAM, batches, len(batch))
-                batches += 1
-                for i in self._wanted(batch):
-                    text, place = batch.texts[i].decode(), int(batch.place[i])
-                    one = _Candidate(int(words[i]), len(sources), place, text, batch.moves[i])
-                    chosen.append(one)
-                    total += 1
-                if len(chosen) > 2 * wanted:
-                    chosen = heapq.nsmallest(wanted, chosen)
-                progress.report(f"{path}: {total - before:,} positions with moves read")
-            sources.append(source)
-            if total == before:
-                source.finish()
-                raise source.error(
-                    None,
-                    f"no position of it (format {format.name!r}) has a move and passes the "
-                    "filters: move_accuracy compares moves, of .plain, .psv or .hcpe files or "
-                    "records of games",
-                )
-        positions = self._legal(heapq.nsmallest(wanted, chosen), sources)
-        if not positions:
-            raise DataFileError(settings.paths[0], None, "the filters leave out all positions")
-        name = settings.paths[0] if len(sources) == 1 else f"{len(sources)} files"
-        notes = [f"move accuracy: {len(positions):,} of {counted(total, 'position')} of {name}"]
-        for source in sources:
-            notes += [f"move accuracy: left out: {n:,} {w}" for w, n in source.counts.items()]
-        return MoveSet(key, list(positions.items()), notes)
-
-    def _wanted(self, batch: Batch) -> list[int]:
-        """Return the places of positions that have a move and pass the filters of labels."""
-        settings = self._settings.positions
-        early = (batch.ply >= 0) & (batch.ply < settings.first_ply)
-        beyond = np.abs(batch.teacher) > (settings.score_cap or math.inf)
-        places: list[int] = np.flatnonzero(~early & ~beyond).tolist()
-        return [i for i in places if batch.moves and batch.moves[i]]
-
-    def _legal(self, chosen: list[_Candidate], sources: list[Source]) -> dict[str, str]:
-        """Return legal moves by their positions, up to the wanted number.
-
-        Raises DataFileError for others, unless they are skipped.
-        """
-        settings = self._settings.positions
-        positions: dict[str, str] = {}
-        for one in chosen:
-            if len(positions) == settings.most:
-                break
-            try:
-                position = self._begin(one.text)
-                is_wanted = settings.in_check or not position.in_check()
-                position.play(one.move)
-            except (ValueError, IllegalMove) as error:
-                message = f"position {shown(one.text)}, move {shown(one.move)}: {error}"
-                sources[one.source].bad(one.place, message)
-                continue
-            if is_wanted:
-                positions.setdefault(one.text, one.move)
-        for source in sources:
-            source.finish()
-        return positions
+        values = self._values
+        file = build_positions(
+            values["game"],
+            values["variant"],
+            [self._settings.positions],
+            0,
+            values["seed"],
+            target,
+            lambda line: say(f"move accuracy: {line}"),
+        )
+        self._key = file.key
+        rows = (row.decode().rpartition(" ") for row in file.texts(0, len(file)))
+        self._positions = [(text, move) for text, _, move in rows]
 
     def adopt(self, state: TexelState) -> None:
         """Begin the test anew if the state has none with the present settings."""
-        if self._set is None:
+        if not self._key:
             return
         search = canonical(self._settings.search)
-        settings = {"set": self._set.key, "search": search, "start": dict(self.start)}
+        settings = {"set": self._key, "search": search, "start": dict(self.start)}
         known = state.moves
         if known is None or known.settings != settings:
-            shards = math.ceil(len(self._set.positions) / SHARD)
+            shards = math.ceil(len(self._positions) / SHARD)
             hits: dict[str, list[str | None]] = {side: [None] * shards for side in SIDES}
             state.moves = MoveTest(settings, hits, state.tests)
             state.tests += 1
 
     def shard(self, number: int) -> list[tuple[str, str]]:
         """Return the positions of a job, and the teacher's moves."""
-        assert self._set is not None
-        return self._set.positions[number * SHARD : (number + 1) * SHARD]
+        return self._positions[number * SHARD : (number + 1) * SHARD]
 
     def hits(self, shard: int, answers: tuple[str, ...]) -> str:
         """Return a digit for each position of a shard: 1 if the engine's move is the teacher's.

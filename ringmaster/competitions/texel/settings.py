@@ -367,7 +367,7 @@ def _build_move_accuracy(values: dict[str, Any], context: Context) -> MoveAccura
     if nodes is not None and depth is not None:
         raise SettingError(("depth",), "nodes and depth exclude each other", "one of them")
     search = ScoreKind("nodes", nodes or 1000) if depth is None else ScoreKind("depth", depth)
-    return MoveAccuracySettings(dataclasses.replace(source, most=most), search)
+    return MoveAccuracySettings(dataclasses.replace(source, most=most, moves=True), search)
 
 
 MOVE_ACCURACY = CallOf(

@@ -165,7 +165,7 @@ class OpeningFile:
         """
         source = self._source
         if self._format.kind == "games":
-            source.narrow(data, line, number)
+            source.data, source.first, source.previous = data, line, number
             games: list[RecordedGame] = list(self._format.function(source))
             return self._opening_of(games[0]) if games else None
         if self._notation is not None:
@@ -176,7 +176,7 @@ class OpeningFile:
             except ValueError as error:
                 raise ValueError(f"{error}: {shown(text, _QUOTED)}") from None
         is_text = self._format.name not in _PACKED
-        source.narrow(data, line if is_text else number + 1, 0)
+        source.data, source.first = data, line if is_text else number + 1
         texts = [text for batch in self._format.read(source) for text in batch.texts]
         if not texts:
             return None

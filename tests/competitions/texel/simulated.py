@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from ringmaster.datasets import position_set
 from ringmaster.model.jobs import EvaluationJob, GameJob
 from ringmaster.model.results import EvaluationResult, GameResult
 from ringmaster.positions import PositionFile
@@ -140,10 +141,12 @@ def texel(folder: Path, **overrides: Any) -> Any:
 
 @pytest.fixture(name="folder")
 def folder_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with a position file, and disable its build."""
+    """Return a folder with a position file, and disable its build, but not that of moves."""
+    usual = position_set.build_positions
 
     def build(*arguments: Any) -> PositionFile:
-        return PositionFile(arguments[-2])
+        target = arguments[-2]
+        return usual(*arguments) if target.suffix == ".moves" else PositionFile(target)
 
     monkeypatch.setattr("ringmaster.datasets.position_set.build_positions", build)
     write_positions(tmp_path / "event.positions")

@@ -205,7 +205,7 @@ def refusal(folder: Path, text: str, name: str = TEST, **settings: Any) -> str:
 
 def test_format_without_moves_is_refused(folder: Path) -> None:
     message = refusal(folder, "".join(f'{fen} c9 "1-0";\n' for fen, _ in POSITIONS[:50]), "a.epd")
-    assert "(format 'epd') has a move" in message
+    assert "the format 'epd' has no moves" in message
     assert ".plain" in message
 
 
@@ -224,7 +224,7 @@ def test_skipped_illegal_moves_are_counted(folder: Path) -> None:
     said: list[str] = []
     event.say = said.append
     event.prepare()
-    assert "move accuracy: left out: 1 bad lines" in said
+    assert "move accuracy: left out: 1 bad line" in said
     assert count_of(event) == 20
 
 

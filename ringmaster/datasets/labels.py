@@ -1,4 +1,7 @@
-"""Find scores and results with a wrong point of view, by their correlations with material."""
+"""Count labels, and find scores and results with a wrong point of view.
+
+A point of view shows in the correlations of scores and results with material.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,10 @@ import numpy.typing as npt
 from ringmaster.formats.registry import Pov
 from ringmaster.model.players import GameName
 
-_QUANTITIES = ("result", "score", "material")
 #: Correlations within this many standard errors of 0 count as 0.
 _ERRORS = 5.0
 #: Least |correlation| of each side to move where the two signs differ.
 _SPLIT = 0.1
-#: Least negative correlation where both signs are negative.  A player may win with less
-#: material, but scores do not contradict results.
-_REVERSED = {"material": 0.3, "score": 0.1}
 #: Least centipawns by which scores rise with a pawn of material.
 _SLOWEST = 5.0
 #: Limits of scores and of material: a mate tells no more than a queen.
@@ -28,8 +27,42 @@ _SCORE, _MATERIAL = 1500.0, 15.0
 Floats = npt.NDArray[np.float32]
 
 
+class LabelCounts:
+    """Counts of labels, which are the first player's.
+
+    results  numbers of positions that were lost, drawn and won, with an averaged result, and
+             without a result
+    scored   number of positions with a score
+    """
+
+    def __init__(self) -> None:
+        self.positions = self.scored = 0
+        self.results = np.zeros(5, dtype=np.int64)
+        self._values: set[float] = set()
+
+    def add(self, result: Floats, score: Floats) -> None:
+        """Add positions; NaN is an unknown label."""
+        self.positions += len(result)
+        self.scored += int(np.count_nonzero(~np.isnan(score)))
+        unknown = np.isnan(result)
+        kind = np.select([unknown, result == 0, result == 0.5, result == 1], [4, 0, 1, 2], 3)
+        self.results += np.bincount(kind, minlength=5)
+        if len(self._values) < 2:
+            self._values.update(np.unique(result[~unknown]).tolist())
+
+    @property
+    def known(self) -> int:
+        """Return the number of positions with a result."""
+        return int(self.results[:4].sum())
+
+    @property
+    def constant(self) -> float | None:
+        """Return the result of all positions with one, None for different results."""
+        return min(self._values) if len(self._values) == 1 else None
+
+
 @dataclass
-class Labels:
+class Correlations:
     """Correlations of results, scores and material of one file, by side to move.
 
     All quantities are the first player's, by the points of view of the settings.
@@ -54,16 +87,15 @@ class Labels:
                 x, y = x[known], y[known]
                 self.sums[mover, i] += (len(x), x.sum(), y.sum(), x @ x, y @ y, x @ y)
 
-    def reversed(self, a: str, b: str) -> tuple[bool, bool]:
+    def reversed(self, pair: int, least: float) -> tuple[bool, bool]:
         """Return for each side to move whether two quantities contradict each other.
 
-        a, b  names in the order of `_QUANTITIES`
+        pair   see `correlation`
+        least  least negative correlation where both signs are negative
         """
-        i = list(combinations(_QUANTITIES, 2)).index((a, b))
-        first, second = (self.correlation(mover, i, significant=True) for mover in (0, 1))
-        if first * second < 0 and min(abs(first), abs(second)) > _SPLIT:
-            return first < 0, second < 0
-        if max(first, second) <= 0 and min(first, second) < -_REVERSED[b]:
+        first, second = (self.correlation(mover, pair, significant=True) for mover in (0, 1))
+        differ = first * second < 0 and min(abs(first), abs(second)) > _SPLIT
+        if differ or (max(first, second) <= 0 and min(first, second) < -least):
             return first < 0, second < 0
         return False, False
 
@@ -94,25 +126,25 @@ SIDES: dict[GameName, tuple[str, str]] = {
 }
 
 
-def contradiction(labels: Labels, game: GameName, result: Pov, score: Pov) -> tuple[str, str]:
+def contradiction(labels: Correlations, game: GameName, result: Pov, score: Pov) -> tuple[str, str]:
     """Return a fault of the labels' points of view and the wrong setting, or two "".
 
     Scores in pawns are a fault without a setting.
 
     result, score  assumed points of view
     """
-    for what, against, pov in (
-        ("score", "material", score),
-        ("result", "material", result),
-        ("score", "result", score),
+    # a player may win with less material, but scores do not contradict results
+    for what, against, pov, pair, least in (
+        ("score", "the men on the board", score, 2, 0.3),
+        ("result", "the men on the board", result, 1, 0.3),
+        ("score", "the results", score, 0, 0.1),
     ):
-        wrong = labels.reversed(*sorted((what, against), key=_QUANTITIES.index))
+        wrong = labels.reversed(pair, least)
         if any(wrong):
-            other = "the results" if against == "result" else "the men on the board"
-            return _sentence(what, other, wrong, SIDES[game], pov), f"{what}_pov"
+            return _sentence(what, against, wrong, SIDES[game], pov), f"{what}_pov"
     if labels.are_in_pawns():
         return (
-            "the scores rise with the material far too slowly for centipawns: are they pawns?",
+            "the scores rise too slowly with the material: are they pawns, not centipawns?",
             "",
         )
     return "", ""
@@ -122,8 +154,7 @@ def _sentence(
     what: str, against: str, wrong: tuple[bool, bool], sides: tuple[str, str], pov: Pov
 ) -> str:
     where = "" if all(wrong) else f" with {sides[wrong.index(True)]} to move"
-    first = sides[0].lower()
-    names = {"first": first, "mover": "mover"}
+    names = {"first": sides[0].lower(), "mover": "mover"}
     meant = {"first": f"{sides[0]}'s", "mover": "the mover's"}
     other: Pov = "mover" if pov == "first" else "first"
     text = f"read as {meant[pov]}, the {what}s of positions{where} contradict {against}"

@@ -1,8 +1,8 @@
 """Read the games of PGN files: main lines with the scores of their comments.
 
 `chess.pgn` knows neither line numbers nor variants such as xiangqi, and passes over words that
-are no moves.  A CPU second reads 180,000 plies of engine games with comments (`chess.pgn`:
-52,000), and 188,000 plies of a book with 16 plies a game (`chess.pgn`: 63,000).
+are no moves.  A CPU second reads 175,000 plies of engine games with comments (`chess.pgn`:
+52,000), and 185,000 plies of a book with 16 plies a game (`chess.pgn`: 63,000).
 
 Three kinds of comments hold scores:
 

@@ -345,8 +345,7 @@ class ReferenceChessGame(_ChessRules):
         return None
 
     def position(self) -> str:
-        fen: str = self._board.fen()
-        return fen
+        return str(self._board.fen())
 
     def in_check(self) -> bool:
         return bool(self._board.is_check())

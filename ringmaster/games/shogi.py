@@ -234,7 +234,8 @@ def _why_no_drop(board: Board, side: int, move: str) -> str:
         return f"there is a piece on {target}"
     if _is_dead(letter, target, side):
         return f"a {name} on {target} could never move"
-    if letter == "P" and _has_pawn_on_file(board, side, target[0]):
+    pawns = board.pieces_for(PieceType.PAWN, _COLOURS[side])
+    if letter == "P" and any(pawns.test(Square.from_usi(target[0] + rank)) for rank in "abcdefghi"):
         return f"{who} has a pawn on file {target[0]} already"
     # the remaining reasons are an unanswered check, and mate by a dropped pawn
     state = board.to_position_state()
@@ -275,11 +276,6 @@ def _is_dead(letter: str, target: str, side: int) -> bool:
     """Return whether an unpromoted piece could never move from a square."""
     from_edge = "abcdefghi".index(target[1]) if side == 0 else "ihgfedcba".index(target[1])
     return from_edge < DEAD_RANKS.get(letter, 0)
-
-
-def _has_pawn_on_file(board: Board, side: int, file: str) -> bool:
-    pawns = board.pieces_for(PieceType.PAWN, _COLOURS[side])
-    return any(pawns.test(Square.from_usi(file + rank)) for rank in "abcdefghi")
 
 
 def _steps() -> dict[str, Move]:

@@ -21,11 +21,12 @@ from ringmaster.datasets.ingest import Ingest
 from ringmaster.datasets.labels import LabelCounts
 from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.datasets.spool import Rows, Spool, new_spool
-from ringmaster.errors import DataFileError, StoreUnwritable, counted
+from ringmaster.errors import DataFileError, counted
 from ringmaster.formats.source import Progress
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import SPLIT_STREAM, word_array
 from ringmaster.positions import PositionFile, write_positions
+from ringmaster.positions.columns import writing
 from ringmaster.positions.position_file import Part
 
 #: Increased by every change that gives another file from the same sources.
@@ -68,17 +69,14 @@ def build_positions(
     key = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
     if (file := PositionFile.existing(target, key)) is not None:
         return file
-    try:
-        with new_spool(target.parent) as spool:
-            ingest = Ingest(game, variant, spool, seed, Progress(say))
-            for settings in sources:
-                ingest.read(settings)
-            notes = ingest.notes()
-            positions = _Split(ingest, spool, sources[0], notes, validation, seed)
-            facts = {"game": game, "key": key, "notes": notes}
-            write_positions(target, facts, positions.counts, positions.sizes, positions.parts())
-    except OSError as error:
-        raise StoreUnwritable(f"cannot write {target}: {error.strerror}") from error
+    with writing(target), new_spool(target.parent) as spool:
+        ingest = Ingest(game, variant, spool, seed, Progress(say))
+        for settings in sources:
+            ingest.read(settings)
+        notes = ingest.notes()
+        positions = _Split(ingest, spool, sources[0], notes, validation, seed)
+        facts = {"game": game, "key": key, "notes": notes}
+        write_positions(target, facts, positions.counts, positions.sizes, positions.parts())
     for note in notes:
         say(note)
     return PositionFile(target)

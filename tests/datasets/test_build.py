@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ringmaster.datasets import spool
 from ringmaster.datasets.ingest import Draw
 from ringmaster.datasets.position_set import build_positions
 from ringmaster.datasets.position_settings import PositionSettings
@@ -117,6 +118,20 @@ def test_duplicates_in_training_and_validation_are_reported(tmp_path: Path) -> N
     read = make(tmp_path, bars(MANY + MANY), duplicates="keep", validation=0.5)
     assert any("of validation also occur in training" in note for note in read.notes)
     assert len(make(tmp_path, bars(MANY + MANY), "b.bar")) < len(read) / 1.9
+
+
+@pytest.mark.parametrize("duplicates", ["merge", "keep"])
+def test_equal_positions_are_recognised_in_any_number_of_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, duplicates: str
+) -> None:
+    text = bars(MANY + MANY[:100])
+    whole = make(tmp_path, text, duplicates=duplicates)
+    monkeypatch.setattr(spool, "_BLOCK", 300)
+    monkeypatch.setattr(spool, "_SORTED", 500)
+    parts = make(tmp_path, text, "b.bar", duplicates=duplicates)
+    assert parts.texts(0, len(parts)) == whole.texts(0, len(whole))
+    np.testing.assert_array_equal(parts.weight, whole.weight)
+    assert parts.notes[1:] == whole.notes[1:]
 
 
 def test_filters_count_dropped_positions(tmp_path: Path) -> None:

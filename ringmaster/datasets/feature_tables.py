@@ -134,7 +134,9 @@ class Wanted:
 
         Raises CountsError for infinite counts, and for a phase outside 0 to 1.
         """
-        wrong = np.flatnonzero(~np.isfinite(matrix.data))
+        with np.errstate(over="ignore"):
+            # the type of the file
+            wrong = np.flatnonzero(~np.isfinite(matrix.data.astype(np.float32)))
         if len(wrong):
             row = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
             raise CountsError("a count is not a finite number", row)
@@ -212,7 +214,7 @@ def _csv(source: Source, wanted: Wanted) -> Table:
     while some := list(islice(rows, _CHUNK)):
         numbers, positions, counts = zip(*some, strict=True)
         try:
-            matrix = wanted.checked(sparse.csr_array(np.array(counts, dtype=np.float32)))
+            matrix = wanted.checked(sparse.csr_array(np.array(counts)))
         except CountsError as error:
             raise source.error(numbers[error.row or 0], str(error)) from None
         yield list(positions), matrix
@@ -261,14 +263,14 @@ def _arrays(arrays: Mapping[str, Any], wanted: Wanted) -> Table:
     text = next((arrays[lower[name]] for name in TEXTS if name in lower), None)
     if text is None or text.ndim != 1 or text.dtype.kind not in "US":
         raise CountsError('an array "fen" (or "sfen") with the positions as text is needed')
-    if "names" not in arrays or arrays["names"].dtype.kind not in "US":
+    if "names" not in arrays or arrays["names"].dtype.kind not in "US" or arrays["names"].ndim != 1:
         raise CountsError('an array "names" with the names of the features is needed')
     features = [n.decode() if isinstance(n, bytes) else n for n in arrays["names"].tolist()]
     count = len(text)
     matrix = _matrix(arrays, (count, len(features)))
     phase = arrays.get(PHASE) if wanted.phase else None
-    if phase is not None and phase.shape != (count,):
-        raise CountsError(f'"{PHASE}" has the shape {phase.shape}, not ({count},)')
+    if phase is not None and (phase.shape != (count,) or phase.dtype.kind not in "iufb"):
+        raise CountsError(f'"{PHASE}" must be {count} numbers, not {phase.dtype} {phase.shape}')
     places = wanted.places(features if phase is None else [*features, PHASE])
     for first in range(0, count, _CHUNK):
         part = slice(first, first + _CHUNK)

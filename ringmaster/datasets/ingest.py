@@ -280,11 +280,6 @@ class Runs:
         return games, ends, has_names
 
 
-_WITHOUT_MOVES = (
-    "the format {!r} has no moves: .plain, .psv and .hcpe files and records of games have them"
-)
-
-
 class Ingest:
     """Reads files into a spool."""
 
@@ -322,7 +317,8 @@ class Ingest:
         for positions, in_check in checked_batches(source, format, settings):
             batch = positions.batch
             if settings.moves and not batch.moves:
-                raise source.error(None, _WITHOUT_MOVES.format(format.name))
+                use = "use .plain, .psv or .hcpe files, or records of games"
+                raise source.error(None, f"the format {format.name!r} has no moves; {use}")
             labels.add(batch.result, batch.teacher, positions.material, positions.side)
             if has_defaults is None:
                 has_defaults = int(batch.ply.max()) <= 1

@@ -117,6 +117,8 @@ class Source:
     notes: list[str] = field(default_factory=list)
     first: int = 1
     previous: int = 0
+    plies: int | None = None
+    annotated: bool = False
     _bad: list[tuple[int, str]] = field(default_factory=list)
 
     @property

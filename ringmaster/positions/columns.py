@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from errno import EINVAL, EOPNOTSUPP
 from pathlib import Path
 from typing import IO, Annotated, Any, ClassVar, Self
 
@@ -144,11 +145,14 @@ def new_columns(
     with replacing(path) as file:
         file.write(start)
         file.flush()
-        if hasattr(os, "posix_fallocate"):
+        file.truncate(len(start) + end)
+        try:
             # writing to memory without room on the disk would end the process
             os.posix_fallocate(file.fileno(), 0, len(start) + end)
-        else:
-            file.truncate(len(start) + end)
+        except (AttributeError, OSError) as error:
+            # not every system and file system can reserve room
+            if getattr(error, "errno", EINVAL) not in (EINVAL, EOPNOTSUPP):
+                raise
         data = np.asarray(np.memmap(file, dtype=np.uint8, mode="r+"))
         # the end of `replacing` brings mapped pages to the disk, too
         yield {

@@ -189,6 +189,10 @@ def test_a_fault_of_a_csv_is_reported_with_its_line(
 NPZ_FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "no text": ({"fen": None}, 'an array "fen"'),
     "shape": ({"features": np.zeros((4, 3))}, r'"features" of the shape \(4, 2\) is needed'),
+    "words": ({"phase": np.array(["a"] * 4)}, '"phase" must be 4 numbers'),
+    "a table of phases": ({"phase": np.ones((4, 1))}, r"not float64 \(4, 1\)"),
+    "a table of names": ({"names": np.array([["rook", "pawn"]])}, 'an array "names"'),
+    "large": ({"features": np.full((4, 2), 1e39)}, "not a finite number"),
     "infinite": ({"features": np.full((4, 2), np.inf)}, "not a finite number"),
     "objects": ({"features": np.array([[{}, 1]] * 4)}, "cannot read the features"),
     "sparse": (
@@ -236,6 +240,7 @@ def exits(position: str) -> Any:
         (lambda text: {"pawn": 1}, 'there is no "phase"'),
         (lambda text: as_mapping(text) | {"tempo": 1}, "no parameter is the weight of 'tempo'"),
         (lambda text: (0, float("inf"), 1), "a count is not a finite number"),
+        (lambda text: (0, 1e39, 1), "a count is not a finite number"),
         (lambda text: (0, 0, 1 if text != ROOK else 2), r"not 2; .* \(position 8/8/4k3/8/8/4K3/4R"),
     ],
 )

@@ -132,6 +132,23 @@ def test_full_disk_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EOPNOTSUPP])
+def test_room_on_the_disk_is_reserved_where_the_file_system_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def reserve(*_: int) -> None:
+        raise OSError(code, "a reason")
+
+    monkeypatch.setattr("os.posix_fallocate", reserve)
+    if code == errno.EOPNOTSUPP:
+        write(tmp_path / "set.positions", ONE)
+        assert PositionFile(tmp_path / "set.positions").text(0) == b"x"
+    else:
+        with pytest.raises(StoreUnwritable, match="a reason"):
+            write(tmp_path / "set.positions", ONE)
+        assert list(tmp_path.iterdir()) == []
+
+
 def test_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StoreUnwritable, match="cannot write"):
         write(tmp_path / "gone" / "set.positions", ONE)

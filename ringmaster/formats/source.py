@@ -108,8 +108,6 @@ class Source:
     results: str | None = None
     data: bytes | None = None
     board_size: int = 0
-    plies: int | None = None
-    annotated: bool = False
     where: str = "line"
     remedy: str = _REMEDY
     counts: Counter[str] = field(default_factory=Counter)

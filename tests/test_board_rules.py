@@ -17,7 +17,7 @@ import pytest
 from ringmaster.formats.pgn_writer import write_pgn
 from ringmaster.formats.sgf import write_sgf
 from ringmaster.formats.shogi_records import write_csa
-from ringmaster.games.chess960 import start_fen
+from ringmaster.games.chess import start_fen
 from ringmaster.games.game import Game, beginning
 from ringmaster.games.go import GoGame, fixed_handicap
 from ringmaster.games.sfen import normalise_sfen

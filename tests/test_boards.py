@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Any
 
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 
 from ringmaster.competitions.competition import Played
 from ringmaster.formats.pgn_writer import write_pgn
+from ringmaster.formats.registry import read_record
 from ringmaster.formats.sgf import write_sgf
 from ringmaster.formats.shogi_records import write_csa, write_kif
+from ringmaster.formats.source import Source
 from ringmaster.model.board import MATE, BoardGame
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import GameName
@@ -100,6 +103,28 @@ def test_a_chess960_game_names_its_variant() -> None:
     assert board.variant == "chess960"
 
 
+def test_words_of_an_engine_of_go_keep_their_order_and_need_no_summary() -> None:
+    words = "3.50 points ahead\nsecond line"
+    moves = (MoveRecord("E5", 0, comment=words), MoveRecord("A9", 1, 0.5, comment=words))
+    board = read("go", write_sgf(record_of("go", moves)))
+    assert board.ms == (None, 500)
+    assert board.scores == ()
+    assert board.comments == tuple((i, "3.50 points ahead second line") for i in range(2))
+
+
+@pytest.mark.parametrize("write", [write_pgn, write_csa, write_kif, write_sgf])
+def test_a_board_has_the_moves_and_scores_that_other_commands_read(write: Any) -> None:
+    name: GameName = {write_pgn: "chess", write_sgf: "go"}.get(write, "shogi")
+    played = {"chess": CHESS_MOVES, "shogi": SHOGI_MOVES}.get(name, (MoveRecord("E5", 0),))
+    text = write(record_of(name, played))
+    (game,) = read_record(Source("a", name, data=text.encode()))
+    board = read(name, text)
+    assert len(board.moves.split()) == len(game.moves)
+    assert [None if math.isnan(s) else s for s in game.scores] == [
+        None if s is None else max(-10000, min(10000, s)) for s in board.scores
+    ]
+
+
 def test_words_of_a_closing_comment_are_no_moves() -> None:
     record = record_of("chess", CHESS_MOVES[:1], detail="Black e5 Nf3 Qh5", notes=("Ke2 said a",))
     assert read("chess", write_pgn(record)).moves == "e4"
@@ -159,7 +184,7 @@ def test_a_handicap_game_of_shogi_begins_with_white() -> None:
 def test_a_board_game_is_json_and_leaves_out_defaults() -> None:
     board = read("chess", write_pgn(record_of("chess", CHESS_MOVES)))
     data = msgspec.json.decode(msgspec.json.encode(board))
-    assert "in_progress" not in data
+    assert not data.keys() & {"in_progress", "komi", "size"}
     assert msgspec.convert(data, BoardGame) == board
 
 

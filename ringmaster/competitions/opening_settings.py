@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,9 +10,9 @@ import msgspec
 
 from ringmaster.competitions.setting_types import optional
 from ringmaster.errors import SettingError
-from ringmaster.formats.openings.order import OpeningOrder, Order
+from ringmaster.formats.openings.order import Order, opening_order
 from ringmaster.formats.registry import FORMATS
-from ringmaster.games.game import Begin, beginning
+from ringmaster.games.game import game_rules
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import GameName
 from ringmaster.model.settings import Boolean, CallOf, FileName, Integer, OneOf, Setting
@@ -154,23 +153,23 @@ class OpeningBook:
         if format.kind == "book":
             from ringmaster.formats.openings.books import Walks
 
-            walks = Walks(source, format, _beginning(game), settings.plies, self._seed)
+            walks = Walks(source, format, game_rules(game), settings.plies, self._seed)
             self._opening = lambda number: walks.opening(settings.start - 1 + number)
             return []
-        file = OpeningFile(source, format, _beginning(game), settings.plies, say)
+        file = OpeningFile(source, format, game_rules(game), settings.plies, say)
         self.size = len(file)
-        order = OpeningOrder(len(file), settings.order, seed=self._seed, start=settings.start)
-        self._opening = lambda number: file.opening(order.index(number))
+        order = opening_order(len(file), settings.order, seed=self._seed, start=settings.start)
+        self._opening = lambda number: file.opening(order(number))
         return [] if file.is_verified else [file.verify()]
 
     def _chess960(self) -> Callable[[int], Opening]:
-        from ringmaster.games.chess960 import start_fen
+        from ringmaster.games.chess import start_fen
 
         self.size = POSITIONS
-        order = OpeningOrder(POSITIONS, "random", seed=self._seed)
+        order = opening_order(POSITIONS, "random", seed=self._seed)
 
         def opening(number: int) -> Opening:
-            position = order.index(number)
+            position = order(number)
             return Opening(fen=start_fen(position), source=f"chess960:{position}")
 
         return opening
@@ -207,13 +206,3 @@ class OpeningBook:
             self.load(lambda line: None)
         assert self._opening is not None
         return self._opening(number)
-
-
-def _beginning(settings: GameSettings) -> Begin:
-    """Return the function that begins games from openings."""
-    if settings.game != "go":
-        return beginning(settings.game, variant=settings.variant)
-    from ringmaster.games.go_rules import new_go_game
-
-    make = partial(new_go_game, ko_rule=settings.ko_rule, suicide=settings.suicide)
-    return lambda fen: make(settings.board_size)

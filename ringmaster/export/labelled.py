@@ -17,7 +17,7 @@ from ringmaster.datasets.picking import UNSCORED, Labelled, Picker, Rules
 from ringmaster.datasets.survey import Overview
 from ringmaster.datasets.writers import FORMS, first_players
 from ringmaster.errors import DataFileError, IllegalMove, RingmasterError, UsageError, counted
-from ringmaster.export.records import Records, read_record, variant_of
+from ringmaster.export.records import Records, read_game, variant_of
 from ringmaster.formats.recorded_game import RESULTS, replay
 from ringmaster.formats.source import PACKED, Record, batch_of
 from ringmaster.games.game import beginning
@@ -171,7 +171,7 @@ def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[Label
             counts.unused["of other players"] += 1
             continue
         try:
-            played = replay(read_record(results, record, game.id), name, begin)
+            played = replay(read_game(results, record, game.id), name, begin)
         except (DataFileError, IllegalMove, ValueError):
             counts.unused["with an unreadable record"] += 1
             continue

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from ringmaster.errors import DataFileError, IllegalMove
-from ringmaster.formats.pgn import pgn_games
 from ringmaster.formats.recorded_game import RecordedGame
-from ringmaster.formats.registry import record_format
+from ringmaster.formats.registry import read_record, record_format
 from ringmaster.formats.source import Source
 from ringmaster.games.game import beginning
 from ringmaster.results import Game, Results
@@ -80,7 +79,7 @@ def write_positions(results: Results, format: str, stream: BinaryIO, void: bool)
     unread = 0
     for game, record in records.each(void):
         try:
-            recorded = read_record(results, record, game.id)
+            recorded = read_game(results, record, game.id)
             position = begin(recorded.start)
             for move in recorded.moves:
                 position.play(move)
@@ -104,16 +103,10 @@ def variant_of(results: Results) -> str:
     return str(results.settings.get("variant", "standard"))
 
 
-def read_record(results: Results, record: bytes, id: str) -> RecordedGame:
+def read_game(results: Results, record: bytes, id: str) -> RecordedGame:
     """Return the only game of a record.  Raises DataFileError, ValueError."""
     source = Source(id, results.game, variant_of(results), data=record)
-    if results.game == "chess":
-        games = list(pgn_games(source))
-    else:
-        # rsshogi's tables take a while to import
-        from ringmaster.formats.shogi_games import csa_games, kif_games
-
-        games = list((csa_games if record_format(record, record) == "csa" else kif_games)(source))
+    games = list(read_record(source))
     source.finish()
     if not games:
         raise ValueError("there is no game")

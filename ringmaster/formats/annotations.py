@@ -1,11 +1,13 @@
-"""Texts beside the moves that records have in every format."""
+"""Texts beside the moves that records have in every format, written and read."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from ringmaster.games.clean_text import lines, one_line
+from ringmaster.model.board import MATE
 from ringmaster.model.results import GameRecord, MoveRecord
 
 #: Optional details of a move: fields of MoveRecord, with their labels in comments.
@@ -22,20 +24,16 @@ RECORD_INFO: Final = {
 _LONGEST_PV: Final = 100
 
 
-def wanted_details(info: Collection[str]) -> list[tuple[str, str]]:
-    """Return (field, label) of the requested details, in the order of records.
+def search_details(move: MoveRecord, info: Collection[str]) -> list[str]:
+    """Return the known details of a move: ["sd=20", "n=1234", 'pv="e2e4 e7e5"'].
 
-    `left` is missing, since each format has its own place for a clock.
+    info  names of the requested details; `left` is missing, since each format has its own place
+          for a clock
     """
-    return [(name, label) for name, label in RECORD_INFO.items() if name in info and name != "left"]
-
-
-def search_details(move: MoveRecord, wanted: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the known details of a move: ["sd=20", "n=1234", 'pv="e2e4 e7e5"']."""
     texts = []
-    for name, label in wanted:
-        value = getattr(move, name)
-        if value is None:
+    for name, label in RECORD_INFO.items():
+        value = getattr(move, name) if name in info else None
+        if value is None or name == "left":
             continue
         if name == "pv":
             line = one_line(" ".join(value[:_LONGEST_PV]), 1000).replace('"', "'")
@@ -62,6 +60,32 @@ def search_summary(move: MoveRecord, with_time: bool = True) -> str:
     if depth is not None:
         text = f"{text}/{depth}"
     return f"{text} {time}" if time else text
+
+
+#: The score at the beginning of a comment, with a depth.  Other programs have further forms.
+_SCORE: Final = re.compile(
+    r"\s*(?:\([^)]*\)\s*)?([+-]?)(?:[M#](\d{1,4})|(\d{1,5}\.\d+))(?:/(\d+))?(?=[\s,;]|$)(?!\s+s\b)"
+)
+
+
+def score_of(comment: str, side: int) -> tuple[float | None, re.Match[str] | None]:
+    """Return the first player's score at the beginning of a mover's comment, and the match.
+
+    Scores are centipawns, and mates as on boards.  Group 4 of the match is the depth.
+    """
+    match = _SCORE.match(comment)
+    if match is None:
+        return None, None
+    sign, mate, pawns = match.group(1, 2, 3)
+    score = round(100 * float(pawns), 3) if mate is None else float(MATE - int(mate))
+    return -score if (sign == "-") != (side == 1) else score, match
+
+
+def read_time_controls(text: str, sides: tuple[str, str]) -> tuple[str, ...]:
+    """Return the time controls of both players from the lines of `player_lines`."""
+    label = re.compile(rf"^({'|'.join(sides)}) time control: (.*)$", re.MULTILINE)
+    controls = dict(label.findall(text))
+    return tuple(controls.get(side, "") for side in sides)
 
 
 def player_name(record: GameRecord, index: int) -> str:

@@ -1,8 +1,8 @@
 """Read the games of PGN files: main lines with the scores of their comments.
 
 `chess.pgn` knows neither line numbers nor variants such as xiangqi, and passes over words that
-are no moves.  A CPU second reads 180,000 plies of engine games with comments (`chess.pgn`:
-52,000), and 188,000 plies of a book with 16 plies a game (`chess.pgn`: 63,000).
+are no moves.  A CPU second reads 175,000 plies of engine games with comments (`chess.pgn`:
+52,000), and 185,000 plies of a book with 16 plies a game (`chess.pgn`: 63,000).
 
 Three kinds of comments hold scores:
 
@@ -15,28 +15,37 @@ Three kinds of comments hold scores:
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
+from ringmaster.errors import DataFileError
+from ringmaster.formats.annotations import score_of
 from ringmaster.formats.recorded_game import RESULTS, RecordedGame, limited
 from ringmaster.formats.source import MATE, Source
 from ringmaster.games.clean_text import one_line, shown
-from ringmaster.games.game import Game, beginning
+from ringmaster.games.game import Begin, beginning
 from ringmaster.games.san import move_of, san_moves
 from ringmaster.games.variants import check_variant_tag
 
-#: A tag, whose value may have quotes and backslashes that are not escaped, but no other tag.
-_TAG = re.compile(
-    r'\[\s*(\w+)\s+"((?:\\.|[^\\"\[]|\[(?!\s*\w+\s+")|"(?!\s*\])|\\(?="\s*\]\s*$))*)"\s*\]'
+#: A comment, which ends before a tag behind an empty line; text without a meaning; a tag, which
+#: begins its line or follows another, and whose value may have lines, and quotes and backslashes
+#: that are not escaped, but no other tag; a tag that is not complete; words up to the end of their
+#: line.
+_PGN = re.compile(
+    r"(?P<comment>\{(?:[^}\n]+|\n(?!(?:[ \t]*\n)+\[\s*\w+\s+\"))*\}?)|;[^\n]*|^%[^\n]*|\$\d*"
+    r'|(?:^|(?<=\])[ \t]*)(?P<tag>\[\s*(\w+)\s+"'
+    r'((?:\\.|[^"\\\n\[]|\[(?!\s*\w+\s+")|"(?!\s*\])|\\(?="\s*\]\s*$)|\n(?![ \t]*\n|\[))*)"'
+    r"\s*\])"
+    r"|(?P<bad>(?:^|(?<=\])[ \t]*)\[[^\n]*(?:\n(?!\[|[ \t]*\n|\Z)[^\n]*){0,9})"
+    r"|(?P<bracket>[()}])"
+    r"|(?P<words>[^{}();$\n]+(?:(?<=[a-h][18])\([NBRQ]\)[^{}();$\n]*)*)",
+    re.MULTILINE,
 )
-#: The most lines of a tag.
-_TAG_LINES = 10
-#: A move number, or a token in a group.
-_TOKEN = re.compile(
-    r"\d*[.…]+|\d{1,3}(?=\s|$)|"
-    r"(\{[^}]*\}?|[();}]|\$\d*|[^\s{}();$]+(?:(?<=[a-h][18])\([NBRQ]\)[^\s{}();$]*)?)"
-)
+_AFTER_BLANK = re.compile(r"\n[ \t]*\n\Z")
+_TOKEN = re.compile(r"\S+")
 _POINTS = {**RESULTS, "*": math.nan}
 _NULL_MOVES = frozenset(("--", "Z0", "0000", "@@@@", "null"))
 #: Signs that judge a move or a position, and words of printed games.
@@ -44,10 +53,9 @@ _SIGNS = "!?±∓⩲⩱=∞□⊕⟳→↑⇆⇄⇔∆Δ○⌓≤≥+-/#~…"
 _WORDS = frozenset(("N", "D", "e.p.", "ep", "ch", "mate"))
 #: Characters of a bad line that an error shows.
 _QUOTED = 60
+#: Characters of the longest game.
+_LONGEST = 1 << 24
 
-_OF_MOVE = re.compile(
-    r"\s*(?:\([^)]*\)\s*)?([+-]?)(?:[M#](\d+)|(\d{1,5}\.\d+))(?:/\d+)?(?=[\s,;]|$)(?!\s+s\b)"
-)
 _OF_POSITION = re.compile(r"\[%eval\s+(?:#([+-]?)\d+|([+-]?\d{1,5}(?:\.\d+)?))")
 _OF_TCEC = re.compile(r"(?:^|[\s,])wv=(?:([+-]?)M\d+|([+-]?\d{1,5}(?:\.\d+)?))")
 
@@ -60,248 +68,229 @@ _FORFEIT = re.compile(
 )
 
 
-def pgn_games(source: Source, plies: int | None = None) -> Iterator[RecordedGame]:
+def pgn_games(source: Source) -> Iterator[RecordedGame]:
     """Yield the games of a PGN file, unfinished ones included.
 
-    A game ends at its result or before the next tags.  Bad games are left out and reported to
-    `source`; the caller calls `source.finish`.  An illegal last move of a game that was lost
-    by it is no fault of the file.
-
-    plies  moves that are read of each game, None for all; later ones are not checked
+    Bad games are left out and reported to `source`; the caller calls `source.finish`.  An
+    illegal last move of a game that was lost by it is no fault of the file.  Moves with
+    annotations are as they are written, and are not checked: a page shows many games.
 
     Raises DataFileError.
     """
-    reader = _Reader(source, plies)
-    for at, line in source.lines():
-        reader.read(at, line)
-        while reader.ended:
-            yield reader.ended.pop(0)
-    reader.finish()
-    yield from reader.ended
+    begin = beginning("chess", variant=source.variant)
+    for number, text in enumerate(game_texts(source), source.previous + 1):
+        if source.annotated:
+            yield _annotated(text, number)
+            continue
+        try:
+            game = _played(source, begin, text, number)
+        except DataFileError as fault:
+            source.bad(fault.number or 0, f"game {number}: {fault.message}", "bad games")
+        else:
+            yield game
 
 
-class _Reader:
-    """Splits lines into tags, moves and comments.
+@dataclass(slots=True)
+class GameText:
+    """The text of a game, without knowledge of the rules.  Places are those of characters.
 
-    ended  good games whose end has been read
+    tags      values by names in lower case
+    words     moves as they are written, with signs
+    runs      number of moves before each run of moves, and its place
+    comments  with the number of moves before them
+    result    "" for none
+    fault     number of moves before the first fault, its place and message
+    begin     place of the first tag, move, result or fault, -1 for no game
+    text      text from the end of the game before, its place and first line
     """
 
-    def __init__(self, source: Source, plies: int | None) -> None:
-        self._source = source
-        self._begin = beginning("chess", variant=source.variant)
-        self._plies = math.inf if plies is None else plies
-        self._number = source.previous
-        #: Whether an empty line precedes the current line or tag.
-        self._after_blank = False
-        self.ended: list[RecordedGame] = []
-        self._reset()
+    tags: dict[str, str] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
+    runs: list[tuple[int, int]] = field(default_factory=list)
+    comments: list[tuple[int, str]] = field(default_factory=list)
+    result: str = ""
+    fault: tuple[int, int, str] | None = None
+    begin: int = -1
+    text: tuple[str, int, int] = ("", 0, 0)
 
-    def _reset(self) -> None:
-        """Expect a game."""
-        self._line = 0
-        #: Names of tags in lower case.
-        self._tags: dict[str, str] = {}
-        self._start: str | None = None
-        self._position: Game | None = None
-        self._result = ""
-        #: (plies before it, text)
-        self._comments: list[tuple[int, str]] = []
-        #: Line and message of the first fault.
-        self._fault: tuple[int, str] | None = None
-        #: Whether the moves end with the first word that cannot be played.
-        self._ends_unplayable = False
-        #: Whether the next tag begins another game.
-        self._has_moves = False
-        #: Lines of a tag and of a comment that are still open, with the number of the first line.
-        self._open_tag: list[str] = []
-        self._open_comment: list[str] = []
-        self._opened = 0
-        #: Lines in which open variations begin.
-        self._variations: list[int] = []
+    def add_moves(self, words: list[str], place: int) -> None:
+        """Add a run of moves, of which some may be empty."""
+        before = len(self.words)
+        self.words += filter(None, words)
+        if len(self.words) > before:
+            self.add_place(place)
+            self.runs.append((before, place))
 
-    def read(self, at: int, line: str) -> None:
-        """Read the next line."""
-        # files with the mark may have been joined
-        line = line.removeprefix("\ufeff")
-        tag = _TAG.match(line) if line.startswith("[") else None
-        if not line.strip():
-            self._after_blank = True
-        elif tag is None or (self._open_comment and not self._after_blank):
-            # a tag that no empty line separates from a comment belongs to it
-            tag, self._after_blank = None, False
-        if self._open_tag:
-            line = self._continued_tag(line)
-            tag = _TAG.match(line)
-        elif self._open_comment and tag is None:
-            text, closed, rest = line.partition("}")
-            self._open_comment.append(text)
-            if closed:
-                self._add_comment("\n".join(self._open_comment))
-                self._open_comment = []
-                self._read_moves(at, rest)
-            return
-        elif line.startswith("%"):
-            return
-        while tag is not None or (line.startswith("[") and not self._variations):
-            if tag is None:
-                self._open_tag, self._opened = [line], at
-                return
-            self._add_tag(at, tag)
-            line = line[tag.end() :].lstrip()
-            tag = _TAG.match(line)
-        self._read_moves(at, line)
+    def add_place(self, place: int) -> None:
+        """Note the beginning of the game."""
+        if self.begin < 0:
+            self.begin = place
 
-    def finish(self) -> None:
-        """End the last game if it has no result."""
-        self._check_closed()
-        if self._line:
-            self._end()
+    def add_fault(self, place: int, message: str) -> None:
+        """Record a fault, unless there is an earlier one."""
+        self.add_place(place)
+        self.fault = self.fault or (len(self.words), place, message)
 
-    def _continued_tag(self, line: str) -> str:
-        """Return the tag that a line completes, "" for a part of it, `line` for other text."""
-        joined = " ".join([*self._open_tag, line.strip()])
-        if _TAG.match(joined):
-            self._open_tag = []
-            return joined
-        if line.strip() and line[0] != "[" and len(self._open_tag) < _TAG_LINES:
-            self._open_tag.append(line.strip())
-            return ""
-        self._check_closed()
-        return line
+    def line(self, place: int) -> int:
+        """Return the number of a line."""
+        text, start, first = self.text
+        return first + text.count("\n", 0, place - start)
 
-    def _add_tag(self, at: int, tag: re.Match[str]) -> None:
-        self._check_closed()
-        name = tag[1].lower()
-        value = re.sub(r"\\(.)", r"\1", tag[2]) if "\\" in tag[2] else tag[2]
-        if self._has_moves or (name in self._tags and self._after_blank):
-            self._end()
-        self._after_blank = False
-        self._line = self._line or at
-        # comments before the tags belong to the game before
-        self._comments.clear()
-        if self._tags.setdefault(name, value) != value and name == "fen":
-            self._add_fault(at, f"there is a second position: {shown(value, _QUOTED)}")
 
-    def _read_moves(self, at: int, line: str) -> None:
-        for token in _TOKEN.findall(line):
-            first = token[:1]
-            if not first:
+def game_texts(source: Source) -> Iterator[GameText]:
+    """Yield the texts of a file's games.
+
+    A game ends at its result or before the next tags.  Raises DataFileError.
+    """
+    text, line = "", source.first
+    pieces = ((piece + "\n", False) for _, piece in source.texts())
+    for piece, is_whole in itertools.chain(pieces, [("", True)]):
+        text += piece
+        stop = 0
+        for game, end in _split(text, is_whole):
+            game.text = text[stop:end], stop, line
+            line += text.count("\n", stop, end)
+            stop = end
+            yield game
+        text = text[stop:]
+        if len(text) > _LONGEST:
+            raise source.error(line, "a game begins here and does not end")
+
+
+def _split(text: str, is_whole: bool) -> Iterator[tuple[GameText, int]]:
+    """Yield the games of a text with their ends; the last one only where the text is whole."""
+    game = GameText()
+    #: Whether the next tag begins another game, even without moves.
+    is_broken = False
+    #: Places of open variations.
+    variations: list[int] = []
+    for match in _PGN.finditer(text):
+        place, kind = match.start(), match.lastgroup
+        if kind == "words":
+            if variations:
                 continue
-            if first == "{":
-                if token[-1] == "}" and len(token) > 1:
-                    self._add_comment(token[1:-1])
+            text_of_run = match[0].replace("…", ".")
+            words = list(map(_word, text_of_run.split()))
+            if _POINTS.keys().isdisjoint(words):
+                game.add_moves(words, place)
+                continue
+            for word, token in zip(words, _TOKEN.finditer(text_of_run), strict=True):
+                if word in _POINTS:
+                    if game.begin < 0:
+                        continue  # a repeated result is no game
+                    game.add_place(place + token.start())
+                    game.result = word
+                    yield game, place + token.end()
+                    game, is_broken = GameText(), False
                 else:
-                    self._open_comment, self._opened = [token[1:]], at
-            elif first == ";":
-                break
-            elif first == "(":
-                self._variations.append(at)
-            elif first == ")" and self._variations:
-                self._variations.pop()
-            elif first == ")" or first == "}":
-                self._add_fault(at, f"{token} closes nothing: {shown(line, _QUOTED)}")
-            elif first != "$" and not self._variations:
-                self._read_word(at, token)
-
-    def _read_word(self, at: int, word: str) -> None:
-        """Read a move, a sign or a result."""
-        if word in _POINTS:
-            # a repeated result is no game
-            if self._line:
-                self._begin_moves(at)
-                self._result = word
-                self._end()
-            return
-        is_null = word in _NULL_MOVES
-        if not is_null:
-            word = word.rstrip(_SIGNS)
-            if not word or word in _WORDS:
-                return
-        position = self._position if self._has_moves else self._begin_moves(at)
-        if position is None or self._fault is not None:
-            self._ends_unplayable = False
-        elif len(position.moves) < self._plies:
-            try:
-                if is_null:
-                    raise ValueError("is a null move, which no player can make")
-                position.play(move_of(position, word))
-            except ValueError as error:
-                before = san_moves(self._source.variant, self._start, position.moves)
-                after = f" (after {'… ' if len(before) > 4 else ''}{' '.join(before[-4:])})"
-                shown_word = shown(word, _QUOTED)
-                self._add_fault(at, f"{shown_word} {error}{after if before else ''}")
-                self._ends_unplayable = True
-
-    def _begin_moves(self, at: int) -> Game | None:
-        """Return the position of the current game, None where its start is not known."""
-        if not self._has_moves:
-            self._has_moves = True
-            self._line = self._line or at
-            fen = self._tags.get("fen")
-            try:
-                if fen is None and self._tags.get("setup") == "1":
-                    raise ValueError("the tag SetUp tells of a position, but there is no tag FEN")
-                check_variant_tag(self._tags.get("variant", ""), self._source.variant)
-                self._position = self._begin(fen)
-            except ValueError as error:
-                fault = "" if fen is None else f": {shown(fen, _QUOTED)}"
-                self._add_fault(self._line, f"{error}{fault}")
+                    game.add_moves([word], place + token.start())
+        elif kind == "comment":
+            if not match[0].endswith("}"):
+                game.add_fault(place, "a comment begins here and does not end")
+                is_broken = True
+            elif not variations:
+                game.comments.append((len(game.words), match[0][1:-1]))
+        elif kind == "bracket":
+            if match[0] == "(":
+                variations.append(place)
+            elif match[0] == ")" and variations:
+                variations.pop()
             else:
-                self._start = None if fen is None else self._position.position()
-        return self._position
+                quoted = shown(text[place : text.find("\n", place)], _QUOTED)
+                game.add_fault(place, f"{match[0]} closes nothing: {quoted}")
+        elif kind == "bad":
+            if not variations:
+                quoted = shown(match[0].strip().partition("\n")[0], _QUOTED)
+                game.add_fault(place, f"this is not a PGN tag: {quoted}")
+        elif kind == "tag":
+            if variations:
+                game.add_fault(variations[-1], "a variation begins here and does not end")
+                variations.clear()
+            name, value = match[3].lower(), match[4].replace("\n", " ")
+            if "\\" in value:
+                value = re.sub(r"\\(.)", r"\1", value)
+            is_repeated = name in game.tags and _AFTER_BLANK.search(text, max(place - 80, 0), place)
+            if game.words or is_broken or is_repeated:
+                yield game, place
+                game, is_broken = GameText(), False
+            game.add_place(place)
+            # comments before the tags belong to the game before
+            game.comments.clear()
+            if game.tags.setdefault(name, value) != value and name == "fen":
+                game.add_fault(place, f"there is a second position: {shown(value, _QUOTED)}")
+    if is_whole:
+        if variations:
+            game.add_fault(variations[-1], "a variation begins here and does not end")
+        if game.begin >= 0:
+            yield game, len(text)
 
-    def _add_comment(self, text: str) -> None:
-        if not self._variations:
-            plies = 0 if self._position is None else len(self._position.moves)
-            self._comments.append((plies, text))
 
-    def _add_fault(self, at: int, message: str) -> None:
-        self._line = self._line or at
-        self._fault = self._fault or (at, message)
+def _word(token: str) -> str:
+    """Return a move or a result without its number, "" for other words."""
+    if token < ":":  # no letter
+        number, dot, rest = token.partition(".")
+        if dot and (not number or number.isdigit()):
+            token = rest.lstrip(".")
+        elif number.isdigit() and len(number) < 4:
+            return ""
+    if token in _POINTS or token in _NULL_MOVES:
+        return token
+    bare = token.rstrip(_SIGNS)
+    return token if bare and bare not in _WORDS else ""
 
-    def _check_closed(self) -> None:
-        """Close everything that is still open, as a fault of the game."""
-        if self._open_tag:
-            self._add_fault(self._opened, f"this is not a PGN tag: {shown(self._open_tag[0], 60)}")
-        elif self._open_comment:
-            self._add_fault(self._opened, "a comment begins here and does not end")
-            self._has_moves = True
-        elif self._variations:
-            self._add_fault(self._variations[-1], "a variation begins here and does not end")
-        self._open_tag, self._open_comment, self._variations = [], [], []
 
-    def _end(self) -> None:
-        """Record the game or its fault, and expect another game."""
-        self._number += 1
-        position = self._begin_moves(self._line)
-        tags = self._tags
-        points = _POINTS.get(self._result or tags.get("result", "*"), math.nan)
-        plies, last = self._comments[-1] if self._comments else (0, "")
-        if position is None or plies < len(position.moves):
-            last = ""
-        is_forfeit = any(map(_FORFEIT.search, (tags.get("termination", ""), last)))
-        if self._ends_unplayable and points in (0.0, 1.0) and is_forfeit:
-            self._fault = None
-        if position is not None and not (position.moves or self._start or self._result):
-            self._add_fault(self._line, "it has no moves and no result")
-        if position is None or self._fault is not None:
-            at, message = self._fault or (self._line, "")
-            self._source.bad(at, f"game {self._number}: {message}", "bad games")
-        else:
-            game = RecordedGame(
-                self._number,
-                self._line,
-                one_line(tags.get("gameid") or tags.get("round", "")).strip("?-"),
-                self._start,
-                position.moves,
-                [math.nan] * len(position.moves),
-                result=points,
-                is_forfeit=is_forfeit,
-                opening=_opening_name(tags),
-            )
-            _read_comments(game, self._comments)
-            self.ended.append(game)
-        self._reset()
+def _played(source: Source, begin: Begin, text: GameText, number: int) -> RecordedGame:
+    """Return a game with checked moves.  Raises DataFileError for its first fault."""
+    tags, words = text.tags, text.words
+    points = _POINTS.get(text.result or tags.get("result", "*"), math.nan)
+    behind = [comment for count, comment in text.comments if count == len(words)]
+    is_forfeit = any(map(_FORFEIT.search, (tags.get("termination", ""), *behind)))
+    before, place, fault = text.fault or (len(words), 0, "")
+    if fault and not before:
+        raise source.error(text.line(place), fault)
+    fen = tags.get("fen")
+    try:
+        if fen is None and tags.get("setup") == "1":
+            raise ValueError("the tag SetUp tells of a position, but there is no tag FEN")
+        check_variant_tag(tags.get("variant", ""), source.variant)
+        position = begin(fen)
+    except ValueError as error:
+        quoted = "" if fen is None else f": {shown(fen, _QUOTED)}"
+        raise source.error(text.line(text.begin), f"{error}{quoted}") from None
+    start, first = None if fen is None else position.position(), position.to_move
+    for word in words[:before][: source.plies]:
+        try:
+            if word in _NULL_MOVES:
+                raise ValueError("is a null move, which no player can make")
+            word = word.rstrip(_SIGNS)
+            position.play(move_of(position, word))
+        except ValueError as error:
+            is_last = len(position.moves) == len(words) - 1
+            if is_last and is_forfeit and points in (0.0, 1.0):
+                break
+            sans = san_moves(source.variant, start, position.moves)
+            after = f" (after {'… ' if len(sans) > 4 else ''}{' '.join(sans[-4:])})"
+            message = f"{shown(word, _QUOTED)} {error}{after if sans else ''}"
+            runs = [run for count, run in text.runs if count <= len(position.moves)]
+            raise source.error(text.line(runs[-1]), message) from None
+    if fault:
+        raise source.error(text.line(place), fault)
+    if not (words or start or text.result):
+        raise source.error(text.line(text.begin), "it has no moves and no result")
+    game = RecordedGame(
+        number,
+        text.line(text.begin),
+        one_line(tags.get("gameid") or tags.get("round", "")).strip("?-"),
+        start,
+        position.moves,
+        [math.nan] * len(position.moves),
+        result=points,
+        is_forfeit=is_forfeit,
+        opening=_opening_name(tags),
+        first=first,
+    )
+    _read_comments(game, text.comments)
+    return game
 
 
 def _opening_name(tags: dict[str, str]) -> str:
@@ -310,15 +299,15 @@ def _opening_name(tags: dict[str, str]) -> str:
 
 
 def _read_comments(game: RecordedGame, comments: list[tuple[int, str]]) -> None:
-    """Record the scores of comments; see `_Reader`."""
-    black_begins = game.start is not None and game.start.split()[1] == "b"
-    count = len(game.moves)
+    """Record the scores of comments."""
+    first, count = game.first, len(game.moves)
     for plies, text in comments:
-        own = _OF_MOVE.match(text) if plies else None
-        if own is not None:
-            score = MATE if own[3] is None else _centipawns(own[3])
-            of_black = (plies - 1 + black_begins) % 2 == 1
-            game.scores[plies - 1] = -score if (own[1] == "-") != of_black else score
+        if plies > count:
+            # the moves are limited, or the last one is illegal
+            break
+        score = score_of(text, (plies - 1 + first) % 2)[0] if plies else None
+        if score is not None:
+            game.scores[plies - 1] = limited(score)
         elif text == "book" and game.book == plies - 1:
             game.book += 1
         elif plies and "wv=" in text:
@@ -337,8 +326,30 @@ def _white_score(text: str, form: re.Pattern[str]) -> float:
         return math.nan
     if match[2] is None:
         return -MATE if match[1] == "-" else MATE
-    return _centipawns(match[2])
+    return limited(round(100 * float(match[2]), 3))
 
 
-def _centipawns(pawns: str) -> float:
-    return limited(round(100 * float(pawns), 3))
+def _annotated(text: GameText, number: int) -> RecordedGame:
+    """Return a game of our own records with its annotations, and moves as they are written."""
+    tags, fen = text.tags, text.tags.get("fen")
+    game = RecordedGame(
+        number,
+        text.line(text.begin),
+        start=fen,
+        moves=text.words,
+        opening=_opening_name(tags),
+        first=int(fen is not None and fen.split()[1:2] == ["b"]),
+        variant=tags.get("variant", "standard").lower().replace(" ", ""),
+        date=tags.get("date", "").replace(".", "-").strip("?-"),
+        comments=[""] * len(text.words),
+    )
+    common = tags.get("timecontrol", "")
+    for side in ("white", "black"):
+        clock = tags.get(f"{side}timecontrol", common).strip("-")
+        game.time_controls += (tags.get(f"{side}limits") or clock,)
+    # the last comment gives the reason of the result
+    for plies, comment in text.comments[:-1]:
+        if plies:
+            game.comments[plies - 1] = comment
+            game.book += comment == "book" and game.book == plies - 1
+    return game

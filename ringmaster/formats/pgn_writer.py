@@ -6,7 +6,7 @@ Engine text is cleaned first, so that every record parses.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Final
 
@@ -16,7 +16,6 @@ from ringmaster.formats.annotations import (
     player_name,
     search_details,
     search_summary,
-    wanted_details,
 )
 from ringmaster.games.clean_text import one_line, shown
 from ringmaster.games.game import plies_before
@@ -29,20 +28,14 @@ _WIDTH: Final = 79
 
 #: Values of the Termination tag in the PGN standard.
 _TERMINATION: Final = {
-    "move limit": "adjudication",
-    "adjudicated draw": "adjudication",
-    "adjudicated win": "adjudication",
-    "tablebases": "adjudication",
-    "time": "time forfeit",
-    "stall": "time forfeit",
-    "illegal move": "rules infraction",
-    "refused": "rules infraction",
-    "crash": "abandoned",
-    "limit": "rules infraction",
-    "hang": "abandoned",
-    "protocol": "abandoned",
-    "start": "abandoned",
-    "setup": "abandoned",
+    reason: termination
+    for termination, reasons in (
+        ("adjudication", ("move limit", "adjudicated draw", "adjudicated win", "tablebases")),
+        ("time forfeit", ("time", "stall")),
+        ("rules infraction", ("illegal move", "refused", "limit")),
+        ("abandoned", ("crash", "hang", "protocol", "start", "setup")),
+    )
+    for reason in reasons
 }
 
 _DRAWS: Final = {
@@ -187,7 +180,6 @@ def _movetext(record: GameRecord) -> tuple[list[str], int]:
     book = record.opening.moves
     booked = len(book)
     info = record.settings.record_info
-    details = wanted_details(info)
     with_time = record.settings.record_times
     after_comment = True
     number, black = divmod(plies_before("chess", fen) + 2, 2)
@@ -201,7 +193,7 @@ def _movetext(record: GameRecord) -> tuple[list[str], int]:
         if ply < booked and move.move == book[ply]:
             comment = "{book}"
         elif info or move.comment:
-            parts = _comment_parts(move, details, with_time, "left" in info)
+            parts = _comment_parts(move, info, with_time)
             comment = _comment(", ".join(filter(None, parts)))
         else:
             summary = search_summary(move, with_time)
@@ -215,13 +207,11 @@ def _movetext(record: GameRecord) -> tuple[list[str], int]:
     return pieces, len(sans)
 
 
-def _comment_parts(
-    move: MoveRecord, details: list[tuple[str, str]], with_time: bool, with_clock: bool
-) -> Iterator[str]:
+def _comment_parts(move: MoveRecord, info: Collection[str], with_time: bool) -> Iterator[str]:
     """Yield the parts of a move's comment."""
     yield search_summary(move, with_time)
-    yield from search_details(move, details)
-    if with_clock and move.left is not None:
+    yield from search_details(move, info)
+    if "left" in info and move.left is not None:
         # viewers of PGN read clocks in this form only
         whole, fraction = divmod(round(max(move.left, 0.0) * 1000), 1000)
         yield f"[%clk {whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}.{fraction:03d}]"

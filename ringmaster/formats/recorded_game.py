@@ -26,6 +26,16 @@ class RecordedGame:
     result      0, 0.5 or 1 from the same side, NaN unfinished
     is_forfeit  whether a side lost by a fault or on time
     opening     name of the opening, "" unknown
+    first       index of the side that moves first from the start position
+    size, komi, setup  of Go: lines, points, vertices of handicap stones
+
+    Fields for boards, where the source requests them:
+
+    comments       on moves, "" for none
+    clocks         seconds left after moves, by the index of the move
+    variant        of chess, by its tag
+    date           "YYYY-MM-DD", "" unknown
+    time_controls  of both players in words
     """
 
     number: int
@@ -38,6 +48,15 @@ class RecordedGame:
     result: float = math.nan
     is_forfeit: bool = False
     opening: str = ""
+    first: int = 0
+    size: int = 0
+    komi: float = 0.0
+    setup: list[str] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+    clocks: dict[int, float] = field(default_factory=dict)
+    variant: str = "standard"
+    date: str = ""
+    time_controls: tuple[str, ...] = ()
 
     @property
     def is_finished(self) -> bool:
@@ -51,7 +70,7 @@ RESULTS = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5, "1/2": 0.5, "½-½": 0.5}
 
 def limited(score: float) -> float:
     """Return centipawns within ±MATE, which stands for all mates."""
-    return max(-MATE, min(MATE, score))
+    return score if -MATE <= score <= MATE else math.copysign(MATE, score)
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,8 @@ _LISTS = (".epd", ".fen", ".sfen")
 #: Bytes and lines that are read to guess a format.
 _LOOK = 1 << 16
 _LINES = 50
+#: Control characters except white space and ^Z, which ends files of CP/M.
+_NOT_TEXT = re.compile(rb"[\0-\x08\x0e-\x19\x1b-\x1f]")
 _JAPANESE = ("utf-8", "cp932")
 _JSON = re.compile(rb'\s*(?:\{\s*"|\[\s*[\[{"0-9-])')
 
@@ -155,9 +157,7 @@ def _guessed(source: Source, labelled: bool) -> str:
         return usual
     if not start:
         raise source.error(None, "this file is empty")
-    # ^Z ends files of CP/M
-    is_binary = b"\0" in start or any(b < 9 or (13 < b < 32 and b != 26) for b in start[:4096])
-    if is_binary:
+    if b"\0" in start or _NOT_TEXT.search(start, 0, 4096):
         return "polyglot" if source.game == "chess" and not labelled else _packed(source, start)
     if _JSON.match(start):
         message = "these are lines of JSON, which are not read; write lines such as FEN,35,1.0"
@@ -192,6 +192,14 @@ def _guessed(source: Source, labelled: bool) -> str:
     if not name:
         raise _doubtful(source, f"the format of {quoted(first, 60)} is not known")
     return name
+
+
+def read_record(source: Source) -> Iterator[RecordedGame]:
+    """Yield the games of one of our own records; see the readers.  Raises DataFileError."""
+    start = next(source.pieces(_LOOK), b"")
+    name = {"chess": "pgn", "go": "sgf"}.get(source.game) or record_format(start, start) or "kif"
+    games: Iterator[RecordedGame] = FORMATS[name].function(source)
+    return games
 
 
 def record_format(start: bytes, first: bytes) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Final
 
 from ringmaster import __version__
@@ -16,13 +15,14 @@ from ringmaster.formats.annotations import (
     note_lines,
     player_lines,
     player_name,
+    read_time_controls,
     reason_line,
     search_summary,
 )
 from ringmaster.formats.recorded_game import RecordedGame
 from ringmaster.formats.source import Source
 from ringmaster.games.clean_text import lines, one_line
-from ringmaster.games.go import Point, format_vertex, parse_vertex
+from ringmaster.games.go import format_vertex, parse_vertex
 from ringmaster.model.results import GameRecord, MoveRecord
 from ringmaster.model.time_control import TimeControl, number
 
@@ -52,8 +52,8 @@ def sgf_ends(data: bytes) -> list[int]:
 def sgf_games(source: Source) -> Iterator[RecordedGame]:
     """Yield the main lines of an SGF collection, with moves in GTP's notation.
 
-    Setup stones, handicaps and another board size than the source's are faults: moves from
-    the empty board are read only.  Komi and results do not matter here.
+    Another board size than the source's is a fault.  Without annotations, setup stones and
+    handicaps are faults, too: openings are moves from the empty board.  Results do not matter.
 
     Raises DataFileError for a file that is not text.
     """
@@ -66,41 +66,59 @@ def sgf_games(source: Source) -> Iterator[RecordedGame]:
         if not tree:
             continue
         number += 1
+        game = RecordedGame(number, line)
         try:
-            yield RecordedGame(number, line, moves=_main_line(tree, source.board_size))
+            _read_main_line(game, tree, source)
         except ValueError as error:
             source.bad(line, f"game {number}: {error}", "bad games")
+        else:
+            yield game
 
 
-def _main_line(tree: bytes, board_size: int) -> list[str]:
-    """Return the moves of a game tree's first line.  Raises ValueError."""
+def _read_main_line(game: RecordedGame, tree: bytes, source: Source) -> None:
+    """Fill a game from the first line of a game tree.  Raises ValueError."""
     from sgfmill import sgf
 
-    game = sgf.Sgf_game.from_bytes(tree)
-    size, root = game.get_size(), game.get_root()
+    read = sgf.Sgf_game.from_bytes(tree)
+    size, root = read.get_size(), read.get_root()
     if root.has_property("GM") and root.get("GM") != 1:
         raise ValueError(f"it is not a game of Go: GM[{root.get('GM')}]")
-    if board_size and size != board_size:
-        raise ValueError(f"its board is {size}x{size}, but board_size is {board_size}")
+    if source.board_size and size != source.board_size:
+        raise ValueError(f"its board is {size}x{size}, but board_size is {source.board_size}")
+    if source.annotated:
+        game.size, game.komi = size, read.get_komi()
+        stones = sorted(root.get_setup_stones()[0])
+        game.setup = [format_vertex((column, row)) for row, column in stones]
+        game.date = root.get("DT") if root.has_property("DT") else ""
+        comment = root.get("C") if root.has_property("C") else ""
+        game.time_controls = read_time_controls(comment, _SIDES)
     # many programs write HA[0], and HA[1] where Black has no more than the first move
     has_handicap = root.has_property("HA") and root.get("HA") > 1
-    moves: list[str] = []
-    for node in game.get_main_sequence():
-        if node.has_setup_stones() or has_handicap:
+    for node in read.get_main_sequence():
+        number = len(game.moves) + 1
+        if (node.has_setup_stones() or has_handicap) and not source.annotated:
             raise ValueError(
                 "it has setup stones (AB, AW, AE) or a handicap: an opening is moves from the "
                 "empty board"
             )
-        side = len(moves) % 2
         try:
             colour, place = node.get_move()
         except ValueError:
-            raise ValueError(f"move {len(moves) + 1} is not a point of {size}x{size}") from None
-        if colour is not None:
-            if colour != "bw"[side] or node.has_property(_COLOURS[1 - side]):
-                raise ValueError(f"move {len(moves) + 1} is not one of {_SIDES[side]} alone")
-            moves.append(format_vertex(None if place is None else (place[1], place[0])))
-    return moves
+            raise ValueError(f"move {number} is not a point of {size}x{size}") from None
+        if colour is None:
+            continue
+        if source.annotated and not game.moves:
+            game.first = "bw".index(colour)
+        side = (game.first + number - 1) % 2
+        if colour != "bw"[side] or node.has_property(_COLOURS[1 - side]):
+            raise ValueError(f"move {number} is not one of {_SIDES[side]} alone")
+        game.moves.append(format_vertex(None if place is None else (place[1], place[0])))
+        if source.annotated:
+            comment, left = node.get("C") if node.has_property("C") else "", f"{_COLOURS[side]}L"
+            game.book += comment == "book" and game.book == len(game.comments)
+            if node.has_property(left):
+                game.clocks[len(game.comments)] = node.get(left)
+            game.comments.append(comment)
 
 
 def write_sgf(record: GameRecord) -> str:
@@ -202,24 +220,8 @@ def _point(vertex: str, size: int) -> str:
 
     Raises ValueError for an invalid vertex.
     """
-    usual = _usual_points(size).get(vertex)
-    if usual is not None:
-        return usual
     point = parse_vertex(vertex, size)
-    return "" if point is None else _letters(point, size)
-
-
-@cache
-def _usual_points(size: int) -> dict[str, str]:
-    """Return SGF's coordinates by vertex in upper case."""
-    board = ((column, row) for column in range(size) for row in range(size))
-    points = {format_vertex(point): _letters(point, size) for point in board}
-    return {**points, format_vertex(None): ""}
-
-
-def _letters(point: Point, size: int) -> str:
-    column, row = point
-    return _LETTERS[column] + _LETTERS[size - 1 - row]
+    return "" if point is None else _LETTERS[point[0]] + _LETTERS[size - 1 - point[1]]
 
 
 def _quoted(text: str) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from rsshogi.record import GameResult, MoveEntry, Record
 
+from ringmaster.formats.annotations import read_time_controls
 from ringmaster.formats.recorded_game import RESULTS, RecordedGame, limited
 from ringmaster.formats.shogi_records import MATE_SCORE
 from ringmaster.formats.source import MATE, Source
@@ -30,11 +31,11 @@ _GAME_ID = re.compile(r"^'?\*game (\S+)", re.MULTILINE)
 _RESULT = re.compile(r"^'?\*result (\S+?),?(?:\s|$)", re.MULTILINE)
 _CSA_MOVE = re.compile(r"(?:^|,)[+-][0-9]{4}[A-Z]{2}", re.MULTILINE)
 _KIF_MOVE = re.compile(r"^\s*[0-9]+\s+\S", re.MULTILINE)
+_NOT_CSA = re.compile(r"^[^VN$P+\-T'%\n]", re.MULTILINE)
 #: The line at which a game begins, a heading that begins a game behind moves, and a move.
-_CSA = (re.compile(r"/\s*\Z"), re.compile(r"V[0-9]|N[+-]|P[I1]"), _CSA_MOVE)
+_CSA = (re.compile(r"/\Z"), re.compile(r"V[0-9]|N[+-]|P[I1]"), _CSA_MOVE)
 _KIF_HEADING = re.compile("(?![*#&]|変化)[^：]*：|手数--|(?:手合割|[先後上下]手|開始日時):")
 _KIF = (re.compile("#KIF"), _KIF_HEADING, _KIF_MOVE)
-_NOT_CSA = re.compile(r"^[^VN$P+\-T'%\n]", re.MULTILINE)
 _HANDICAP = re.compile(r"^手合割[：:][ \u3000]*(?!平手)\S+", re.MULTILINE)
 _ILLEGAL = re.compile(r"illegal move at index ([0-9]+)")
 #: The rest of a last move, and an ending that tells of its fault.
@@ -59,38 +60,40 @@ def kif_games(source: Source) -> Iterator[RecordedGame]:
     return _games(source, is_csa=False)
 
 
-def game_texts(source: Source, *, is_csa: bool) -> Iterator[tuple[int, list[str]]]:
-    """Yield (number of the first line, lines) for each game of a file."""
+def game_texts(source: Source, *, is_csa: bool) -> Iterator[tuple[int, str]]:
+    """Yield the texts of a file's games, after the numbers of their first lines."""
     begin, heading, move = _CSA if is_csa else _KIF
-    first, game = source.first, list[str]()
+    first, game = 0, list[str]()
     has_moves = False
     for at, line in source.lines():
+        line = line.rstrip()
         begins = begin.match(line) or (has_moves and heading.match(line))
         if begins and any(text and text[0] != "#" for text in game):
-            yield first, game
-            first, game, has_moves = at, [], False
-        has_moves = has_moves or move.match(line) is not None
+            yield first, "\n".join([*game, ""])
+            game, has_moves = [], False
         # rsshogi does not know bookmarks, and drops many scores of comments that begin with **
-        line = "" if line.startswith(("&", "/")) else line.rstrip()
-        game.append(line[1:] if line.startswith("**") else line)
-    yield first, game
+        line = "" if line.startswith(("&", "/")) else line[line.startswith("**") :]
+        if line or game:
+            first = first if game else at
+            game.append(line)
+            has_moves = has_moves or move.match(line) is not None
+    if game:
+        yield first, "\n".join([*game, ""])
 
 
 def _games(source: Source, *, is_csa: bool) -> Iterator[RecordedGame]:
-    number = source.previous
-    for first, lines in game_texts(source, is_csa=is_csa):
-        if not any(lines):
-            continue
-        number += 1
-        # blank lines may precede a game
-        first += next(i for i, line in enumerate(lines) if line)
-        text = "\n".join([*lines, ""]).lstrip("\n")
+    texts = game_texts(source, is_csa=is_csa)
+    for number, (first, text) in enumerate(texts, source.previous + 1):
         try:
-            yield _recorded(text, number, first, is_csa=is_csa)
+            game, record = _recorded(text, number, first, is_csa=is_csa)
         except _Fault as fault:
             line = text.count("\n", 0, fault.place)
             quoted = shown(text.splitlines()[line].strip(), 60)
             source.bad(first + line, f"game {number}: {fault.message}: {quoted}", "bad games")
+            continue
+        if source.annotated:
+            _annotate(game, record)
+        yield game
 
 
 class _Fault(Exception):
@@ -105,9 +108,9 @@ class _Fault(Exception):
         self.place, self.message, self.move = place, message, move
 
 
-def _recorded(text: str, number: int, first: int, *, is_csa: bool) -> RecordedGame:
-    """Return the game of a text; `first` is the number of its first line.  Raises _Fault."""
-    loser = None
+def _recorded(text: str, number: int, line: int, *, is_csa: bool) -> tuple[RecordedGame, Record]:
+    """Return the game of a text, whose first line is given.  Raises _Fault."""
+    is_illegal = False
     # rsshogi begins games with an unknown handicap, without a diagram, from the usual position
     handicap = None if is_csa or "\n|" in text else _HANDICAP.search(text)
     if handicap and _parsed(f"{handicap[0]}\n", is_csa=False).init_position_sfen == START_SFEN:
@@ -118,30 +121,40 @@ def _recorded(text: str, number: int, first: int, *, is_csa: bool) -> RecordedGa
         if fault.move is None or not _ILLEGAL_END.match(text, fault.place):
             raise
         record = _parsed(text[: fault.move.start()] + "\n", is_csa=is_csa)
-        loser = (len(record.moves) + (record.init_position_sfen.split()[1] == "w")) % 2
+        is_illegal = True
     try:
         start = normalise_sfen(record.init_position_sfen)
     except ValueError as error:
         raise _Fault(0, str(error)) from None
     entries = record.moves
-    if not entries and record.main_terminal is None and loser is None:
+    if not entries and record.main_terminal is None and not is_illegal:
         raise _Fault(0, "it has no moves and no result")
     game_id = _GAME_ID.search(text)
     game = RecordedGame(
         number,
-        first,
+        line,
         "" if game_id is None else game_id[1],
         None if start == START_SFEN else start,
         [entry.move.to_usi() for entry in entries],
         [_score(entry) for entry in entries],
+        first=int(record.init_position_sfen.split()[1] == "w"),
     )
     while game.book < len(entries) and entries[game.book].comment == "book":
         game.book += 1
-    if loser is None:
-        game.result, game.is_forfeit = _outcome(record.result, text)
+    if is_illegal:
+        game.result, game.is_forfeit = float((len(entries) + game.first) % 2), True
     else:
-        game.result, game.is_forfeit = float(loser), True
-    return game
+        game.result, game.is_forfeit = _outcome(record.result, text)
+    return game, record
+
+
+def _annotate(game: RecordedGame, record: Record) -> None:
+    """Fill the fields for boards."""
+    about = record.metadata
+    game.date = (about.start_date or "").replace("/", "-")
+    game.opening = about.attributes.get("OPENING") or about.attributes.get("戦型", "")
+    game.time_controls = read_time_controls(record.initial_comment or "", ("Black", "White"))
+    game.comments = [entry.comment or "" for entry in record.moves]
 
 
 def _parsed(text: str, *, is_csa: bool) -> Record:

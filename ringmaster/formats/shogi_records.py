@@ -29,7 +29,6 @@ from ringmaster.formats.annotations import (
     player_name,
     search_details,
     search_summary,
-    wanted_details,
 )
 from ringmaster.games.clean_text import one_line, shown
 from ringmaster.games.sfen import START_SFEN, normalise_sfen
@@ -68,15 +67,13 @@ def write_kif(record: GameRecord) -> str:
     See `write_csa`; Black is 下手 in a handicap game.
     """
     written = _record_of(record, is_csa=False)
-    text = _MANY_PAWNS.sub(_in_numerals, written.to_kif())
+    text = _MANY_PAWNS.sub(
+        lambda match: "十" + "一二三四五六七八"[int(match[1]) - 1], written.to_kif()
+    )
     # rsshogi omits the comment of an ending
     moves, result, score = text.rpartition("\nまで")
     comment = "".join(f"\n*{line}" for line in (written.end_comment or "").splitlines())
     return f"#KIF version=2.0 encoding=UTF-8\n{moves}{comment}{result}{score}"
-
-
-def _in_numerals(match: re.Match[str]) -> str:
-    return "十" + "一二三四五六七八"[int(match[1]) - 1]
 
 
 def _record_of(record: GameRecord, *, is_csa: bool) -> Record:
@@ -195,7 +192,7 @@ def _move_comment(
         yield " ".join(["*", str(score), *line]) if is_csa else f"*評価値={score}"
     if line and not is_csa:
         yield "*読み筋=" + "".join(line)
-    details = search_details(move, [pair for pair in wanted_details(wanted) if pair[0] != "pv"])
+    details = search_details(move, [name for name in wanted if name != "pv"])
     if "left" in wanted and move.left is not None:
         details.append(f"left={move.left:.3f}s")
     summary = search_summary(move, record.settings.record_times)

@@ -91,6 +91,8 @@ class Source:
     previous   number of games before those that are read
     remedy     last line of an error that lists faults
     moves      whether batches have the played or best moves
+    plies      moves that are read of each game of PGN, None for all; later ones are not checked
+    annotated  whether games have the fields for boards
     results    unit of numeric results in text, "0-1" or "0-2", None: by the file
     """
 
@@ -120,6 +122,8 @@ class Source:
         self.first_bad = ""
         self.notes: list[str] = []
         self.board_size = 0
+        self.plies: int | None = None
+        self.annotated = False
         self.first, self.previous = 1, 0
         self.remedy = _REMEDY
         self._data = data
@@ -193,6 +197,7 @@ class Source:
             # macOS adds a folder with metadata
             names = [n for n in archive.namelist() if not re.search("^__MACOSX/|/$", n)]
             if len(names) != 1:
+                archive.close()
                 raise self.error(
                     None,
                     f"there are {len(names)} files in it; unpack it, and name those to be read: "
@@ -257,18 +262,28 @@ class Source:
         if rest.strip():
             yield number, rest.translate(None, _IGNORED)
 
-    def lines(self, longest: int = LONGEST_OF_GAMES) -> Iterator[tuple[int, str]]:
-        """Yield (number from 1, text without the line break) for each line.
+    def texts(self, longest: int = LONGEST_OF_GAMES) -> Iterator[tuple[int, str]]:
+        """Yield (number of the first line, text of whole lines) as `chunks` does.
 
         Lines other than UTF-8 are read in the usual encoding of the game's older files; a note
         tells of the first one.  Raises DataFileError for a file that is not text.
         """
         for first, chunk in self.chunks(longest):
-            for number, line in enumerate(chunk.split(b"\n"), first):
-                yield number, self.decode(number, line)
+            try:
+                text = chunk.decode()
+            except UnicodeDecodeError:
+                lines = enumerate(chunk.split(b"\n"), first)
+                text = "\n".join(self.decode(number, line) for number, line in lines)
+            # files with the mark may have been joined
+            yield first, text.removeprefix("\ufeff").replace("\n\ufeff", "\n")
+
+    def lines(self, longest: int = LONGEST_OF_GAMES) -> Iterator[tuple[int, str]]:
+        """Yield (number from 1, text without the line break) for each line; see `texts`."""
+        for first, text in self.texts(longest):
+            yield from enumerate(text.split("\n"), first)
 
     def decode(self, number: int, line: bytes) -> str:
-        """Return the text of a line; see `lines`."""
+        """Return the text of a line; see `texts`."""
         try:
             return line.decode()
         except UnicodeDecodeError:

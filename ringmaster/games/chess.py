@@ -1,8 +1,12 @@
-"""The rules of chess, played forward from a position, fast enough for instant engines.
+"""The rules of chess and Chess960, played forward from a position, fast enough for instant engines.
 
 `ChessGame` plays on cozy_chess (about a microsecond a ply).  `ReferenceChessGame` plays on
 python-chess, on machines without a cozy_chess wheel and as the oracle of the tests.
-`new_chess_game` picks one of the two.
+`chess_rules` picks one of the two.
+
+Castling in Chess960 is written as UCI_Chess960 prescribes: the king takes its own rook.
+Positions are read as X-FEN (KQkq for the outermost rook, a file letter for any other) or
+Shredder-FEN (always file letters), and written as X-FEN.
 
 The third occurrence of a position is a draw, and so is the 100th ply without a capture or a
 pawn move.  The first ending in the order mate, stalemate, material, repetition, 50 moves
@@ -12,7 +16,6 @@ counts.
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
 from typing import Any, ClassVar, Final
 
 from ringmaster.errors import IllegalMove
@@ -115,16 +118,8 @@ class _ChessRules(Game):
 
     __slots__ = ()
 
-    @abstractmethod
-    def fen(self) -> str:
-        """Return the FEN in the form of `normalise_fen`."""
-
-    def position(self) -> str:
-        """Return the FEN."""
-        return self.fen()
-
     def _refusal(self, move: str) -> IllegalMove:
-        fen = self.fen()
+        fen = self.position()
         return IllegalMove(cut(move, 40), fen, _why_illegal(fen, move, self.chess960))
 
 
@@ -141,7 +136,10 @@ class ChessGame(_ChessRules):
         super().__init__()
         if fen is None:
             fen = START_FEN
-        fen, board = self._read(fen)
+        board = usual_board(fen, self.chess960)
+        if board is None:
+            fen = normalise_fen(fen, self.chess960)
+            board = _board(fen, self.chess960)
         # cozy_chess has an 8-bit clock that stops at 100 and a 16-bit move number.  Its
         # counters start at 0 1, and `_clock` and `_first_ply` hold the real ones.
         fields = fen.split()
@@ -150,15 +148,6 @@ class ChessGame(_ChessRules):
         self._clock = int(fields[4])
         self._first_ply = 2 * (int(fields[5]) - 1) + self._side
         self._take_stock()
-
-    @staticmethod
-    def _read(fen: str) -> tuple[str, cozy.Board]:
-        """Return a FEN of six valid fields, and its board."""
-        board = plain_board(fen)
-        if board is None:
-            fen = normalise_fen(fen)
-            board = cozy.Board.from_fen(without_counters(fen))
-        return fen, board
 
     @property
     def board(self) -> cozy.Board:
@@ -211,7 +200,8 @@ class ChessGame(_ChessRules):
             return _50_MOVES
         return None
 
-    def fen(self) -> str:
+    def position(self) -> str:
+        """Return the FEN in the form of `normalise_fen`."""
         board, turn, castling, en_passant, _, _ = self._board.fen().split()
         if en_passant != "-" and not self._can_take_en_passant():
             en_passant = "-"
@@ -272,6 +262,44 @@ class ChessGame(_ChessRules):
         return cozy.Move.from_str(_CASTLING[move]) if move in _CASTLING else None
 
 
+class Chess960Game(ChessGame):
+    """A game of Chess960 on cozy_chess."""
+
+    chess960 = True
+
+    __slots__ = ()
+
+    def position(self) -> str:
+        board, turn, castling, *rest = super().position().split()
+        if castling != "-":
+            castling = "".join(map(self._rights, (cozy.Color.White, cozy.Color.Black)))
+        return " ".join((board, turn, castling, *rest))
+
+    def _rights(self, colour: cozy.Color) -> str:
+        """Return a side's castling rights in X-FEN.
+
+        A file letter replaces K or Q where another rook stands further out.
+        """
+        board = self._board
+        rights = board.castle_rights(colour)
+        white = colour == cozy.Color.White
+        back = cozy.BitBoard.from_rank(cozy.Rank.First if white else cozy.Rank.Eighth)
+        rooks = [
+            square.file().__index__()
+            for square in board.colored_pieces(colour, cozy.Piece.Rook) & back
+        ]
+        letters = ""
+        for file, letter, outer in ((rights.short, "k", max), (rights.long, "q", min)):
+            if file is not None:
+                index = file.__index__()
+                letters += letter if outer(rooks) == index else _FILES[index]
+        return letters.upper() if white else letters
+
+    def _castling(self, move: str) -> cozy.Move | None:
+        # e1g1, castling in standard chess, is an ordinary move of the king here
+        return cozy.Move.from_str(move) if move in CASTLING_STRINGS else None
+
+
 class ReferenceChessGame(_ChessRules):
     """A game of chess on python-chess, with the behaviour of `ChessGame`."""
 
@@ -316,20 +344,36 @@ class ReferenceChessGame(_ChessRules):
             return _50_MOVES
         return None
 
-    def fen(self) -> str:
-        fen: str = self._board.fen()
-        return fen
+    def position(self) -> str:
+        return str(self._board.fen())
 
     def in_check(self) -> bool:
         return bool(self._board.is_check())
 
 
-def new_chess_game(fen: str | None = None) -> ChessGame | ReferenceChessGame:
-    """Return a new game on the fastest backend of this machine.
+class ReferenceChess960Game(ReferenceChessGame):
+    """A game of Chess960 on python-chess, with the behaviour of `Chess960Game`."""
 
-    Raises ValueError for a FEN that is not a legal position.
+    chess960 = True
+
+    __slots__ = ()
+
+
+def chess_rules(chess960: bool = False) -> type[ChessGame] | type[ReferenceChessGame]:
+    """Return the class of games that is the fastest on this machine."""
+    if chess960:
+        return Chess960Game if HAVE_COZY else ReferenceChess960Game
+    return ChessGame if HAVE_COZY else ReferenceChessGame
+
+
+def start_fen(number: int) -> str:
+    """Return start position `number`, 0 to 959, in Scharnagl's order (518: standard chess).
+
+    Raises ValueError for another number.
     """
-    return ChessGame(fen) if HAVE_COZY else ReferenceChessGame(fen)
+    import chess
+
+    return chess.Board.from_chess960_pos(number).fen()
 
 
 def _why_illegal(fen: str, move: str, chess960: bool) -> str:
@@ -388,40 +432,37 @@ _PLAIN: Final = re.compile(
 )
 
 
-def usual_board(fen: str, chess960: bool = False) -> tuple[cozy.Board, str] | None:
-    """Return the board of a FEN in the usual form and its castling rights, or None.
+def usual_board(fen: str, chess960: bool) -> cozy.Board | None:
+    """Return the board of a FEN in the usual form, None where python-chess has to judge.
 
-    None leaves the judgement to python-chess.  cozy_chess differs on adjacent kings, on
-    impossible checks, and on the range of the counters.
+    cozy_chess differs on adjacent kings, on impossible checks, on the range of the counters, and
+    on castling rights of a king off the e file.
     """
     form = _PLAIN.fullmatch(fen)
     if form is None:
         return None
     try:
-        board = chess960_board(fen) if chess960 else cozy.Board.from_fen(without_counters(fen))
+        board = _board(fen, chess960)
     except ValueError:
         return None
-    kings_apart = board.king(_BLACK) not in cozy.get_king_moves(board.king(_WHITE))
-    return None if board.checkers() or not kings_apart else (board, form[1])
-
-
-def plain_board(fen: str) -> cozy.Board | None:
-    """Return the board of a FEN of standard chess, None where python-chess has to judge.
-
-    The two libraries also differ on castling rights of a king off the e file.
-    """
-    usual = usual_board(fen)
-    if usual is None:
+    white, black = board.king(_WHITE), board.king(_BLACK)
+    if board.checkers() or black in cozy.get_king_moves(white):
         return None
-    board, rights = usual
-    if ("K" in rights or "Q" in rights) and board.king(_WHITE) != cozy.Square.E1:
-        return None
-    if ("k" in rights or "q" in rights) and board.king(_BLACK) != cozy.Square.E8:
+    rights = form[1]
+    if not chess960 and (
+        (white != cozy.Square.E1 and ("K" in rights or "Q" in rights))
+        or (black != cozy.Square.E8 and ("k" in rights or "q" in rights))
+    ):
         return None
     return board
 
 
-def chess960_board(fen: str) -> cozy.Board:
+def _board(fen: str, chess960: bool) -> cozy.Board:
+    """Return the board of a FEN of six fields, without its counters.  Raises ValueError."""
+    return _chess960_board(fen) if chess960 else cozy.Board.from_fen(without_counters(fen))
+
+
+def _chess960_board(fen: str) -> cozy.Board:
     """Return the board of a FEN of Chess960, without its counters.
 
     Castling rights are files of rooks, or KQkq for the outermost ones.  Raises ValueError.

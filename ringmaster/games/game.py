@@ -76,33 +76,30 @@ def beginning(
 ) -> Begin:
     """Return the function that begins games of chess, of a chess variant, or of shogi."""
     if game == "shogi":
-        from ringmaster.games.shogi import new_shogi_game
+        from ringmaster.games.shogi import ShogiGame
 
-        return functools.partial(new_shogi_game, entering_king=entering_king)
+        return functools.partial(ShogiGame, entering_king=entering_king)
     if game != "chess":
         raise ValueError(f"games of {game} begin in play.go_referee")
-    if variant == "standard":
-        from ringmaster.games.chess import new_chess_game
+    if variant in ("standard", "chess960"):
+        from ringmaster.games.chess import chess_rules
 
-        return new_chess_game
-    if variant == "chess960":
-        from ringmaster.games.chess960 import new_chess960_game
-
-        return new_chess960_game
+        return chess_rules(variant == "chess960")
     from ringmaster.games.variants import VariantGame
 
     return functools.partial(VariantGame, variant)
 
 
-def new_game(settings: GameSettings, fen: str | None = None) -> Game:
-    """Return a new game of chess or shogi by the rules of `settings`.
+def game_rules(settings: GameSettings) -> Begin:
+    """Return the function that begins games by the rules of `settings`, in Go without stones."""
+    if settings.game != "go":
+        return beginning(
+            settings.game, variant=settings.variant, entering_king=settings.entering_king
+        )
+    from ringmaster.games.go_rules import new_go_game
 
-    fen  a position (SFEN in shogi), None for the usual one
-
-    Raises ValueError for text that is not a position of the game.
-    """
-    begin = beginning(settings.game, variant=settings.variant, entering_king=settings.entering_king)
-    return begin(fen)
+    ko_rule, suicide = settings.ko_rule, settings.suicide
+    return lambda fen: new_go_game(settings.board_size, ko_rule=ko_rule, suicide=suicide)
 
 
 def plies_before(game: GameName, start: str | None) -> int:

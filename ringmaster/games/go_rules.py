@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from ringmaster.games.go import MAX_SIZE, Chain, GoGame
 from ringmaster.model.jobs import KoRule
@@ -18,24 +18,17 @@ from ringmaster.model.jobs import KoRule
 _HASH_BITS: Final = 128
 
 
-class _Words(NamedTuple):
-    """Random words of the hash.
-
-    stones         for each point with a black stone, and with a white one
-    white_to_move  for the side to move
-    """
-
-    stones: tuple[tuple[int, ...], tuple[int, ...]]
-    white_to_move: int
-
-
 @cache
-def _words() -> _Words:
-    """Return the words, the same in every process."""
+def _words() -> tuple[list[list[int]], int]:
+    """Return random words of the hash, the same in every process.
+
+    These are words for each point with a black stone, and with a white one; and one for the
+    side to move.
+    """
     rng = random.Random(1970)
-    points = (MAX_SIZE + 1) * MAX_SIZE
-    black, white = ([rng.getrandbits(_HASH_BITS) for _ in range(points)] for _ in range(2))
-    return _Words((tuple(black), tuple(white)), rng.getrandbits(_HASH_BITS))
+    points = range((MAX_SIZE + 1) * MAX_SIZE)
+    stones = [[rng.getrandbits(_HASH_BITS) for _ in points] for _ in range(2)]
+    return stones, rng.getrandbits(_HASH_BITS)
 
 
 def new_go_game(
@@ -75,7 +68,7 @@ class StrictGoGame(GoGame):
         super().__init__(size, setup, to_move)
         self._ko_rule = ko_rule
         self._suicide = suicide
-        black = _words().stones[0]
+        black = _words()[0][0]
         self._hash = 0
         for p, chain in enumerate(self.chains):
             if chain is not None:
@@ -98,7 +91,7 @@ class StrictGoGame(GoGame):
     def _key(self, position: int, side: int) -> int:
         """Return the key that must not recur, with `side` to move."""
         if self._ko_rule == "situational" and side:
-            return position ^ _words().white_to_move
+            return position ^ _words()[1]
         return position
 
     def _after(self, p: int, move: str) -> int:
@@ -107,7 +100,7 @@ class StrictGoGame(GoGame):
         Raises IllegalMove for a forbidden self-capture.
         """
         side = self._side
-        words = _words().stones
+        words, _ = _words()
         own_words, other_words = words[side], words[1 - side]
         bit = self.geometry.bits[p]
         joined: list[Chain] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ringmaster.games.chess import HAVE_COZY, plain_board, usual_board, without_counters
+from ringmaster.games.chess import HAVE_COZY, usual_board, without_counters
 from ringmaster.games.game import beginning
 from ringmaster.model.players import GameName
 
@@ -35,7 +35,7 @@ def _chess_check(by_rules: InCheck, chess960: bool, verify_checks: bool) -> InCh
     import cozy_chess as cozy
 
     def check(text: str) -> bool:
-        if (usual_board(text, chess960=True) if chess960 else plain_board(text)) is not None:
+        if usual_board(text, chess960) is not None:
             return False
         if not verify_checks:
             try:

@@ -195,7 +195,7 @@ def _reference_move(game: ChessGame | ReferenceChessGame, match: re.Match[str]) 
     """Return the legal move that python-chess reads.  Raises ValueError; see `move_of`."""
     import chess
 
-    board = chess.Board(game.fen(), chess960=game.chess960)
+    board = chess.Board(game.position(), chess960=game.chess960)
     try:
         if match.re is _CASTLING:
             step = board.parse_san("O-O-O" if match[1] else "O-O")
@@ -217,7 +217,7 @@ def reference_san_moves(game: ReferenceChessGame, moves: Sequence[str]) -> list[
     import chess
 
     sans: list[str] = []
-    board = chess.Board(game.fen(), chess960=game.chess960)
+    board = chess.Board(game.position(), chess960=game.chess960)
     for move in moves:
         try:
             sans.append(board.san_and_push(board.parse_uci(move)))

@@ -56,7 +56,7 @@ def normalise_sfen(sfen: str) -> str:
             f"an SFEN has 4 fields (board, side, hands, move number), this has {len(fields)}"
         )
     board, side, hands, number = fields
-    ranks_of(board)
+    _check_board(board)
     if side not in ("b", "w"):
         raise ValueError(f"the side to move is {shown(side)}, not b or w")
     if not _HAND.fullmatch(hands):
@@ -90,25 +90,17 @@ def _in_words(issue: ValidationIssue) -> str:
     return issue.message
 
 
-def ranks_of(board: str) -> list[list[str]]:
-    """Return the nine ranks from the top, each as nine pieces ("" for none).
-
-    Raises ValueError.
-    """
+def _check_board(board: str) -> None:
+    """Raise ValueError for a board without nine ranks of nine squares."""
     rows = board.split("/")
     if len(rows) != 9:
         raise ValueError(f"the board has {len(rows)} rank{'s' * (len(rows) != 1)}, not 9")
-    ranks = []
     for letter, row in zip("abcdefghi", rows, strict=True):
         if not _RANK.fullmatch(row):
             raise ValueError(f"rank {letter}, {shown(row)}, has an invalid character")
-        pieces: list[str] = []
-        for item in _SQUARES.findall(row):
-            pieces += [""] * int(item) if item.isdigit() else [item]
-        if len(pieces) != 9:
-            raise ValueError(f"rank {letter}, {shown(row)}, has {len(pieces)} squares, not 9")
-        ranks.append(pieces)
-    return ranks
+        squares = sum(int(item) if item.isdigit() else 1 for item in _SQUARES.findall(row))
+        if squares != 9:
+            raise ValueError(f"rank {letter}, {shown(row)}, has {squares} squares, not 9")
 
 
 def held_of(hands: str) -> Counter[str]:

@@ -77,7 +77,7 @@ class ShogiGame(Game):
         self._ending: Ending | None = None
         self._missing = 0
         if self._side:
-            self._missing = max(0, 54 - self._points_of(0) - self._points_of(1))
+            self._missing = max(0, 54 - sum(self._count(side, in_camp=False)[1] for side in (0, 1)))
 
     @property
     def to_move(self) -> int:
@@ -121,12 +121,8 @@ class ShogiGame(Game):
             self._witness[side] = legal[-1]
         return self._ending
 
-    def sfen(self) -> str:
-        """Return the position as SFEN with the move number."""
-        return self._board.to_sfen()
-
     def position(self) -> str:
-        """Return the SFEN."""
+        """Return the SFEN with the move number."""
         return self._board.to_sfen()
 
     def in_check(self) -> bool:
@@ -140,7 +136,7 @@ class ShogiGame(Game):
         """
         if self.why_not_declare():
             return None
-        if self._entering_king == "24" and self._declared()[1] < 31:
+        if self._entering_king == "24" and self._count(self._side, in_camp=True)[1] < 31:
             return _IMPASSE
         return _DECLARATION[self._side]
 
@@ -159,7 +155,7 @@ class ShogiGame(Game):
             return f"{name}'s king is not in the enemy's camp"
         if board.is_in_check():
             return f"{name} is in check"
-        pieces, points = self._declared()
+        pieces, points = self._count(side, in_camp=True)
         if pieces < 10:
             return f"{name} has {pieces} pieces beside its king in the enemy's camp, not 10"
         needed = 24 if self._entering_king == "24" else (28, 27)[side]
@@ -167,31 +163,23 @@ class ShogiGame(Game):
             return f"{name} has {points} points, not {needed}"
         return ""
 
-    def _declared(self) -> tuple[int, int]:
-        """Return the mover's pieces in the enemy's camp, without the king, and its points.
+    def _count(self, side: int, *, in_camp: bool) -> tuple[int, int]:
+        """Return a side's pieces on the board, without the king, and the points of all its pieces.
 
-        Points count these pieces and the pieces in hand.
+        in_camp  count pieces on the board in the enemy's camp only
         """
-        board, side = self._board, self._side
-        pieces = points = 0
-        for square, piece in board.iter_pieces():
-            if piece.color == _COLOURS[side] and _in_camp(square, side):
-                kind = piece.piece_type
-                if kind != PieceType.KING:
-                    pieces += 1
-                    points += 5 if kind in _GREAT else 1
-        points += _points_in_hand(board.hand_counts(_COLOURS[side]))
+        colour = _COLOURS[side]
+        in_hand = self._board.hand_counts(colour).items()
         # the giver of a handicap counts the missing pieces
-        return pieces, points + (self._missing if side else 0)
-
-    def _points_of(self, side: int) -> int:
-        """Return the points of all pieces of a side, on the board and in hand."""
-        board = self._board
-        points = _points_in_hand(board.hand_counts(_COLOURS[side]))
-        for _, piece in board.iter_pieces():
-            if piece.color == _COLOURS[side] and piece.piece_type != PieceType.KING:
+        points = self._missing if side else 0
+        points += sum((5 if name in "RB" else 1) * count for name, count in in_hand)
+        pieces = 0
+        for square, piece in self._board.iter_pieces():
+            is_counted = piece.color == colour and piece.piece_type != PieceType.KING
+            if is_counted and (not in_camp or _in_camp(square, side)):
+                pieces += 1
                 points += 5 if piece.piece_type in _GREAT else 1
-        return points
+        return pieces, points
 
     def _repetition(self, moves: int) -> Ending:
         """Return the ending at a fourth occurrence, `moves` moves a side after the first."""
@@ -211,15 +199,9 @@ class ShogiGame(Game):
         )
 
     def _refusal(self, move: str) -> IllegalMove:
-        return IllegalMove(cut(move, 40), self.sfen(), _why_illegal(self._board, self._side, move))
-
-
-def new_shogi_game(sfen: str | None = None, *, entering_king: str = "27") -> ShogiGame:
-    """Return a new game, from `sfen` or the usual position.
-
-    Raises ValueError for an SFEN that is not a legal position with both kings.
-    """
-    return ShogiGame(sfen, entering_king=entering_king)
+        return IllegalMove(
+            cut(move, 40), self.position(), _why_illegal(self._board, self._side, move)
+        )
 
 
 _GREAT: Final = frozenset((PieceType.ROOK, PieceType.BISHOP, PieceType.DRAGON, PieceType.HORSE))
@@ -228,10 +210,6 @@ _GREAT: Final = frozenset((PieceType.ROOK, PieceType.BISHOP, PieceType.DRAGON, P
 def _in_camp(square: Square, side: int) -> bool:
     """Return whether a square is in the enemy's camp, seen from `side`."""
     return square.rank <= 2 if side == 0 else square.rank >= 6
-
-
-def _points_in_hand(counts: dict[str, int]) -> int:
-    return sum((5 if name in "RB" else 1) * count for name, count in counts.items())
 
 
 def _why_illegal(board: Board, side: int, move: str) -> str:
@@ -256,7 +234,8 @@ def _why_no_drop(board: Board, side: int, move: str) -> str:
         return f"there is a piece on {target}"
     if _is_dead(letter, target, side):
         return f"a {name} on {target} could never move"
-    if letter == "P" and _has_pawn_on_file(board, side, target[0]):
+    pawns = board.pieces_for(PieceType.PAWN, _COLOURS[side])
+    if letter == "P" and any(pawns.test(Square.from_usi(target[0] + rank)) for rank in "abcdefghi"):
         return f"{who} has a pawn on file {target[0]} already"
     # the remaining reasons are an unanswered check, and mate by a dropped pawn
     state = board.to_position_state()
@@ -297,11 +276,6 @@ def _is_dead(letter: str, target: str, side: int) -> bool:
     """Return whether an unpromoted piece could never move from a square."""
     from_edge = "abcdefghi".index(target[1]) if side == 0 else "ihgfedcba".index(target[1])
     return from_edge < DEAD_RANKS.get(letter, 0)
-
-
-def _has_pawn_on_file(board: Board, side: int, file: str) -> bool:
-    pawns = board.pieces_for(PieceType.PAWN, _COLOURS[side])
-    return any(pawns.test(Square.from_usi(file + rank)) for rank in "abcdefghi")
 
 
 def _steps() -> dict[str, Move]:

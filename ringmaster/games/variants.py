@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
 
-from ringmaster.errors import IllegalMove
+from ringmaster.errors import IllegalMove, similar
 from ringmaster.games.clean_text import cut, one_line, shown
 from ringmaster.games.game import Ending, Game
 
@@ -66,7 +66,10 @@ def check_variant(name: str) -> None:
         )
     names = variant_names()
     if name not in names:
-        raise ValueError(f"there is no variant {name!r}; {_nearest(name, names)}")
+        close = similar(re.sub(r"[\W_]", "", name), names)
+        nearest = f"the nearest {'is' if len(close) == 1 else 'are'} {', '.join(close)}"
+        others = "there are standard, chess960, crazyhouse, xiangqi and others"
+        raise ValueError(f"there is no variant {name!r}; {nearest if close else others}")
 
 
 def check_variant_tag(tag: str, variant: str) -> None:
@@ -77,17 +80,6 @@ def check_variant_tag(tag: str, variant: str) -> None:
         raise ValueError(f"this is a game of {shown(tag)}; expected variant = {right!r}")
     if variant == "chess960" and played not in _CHESS960 | _STANDARD:
         raise ValueError(f"this is a game of {shown(tag)}, not of Chess960")
-
-
-def _nearest(name: str, names: tuple[str, ...]) -> str:
-    """Return the nearest names as part of a sentence."""
-    import difflib
-
-    folded = re.sub(r"[\W_]", "", name.casefold())
-    close = difflib.get_close_matches(folded, names, n=3, cutoff=0.5)
-    if not close:
-        return "there are standard, chess960, crazyhouse, xiangqi and others"
-    return f"the nearest {'is' if len(close) == 1 else 'are'} {', '.join(close)}"
 
 
 def _pyffish() -> ModuleType:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, cast
 
 from ringmaster.engines.engine import Engine
-from ringmaster.games.game import Ending, Game, new_game
+from ringmaster.games.game import Ending, Game, game_rules
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameRecord, Outcome
 from ringmaster.play.adjudication import Adjudication
@@ -111,7 +111,7 @@ class RulesReferee(Referee):
     score_of_void = "*"
 
     def begin(self, engines: Sequence[Engine]) -> Game:
-        game = new_game(self.job.settings, self.job.opening.fen)
+        game = game_rules(self.job.settings)(self.job.opening.fen)
         for move in self.job.opening.moves:
             game.play(move)
         return game
@@ -156,7 +156,7 @@ class ShogiReferee(RulesReferee):
         if ending is not None:
             return self.settle(game, ending, ())
         code = self.job.players[mover].code
-        detail = f"{code} declares, but {shogi.why_not_declare()}\nin {shogi.sfen()}"
+        detail = f"{code} declares, but {shogi.why_not_declare()}\nin {shogi.position()}"
         return self.loss(mover, "illegal declaration", detail)
 
     def write(self, record: GameRecord) -> str:

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from rsshogi.core import Board
 
 from ringmaster.datasets.boards import Boards, chess_boards, shogi_boards
-from ringmaster.games.chess import new_chess_game
-from ringmaster.games.chess960 import new_chess960_game
+from ringmaster.games.chess import chess_rules
 from ringmaster.games.game import Game
 from ringmaster.games.legality import legality_check
 from ringmaster.games.sfen import normalise_sfen
-from ringmaster.games.shogi import new_shogi_game
+from ringmaster.games.shogi import ShogiGame
 from tests.datasets.sets import material
 
 SEEDS = st.integers(0, 2**32)
@@ -118,7 +117,7 @@ def test_every_illegal_position_of_chess_is_refused(seed: int, data: st.DataObje
         elif how == 3:
             fields[3] = rng.choice("abcdefgh") + rng.choice("36")
         fens.append(" ".join(fields))
-    compare("standard", new_chess_game, fens)
+    compare("standard", chess_rules(), fens)
 
 
 @given(SEEDS, st.integers(0, 959), st.booleans())
@@ -136,7 +135,7 @@ def test_every_wrong_right_to_castle_of_chess960_is_refused(
             letters = "HAFB" if shredder else "KQ"
             fields[2] = "".join(c for c in letters + letters.lower() if rng.random() < 0.5) or "-"
         fens.append(" ".join(fields))
-    compare("chess960", new_chess960_game, fens)
+    compare("chess960", chess_rules(chess960=True), fens)
 
 
 @given(SEEDS)
@@ -195,5 +194,5 @@ def test_material_is_the_lead_of_the_first_player(seed: int) -> None:
     ],
 )
 def test_an_invalid_board_gives_none(text: str) -> None:
-    good = new_shogi_game().position()
+    good = ShogiGame().position()
     assert shogi_boards([good.encode(), text.encode(), good.encode()]) is None

@@ -16,7 +16,7 @@ from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.datasets.writers import FORMS
 from ringmaster.formats.registry import format_of
 from ringmaster.formats.source import Source
-from ringmaster.games.shogi import new_shogi_game
+from ringmaster.games.shogi import ShogiGame
 from tests.requirements import package
 
 CHESS = [
@@ -31,8 +31,8 @@ def shogi_positions(seed: int, count: int) -> list[Labelled]:
     """Return positions of random games, with random labels."""
     rng, rows = random.Random(seed), []
     while len(rows) < count:
-        game = new_shogi_game()
-        board = Board(game.sfen())
+        game = ShogiGame()
+        board = Board(game.position())
         for ply in range(150):
             legal = board.legal_moves()
             if not legal:

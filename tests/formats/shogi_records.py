@@ -7,7 +7,7 @@ from typing import Any
 
 from rsshogi.core import Board
 
-from ringmaster.games.shogi import new_shogi_game
+from ringmaster.games.shogi import ShogiGame
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.results import GameRecord, MoveRecord
 
@@ -43,8 +43,8 @@ STARTS = (
 
 def random_game(rng: random.Random, fen: str | None, plies: int) -> list[str]:
     """Return legal moves from `fen`, at most `plies`."""
-    game = new_shogi_game(fen)
-    board = Board(game.sfen())
+    game = ShogiGame(fen)
+    board = Board(game.position())
     while game.ending() is None and len(game.moves) < plies:
         move = rng.choice(board.legal_moves())
         board.apply_move(move)

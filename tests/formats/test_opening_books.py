@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ringmaster.errors import DataFileError
 from ringmaster.formats.registry import format_of
 from ringmaster.formats.source import Source
-from ringmaster.games.shogi import new_shogi_game
+from ringmaster.games.shogi import ShogiGame
 from ringmaster.model.jobs import Opening
 from tests.openings import load_openings, opened
 from tests.requirements import package
@@ -228,7 +228,7 @@ def test_a_line_of_a_shogi_file_is_read(
 ) -> None:
     (loaded,) = load_openings(file(tmp_path, f"\n# x\n{line}\n", "a.sfen"), "shogi")
     assert loaded == Opening(fen, moves, "a.sfen:3")
-    game = new_shogi_game(loaded.fen)
+    game = ShogiGame(loaded.fen)
     for move in loaded.moves:
         game.play(move)
 

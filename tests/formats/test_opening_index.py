@@ -123,22 +123,43 @@ PIECES = st.sampled_from(
             '[E "x"\n',
         ),
         *("\n", "\n\n", "\n\n", "; (\n", "%\n", " \n", "±", "N ", "\n\ufeff", '[Event "', 'x"]\n'),
+        *("½-½ ", "1-0", "é", "  \n\n[", "e8(Q) ", "1. d4 d5 * 1. e4 ", "[A\n"),
     ]
 )
 
 
-@given(st.lists(PIECES, max_size=25).map("".join))
+@given(st.lists(PIECES, max_size=25).map("".join), st.sampled_from(["utf-8", "latin-1"]))
 @settings(in_a_folder, max_examples=300)
 def test_good_games_beside_bad_ones_are_those_of_sequential_reading(
-    tmp_path: Path, text: str
+    tmp_path: Path, text: str, encoding: str
 ) -> None:
-    source = Source("a.pgn", "chess", data=text.encode(), skip_bad=True)
+    data = text.encode(encoding, errors="ignore")
+    source = Source("a.pgn", "chess", data=data, skip_bad=True)
     expected = [tuple(game.moves) for game in FORMATS["pgn"].function(source)]
-    path = file(tmp_path, text, "a.pgn")
+    path = file(tmp_path, data, "a.pgn")
     if not expected:
         assert "there is no" in refusal(path, skip_bad=True)
     else:
         assert [o.moves for o in load_openings(path, skip_bad=True)] == expected
+
+
+@given(st.lists(PIECES, max_size=25).map("".join), st.integers(1, 40))
+@settings(in_a_folder, max_examples=300)
+def test_games_do_not_depend_on_the_pieces_in_which_a_file_is_read(
+    monkeypatch: pytest.MonkeyPatch, text: str, size: int
+) -> None:
+    def found(size: int) -> tuple[list[tuple[int, list[str]]], str]:
+        monkeypatch.setattr(Source.pieces, "__defaults__", (size,))
+        source = Source("a.pgn", "chess", data=text.encode(), skip_bad=True)
+        games = [(game.line, game.moves) for game in FORMATS["pgn"].function(source)]
+        return games, source.first_bad
+
+    assert found(size) == found(1 << 20)
+
+
+def test_a_result_of_an_old_file_in_latin_1_ends_its_game(tmp_path: Path) -> None:
+    path = file(tmp_path, "1. e4 {é} ½-½ 1. d4 *\n".encode("latin-1"), "a.pgn")
+    assert [o.moves for o in load_openings(path)] == [("e2e4",), ("d2d4",)]
 
 
 @given(

@@ -289,6 +289,8 @@ def test_an_unplayable_last_move_that_loses_the_game_is_no_fault(
     )
     game = only(text)
     assert game.moves == ["d2d4", "d7d5"]
+    # the comment on the unplayable move has a score as well
+    assert known_scores(game.scores) == [30, 30]
     assert (game.result, game.is_forfeit) == (0.0, True)
     assert "game 1" in fault(text.replace(" 0-1\n", " Nf6 0-1\n"))
     assert "game 1" in fault(text.replace("0-1", "1/2-1/2"))

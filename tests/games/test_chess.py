@@ -95,7 +95,7 @@ def test_random_games_agree_with_python_chess_at_every_ply(seed: int) -> None:
     # Some players shuffle back and forth, so that positions repeat.
     shuffling = rng.random() < 0.4
     for _ in range(rng.choice((20, 80, 250))):
-        assert game.fen() == board.fen()
+        assert game.position() == board.fen()
         assert game.to_move == (0 if board.turn else 1)
         ending = oracle_ending(board)
         assert game.ending() == ending
@@ -135,7 +135,7 @@ def test_exactly_the_legal_moves_are_accepted(seed: int) -> None:
             assert move in legal_now
             after = board.copy()
             after.push_uci(move)
-            assert game.fen() == after.fen()
+            assert game.position() == after.fen()
 
 
 @given(seeds)
@@ -171,7 +171,7 @@ def test_a_position_is_accepted_exactly_when_python_chess_calls_it_valid(seed: i
         with pytest.raises(ValueError, match=r"\w"):
             ChessGame(fen)
     else:
-        assert ChessGame(fen).fen() == oracle.fen()
+        assert ChessGame(fen).position() == oracle.fen()
         assert ChessGame(fen).ending() == oracle_ending(oracle)
 
 
@@ -203,9 +203,9 @@ def test_an_impossible_position_is_refused_with_the_reason(
 @both
 def test_castling_is_written_as_the_kings_move(make: Make) -> None:
     fen = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1"
-    assert make(fen).fen() == fen
-    assert play_all(make(fen), "e1g1 e8c8").fen() == "2kr3r/8/8/8/8/8/8/R4RK1 w - - 2 2"
-    assert play_all(make(fen), "e1c1 e8g8").fen() == "r4rk1/8/8/8/8/8/8/2KR3R w - - 2 2"
+    assert make(fen).position() == fen
+    assert play_all(make(fen), "e1g1 e8c8").position() == "2kr3r/8/8/8/8/8/8/R4RK1 w - - 2 2"
+    assert play_all(make(fen), "e1c1 e8g8").position() == "r4rk1/8/8/8/8/8/8/2KR3R w - - 2 2"
     for move in ("e1h1", "e1a1"):
         with pytest.raises(IllegalMove, match=r"castling is written e1[gc]1"):
             make(fen).play(move)
@@ -219,7 +219,7 @@ def test_the_castling_squares_are_open_to_other_pieces(make: Make) -> None:
     play_all(make("4r2k/8/8/8/8/8/8/K3R3 w - - 0 1"), "e1c1 e8c8 c1e1 c8e8")
     taking = make("4r2k/8/8/8/8/8/8/K3Q2r w - - 0 1")
     taking.play("e1h1")
-    assert taking.fen() == "4r2k/8/8/8/8/8/8/K6Q b - - 0 1"
+    assert taking.position() == "4r2k/8/8/8/8/8/8/K6Q b - - 0 1"
 
 
 @both
@@ -248,7 +248,7 @@ def test_an_illegal_move_is_refused_with_the_reason_and_the_position(
     with pytest.raises(IllegalMove) as caught:
         game.play(move)
     assert caught.value.move == move
-    assert caught.value.position == game.fen() == (fen or chess.STARTING_FEN)
+    assert caught.value.position == game.position() == (fen or chess.STARTING_FEN)
     assert reason in caught.value.reason
 
 
@@ -303,11 +303,11 @@ def test_fifty_moves_without_progress_are_a_draw_unless_the_last_one_mates(make:
 def test_counters_exceed_255(make: Make) -> None:
     game = make("7k/8/8/8/8/8/R7/1R4K1 w - - 254 65535")
     play_all(game, "a2a3 h8g8 a3a2 g8h8")
-    assert game.fen() == "7k/8/8/8/8/8/R7/1R4K1 w - - 258 65537"
+    assert game.position() == "7k/8/8/8/8/8/R7/1R4K1 w - - 258 65537"
     long = make()
     for _ in range(80):
         play_all(long, "g1f3 g8f6 f3g1 f6g8")
-    assert long.fen().endswith(" w KQkq - 320 161")
+    assert long.position().endswith(" w KQkq - 320 161")
 
 
 @both
@@ -335,8 +335,8 @@ def test_insufficient_material_is_a_draw(make: Make, pieces: str, dead: bool) ->
 def test_the_rules_load_where_cozy_chess_cannot_be_imported() -> None:
     script = (
         "import sys; sys.modules['cozy_chess'] = None\n"
-        "from ringmaster.games.chess import new_chess_game\n"
-        "game = new_chess_game(); game.play('e2e4'); print(game.fen())"
+        "from ringmaster.games.chess import chess_rules\n"
+        "game = chess_rules()(); game.play('e2e4'); print(game.position())"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60

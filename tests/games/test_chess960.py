@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringmaster.errors import IllegalMove
-from ringmaster.games.chess960 import (
+from ringmaster.games.chess import (
     Chess960Game,
     ReferenceChess960Game,
-    new_chess960_game,
+    chess_rules,
     start_fen,
 )
 from ringmaster.games.game import Game
@@ -83,7 +83,7 @@ def test_random_games_agree_with_python_chess_at_every_ply(seed: int) -> None:
     for _ in range(rng.choice((20, 100))):
         ending = oracle_ending(board)
         for game in games:
-            assert game.fen() == board.fen()
+            assert game.position() == board.fen()
             assert game.to_move == (0 if board.turn else 1)
             assert game.ending() == ending
         legal = [move.uci() for move in board.legal_moves]
@@ -114,7 +114,7 @@ def test_random_games_agree_with_python_chess_at_every_ply(seed: int) -> None:
 def test_x_fen_and_shredder_fen_are_read_and_x_fen_is_written(
     make: type[AnyChess960], fen: str, written: str
 ) -> None:
-    assert make(fen).fen() == written
+    assert make(fen).position() == written
 
 
 @both
@@ -140,13 +140,13 @@ def test_castling_in_standard_notation_is_refused_with_the_remedy(
     with pytest.raises(IllegalMove, match="castling is written e1h1, king takes rook"):
         game.play("e1g1")
     game.play("e1h1")
-    assert game.fen() == "4k3/8/8/8/8/8/8/R4RK1 b - - 1 1"
+    assert game.position() == "4k3/8/8/8/8/8/8/R4RK1 b - - 1 1"
 
 
 def test_a_king_already_on_its_castling_square_takes_its_rook() -> None:
-    game = new_chess960_game("4k3/8/8/8/8/8/8/6KR w K - 0 1")
+    game = chess_rules(chess960=True)("4k3/8/8/8/8/8/8/6KR w K - 0 1")
     game.play("g1h1")
-    assert game.fen() == "4k3/8/8/8/8/8/8/5RK1 b - - 1 1"
+    assert game.position() == "4k3/8/8/8/8/8/8/5RK1 b - - 1 1"
 
 
 def test_the_start_positions_are_numbered_as_by_scharnagl() -> None:

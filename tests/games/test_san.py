@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from ringmaster.errors import DataFileError
 from ringmaster.formats.pgn import pgn_games
 from ringmaster.formats.source import Source
-from ringmaster.games.chess import ReferenceChessGame, new_chess_game
-from ringmaster.games.chess960 import start_fen
+from ringmaster.games.chess import ReferenceChessGame, chess_rules, start_fen
 from ringmaster.games.san import move_of, reference_san_moves, san_moves
 
 
@@ -130,6 +129,6 @@ def test_any_text_gives_legal_moves_or_an_error(text: str) -> None:
     moves: list[str] = []
     with contextlib.suppress(DataFileError):
         moves = read(" ".join(text.split()))
-    game = new_chess_game()
+    game = chess_rules()()
     for move in moves:
         game.play(move)

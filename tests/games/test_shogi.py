@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ringmaster.errors import IllegalMove
 from ringmaster.games.game import Ending, Game
 from ringmaster.games.sfen import START_SFEN
-from ringmaster.games.shogi import ShogiGame, new_shogi_game
+from ringmaster.games.shogi import ShogiGame
 from tests.contracts.game_contract import GameContract
 from tests.requirements import package
 
@@ -36,7 +36,7 @@ def play_all(game: ShogiGame, moves: str) -> ShogiGame:
 
 
 def why_refused(sfen: str | None, move: str) -> str:
-    game = new_shogi_game(sfen)
+    game = ShogiGame(sfen)
     with pytest.raises(IllegalMove) as caught:
         game.play(move)
     return caught.value.reason
@@ -44,7 +44,7 @@ def why_refused(sfen: str | None, move: str) -> str:
 
 class TestShogiFulfilsTheContract(GameContract):
     def new_game(self) -> Game:
-        return new_shogi_game()
+        return ShogiGame()
 
     def moves_to_try(self, game: Game, rng: random.Random) -> Sequence[str]:
         cshogi = package("cshogi")
@@ -95,12 +95,12 @@ def test_random_games_agree_with_an_independent_library_at_every_ply(seed: int) 
     rng = random.Random(seed)
     sfen = rng.choice(STARTS)
     oracle = Oracle(sfen)
-    game = new_shogi_game(sfen)
+    game = ShogiGame(sfen)
     # Some players shuffle back and forth, so that positions repeat.
     shuffling = rng.random() < 0.5
     played: list[str] = []
     for _ in range(rng.choice((20, 80, 200))):
-        assert game.sfen() == oracle.board.sfen()
+        assert game.position() == oracle.board.sfen()
         assert game.to_move == int(oracle.board.turn)
         ending = oracle.ending()
         assert game.ending() == ending
@@ -122,7 +122,7 @@ def test_random_games_agree_with_an_independent_library_at_every_ply(seed: int) 
 def test_legality_of_every_string_agrees_with_the_oracle(seed: int) -> None:
     rng = random.Random(seed)
     sfen = rng.choice(STARTS)
-    game, oracle = new_shogi_game(sfen), Oracle(sfen)
+    game, oracle = ShogiGame(sfen), Oracle(sfen)
     for _ in range(rng.randrange(40)):
         legal = oracle.legal()
         if oracle.ending() is not None:
@@ -131,19 +131,19 @@ def test_legality_of_every_string_agrees_with_the_oracle(seed: int) -> None:
         game.play(move)
         oracle.push(move)
     legal = oracle.legal()
-    sfen = game.sfen()
+    sfen = game.position()
     squares = [file + rank for file in "123456789" for rank in "abcdefghi"]
     moves = [a + b + c for a in squares for b in squares if a != b for c in ("", "+")]
     moves += [f"{piece}*{square}" for piece in "PLNSGBR" for square in squares]
     for move in {*rng.sample(moves, 400), *legal}:
-        trial = new_shogi_game(sfen)
+        trial = ShogiGame(sfen)
         if move in legal:
             trial.play(move)
         else:
             with pytest.raises(IllegalMove) as caught:
                 trial.play(move)
             assert caught.value.reason
-            assert trial.sfen() == sfen
+            assert trial.position() == sfen
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_refusal_gives_the_reason(sfen: str | None, move: str, reason: str) ->
 
 
 def test_a_side_without_moves_has_lost_without_check() -> None:
-    game = new_shogi_game("8k/6+R2/9/9/9/9/9/9/4K4 w - 1")
+    game = ShogiGame("8k/6+R2/9/9/9/9/9/9/4K4 w - 1")
     assert not game.in_check()
     assert game.ending() == Ending(0, "stalemate")
 
@@ -185,7 +185,7 @@ PAUSING = "1a2a 1h3h 2a1a 3h1h"
 
 
 def test_the_fourth_occurrence_of_a_position_is_a_draw() -> None:
-    game = new_shogi_game()
+    game = ShogiGame()
     cycle = "2h3h 8b7b 3h2h 7b8b "
     play_all(game, cycle * 2 + "2h3h 8b7b 3h2h")
     assert game.ending() is None
@@ -196,16 +196,16 @@ def test_the_fourth_occurrence_of_a_position_is_a_draw() -> None:
 def test_pieces_in_hand_make_a_position_another_one() -> None:
     # Black gives a pawn away in each round, with the board as before.
     sfen = "4k4/9/9/9/9/9/9/9/4K4 b 4P4p 1"
-    game = new_shogi_game(sfen)
+    game = ShogiGame(sfen)
     for round in (1, 2, 3):
         play_all(game, "P*5b 5a5b 5i4i 5b4a 4i5i 4a5a")
-        assert game.sfen().split()[0] == sfen.split()[0]
-        assert game.sfen().split()[2].endswith(f"{4 + round}p")
+        assert game.position().split()[0] == sfen.split()[0]
+        assert game.position().split()[2].endswith(f"{4 + round}p")
         assert game.ending() is None
 
 
 def test_perpetual_check_loses_at_the_fourth_occurrence() -> None:
-    game = new_shogi_game(SHUFFLE)
+    game = ShogiGame(SHUFFLE)
     play_all(game, f"{CHECKING} {CHECKING} 1a2a 1h2h 2a1a")
     assert game.ending() is None
     game.play("2h1h")
@@ -213,7 +213,7 @@ def test_perpetual_check_loses_at_the_fourth_occurrence() -> None:
 
 
 def test_perpetual_check_loses_even_if_the_other_side_repeats() -> None:
-    game = new_shogi_game("8k/9/9/9/9/9/9/7R1/K8 b - 1")
+    game = ShogiGame("8k/9/9/9/9/9/9/7R1/K8 b - 1")
     play_all(game, f"2h1h {CHECKING} {CHECKING} 1a2a 1h2h")
     assert game.ending() is None
     game.play("2a1a")
@@ -224,13 +224,13 @@ def test_perpetual_check_loses_even_if_the_other_side_repeats() -> None:
 def test_one_move_without_check_makes_repetition_a_draw(
     rounds: tuple[str, ...],
 ) -> None:
-    game = new_shogi_game(SHUFFLE)
+    game = ShogiGame(SHUFFLE)
     play_all(game, " ".join(rounds))
     assert game.ending() == Ending(None, "repetition")
 
 
 def test_moves_before_the_first_occurrence_do_not_count() -> None:
-    game = new_shogi_game("8k/9/9/9/9/9/9/6R2/K8 b - 1")
+    game = ShogiGame("8k/9/9/9/9/9/9/6R2/K8 b - 1")
     play_all(game, "3h2h 1a1b 2h1h " + "1b2b 1h2h 2b1b 2h1h " * 3)
     assert game.ending() == Ending(1, "perpetual check")
 
@@ -290,19 +290,19 @@ WIN_0 = Ending(0, "declaration")
 def test_a_declaration_is_judged_by_its_rule(
     rule: str, sfen: str, ending: Ending | None, why: str
 ) -> None:
-    game = new_shogi_game(sfen, entering_king=rule)
+    game = ShogiGame(sfen, entering_king=rule)
     assert game.declare() == ending
     assert game.why_not_declare() == why
 
 
 def test_the_giver_of_a_handicap_counts_the_missing_pieces() -> None:
     full = flipped(entered("3P"))
-    assert new_shogi_game(full).why_not_declare() == "White has 17 points, not 27"
+    assert ShogiGame(full).why_not_declare() == "White has 17 points, not 27"
     # the same without Black's rook and bishop: 17 points and the 10 of the odds
     board, side, hands, number = full.split()
     odds = re.sub("R", "", re.sub("2B", "B", hands))
     assert odds != hands
-    assert new_shogi_game(f"{board} {side} {odds} {number}").declare() == Ending(1, "declaration")
+    assert ShogiGame(f"{board} {side} {odds} {number}").declare() == Ending(1, "declaration")
 
 
 @pytest.mark.parametrize(
@@ -315,17 +315,17 @@ def test_the_giver_of_a_handicap_counts_the_missing_pieces() -> None:
 def test_a_king_on_the_other_kings_first_square_wins_by_trial(
     sfen: str, move: str, winner: int
 ) -> None:
-    game = new_shogi_game(sfen, entering_king="trial")
+    game = ShogiGame(sfen, entering_king="trial")
     assert game.ending() is None
     game.play(move)
     assert game.ending() == Ending(winner, "trial")
-    other = new_shogi_game(sfen)
+    other = ShogiGame(sfen)
     other.play(move)
     assert other.ending() is None
 
 
 def test_only_the_king_wins_by_trial() -> None:
-    game = new_shogi_game("9/9/9/9/9/9/9/k8/4G3K b G 1", entering_king="trial")
+    game = ShogiGame("9/9/9/9/9/9/9/k8/4G3K b G 1", entering_king="trial")
     game.play("G*5a")
     assert game.ending() is None
 
@@ -349,14 +349,14 @@ def test_only_the_king_wins_by_trial() -> None:
 )
 def test_a_wrong_sfen_is_refused_with_the_reason(sfen: str, problem: str) -> None:
     with pytest.raises(ValueError, match=re.escape(problem)):
-        new_shogi_game(sfen)
+        ShogiGame(sfen)
 
 
 @given(st.text(max_size=80))
 def test_any_text_is_a_valid_sfen_or_refused(text: str) -> None:
     problem = ""
     try:
-        new_shogi_game(text)
+        ShogiGame(text)
     except ValueError as error:
         problem = str(error)
     assert problem.isprintable()
@@ -371,4 +371,4 @@ def test_any_text_is_a_valid_sfen_or_refused(text: str) -> None:
     ],
 )
 def test_an_sfen_is_normalised_to_usis_form(written: str, sfen: str) -> None:
-    assert new_shogi_game(written).sfen() == sfen
+    assert ShogiGame(written).position() == sfen

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ringmaster.errors import IllegalMove
 from ringmaster.formats.pgn_writer import write_pgn
 from ringmaster.games import variants
-from ringmaster.games.chess960 import start_fen
+from ringmaster.games.chess import start_fen
 from ringmaster.games.game import Ending, Game
 from ringmaster.games.variants import VariantGame, check_variant
 from ringmaster.model.jobs import GameSettings, Opening

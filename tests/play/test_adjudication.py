@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ringmaster.engines.engine import Limits, Thought
 from ringmaster.errors import EngineError
-from ringmaster.games.chess import new_chess_game
+from ringmaster.games.chess import chess_rules
 from ringmaster.games.tablebases import Prober, find_problem, open_tablebases
 from ringmaster.model.jobs import (
     DrawAdjudication,
@@ -290,7 +290,7 @@ def test_a_game_with_missing_tables_is_void_with_a_reason(tmp_path: Path) -> Non
 @given(st.lists(st.none() | st.integers(-50, 50) | st.sampled_from(["M3", "M-3"]), max_size=16))
 def test_draws_agree_with_a_plain_reading_of_the_rule(scores: list[Said]) -> None:
     adjudicator = Adjudicator(GameSettings("chess", draw_adjudication=draw(score=20)))
-    game = new_chess_game()
+    game = chess_rules()()
     for ply, score_text in enumerate(scores):
         game.play(SHUFFLE[ply])
         score, mate = split(score_text)

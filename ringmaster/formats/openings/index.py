@@ -7,13 +7,15 @@ is read: from a game, from a position, or from a line with `startpos` or a posit
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from array import array
-from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
+
+import msgspec
 
 from ringmaster.errors import DataFileError, IllegalMove
 from ringmaster.formats.recorded_game import RecordedGame
@@ -33,8 +35,8 @@ _TOGETHER: Final = 500
 _QUOTED: Final = 60
 _UNKNOWN, _GOOD, _BAD = range(3)
 
-#: Offsets in the file's bytes: no NumPy, which doubles the memory of a short run.
-Offsets = Sequence[int]
+#: The openings of a file's bytes: where they begin and end.
+Spans = Iterator[tuple[int, int]]
 
 
 class OpeningFile:
@@ -61,15 +63,24 @@ class OpeningFile:
         """
         progress = Progress(say)
         self._source, self._say = source, say
+        source.plies = plies
         self._format, self._begin, self._plies = format, begin, plies
         self._name = os.path.basename(source.path)
         is_list = format.kind == "lines"
         self._notation = notation_of(source.game, source.variant) if is_list else None
         self._bad_ones = "bad games" if format.kind == "games" else ""
         self._data = _content(source, format, progress)
+        # without NumPy, which doubles the memory of a short run
+        self._starts, self._stops, self._lines = array("q"), array("q"), array("q")
+        line, before = 1, 0
         split = _SPLITTERS.get(format.name) or _lines
-        self._starts, self._stops = split(self._data)
-        self._lines = _numbers_of_lines(self._data, self._starts)
+        for start, stop in split(self._data):
+            line += self._data.count(b"\n", before, start)
+            before = start
+            for column, value in ((self._starts, start), (self._stops, stop), (self._lines, line)):
+                column.append(value)
+            if not len(self._lines) % _TOGETHER:
+                progress.report(f"{source.path}: {len(self._lines):,} openings indexed")
         self._states = bytearray(len(self._starts))
         #: Numbers of the good openings of a list that was verified at first.
         self._good: list[int] | None = None
@@ -143,6 +154,8 @@ class OpeningFile:
             opening = None
             self._source.bad(line, str(error), self._bad_ones)
         self._states[number] = _BAD if opening is None else _GOOD
+        if opening is not None and opening.fen is None and self._source.variant == "chess960":
+            return msgspec.structs.replace(opening, fen=self._begin(None).position())
         return opening
 
     def _opening(self, number: int, line: int, data: bytes) -> Opening | None:
@@ -153,16 +166,15 @@ class OpeningFile:
         source = self._source
         if self._format.kind == "games":
             source.narrow(data, line, number)
-            games = list(self._games())
+            games: list[RecordedGame] = list(self._format.function(source))
             return self._opening_of(games[0]) if games else None
         if self._notation is not None:
             text = source.decode(line, data).strip()
             place = f"{self._name}:{line}"
             try:
-                opening = _read_line(text, self._notation, self._begin, self._plies, place)
+                return _read_line(text, self._notation, self._begin, self._plies, place)
             except ValueError as error:
                 raise ValueError(f"{error}: {shown(text, _QUOTED)}") from None
-            return self._with_position(opening)
         is_text = self._format.name not in _PACKED
         source.narrow(data, line if is_text else number + 1, 0)
         texts = [text for batch in self._format.read(source) for text in batch.texts]
@@ -173,11 +185,6 @@ class OpeningFile:
         place = f"{self._name}:{line}" if is_text else f"{self._name}#{number + 1}"
         return Opening(fen=position.position(), source=place)
 
-    def _games(self) -> Iterator[RecordedGame]:
-        read: Callable[..., Iterator[RecordedGame]] = self._format.function
-        # only this reader can leave later moves unread
-        return read(self._source, self._plies) if self._format.name == "pgn" else read(self._source)
-
     def _opening_of(self, game: RecordedGame) -> Opening:
         number = f"game {game.number}"
         position = self._begin(game.start)
@@ -186,20 +193,12 @@ class OpeningFile:
         except ValueError as error:
             remedy = "; fewer `plies` would end the line before" if position.ending() else ""
             raise self._source.error(game.line, f"{number}: {error}{remedy}") from None
-        opening = Opening(
+        return Opening(
             fen=game.start,
             moves=tuple(position.moves),
             source=f"{self._name}#{game.number}",
             name=game.opening,
         )
-        return self._with_position(opening)
-
-    def _with_position(self, opening: Opening) -> Opening:
-        """Return an opening of Chess960 with an explicit start position."""
-        if opening.fen is not None or self._source.variant != "chess960":
-            return opening
-        fen = self._begin(None).position()
-        return Opening(fen, opening.moves, opening.source, opening.name)
 
 
 # single openings
@@ -275,142 +274,82 @@ _PACKED: Final = {"psv": 40, "hcpe": 38}
 
 
 def _content(source: Source, format: Format, progress: Progress) -> bytes:
-    """Return a file's bytes; of text only those of its lines."""
+    """Return a file's bytes, of text its lines in UTF-8."""
     pieces: list[bytes] = []
     size = 0
-    longest = LONGEST if format.kind == "lines" else LONGEST_OF_GAMES
-    if format.name == "sgf":
-        longest = LONGEST_TREE
+    parts, joint = source.pieces(), b"\n"
     if format.name in _PACKED:
-        parts, joint = source.pieces(), b""
+        joint = b""
+    elif format.name == "sgf":
+        parts = (chunk for _, chunk in source.chunks(LONGEST_TREE))
     else:
-        parts, joint = (chunk for _, chunk in source.chunks(longest)), b"\n"
+        longest = LONGEST if format.kind == "lines" else LONGEST_OF_GAMES
+        parts = (text.encode() for _, text in source.texts(longest))
     for piece in parts:
         pieces.append(piece)
         size += len(piece)
         progress.report(f"{source.path}: {size >> 20:,} MB read")
-    data = joint.join(pieces)
-    # files with the mark may have been joined
-    return data if format.name in _PACKED else data.replace(b"\n" + BOM_UTF8, b"\n")
-
-
-def _numbers_of_lines(data: bytes, starts: Offsets) -> Offsets:
-    """Return the numbers of the lines at some offsets."""
-    numbers = array("q")
-    line, before = 1, 0
-    for start in starts:
-        line += data.count(b"\n", before, start)
-        before = start
-        numbers.append(line)
-    return numbers
+    return joint.join(pieces)
 
 
 #: A line that is neither blank nor a comment.
 _FILLED: Final = re.compile(rb"^[ \t]*(?![%b])[^ \t\n][^\n]*" % re.escape(COMMENTS), re.MULTILINE)
 
 
-def _lines(data: bytes) -> tuple[Offsets, Offsets]:
-    """Return where lines with openings begin and end."""
-    starts, stops = array("q"), array("q")
-    for match in _FILLED.finditer(data):
-        starts.append(match.start())
-        stops.append(match.end())
-    headed = int(len(starts) > 0 and HEADING.match(data[starts[0] : stops[0]]) is not None)
-    return starts[headed:], stops[headed:]
+def _lines(data: bytes) -> Spans:
+    """Yield lines with openings."""
+    spans = (match.span() for match in _FILLED.finditer(data))
+    for start, stop in itertools.islice(spans, 1):
+        if not HEADING.match(data[start:stop]):
+            yield start, stop
+    yield from spans
 
 
-def _parts(data: bytes, ends: Sequence[int], blank: bytes = b" \t\n") -> tuple[Offsets, Offsets]:
-    """Return the parts between some offsets that have other bytes than `blank`."""
-    starts, stops = array("q"), array("q")
-    for start, stop in zip([0, *ends], ends, strict=False):
-        if data[start:stop].strip(blank):
-            starts.append(start)
-            stops.append(stop)
-    return starts, stops
+def _pgn(data: bytes) -> Spans:
+    """Yield games as the reader finds them."""
+    from ringmaster.formats.pgn import game_texts
+
+    start = 0
+    for game in game_texts(Source("", "chess", data=data)):
+        stop = start + len(game.text[0].encode())
+        yield start, stop
+        start = stop
 
 
-#: A comment, up to a tag behind an empty line; an escaped line; a tag, which begins its line or
-#: follows another; a tag that is not complete; a parenthesis; other text up to the end of its line.
-_PGN: Final = re.compile(
-    rb"(\{)(?:[^}\n]+|\n(?!(?:[ \t]*\n)+\[\s*\w+\s+\"))*\}?|;[^\n]*|^%[^\n]*|\$\d*"
-    rb'|(?:^|(?<=\])[ \t]*)\[\s*(\w+)\s+"'
-    rb'(?:\\.|[^"\\\n\[]|\[(?!\s*\w+\s+")|"(?!\s*\])|\n(?![ \t]*\n|\[))*"\s*\]'
-    rb"|(^\[[^\n]*(?:\n(?!\[|[ \t]*\n|\Z)[^\n]*){0,9})|([()])|([^{}();$\n]+|.)",
-    re.MULTILINE,
-)
-_AFTER_BLANK: Final = re.compile(rb"\n[ \t]*\n\Z")
-_RESULT: Final = re.compile(rb"(?<!\S)(?:1-0|0-1|1/2(?:-1/2)?|\xc2\xbd-\xc2\xbd|\*)(?!\S)")
-_MOVE: Final = re.compile(rb"[A-Za-z@]|--|0000")
-
-
-def _pgn(data: bytes) -> tuple[Offsets, Offsets]:
-    """Return where games begin and end: at a result, and before a tag that follows moves."""
-    ends: list[int] = []
-    names: set[bytes] = set()
-    has_moves = False
-    depth = 0
-    for match in _PGN.finditer(data):
-        kind = match.lastindex
-        if kind == 5:
-            if depth:
-                continue
-            text, at = match[0], 0
-            for result in _RESULT.finditer(text):
-                if has_moves or names or _MOVE.search(text, at, result.start()):
-                    ends.append(match.start() + result.end())
-                at = result.end()
-                has_moves = False
-                names.clear()
-            has_moves = has_moves or _MOVE.search(text, at) is not None
-        elif kind == 4:
-            depth = depth + 1 if match[0] == b"(" else max(depth - 1, 0)
-        elif kind == 2:
-            name = match[2].lower()
-            start = match.start()
-            is_repeated = name in names and _AFTER_BLANK.search(data[max(start - 80, 0) : start])
-            if has_moves or is_repeated:
-                ends.append(match.start())
-                has_moves = False
-                names.clear()
-            depth = 0
-            names.add(name)
-        elif kind == 3:
-            names.add(b"")  # the reader reports the tag
-        elif kind == 1 and not match[0].endswith(b"}"):
-            has_moves = True  # the reader reports the comment
-    if has_moves or names:
-        ends.append(len(data))
-    return _parts(data, ends)
-
-
-def _sgf(data: bytes) -> tuple[Offsets, Offsets]:
-    """Return where the game trees of a collection begin and end."""
-    return _parts(data, sgf_ends(data))
-
-
-def _plain(data: bytes) -> tuple[Offsets, Offsets]:
-    """Return where blocks of lines begin and end."""
-    ends = [match.end() for match in re.finditer(rb"^e[ \t]*(?:\n|\Z)", data, re.MULTILINE)]
-    return _parts(data, [*ends, len(data)], b"e \t\n")
-
-
-def _shogi(name: str, data: bytes) -> tuple[Offsets, Offsets]:
-    """Return where games begin and end, as the reader splits them."""
+def _shogi(name: str, data: bytes) -> Spans:
+    """Yield games as the reader finds them."""
     from ringmaster.formats.shogi_games import game_texts
 
     texts = game_texts(Source("", "shogi", data=data), is_csa=name == "csa")
     begins = [0, *(match.end() for match in re.finditer(b"\n", data))]
-    starts = [begins[first - 1] for first, text in texts if any(text)]
-    return starts, [*starts[1:], len(data)]
+    starts = (begins[first - 1] for first, _ in texts)
+    return itertools.pairwise(itertools.chain(starts, [len(data)]))
 
 
-def _records(size: int, data: bytes) -> tuple[Offsets, Offsets]:
-    """Return where records of `size` bytes begin and end."""
-    starts = range(0, len(data), size)
-    return starts, range(size, len(data) + size, size)
+def _sgf(data: bytes) -> Spans:
+    """Yield the game trees of a collection."""
+    return _filled(data, sgf_ends(data), b" \t\n")
 
 
-_SPLITTERS: Final[dict[str, Callable[[bytes], tuple[Offsets, Offsets]]]] = {
+def _plain(data: bytes) -> Spans:
+    """Yield blocks of lines."""
+    ends = [match.end() for match in re.finditer(rb"^e[ \t]*(?:\n|\Z)", data, re.MULTILINE)]
+    return _filled(data, [*ends, len(data)], b"e \t\n")
+
+
+def _filled(data: bytes, ends: list[int], blank: bytes) -> Spans:
+    """Yield the parts between some offsets that have other bytes than `blank`."""
+    for start, stop in itertools.pairwise([0, *ends]):
+        if data[start:stop].strip(blank):
+            yield start, stop
+
+
+def _records(size: int, data: bytes) -> Spans:
+    """Yield records of `size` bytes."""
+    return zip(range(0, len(data), size), itertools.count(size, size), strict=False)
+
+
+_SPLITTERS: Final[dict[str, Callable[[bytes], Spans]]] = {
     "pgn": _pgn,
     "sgf": _sgf,
     "csa": partial(_shogi, "csa"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Literal
 
@@ -10,27 +11,25 @@ from ringmaster.model.randomness import OPENINGS_STREAM, words
 Order = Literal["sequential", "random"]
 
 
-class OpeningOrder:
-    """Order in which colour-swapped pairs use the `count` openings of a book.
+def opening_order(
+    count: int, order: Order = "sequential", seed: int = 0, start: int = 1
+) -> Callable[[int], int]:
+    """Return the function from a colour-swapped pair's number to its opening, both from 0.
 
-    "sequential" repeats the book's order.  "random" uses a new permutation in each pass.
-    Pass k depends on (seed, k) only, so that any pair's opening can be computed alone.
+    "sequential" repeats the order of the book's `count` openings.  "random" uses a new
+    permutation in each pass.  Pass k depends on (seed, k) only, so that any pair's opening can
+    be computed alone.
+
+    start  the first place of the order that is used, from 1; it may exceed `count`
     """
+    # two, since games of two passes can be in progress
+    permutation = lru_cache(maxsize=2)(partial(_permutation, count, seed))
 
-    def __init__(
-        self, count: int, order: Order = "sequential", seed: int = 0, start: int = 1
-    ) -> None:
-        """Begin at place `start` of the order, from 1; it may exceed `count`."""
-        self._count = count
-        self._random = order == "random"
-        self._skipped = start - 1
-        # two, since games of two passes can be in progress
-        self._permutation = lru_cache(maxsize=2)(partial(_permutation, count, seed))
+    def opening(pair_number: int) -> int:
+        passed, place = divmod(start - 1 + pair_number, count)
+        return permutation(passed)[place] if order == "random" else place
 
-    def index(self, pair_number: int) -> int:
-        """Return the opening's index for pair `pair_number`, both from 0."""
-        passed, place = divmod(self._skipped + pair_number, self._count)
-        return self._permutation(passed)[place] if self._random else place
+    return opening
 
 
 def _permutation(count: int, seed: int, number: int) -> list[int]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ringmaster.games.game import Game, new_game
-from ringmaster.games.go_rules import new_go_game
+from ringmaster.games.game import Game, game_rules
 from ringmaster.model.jobs import GameSettings, Opening
 
 
@@ -17,12 +16,7 @@ class CheckPosition(NamedTuple):
 
     def game(self, settings: GameSettings) -> Game:
         """Return the game, with its moves played."""
-        game: Game
-        if settings.game == "go":
-            size, ko_rule = settings.board_size, settings.ko_rule
-            game = new_go_game(size, ko_rule=ko_rule, suicide=settings.suicide)
-        else:
-            game = new_game(settings, self.opening.fen)
+        game = game_rules(settings)(self.opening.fen)
         for move in self.opening.moves:
             game.play(move)
         return game

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import dataclasses
 import os
 import resource
 import shutil
@@ -35,7 +36,7 @@ from scipy.sparse import csr_array
 
 from ringmaster.positions import FeatureFile, FeatureWriter
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.linear_fit import Fitter
+from ringmaster.tuners.texel.fitting import Fitter
 from ringmaster.tuners.texel.linear_model import FeatureModel, Wiring
 from ringmaster.tuners.texel.loss import Loss
 
@@ -143,13 +144,24 @@ def main() -> None:
         rng = np.random.default_rng(2)
         true = rng.normal(0, 20, len(codes))
         ones = np.ones(n, dtype=np.float32)
-        model = FeatureModel(matrix, wiring, ones * 0, ones * 0, ones, n, threads)
+        games = (np.arange(n) // 15).astype(np.uint32)
+        model = FeatureModel(
+            matrix,
+            wiring,
+            ones * 0,
+            ones * 0,
+            ones,
+            games,
+            n,
+            Loss("squared", SCALE),
+            threads=threads,
+        )
         p = 1 / (1 + np.exp(-model.linear(true, 0, n) / SCALE))
         model.target = (rng.random(n, dtype=np.float32) < p).astype(np.float32)
-        theta, loss = true + rng.normal(0, 10, len(codes)), Loss("squared", SCALE)
+        theta = true + rng.normal(0, 10, len(codes))
         for count in dict.fromkeys((1, threads)):
-            each = FeatureModel(matrix, wiring, model.offset, model.target, ones, n, count)
-            rate = best_rate(n, lambda m=each: m.gradient(theta, loss), arguments.rounds)  # type: ignore[misc]
+            each = dataclasses.replace(model, threads=count)
+            rate = best_rate(n, lambda m=each: m.gradient(theta), arguments.rounds)  # type: ignore[misc]
             figures[f"million position-gradients a second, {count} threads"] = rate[0]
             figures[f"the same by cpu, {count} threads"] = rate[1]
         loop = c_gradient(model, theta, threads, folder)
@@ -157,7 +169,7 @@ def main() -> None:
             by_c = best_rate(n, loop, arguments.rounds)
             figures["loop in C"], figures["loop in C, by cpu"] = by_c
             figures["ratio to a loop in C"] = rate[1] / by_c[1]
-            _, slope = model.gradient(theta, loss)
+            _, slope = model.gradient(theta)
             parts = loop()
             c_slope = sum(gradient for _, gradient in parts) / n
             c_slope = c_slope.reshape(2, -1).T.reshape(-1)
@@ -165,18 +177,18 @@ def main() -> None:
                 np.abs(slope - c_slope).max() / np.abs(slope).max()
             )
         if arguments.fit:
-            figures |= fits(model, theta, true, loss)
+            figures |= fits(model, theta, true)
         figures["peak memory, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     show_figures(figures, as_json=arguments.json)
 
 
-def fits(model: FeatureModel, start: Any, true: Any, loss: Loss) -> dict[str, float]:
+def fits(model: FeatureModel, start: Any, true: Any) -> dict[str, float]:
     """Time a fit."""
     count = len(start)
     space = Space(start, start * 0 - 500, start * 0 + 500, np.zeros(count, dtype=np.bool_))
-    fitter = Fitter(model, space, loss)
+    fitter = Fitter(model, space, space.minimum, space.maximum)
     begin = time.perf_counter()
-    (point,) = fitter.path([0.0], lambda line: None)
+    (point,) = fitter.path([0.0], start)
     figures = {
         "fit: seconds": time.perf_counter() - begin,
         "fit: gradients of all positions": point.gradients,
@@ -185,10 +197,8 @@ def fits(model: FeatureModel, start: Any, true: Any, loss: Loss) -> dict[str, fl
         ),
     }
     begin = time.perf_counter()
-    games = (np.arange(model.train) // 15).astype(np.uint32)
-    curvature = fitter.curvature(point.theta, games)
+    model.curvature(point.theta)
     figures["intervals: seconds"] = time.perf_counter() - begin
-    figures["intervals: share of the games"] = curvature.share
     return figures
 
 

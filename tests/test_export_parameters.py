@@ -26,18 +26,13 @@ from ringmaster.export.parameters import (
     tuned_parameters,
 )
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.parameter_files import FORMATS as FILE_FORMATS
-from ringmaster.parameter_files import (
-    Entry,
-    PowerOfTwo,
-    ReadOptions,
-    Text,
-    read_file,
-    write_file,
-)
+from ringmaster.parameter_files.entries import Entry, PowerOfTwo
+from ringmaster.parameter_files.formats import FORMATS as FILE_FORMATS
+from ringmaster.parameter_files.formats import read_file, write_file
+from ringmaster.parameter_files.text import Text
 from ringmaster.reporting.text import width
 from ringmaster.scaffold.control_file import Places
-from ringmaster.scaffold.importers import import_material, material_of
+from ringmaster.scaffold.importers import import_material
 from tests.parameter_files.samples import entries
 from tests.program import SPSA, write_control_file
 from tests.recorded import CHESS, TUNE, recorded, won, write
@@ -123,7 +118,7 @@ def test_exported_file_is_read_again(format: str, control: Path, capsys: Capture
     else:
         expected = [(12.0, 0.0, 100.0), (-0.25, -1.0, 1.0)]
     text = exported(control, capsys, format.replace("_", "-"))
-    imported = read_file(Text("x.params", text), format, ReadOptions(1000))
+    imported = read_file(Text("x.params", text), format, games=1000)
     assert [e.code for e in imported.entries] == ["LmrBase", "Null_Pruning"]
     assert [(e.start, e.minimum, e.maximum) for e in imported.entries] == expected
     if format in ("spsa_tuner", "fishtest", "openbench", "yaneuraou"):
@@ -343,9 +338,7 @@ def test_any_params_file_comes_back_as_it_was(rows: list[Entry], tmp_path: Path)
     (tmp_path / "t.params").write_text(text, encoding="utf-8")
     places = Places(tmp_path, tmp_path)
     try:
-        imported = import_material(material_of([str(tmp_path / "t.params")]), places).render(
-            "x.ctl"
-        )
+        imported = import_material([str(tmp_path / "t.params")], places).render("x.ctl")
         loaded = event_of(imported, tmp_path)
     except (ControlFileError, UsageError):
         return  # no parameter that is used, or a perturbation beyond half the range

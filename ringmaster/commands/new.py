@@ -17,7 +17,7 @@ from ringmaster.errors import ControlFileError, StoreUnwritable, UsageError
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.scaffold.control_file import Places
 from ringmaster.scaffold.engines import declared_by
-from ringmaster.scaffold.importers import import_material, material_of
+from ringmaster.scaffold.importers import import_material
 from ringmaster.scaffold.match_runners import recognises
 from ringmaster.scaffold.skeletons import POSITIONS
 from ringmaster.scaffold.template import GAMES, new_control_file, opening_file
@@ -59,7 +59,7 @@ def import_(arguments: argparse.Namespace) -> int:
     output, material_words = _output(arguments.words)
     folder = Path.cwd() if output is None else output.absolute().parent
     places = Places(source=Path.cwd(), control=folder)
-    match = import_material(material_of(material_words), places)
+    match = import_material(material_words, places)
     name = _UNNAMED if output is None else _quoted(str(output))
     text = match.render(name)
     if output is None:

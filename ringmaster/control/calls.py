@@ -173,17 +173,18 @@ class ParameterReader:
 
         Raises ParameterFileError for the file, UsageError for an argument.
         """
-        from ringmaster.parameter_files import ReadOptions, Text, arguments, read_file
+        from ringmaster.parameter_files.entries import arguments
+        from ringmaster.parameter_files.formats import read_file
+        from ringmaster.parameter_files.text import Text
 
         if not set(self._known) >= _NEEDED:
             raise UsageError(f"{NAME} is for competition_type 'spsa'")
         if not isinstance(file, str) or not file or not is_text(file):
             raise UsageError(f"{NAME}: {shown(file)} is not a file name")
         path = os.path.join(self._source.file.parent, os.path.expanduser(file))
-        if games is not None and (isinstance(games, bool) or not isinstance(games, int)):
-            raise UsageError(f"{NAME}: games {shown(games)} is not a whole number")
-        if games is not None and not 2 <= games <= 10**9:
-            raise UsageError(f"{NAME}: games {games} is out of range; expected at least 2")
+        is_count = isinstance(games, int) and not isinstance(games, bool) and 2 <= games <= 10**9
+        if games is not None and not is_count:
+            raise UsageError(f"{NAME}: games {shown(games)} is not a whole number of at least 2")
         if integer not in (None, True, False):
             raise UsageError(f"{NAME}: integer {shown(integer)} is neither True nor False")
         if format is not None and not isinstance(format, str):
@@ -194,7 +195,7 @@ class ParameterReader:
                 raise ParameterFileError(f"{file}: is not a regular file")
         except (OSError, ValueError):
             pass  # reading it raises the error
-        parameters = read_file(Text.read(path, file), format, ReadOptions(games, integer))
+        parameters = read_file(Text.read(path, file), format, games, integer)
         calls = []
         for entry in parameters.entries:
             if entry.choices:
@@ -202,16 +203,8 @@ class ParameterReader:
                     f"{file}: {entry.code} is a choice, and SPSA needs an order; "
                     "expected a range, or no such parameter"
                 )
-            values = arguments(entry)
-            calls.append(
-                Call(
-                    "Parameter",
-                    (entry.code,),
-                    {name: value for name, value in values.items() if name in self._known},
-                    position,
-                    self._positional,
-                )
-            )
+            known = {n: value for n, value in arguments(entry).items() if n in self._known}
+            calls.append(Call("Parameter", (entry.code,), known, position, self._positional))
         if all(entry.not_used for entry in parameters.entries):
             raise ParameterFileError(f"{file}: none of its parameters is used")
         for note in parameters.notes:

@@ -24,8 +24,10 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import RIGHT, Table
 from ringmaster.model.settings import Call
-from ringmaster.parameter_files import FORMATS as FILE_FORMATS
-from ringmaster.parameter_files import Entry, PowerOfTwo, number_text, plain, write_file
+from ringmaster.model.time_control import number as number_text
+from ringmaster.parameter_files.entries import Entry, PowerOfTwo, plain
+from ringmaster.parameter_files.formats import FORMATS as FILE_FORMATS
+from ringmaster.parameter_files.formats import write_file
 from ringmaster.reporting.tables import render_table
 
 #: Significant digits of a tuned value; no tune is more precise.
@@ -79,15 +81,7 @@ class Tuned:
             if whole_row and self.theta is not None:
                 start = self.theta
             entry = Entry(
-                self.name,
-                start,
-                low,
-                high,
-                c_end=p.c_end,
-                r_end=p.r_end,
-                step=p.step,
-                integer=p.integer,
-                scale=p.scale,
+                self.name, start, low, high, p.c_end, p.r_end, p.integer, step=p.step, scale=p.scale
             )
         else:
             # the gains are not in the engines' units
@@ -98,7 +92,7 @@ class Tuned:
             )
         if not whole_row:
             return msgspec.structs.replace(entry, frozen=p.frozen)
-        return msgspec.structs.replace(entry, comment=p.comment or "", not_used=p.not_used)
+        return msgspec.structs.replace(entry, comment=p.comment, not_used=p.not_used)
 
 
 def tuned_parameters(path: Path, *, safe: bool = False) -> tuple[LoadedCompetition, list[Tuned]]:
@@ -207,10 +201,9 @@ def _call_arguments(call: Call) -> dict[str, Any]:
 
 def _parameter_arguments(one: Tuned) -> dict[str, Any]:
     """Return the arguments of a parameter that have a value."""
-    known = one.parameter.canonical()
     return {
         name: value
-        for name, value in known.items()
+        for name, value in one.parameter.canonical().items()
         if name != "code" and value is not None and value is not False
     }
 
@@ -322,7 +315,8 @@ def render(format: str, tuned: Sequence[Tuned], loaded: LoadedCompetition) -> Re
     used = [one for one in tuned if not one.parameter.not_used]
     if format in _OWN:
         return _OWN[format](tuned if format == "control-file" else used, loaded)
-    rows = FILE_FORMATS[format].rows
+    # with unused parameters, comments and values before rounding
+    rows = format == "yaneuraou"
     frozen = [one.code for one in used if one.parameter.frozen]
     left_out = [one.code for one in tuned if one.parameter.not_used and not rows]
     entries = []

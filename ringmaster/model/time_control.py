@@ -120,8 +120,8 @@ class TimeControl(msgspec.Struct, frozen=True):
 
 
 def number(value: float) -> str:
-    """Return a number exactly, without an exponent or a needless ".0"."""
-    text = f"{Decimal(repr(value)):f}"
+    """Return a number exactly, without an exponent, a needless ".0" or a sign of zero."""
+    text = f"{Decimal(repr(value + 0)):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

@@ -1,88 +1,41 @@
-"""The parameters of a file of any format, and their arguments of Parameter(…)."""
+"""The parameters of a file of any format, their checks, and their arguments of Parameter(…).
+
+All wrong lines are reported in one error.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
 
-#: The defaults of Stockfish's TUNE and fishtest: the perturbation as a part of the range, and R
-#: at the last iteration.
-DEFAULT_C = 1 / 20
-DEFAULT_R = 0.002
-#: The remedy for a name of an option that a format cannot have.
-RENAME = "rename the engine's option, or use a format with any names, such as fishtest or openbench"
+from ringmaster.errors import ParameterFileError, shown
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.parameter_files.text import Text, name_problem
+
+Scale = Literal["linear", "log"]
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(TunedParameter, frozen=True, kw_only=True):
     """One parameter of a file, in the engine's units.
 
-    c_end      perturbation at the last iteration
-    r_end      relative apply factor R = a/c² at the last iteration
-    step       weather-factory's unit of the perturbation
+    c_end and r_end are as of the last iteration.
+
     grid       Optuna tuner's distance between values
-    integer    whether engines accept whole numbers only
     simul_elo  SPSA Tuner's simulation: Elo lost at 100 from 0
-    not_used   YaneuraOu's mark of a parameter that is not tuned and unknown to the engine
-    frozen     whether the engine gets the start value, which is not tuned (OpenBench's c_end 0)
     scale      "log": steps are factors (CLOP's Gamma, a log-uniform prior)
     choices    values without order; start, minimum and maximum are their numbers from 0
     line       in the file, from 1
     """
 
-    code: str
-    start: float
-    minimum: float
-    maximum: float
-    c_end: float | None = None
-    r_end: float | None = None
-    step: float | None = None
     grid: float | None = None
-    integer: bool = False
     simul_elo: float | None = None
-    comment: str = ""
-    not_used: bool = False
-    frozen: bool = False
-    scale: Literal["linear", "log"] = "linear"
+    scale: Scale = "linear"
     choices: tuple[str | float, ...] = ()
     line: int | None = None
-
-    def gains(self) -> tuple[float, float]:
-        """Return c_end and r_end, with the usual values for missing ones."""
-        c_end = self.c_end
-        if c_end is None:
-            c_end = (self.maximum - self.minimum) * DEFAULT_C
-            # half of the smallest difference of whole numbers
-            c_end = max(c_end, 0.5) if self.integer else c_end
-        return c_end, DEFAULT_R if self.r_end is None else self.r_end
-
-
-class ParameterFile(msgspec.Struct, frozen=True):
-    """The content of a file.
-
-    format  a name in FORMATS
-    notes   the assumptions
-    others  the lines with other settings, as words (CLOP)
-    """
-
-    format: str
-    entries: tuple[Entry, ...]
-    notes: tuple[str, ...] = ()
-    others: tuple[tuple[str, ...], ...] = ()
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """Facts that a file may not have.
-
-    games    length of the tune, for formats with gains that depend on it
-    integer  whether engines accept whole numbers only, None: as in the file
-    """
-
-    games: int | None = None
-    integer: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -114,33 +67,122 @@ def arguments(entry: Entry) -> dict[str, Any]:
     A logarithmic parameter is tuned as its binary logarithm, with a PowerOfTwo as `transform`: a
     step of 1 doubles the value.
     """
-    marks = {"not_used": entry.not_used, "frozen": entry.frozen}
-    row: dict[str, Any] = {name: True for name, marked in marks.items() if marked}
-    if entry.comment:
-        row["comment"] = entry.comment
+    row: dict[str, Any] = {}
     if entry.scale == "log":
         start, low, high = map(math.log2, (entry.start, entry.minimum, entry.maximum))
-        return {
-            "start": plain(min(max(start, low), high)),
-            "min": plain(low),
-            "max": plain(high),
-            "transform": PowerOfTwo(entry.minimum, entry.maximum, entry.integer),
-            **row,
-        }
-    named: dict[str, Any] = {
-        "start": plain(entry.start),
-        "min": plain(entry.minimum),
-        "max": plain(entry.maximum),
-    }
-    for name in ("c_end", "r_end", "step"):
-        value = getattr(entry, name)
-        if value is not None:
-            named[name] = plain(value)
-    if entry.integer:
-        named["integer"] = True
-    return named | row
+        row |= {"start": plain(min(max(start, low), high)), "min": plain(low), "max": plain(high)}
+        row["transform"] = PowerOfTwo(entry.minimum, entry.maximum, entry.integer)
+    else:
+        row |= {"start": entry.start, "min": entry.minimum, "max": entry.maximum}
+        row |= {name: getattr(entry, name) for name in ("c_end", "r_end", "step")}
+        row = {name: plain(value) for name, value in row.items() if value is not None}
+        row["integer"] = entry.integer
+    row |= {name: getattr(entry, name) for name in ("not_used", "frozen", "comment")}
+    return {name: value for name, value in row.items() if value is not None and value is not False}
 
 
 def plain(value: float) -> int | float:
     """Return a whole number as an int, if that is exact."""
     return int(value) if value == math.floor(value) and abs(value) < 2**53 else value
+
+
+#: Problems in one message; further problems are counted.
+MOST = 8
+
+
+@dataclass
+class ParameterFile:
+    """The content of a file, with its problems while it is read.
+
+    format   a name in FORMATS
+    games    length of the tune, for formats whose gains depend on it; None if unknown
+    integer  whether engines accept whole numbers only, None: as in the file
+    notes    the assumptions
+    others   the lines with other settings, as words (CLOP)
+    """
+
+    text: Text
+    format: str
+    games: int | None
+    integer: bool | None
+    entries: list[Entry] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    others: list[tuple[str, ...]] = field(default_factory=list)
+    #: Line (None: the whole file), message and expected form.
+    _problems: list[tuple[int | None, str, str]] = field(default_factory=list)
+    _seen: dict[str, Entry] = field(default_factory=dict)
+
+    def refuse(self, line: int | None, message: str, expected: str = "") -> None:
+        """Add a problem."""
+        self._problems.append((line, message, expected))
+
+    def add(self, entry: Entry, whole: bool | None) -> None:
+        """Add an entry, or refuse its line.
+
+        whole  whether the parameter is an integer; None for tuners that round all values: it is
+               an integer if its bounds are
+        """
+        low, high = entry.minimum, entry.maximum
+        bounds_whole = low % 1 == 0 and high % 1 == 0
+        integer = whole if self.integer is None else self.integer
+        if integer is None:
+            integer = bounds_whole
+            if not bounds_whole:
+                self.notes.append(
+                    f"{entry.code}: its bounds are not whole numbers, so its values need not be"
+                )
+        if integer != entry.integer:
+            entry = msgspec.structs.replace(entry, integer=integer)
+        name = shown(entry.code) if name_problem(entry.code) else entry.code
+        for message, expected in _problems(entry):
+            self.refuse(entry.line, f"{name}: {message}", expected)
+        # names of options ignore case (UCI)
+        other = self._seen.setdefault(entry.code.casefold(), entry)
+        if other is not entry:
+            where = f", first on line {other.line}" if other.line is not None else ""
+            alike = "" if other.code == entry.code else f" ({other.code})"
+            message = f"{name}: the name is there twice{alike}{where}"
+            self.refuse(entry.line, message, "each name once")
+        self.entries.append(entry)
+
+    def check(self) -> None:
+        """Raise ParameterFileError for problems, or without parameters."""
+        ordered = sorted(self._problems, key=lambda problem: problem[0] or 0)
+        lines: list[str] = []
+        for line, message, expected in ordered[:MOST]:
+            where = self.text.name if line is None else f"{self.text.name}:{line}"
+            lines.append(f"{where}: {message}" + (f"; expected {expected}" if expected else ""))
+            if line is not None:
+                lines.append(self.text.excerpt(line))
+        if len(ordered) > MOST:
+            lines.append(f"and {len(ordered) - MOST} more")
+        if not lines and not self.entries:
+            lines = [f"{self.text.name}: the file has no parameters"]
+        if lines:
+            raise ParameterFileError(lines[0], lines[1:])
+        self.notes = list(dict.fromkeys(self.notes))
+
+
+def _problems(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Yield the errors of an entry with the expected forms."""
+    low, high = entry.minimum, entry.maximum
+    if problem := name_problem(entry.code):
+        yield problem, "an option of the engine"
+    elif not low <= high:
+        yield f"min {low:g} is more than max {high:g}", "the smaller bound first"
+    elif low == high:
+        yield (
+            f"min and max are both {low:g}, so there is nothing to tune",
+            "a range, or leave out the line",
+        )
+    elif not low <= entry.start <= high:
+        yield f"start {entry.start:g} is outside its bounds", f"a number from {low:g} to {high:g}"
+    elif entry.integer and (low % 1 or high % 1):
+        bound = f"min {low:g}" if low % 1 else f"max {high:g}"
+        yield f"{bound} is not a whole number", "whole bounds of an integer"
+    elif entry.scale == "log" and low <= 0:
+        yield f"min {low:g} is not possible on a logarithmic scale", "more than 0"
+    for name in ("c_end", "r_end", "step", "grid"):
+        value = getattr(entry, name)
+        if value is not None and not value > 0:
+            yield f"{name} is {value:g}", "more than 0"

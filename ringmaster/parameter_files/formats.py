@@ -8,8 +8,8 @@ from functools import partial
 
 from ringmaster.errors import ParameterFileError, UsageError, nearest, shown
 from ringmaster.parameter_files import ranges, tables
-from ringmaster.parameter_files.entries import Entry, ParameterFile, ReadOptions
-from ringmaster.parameter_files.reading import Text, number
+from ringmaster.parameter_files.entries import Entry, ParameterFile
+from ringmaster.parameter_files.text import Text
 
 
 @dataclass(frozen=True)
@@ -18,46 +18,34 @@ class Format:
 
     line        a line of a file, or the shape of its JSON, for messages
     recognises  returns the number of fitting lines (members, of JSON)
-    read        returns the file; raises ParameterFileError
+    read        adds the parameters of a file; raises ParameterFileError
     write       returns the text; raises UsageError for values that the format cannot have
     assumes     required fields of an Entry; missing ones get a default
     """
 
     line: str
     recognises: Callable[[Text], int]
-    read: Callable[[Text, ReadOptions], ParameterFile]
+    read: Callable[[ParameterFile], None]
     write: Callable[[Sequence[Entry], int | None], str]
     assumes: tuple[str, ...] = ()
 
-    @property
-    def rows(self) -> bool:
-        """Whether it has unused parameters, comments and values before rounding."""
-        return self is FORMATS["yaneuraou"]
 
-
-def _lines(name: str, line: str, assumes: tuple[str, ...] = ("c_end", "r_end")) -> Format:
-    return Format(
-        line,
-        partial(tables.columns_fit, name),
-        partial(tables.read_lines, name),
-        partial(tables.write_lines, name),
-        assumes,
-    )
+def _table(name: str, line: str, assumes: tuple[str, ...] = ("c_end", "r_end")) -> Format:
+    fits, write = partial(tables.fits, name), partial(tables.write, name)
+    return Format(line, fits, tables.read, write, assumes)
 
 
 FORMATS: dict[str, Format] = {
-    "spsa_tuner": _lines("spsa_tuner", "name,start,min,max,c_end,R_end,simul_elo (SPSA Tuner)"),
-    "fishtest": _lines("fishtest", "name,start,min,max,c_end,r_end (fishtest)"),
-    "openbench": _lines("openbench", "name, int|float, value, min, max, c_end, r_end (OpenBench)"),
-    "openbench_values": _lines("openbench_values", "name, value (OpenBench's output)", ()),
-    "weather_factory": Format(
+    "spsa_tuner": _table("spsa_tuner", "name,start,min,max,c_end,R_end,simul_elo (SPSA Tuner)"),
+    "fishtest": _table("fishtest", "name,start,min,max,c_end,r_end (fishtest)"),
+    "openbench": _table("openbench", "name, int|float, value, min, max, c_end, r_end (OpenBench)"),
+    "openbench_values": _table("openbench_values", "name, value (OpenBench's output)", ()),
+    "weather_factory": _table(
+        "weather_factory",
         'JSON {"name": {"value", "min_value", "max_value", "step"}} (weather-factory)',
-        partial(tables.members_fit, "min_value"),
-        partial(tables.read_members, "weather_factory"),
-        partial(tables.write_members, "weather_factory"),
         ("c_end",),
     ),
-    "yaneuraou": _lines("yaneuraou", "name,type,v,min,max,step,delta (YaneuraOu's .params)"),
+    "yaneuraou": _table("yaneuraou", "name,type,v,min,max,step,delta (YaneuraOu's .params)"),
     "clop": Format(
         "LinearParameter|IntegerParameter|… name min max (CLOP)",
         ranges.recognises_clop,
@@ -70,11 +58,10 @@ FORMATS: dict[str, Format] = {
         ranges.read_ctt,
         ranges.write_ctt,
     ),
-    "optuna_tuner": Format(
+    "optuna_tuner": _table(
+        "optuna_tuner",
         'JSON {"name": {"default", "min", "max", "step"}} (Optuna Game Parameter Tuner)',
-        partial(tables.members_fit, "default"),
-        partial(tables.read_members, "optuna_tuner"),
-        partial(tables.write_members, "optuna_tuner"),
+        (),
     ),
 }
 
@@ -98,34 +85,22 @@ def recognised(text: Text) -> str | None:
     # both have the same columns
     del counts["openbench" if tables.is_yaneuraou(text) else "yaneuraou"]
     most = max(counts.values())
-    if not most:
-        return _nearly(text)
-    fitting = [name for name, count in counts.items() if count == most]
+    fitting = [name for name, count in counts.items() if count == most > 0]
     if len(fitting) > 1:
         raise ParameterFileError(
             f"{text.name}: {' and '.join(fitting)} fit equally well; expected a file of one format"
         )
-    return fitting[0]
+    return fitting[0] if fitting else None
 
 
-def _nearly(text: Text) -> str | None:
-    """Return the format of a table with errors in every line, None if there is no table."""
-    if text.is_object or not text.rows:
-        return None
-    cells = max((tables.cells_of(row) for row in text.rows), key=len)
-    if sum(number(cell) is not None for cell in cells) < 3:
-        return None
-    if len(cells) == 6:
-        return "fishtest"
-    if len(cells) == 7:
-        return "spsa_tuner" if number(cells[1]) is not None else "openbench"
-    return None
-
-
-def read_file(text: Text, format: str | None, options: ReadOptions) -> ParameterFile:
+def read_file(
+    text: Text, format: str | None = None, games: int | None = None, integer: bool | None = None
+) -> ParameterFile:
     """Read a file.
 
-    format  None to recognise the format
+    format   None to recognise the format
+    games    length of the tune, for formats with gains that depend on it
+    integer  whether engines accept whole numbers only, None: as in the file
 
     Raises ParameterFileError, and UsageError for an unknown format.
     """
@@ -141,7 +116,10 @@ def read_file(text: Text, format: str | None, options: ReadOptions) -> Parameter
             f"{text.name}: no format of parameter files has lines such as {shown(row.strip())}",
             [f"    expected one of{kinds}"],
         )
-    return format_named(name).read(text, options)
+    file = ParameterFile(text, name, games, integer, notes=list(text.notes))
+    format_named(name).read(file)
+    file.check()
+    return file
 
 
 def write_file(
@@ -165,6 +143,6 @@ def write_file(
     choices = [entry.code for entry in entries if entry.choices]
     if choices and name != "chess_tuning_tools":
         raise UsageError(f"{name}: {choices[0]} is a choice, which the format cannot have")
-    if format.rows and any(tables.rounded_otherwise(e) and e.start < -0.5 for e in entries):
+    if name == "yaneuraou" and any(tables.rounded_otherwise(e) and e.start < -0.5 for e in entries):
         notes.append(tables.ROUNDING)
     return format.write(entries, games), notes

@@ -16,16 +16,16 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
-from ringmaster.errors import UsageError, nearest, shown
+from ringmaster.errors import nearest, shown
 from ringmaster.model.parameters import CLOP_TYPES, middle
-from ringmaster.parameter_files.entries import RENAME, Entry, ParameterFile, ReadOptions, plain
-from ringmaster.parameter_files.reading import Reading, Text, name_problem, number, number_text
-from ringmaster.parameter_files.tables import as_number, write_object
+from ringmaster.model.time_control import number as number_text
+from ringmaster.parameter_files.entries import Entry, ParameterFile, Scale, plain
+from ringmaster.parameter_files.tables import write_object, written_name
+from ringmaster.parameter_files.text import Text, as_number, number
 
 #: CLOP's types by whether they are integers, and logarithmic.
 CLOP_KINDS = {properties: kind for kind, properties in CLOP_TYPES.items()}
+_IN_THE_MIDDLE = "each parameter starts in the middle of its range"
 #: The other lines of a .clop file.
 _SETTINGS = (
     *("Name", "Script", "Processor", "Replications", "DrawElo", "H", "Correlations"),
@@ -42,71 +42,52 @@ def _words(raw: str) -> list[str]:
     return raw.partition("#")[0].split()
 
 
-def read_clop(text: Text, options: ReadOptions) -> ParameterFile:
-    """Read a file.  Raises ParameterFileError."""
-    reading = Reading(text, options)
-    others: list[tuple[str, ...]] = []
-    for line, raw in enumerate(text.lines, 1):
+def read_clop(file: ParameterFile) -> None:
+    """Read a file."""
+    for line, raw in enumerate(file.text.lines, 1):
         words = _words(raw)
-        if not words:
-            continue
-        kind = words[0]
-        if kind in _SETTINGS:
-            others.append(tuple(words))
-        elif kind not in CLOP_TYPES:
+        kind = words[0] if words else ""
+        if kind in CLOP_TYPES:
+            _read_parameter(file, line, words, raw.partition("#")[2].strip())
+        elif kind in _SETTINGS:
+            file.others.append(tuple(words))
+        elif kind:
             expected = nearest(kind, [*CLOP_TYPES, *_SETTINGS])
-            reading.refuse(line, f"{shown(kind)} cannot begin a line", expected)
-        else:
-            _read_line(reading, line, words, raw.partition("#")[2].strip())
-    if others:
-        names = dict.fromkeys(words[0] for words in others)
-        reading.note(f"only the parameters are read, not {', '.join(names)}")
-    if reading.entries:
-        reading.note("each parameter starts in the middle of its range")
-    return msgspec.structs.replace(reading.finish("clop"), others=tuple(others))
+            file.refuse(line, f"{shown(kind)} cannot begin a line", expected)
+    if file.others:
+        names = dict.fromkeys(words[0] for words in file.others)
+        file.notes.append(f"only the parameters are read, not {', '.join(names)}")
+    file.notes.append(_IN_THE_MIDDLE)
 
 
-def _read_line(reading: Reading, line: int, words: list[str], comment: str) -> None:
-    integer, logarithmic = CLOP_TYPES[words[0]]
+def _read_parameter(file: ParameterFile, line: int, words: list[str], comment: str) -> None:
     expected = f"{words[0]} NAME MIN MAX"
     if len(words) != 4:
-        reading.refuse(line, f"it has {len(words)} words", expected)
+        file.refuse(line, f"it has {len(words)} words", expected)
         return
     low, high = number(words[2]), number(words[3])
     if low is None or high is None:
         wrong = words[2] if low is None else words[3]
-        reading.refuse(line, f"{shown(wrong)} is not a finite number", expected)
+        file.refuse(line, f"{shown(wrong)} is not a finite number", expected)
         return
-    reading.add(
-        Entry(
-            words[1],
-            middle(low, high, integer, logarithmic),
-            low,
-            high,
-            integer=integer,
-            scale="log" if logarithmic else "linear",
-            comment=comment,
-            line=line,
-        ),
-        integer,
-    )
+    integer, logarithmic = CLOP_TYPES[words[0]]
+    start = middle(low, high, integer, logarithmic)
+    scale: Scale = "log" if logarithmic else "linear"
+    entry = Entry(words[1], start, low, high, scale=scale, comment=comment or None, line=line)
+    file.add(entry, integer)
 
 
 def write_clop(entries: Sequence[Entry], games: int | None) -> str:
     """Return the lines of the parameters.  Raises UsageError for an impossible name."""
     lines = []
     for entry in entries:
-        if name_problem(entry.code) or " " in entry.code or "#" in entry.code:
-            raise UsageError(
-                f"clop: {shown(entry.code)} cannot be a name: it has a space or a #; {RENAME}"
-            )
         kind = CLOP_KINDS[entry.integer, entry.scale == "log"]
         bounds = f"{number_text(entry.minimum)} {number_text(entry.maximum)}"
-        lines.append(f"{kind} {entry.code} {bounds}\n")
+        lines.append(f"{kind} {written_name('clop', entry.code)} {bounds}\n")
     return "".join(lines)
 
 
-_PRIORS = {"uniform": "linear", "log-uniform": "log"}
+_PRIORS: dict[str, Scale] = {"uniform": "linear", "log-uniform": "log"}
 #: Arguments of the model, not of the parameter.
 _IGNORED = frozenset({"base", "transform", "name", "dtype"})
 _EXPECTED = 'such as "Real(0.5, 10)", "Real(1, 100, prior=log-uniform)" or "Integer(1, 100)"'
@@ -126,83 +107,77 @@ def _ranges(members: dict[str, Any]) -> dict[str, Any]:
     return inner if isinstance(inner, dict) else {}
 
 
-def read_ctt(text: Text, options: ReadOptions) -> ParameterFile:
-    """Read a file.  Raises ParameterFileError."""
-    reading = Reading(text, options)
-    members = text.object
+def read_ctt(file: ParameterFile) -> None:
+    """Read a file."""
+    members = file.text.object
     others = [name for name in members if name != "parameter_ranges"]
     if "parameter_ranges" in members and others:
-        reading.note(f"only parameter_ranges are read, not {', '.join(others)}"[:300])
+        file.notes.append(f"only parameter_ranges are read, not {', '.join(others)}"[:300])
     for name, description in _ranges(members).items():
-        line = text.line_of(name)
+        line = file.text.line_of(name)
         try:
             entry = _entry(name, description, line)
         except _Wrong as wrong:
-            reading.refuse(line, f"{shown(name)}: {shown(description)}: {wrong}", _EXPECTED)
-            continue
-        reading.add(entry, entry.integer)
-    if any(not entry.choices for entry in reading.entries):
-        reading.note("each parameter starts in the middle of its range")
-    return reading.finish("chess_tuning_tools")
+            file.refuse(line, f"{shown(name)}: {shown(description)}: {wrong}", _EXPECTED)
+        else:
+            file.add(entry, entry.integer)
+    if any(not entry.choices for entry in file.entries):
+        file.notes.append(_IN_THE_MIDDLE)
 
 
 def _entry(name: str, description: Any, line: int | None) -> Entry:
-    kind, values, prior = _parsed(description)
-    if kind == "Categorical":
-        if len(values) < 2:
-            raise _Wrong("a choice of one")
-        if any(isinstance(v, bool) or not isinstance(v, str | int | float) for v in values):
-            raise _Wrong("choices other than numbers and texts")
-        last = len(values) - 1.0
-        return Entry(name, 0.0, 0.0, last, integer=True, choices=values, line=line)
-    if prior not in _PRIORS:
-        raise _Wrong(f"prior {shown(prior)} is unknown")
-    low, high = (as_number(value) for value in values) if len(values) == 2 else (None, None)
-    if low is None or high is None:
-        raise _Wrong("its bounds are not two finite numbers")
-    scale: Any = _PRIORS[prior]
-    start = middle(low, high, kind == "Integer", scale == "log")
-    return Entry(name, start, low, high, integer=kind == "Integer", scale=scale, line=line)
-
-
-def _parsed(description: Any) -> tuple[str, tuple[Any, ...], Any]:
-    """Return kind, values (bounds or choices) and prior of a range."""
-    values = description
+    kind, values = "", description
     if isinstance(description, str):
         try:
-            tree = ast.parse(description.strip(), mode="eval").body
-            if isinstance(tree, ast.Call):
-                return _call(tree)
-            values = ast.literal_eval(tree)
+            kind, values = _parsed(ast.parse(description.strip(), mode="eval").body)
         except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             raise _Wrong("it cannot be read") from None
     if not isinstance(values, list | tuple):
         raise _Wrong("it is not a range")
-    prior = "uniform"
-    if len(values) == 3 and values[2] in _PRIORS and not isinstance(values[0], str):
-        *values, prior = values
-    if len(values) == 2 and not any(isinstance(v, bool | str) for v in values):
-        whole = all(isinstance(v, int) for v in values)
-        return "Integer" if whole else "Real", tuple(values), prior
-    return "Categorical", tuple(values), "uniform"
+    has_prior = len(values) == 3 and not isinstance(values[0], str) and str(values[2]) in _PRIORS
+    *bounds, prior = values if kind in ("Real", "Integer") or has_prior else (*values, "uniform")
+    is_range = len(bounds) == 2 and not any(isinstance(v, bool | str) for v in bounds)
+    if kind == "Categorical" or not (kind or is_range):
+        return _choice(name, tuple(values), line)
+    if prior not in _PRIORS:
+        raise _Wrong(f"prior {shown(prior)} is unknown")
+    low, high = map(as_number, bounds) if len(bounds) == 2 else (None, None)
+    if low is None or high is None:
+        raise _Wrong("its bounds are not two finite numbers")
+    integer = kind == "Integer" if kind else all(isinstance(bound, int) for bound in bounds)
+    scale = _PRIORS[prior]
+    start = middle(low, high, integer, scale == "log")
+    return Entry(name, start, low, high, integer=integer, scale=scale, line=line)
 
 
-def _call(call: ast.Call) -> tuple[str, tuple[Any, ...], Any]:
-    """Return kind, values and prior of Real(…), Integer(…) or Categorical([…])."""
-    kind = ast.unparse(call.func)
-    if kind == "Categorical" and len(call.args) == 1 and not call.keywords:
-        return kind, tuple(ast.literal_eval(call.args[0])), "uniform"
-    if kind not in ("Real", "Integer") or len(call.args) > 3:
+def _choice(name: str, values: tuple[Any, ...], line: int | None) -> Entry:
+    if len(values) < 2:
+        raise _Wrong("a choice of one")
+    if any(isinstance(v, bool) or not isinstance(v, str | int | float) for v in values):
+        raise _Wrong("choices other than numbers and texts")
+    last = len(values) - 1.0
+    return Entry(name, 0.0, 0.0, last, integer=True, choices=values, line=line)
+
+
+def _parsed(tree: ast.expr) -> tuple[str, Any]:
+    """Return kind and values: "Real" or "Integer" with bounds and prior, "Categorical" with
+    choices, "" for a tuple of them."""
+    if not isinstance(tree, ast.Call):
+        return "", ast.literal_eval(tree)
+    kind = ast.unparse(tree.func)
+    if kind == "Categorical" and len(tree.args) == 1 and not tree.keywords:
+        return kind, ast.literal_eval(tree.args[0])
+    if kind not in ("Real", "Integer") or len(tree.args) > 3:
         raise _Wrong("it is not a range")
-    arguments = dict(zip(("low", "high", "prior"), call.args, strict=False))
-    for keyword in call.keywords:
+    arguments = dict(zip(("low", "high", "prior"), tree.args, strict=False))
+    for keyword in tree.keywords:
         if keyword.arg in arguments or keyword.arg not in ("low", "high", "prior", *_IGNORED):
             raise _Wrong(f"{shown(ast.unparse(keyword))} is not understood")
         arguments[keyword.arg] = keyword.value
     # without quotes the name of a prior is a difference
     prior = ast.unparse(arguments["prior"]) if "prior" in arguments else "uniform"
-    bounds = (ast.literal_eval(arguments[name]) for name in ("low", "high") if name in arguments)
-    return kind, tuple(bounds), prior.replace(" ", "").strip("'")
+    bounds = [ast.literal_eval(arguments[name]) for name in ("low", "high") if name in arguments]
+    return kind, [*bounds, prior.replace(" ", "").strip("'")]
 
 
 def write_ctt(entries: Sequence[Entry], games: int | None) -> str:

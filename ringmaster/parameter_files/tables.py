@@ -11,20 +11,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ringmaster.errors import UsageError, shown
-from ringmaster.parameter_files.entries import RENAME, Entry, ParameterFile, ReadOptions, plain
-from ringmaster.parameter_files.reading import (
-    NOT_USED,
-    Reading,
-    Row,
-    Text,
-    name_problem,
-    number,
-    number_text,
-)
+from ringmaster.model.time_control import number as number_text
+from ringmaster.parameter_files.entries import Entry, ParameterFile, plain
+from ringmaster.parameter_files.text import NOT_USED, Row, Text, as_number, name_problem, number
 
 _OPENBENCH = ("name", "type", "start", "min", "max", "c_end", "r_end")
 #: The columns of each format with lines.
@@ -35,10 +28,16 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "openbench_values": ("name", "start"),
     "yaneuraou": _OPENBENCH,
 }
-#: The keys of a member of each JSON format, with their columns.
+#: The keys of a member of each JSON format, with their columns; "type" may be missing.
 KEYS: dict[str, dict[str, str]] = {
     "weather_factory": {"value": "start", "min_value": "min", "max_value": "max", "step": "step"},
-    "optuna_tuner": {"default": "start", "min": "min", "max": "max", "step": "grid"},
+    "optuna_tuner": {
+        "default": "start",
+        "min": "min",
+        "max": "max",
+        "step": "grid",
+        "type": "type",
+    },
 }
 #: The fields of an Entry with other names than their columns.
 _FIELDS = {"name": "code", "type": "integer", "min": "minimum", "max": "maximum"}
@@ -51,10 +50,37 @@ _ALIASES = {
     **{"minimum": "min", "maximum": "max", "c": "c_end", "step": "c_end", "r": "r_end"},
     **{"delta": "r_end", "elo": "simul_elo"},
 }
-#: The names that SPSA Tuner's program reads.
-_SPSA_TUNER_NAME = re.compile(r"[A-Za-z0-9_\[\]]+")
+#: The names that programs read, if not any.
+_NAMES = {
+    "spsa_tuner": (re.compile(r"[A-Za-z0-9_\[\]]+"), "letters, digits, _, [ and ]"),
+    "clop": (re.compile(r"[^\s#]+"), "no space and no #"),
+}
+#: The remedy for a name of an option that a format cannot have.
+RENAME = "rename the engine's option, or use a format with any names, such as fishtest or openbench"
 #: YaneuraOu's rounding of values below 0: C's conversion to int truncates towards 0.
 ROUNDING = "YaneuraOu's script plays int(v + 0.5), so -45 as -44"
+
+# weather-factory's gains are the same for all parameters, in units of `step`, without an end.  At
+# the end of a tune of N games: c_end = step·c·N^−γ, r_end = (a/(N+A)^α) / (c·N^−γ)².
+
+#: The defaults of weather-factory.
+ALPHA, GAMMA, A_CONSTANT, A_GAIN, C_GAIN = 0.601, 0.102, 100_000, 1.0, 1.0
+#: The defaults of Stockfish's TUNE and fishtest: the perturbation as a part of the range, and R
+#: at the last iteration.
+DEFAULT_C, DEFAULT_R = 1 / 20, 0.002
+#: Games of a tune of unknown length.
+GAMES = 100_000
+
+#: Values of a parameter by column.
+Values = dict[str, Any]
+#: A problem, and a correct form.
+Problem = tuple[str, str]
+
+
+def gains(games: int) -> tuple[float, float]:
+    """Return c_end, in units of `step`, and r_end of a tune of so many games."""
+    c = C_GAIN * math.pow(games, -GAMMA)
+    return c, A_GAIN / math.pow(games + A_CONSTANT, ALPHA) / c**2
 
 
 def rounded_otherwise(entry: Entry) -> bool:
@@ -69,124 +95,178 @@ def is_yaneuraou(text: Text) -> bool:
     return named or any(row.not_used or "//" in row.raw for row in text.rows)
 
 
-def entry_of(values: Mapping[str, Any], **others: Any) -> Entry:
-    """Return the parameter of values by column."""
-    return Entry(**{_FIELDS.get(name, name): value for name, value in values.items()}, **others)
+def fits(format: str, text: Text) -> int:
+    """Return the number of objects with the first key of a format, or of lines with its columns,
+    also with some wrong numbers."""
+    if format in KEYS:
+        key = next(iter(KEYS[format]))
+        return sum(isinstance(value, dict) and key in value for value in text.members.values())
+    columns = COLUMNS[format]
+    least = min(3, len(columns) - 1)
+    lines = [] if text.is_object else [_cells(row) for row in text.rows]
+    return sum(
+        len(cells) == len(columns)
+        and ("type" in columns) == (len(cells) == len(_OPENBENCH) and number(cells[1]) is None)
+        and sum(number(cell) is not None for cell in cells) >= least
+        for cells in lines
+    )
 
 
-# Lines
+def _cells(row: Row) -> Sequence[str]:
+    """Return the columns of a line, a long line's with any separator."""
+    cells = row.cells or ()
+    if len(cells) == 1:
+        parts = re.split(r"\s*;\s*" if ";" in cells[0] else r"\s+", cells[0])
+        return parts if len(parts) > 5 else cells
+    return cells
 
 
-def columns_fit(format: str, text: Text) -> int:
-    """Return the number of lines with exactly the columns of a format."""
-    if text.is_object:
-        return 0
-    return sum(isinstance(_values(row, COLUMNS[format]), dict) for row in text.rows)
+# Reading
 
 
-def cells_of(row: Row) -> list[str]:
-    """Return the columns of a line with any separator, none if its quotes do not match."""
-    if row.cells is None or len(row.cells) != 1:
-        return list(row.cells or ())
-    raw = row.raw.strip()
-    return [cell.strip() for cell in raw.split(";")] if ";" in raw else raw.split()
+def read(file: ParameterFile) -> None:
+    """Read the parameters of a file."""
+    format = file.format
+    if format == "openbench_values":
+        file.notes.append("the file has no ranges; from 0 to twice each value is assumed")
+    if format == "weather_factory" and file.games is None:
+        note = f"c_end and r_end are for {GAMES} games, since the number of games is unknown"
+        file.notes.append(note)
+    rows = [*(_members if format in KEYS else _lines)(file)]
+    if format == "spsa_tuner":
+        _swap_bounds(file, rows)
+    for values in rows:
+        name = values["name"]
+        if format == "openbench_values" and values["start"] == 0:
+            expected = "a line of the tune's input, which has the ranges"
+            file.refuse(values["line"], f"{name}: a value of 0 gives no range", expected)
+            continue
+        if format == "openbench_values":
+            # the range of Stockfish's TUNE
+            values["min"], values["max"] = sorted((0.0, 2 * values["start"]))
+        elif format == "openbench" and values["c_end"] == 0:
+            # OpenBench sends the value and never changes it
+            values |= {"c_end": None, "frozen": True}
+            file.notes.append(f"{name} is frozen at {values['start']:g}: its c_end is 0")
+        elif format == "weather_factory":
+            c, r_end = gains(file.games or GAMES)
+            values |= {"c_end": values["step"] * c, "r_end": r_end}
+        fields = {_FIELDS.get(column, column): value for column, value in values.items()}
+        # without a type the tuner rounds every value that it sends
+        file.add(Entry(**fields), values.get("type"))
+    unused = [entry.code for entry in file.entries if entry.not_used]
+    if unused:
+        names = ", ".join(unused[:5]) + (", …" if len(unused) > 5 else "")
+        note = f"not used, so neither tuned nor sent to engines: {names} ({len(unused)})"
+        file.notes.append(note)
 
 
-def _values(row: Row, columns: Sequence[str]) -> dict[str, Any] | tuple[str, str]:
-    """Return the values of a row by column, or its error with a correct form.
+def _lines(file: ParameterFile) -> Iterator[Values]:
+    """Yield the values of each line; refuse other lines."""
+    columns = COLUMNS[file.format]
+    for place, row in enumerate(file.text.rows):
+        values = _line_values(row, columns)
+        header = [_ALIASES.get(cell.lower().replace(" ", "_")) for cell in row.cells or ()]
+        if row.not_used and file.format != "yaneuraou":
+            file.refuse(row.number, "[[NOT USED]] is a mark of YaneuraOu", "a line without it")
+        elif isinstance(values, dict):
+            if file.format == "openbench_values":
+                # floats have a point, integers are rounded
+                values["type"] = values["start"] % 1 == 0 and "." not in (row.cells or ())[-1]
+            marks = {"comment": row.comment or None, "not_used": row.not_used, "line": row.number}
+            yield {**values, **marks}
+        elif place > 0 or len(header) < 2 or None in header:
+            file.refuse(row.number, *values)
+        elif header == list(columns):
+            file.notes.append(f"line {row.number} is the header of the table")
+        else:
+            message = "the header names other columns, or in another order"
+            file.refuse(row.number, message, ",".join(columns))
 
-    "type" is whether it is an integer, "name" a text, the others numbers.
-    """
+
+def _line_values(row: Row, columns: Sequence[str]) -> Values | Problem:
     expected = f"{len(columns)} columns: {','.join(columns)}"
     if row.cells is None:
         return "its quotes do not match", expected
     count = len(row.cells)
-    if count == 1 and len(cells_of(row)) > 1:
+    if len(_cells(row)) > count:
         return "its columns are not separated by commas", expected
     if count != len(columns):
         return f"it has {count} column{'s' * (count != 1)}", expected
-    values: dict[str, Any] = {}
-    for name, cell in zip(columns, row.cells, strict=True):
-        value = {"name": cell, "type": KINDS.get(cell.lower())}.get(name, number(cell))
-        if value is None and name == "type":
-            return f"type {shown(cell)} is unknown", "int or float"
-        if value is None:
-            return f"{name} {shown(cell)} is not a finite number", "a number such as 12 or 0.002"
-        values[name] = value
+    cells = dict(zip(columns, row.cells, strict=True))
+    return _converted(cells, {}, number, "a number such as 12 or 0.002")
+
+
+def _members(file: ParameterFile) -> Iterator[Values]:
+    """Yield the values of each member of an object; refuse other members."""
+    for name, member in file.text.object.items():
+        line = file.text.line_of(name)
+        values = _member_values(member, KEYS[file.format])
+        if isinstance(values, dict):
+            yield {**values, "name": name, "line": line}
+        else:
+            message, expected = values
+            file.refuse(line, f"{shown(name)}: {message}", expected)
+
+
+def _member_values(member: Any, keys: Mapping[str, str]) -> Values | Problem:
+    needed = [key for key in keys if key != "type"]
+    expected = ", ".join(needed)
+    if not isinstance(member, dict):
+        return f"{shown(member)} is not an object", expected
+    if unknown := [key for key in member if key not in keys]:
+        return f"{shown(unknown[0])} is unknown", expected
+    if missing := [key for key in needed if key not in member]:
+        return f"{missing[0]} is missing", expected
+    cells = {key: member.get(key, "int") for key in keys}
+    return _converted(cells, keys, as_number, "a number without quotes")
+
+
+def _converted(
+    cells: Mapping[str, Any],
+    columns: Mapping[str, str],
+    convert: Callable[[Any], float | None],
+    expected: str,
+) -> Values | Problem:
+    """Return the values of a parameter: its type is whether it is an integer, its name a text.
+
+    columns   by key of `cells`, by default the key itself
+    expected  a correct number
+    """
+    values: Values = {}
+    for key, cell in cells.items():
+        column = columns.get(key, key)
+        if column == "name":
+            values[column] = cell
+        elif column == "type":
+            if not isinstance(cell, str) or cell.lower() not in KINDS:
+                return f"type {shown(cell)} is unknown", "int or float"
+            values[column] = KINDS[cell.lower()]
+        else:
+            values[column] = convert(cell)
+            if values[column] is None:
+                return f"{key} {shown(cell)} is not a finite number", expected
     return values
 
 
-def read_lines(format: str, text: Text, options: ReadOptions) -> ParameterFile:
-    """Read a file with a parameter a line.  Raises ParameterFileError."""
-    reading = Reading(text, options)
-    rows = _table(reading, format)
-    if format == "openbench_values":
-        reading.note("the file has no ranges; from 0 to twice each value is assumed")
-    if format == "spsa_tuner":
-        rows = _swapped(reading, rows)
-    for row, values in rows:
-        # without a type the tuner rounds every value that it sends
-        whole = values.get("type")
-        if format == "openbench_values":
-            if values["start"] == 0:
-                expected = "a line of the tune's input, which has the ranges"
-                message = f"{values['name']}: a value of 0 gives no range"
-                reading.refuse(row.number, message, expected)
-                continue
-            # the range of Stockfish's TUNE; floats have a point, integers are rounded
-            low, high = sorted((0.0, 2 * values["start"]))
-            values = {**values, "min": low, "max": high}
-            whole = values["start"] % 1 == 0 and "." not in (row.cells or ("", ""))[1]
-        elif format == "openbench" and values["c_end"] == 0:
-            # OpenBench sends the value and never changes it
-            values = {**values, "c_end": None, "frozen": True}
-            reading.note(f"{values['name']} is frozen at {values['start']:g}: its c_end is 0")
-        marks: dict[str, Any] = {"comment": row.comment, "not_used": row.not_used}
-        reading.add(entry_of(values, **marks, line=row.number), whole)
-    unused = [entry.code for entry in reading.entries if entry.not_used]
-    if unused:
-        names = ", ".join(unused[:5]) + (", …" if len(unused) > 5 else "")
-        reading.note(f"not used, so neither tuned nor sent to engines: {names} ({len(unused)})")
-    return reading.finish(format)
-
-
-def _table(reading: Reading, format: str) -> list[tuple[Row, Mapping[str, Any]]]:
-    """Return the rows with their values by column; refuse other lines."""
-    columns = COLUMNS[format]
-    rows: list[tuple[Row, Mapping[str, Any]]] = []
-    for place, row in enumerate(reading.text.rows):
-        values = _values(row, columns)
-        header = [_ALIASES.get(cell.lower().replace(" ", "_")) for cell in row.cells or ()]
-        if row.not_used and format != "yaneuraou":
-            reading.refuse(row.number, "[[NOT USED]] is a mark of YaneuraOu", "a line without it")
-        elif isinstance(values, dict):
-            rows.append((row, values))
-        elif place > 0 or len(header) < 2 or None in header:
-            reading.refuse(row.number, *values)
-        elif header == list(columns):
-            reading.note(f"line {row.number} is the header of the table")
-        else:
-            message = "the header names other columns, or in another order"
-            reading.refuse(row.number, message, ",".join(columns))
-    return rows
-
-
-def _swapped(
-    reading: Reading, rows: list[tuple[Row, Mapping[str, Any]]]
-) -> list[tuple[Row, Mapping[str, Any]]]:
-    """Return SPSA Tuner's rows with the smaller bound first.
+def _swap_bounds(file: ParameterFile, rows: Sequence[Values]) -> None:
+    """Put the smaller bound of SPSA Tuner's variables first.
 
     Its README and its own files have the maximum before the minimum; its program reads the minimum
     first.  If every line has the larger bound first, the file follows the README.
     """
-    bounds = [(values["min"], values["max"]) for _, values in rows]
+    bounds = [(values["min"], values["max"]) for values in rows]
     if any(low < high for low, high in bounds) or all(low == high for low, high in bounds):
-        return rows
-    reading.note(
+        return
+    file.notes.append(
         "every line has the larger bound first, as in SPSA Tuner's README; "
         "its program reads the smaller bound first"
     )
-    return [(row, {**v, "min": v["max"], "max": v["min"]}) for row, v in rows]
+    for values in rows:
+        values["min"], values["max"] = values["max"], values["min"]
+
+
+# Writing
 
 
 def _numbers(entry: Entry, games: int | None) -> dict[str, float]:
@@ -194,143 +274,65 @@ def _numbers(entry: Entry, games: int | None) -> dict[str, float]:
 
     games  length of the tune, None if unknown
     """
-    c_end, r_end = entry.gains()
+    usual_c_end = (entry.maximum - entry.minimum) * DEFAULT_C
+    # half of the smallest difference of whole numbers
+    usual_c_end = max(usual_c_end, 0.5) if entry.integer else usual_c_end
+    c_end = usual_c_end if entry.c_end is None else entry.c_end
     usual_grid = 1.0 if entry.integer else (entry.maximum - entry.minimum) / 100
     return {
         "start": entry.start,
         "min": entry.minimum,
         "max": entry.maximum,
         "c_end": c_end,
-        "r_end": r_end,
+        "r_end": DEFAULT_R if entry.r_end is None else entry.r_end,
         "simul_elo": entry.simul_elo or 0.0,
         "step": c_end / gains(games or GAMES)[0] if entry.step is None else entry.step,
         "grid": usual_grid if entry.grid is None else entry.grid,
     }
 
 
-def write_lines(format: str, entries: Sequence[Entry], games: int | None) -> str:
+def write(format: str, entries: Sequence[Entry], games: int | None) -> str:
     """Return the text of a file.  Raises UsageError for a name that the format cannot have."""
-    separator = ", " if format.startswith("openbench") else ","
-    lines = []
-    for entry in entries:
-        cells = {name: number_text(value) for name, value in _numbers(entry, games).items()}
-        cells |= {
-            "name": _name(format, entry.code),
-            "type": "int" if entry.integer else "float",
-        }
-        if format == "openbench" and entry.frozen:
-            cells["c_end"] = "0"
-        if format == "openbench_values" and not entry.integer and "." not in cells["start"]:
-            cells["start"] += ".0"
-        line = separator.join(cells[name] for name in COLUMNS[format])
-        if format == "yaneuraou" and entry.comment:
-            line += f" // {' '.join(entry.comment.replace(NOT_USED, '').split())}"
-        if format == "yaneuraou" and entry.not_used:
-            line += f" {NOT_USED}"
-        lines.append(f"{line}\n")
-    return "".join(lines)
-
-
-def _name(format: str, name: str) -> str:
-    """Return a name as a cell.  Raises UsageError for a name that would be read differently."""
-    if format == "spsa_tuner":
-        if not _SPSA_TUNER_NAME.fullmatch(name):
-            raise UsageError(
-                f"spsa_tuner: {shown(name)} cannot be a name; expected letters, digits, _, [ and "
-                f"]; {RENAME}"
-            )
-        return name
-    problem = name_problem(name)
-    if not problem and any(sign in name for sign in (",", '"', "//", " #", "[[")):
-        problem = "it would be read as more than a name"
-    if not problem and name.startswith(("#", "{")):
-        problem = "it would not be read as a name"
-    if problem:
-        raise UsageError(f"{format}: {shown(name)} cannot be written: {problem}")
-    return name
-
-
-# Members of a JSON object.  weather-factory's gains are the same for all parameters, in units of
-# `step`, without an end.  At the end of a tune of N games: c_end = step·c·N^−γ,
-# r_end = (a/(N+A)^α) / (c·N^−γ)².
-
-#: The defaults of weather-factory.
-ALPHA, GAMMA, A_CONSTANT, A_GAIN, C_GAIN = 0.601, 0.102, 100_000, 1.0, 1.0
-#: Games of a tune of unknown length.
-GAMES = 100_000
-
-
-def gains(games: int) -> tuple[float, float]:
-    """Return c_end, in units of `step`, and r_end of a tune of so many games."""
-    c = C_GAIN * math.pow(games, -GAMMA)
-    return c, A_GAIN / math.pow(games + A_CONSTANT, ALPHA) / c**2
-
-
-def members_fit(key: str, text: Text) -> int:
-    """Return the number of members of an object that are objects with a key."""
-    return sum(isinstance(value, dict) and key in value for value in text.members.values())
-
-
-def as_number(value: Any) -> float | None:
-    """Return a finite number of a JSON file, None for any other value."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def read_members(format: str, text: Text, options: ReadOptions) -> ParameterFile:
-    """Read a file with an object of parameters.  Raises ParameterFileError."""
-    reading = Reading(text, options)
-    games = options.games or GAMES
-    if format == "weather_factory" and options.games is None:
-        reading.note(f"c_end and r_end are for {GAMES} games, since the number of games is unknown")
-    keys = KEYS[format]
-    # only the Optuna tuner's parameters have a type; weather-factory rounds every value
-    others = ("type",) if format == "optuna_tuner" else ()
-    for name, member in text.object.items():
-        line = text.line_of(name)
-        expected = ", ".join(keys)
-        problem = ""
-        numbers: dict[str, Any] = {}
-        if not isinstance(member, dict):
-            problem = f"{shown(member)} is not an object"
-        elif unknown := [key for key in member if key not in (*keys, *others)]:
-            problem = f"{shown(unknown[0])} is unknown"
-        elif missing := [key for key in keys if key not in member]:
-            problem = f"{missing[0]} is missing"
-        else:
-            numbers = {column: as_number(member[key]) for key, column in keys.items()}
-            kind = member.get("type", "int")
-            wrong = next((key for key in keys if numbers[keys[key]] is None), None)
-            if wrong is not None:
-                problem = f"{wrong} {shown(member[wrong])} is not a finite number"
-                expected = "a number without quotes"
-            elif not isinstance(kind, str) or kind not in KINDS:
-                problem, expected = f"type {shown(kind)} is unknown", "int or float"
-        if problem:
-            reading.refuse(line, f"{shown(name)}: {problem}", expected)
-            continue
-        if format == "weather_factory":
-            c, r_end = gains(games)
-            numbers |= {"c_end": numbers["step"] * c, "r_end": r_end}
-        entry = entry_of({"name": name, **numbers}, line=line)
-        reading.add(entry, KINDS[kind] if others else None)
-    return reading.finish(format)
-
-
-def write_members(format: str, entries: Sequence[Entry], games: int | None) -> str:
-    """Return the text of a file with an object of parameters."""
+    if format in COLUMNS:
+        return "".join(_line(format, entry, _numbers(entry, games)) for entry in entries)
     members: dict[str, Any] = {}
     for entry in entries:
-        numbers = _numbers(entry, games)
-        members[entry.code] = {key: plain(numbers[name]) for key, name in KEYS[format].items()}
-        if format == "optuna_tuner" and not entry.integer:
-            members[entry.code]["type"] = "float"
+        numbers = {column: plain(value) for column, value in _numbers(entry, games).items()}
+        # without a type it is an integer
+        values = numbers if entry.integer else {**numbers, "type": "float"}
+        columns = KEYS[format].items()
+        members[entry.code] = {key: values[column] for key, column in columns if column in values}
     return write_object(members)
+
+
+def _line(format: str, entry: Entry, numbers: Mapping[str, float]) -> str:
+    cells = {column: number_text(value) for column, value in numbers.items()}
+    cells["name"] = written_name(format, entry.code)
+    cells["type"] = "int" if entry.integer else "float"
+    if format == "openbench" and entry.frozen:
+        cells["c_end"] = "0"
+    if format == "openbench_values" and not entry.integer and "." not in cells["start"]:
+        cells["start"] += ".0"
+    separator = ", " if format.startswith("openbench") else ","
+    line = separator.join(cells[column] for column in COLUMNS[format])
+    if format == "yaneuraou" and entry.comment:
+        line += f" // {' '.join(entry.comment.replace(NOT_USED, '').split())}"
+    if format == "yaneuraou" and entry.not_used:
+        line += f" {NOT_USED}"
+    return f"{line}\n"
+
+
+def written_name(format: str, name: str) -> str:
+    """Return a name as a cell.  Raises UsageError for a name that would be read differently."""
+    problem = name_problem(name)
+    pattern, expected = _NAMES.get(format, (None, ""))
+    if pattern is not None and not pattern.fullmatch(name):
+        problem = f"expected {expected}; {RENAME}"
+    elif pattern is None and re.search(r',|"|//| #|\[\[|^[#{]', name):
+        problem = problem or "it would be read differently"
+    if problem:
+        raise UsageError(f"{format}: {shown(name)} cannot be written as a name: {problem}")
+    return name
 
 
 def write_object(members: Mapping[str, Any]) -> str:

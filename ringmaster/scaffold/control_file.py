@@ -1,4 +1,4 @@
-"""The text of control files, and an imported match with its control file.
+"""Control files in the making: of `new`, and of an imported match.
 
 Values become literals and texts become comments: foreign text cannot become code.
 """
@@ -8,39 +8,14 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ringmaster.competitions.common_settings import LIMIT_NAMES
 from ringmaster.control.python_text import WIDTH, Call, assignment, literal
 from ringmaster.control.source import printable
-
-#: Arguments of Player(…) that limit its moves.
-_LIMITS = ("time_control", "nodes", "depth", "move_time")
-
-
-def shared_settings(players: Mapping[str, Call]) -> tuple[dict[str, Any], dict[str, Call]]:
-    """Return limits and options that all of several players have, as settings of the top level,
-    and the players without them."""
-    calls = list(players.values())
-    if len(calls) < 2:
-        return {}, dict(players)
-    limits = [{k: v for k, v in call.kwargs.items() if k in _LIMITS} for call in calls]
-    shared = limits[0] if all(each == limits[0] for each in limits) else {}
-    options = [call.kwargs.get("options", {}) for call in calls]
-    common = {
-        name: value
-        for name, value in options[0].items()
-        if all(name in each and literal(each[name]) == literal(value) for each in options)
-    }
-    rest = {}
-    for code, call in players.items():
-        own = {k: v for k, v in call.kwargs.items() if k not in (*shared, "options")}
-        kept = {k: v for k, v in call.kwargs.get("options", {}).items() if k not in common}
-        arguments = {"options": kept, **own} if kept else own
-        rest[code] = Call(call.kind, call.args, arguments)
-    return {**shared, **({"options": common} if common else {})}, rest
 
 
 def comment(text: str, indent: str = "") -> str:
@@ -60,11 +35,11 @@ def comment(text: str, indent: str = "") -> str:
     return "\n".join(f"# {line}".rstrip() for line in lines)
 
 
-def identifier(name: str, used: Iterable[str], otherwise: str = "engine") -> str:
+def identifier(name: str, used: Iterable[str]) -> str:
     """Return an unused player code for a name: letters, digits and + . _ stay, other characters
     become "-", and a used code gets a number."""
     # 50: codes stand in file names and in tables
-    text = re.sub(r"[^\w+.]+", "-", name).strip("-.")[:50].strip("-.") or otherwise
+    text = re.sub(r"[^\w+.]+", "-", name).strip("-.")[:50].strip("-.") or "engine"
     used_codes, code, number = set(used), text, 1
     while code in used_codes:
         number += 1
@@ -85,10 +60,7 @@ class Places:
 
     def exists(self, name: str) -> bool:
         """Return whether a file with this imported name exists."""
-        try:
-            return (self.source / name).is_file()
-        except (OSError, ValueError):
-            return False
+        return os.path.isfile(self.source / name)
 
     def file(self, name: str) -> str:
         """Return an imported file name for the control file.
@@ -111,47 +83,116 @@ class Places:
 
 @dataclass
 class Entrant:
-    """A player of an imported match with the arguments of Player(…)."""
+    """A player of a control file: code, name for a comment, command, arguments of Player(…)."""
 
     code: str
     name: str
-    command: list[str]
+    command: list[Any]
     arguments: dict[str, Any] = field(default_factory=dict)
 
-    def call(self) -> Call:
-        """Return Player(…)."""
+    def text(self, shared: Mapping[str, Any]) -> str:
+        """Return its line without arguments and options that all players have."""
         first, *others = self.command
         # splitting a text like a shell must not change it
-        is_plain = first.isascii() and first.isprintable() and not set(first) & set(" \"'\\#")
-        command = first if is_plain and not others else self.command
-        arguments = {k: v for k, v in self.arguments.items() if v not in (None, {})}
-        return Call("Player", (command,), arguments)
+        is_plain = isinstance(first, str) and first.isascii() and first.isprintable()
+        is_plain = is_plain and not others and not set(first) & set(" \"'\\#")
+        arguments = {name: v for name, v in self.arguments.items() if name not in shared}
+        common = shared.get("options", {})
+        options = self.arguments.get("options") or {}
+        options = {name: v for name, v in options.items() if name not in common}
+        arguments = {"options": options, **arguments}
+        given = {name: v for name, v in arguments.items() if v not in (None, {})}
+        call = Call("Player", (first if is_plain else self.command,), given)
+        head = f"    {literal(self.code)}: "
+        return f"{head}{literal(call, 4, 95 - len(head))},"
 
 
 @dataclass
-class Match:
-    """An imported match or tune.
+class Draft:
+    """A control file in the making.
 
-    origin     the imported material, named at the head of the control file
-    settings   by name, in the order of the file; `comments` stand before them
-    notes      ignored settings
-    different  differences from the other program
-    assumed    settings that the material does not have
-    parallel   games at a time, None if the material does not say
-    simulate   arguments of the action `simulate` for the material's own simulation, or ""
+    settings  by name, in the order of the file; `comments` stand before them
+    parallel  games at a time, or None
     """
 
-    origin: str
     type_name: str = "playoff"
     game: str = "chess"
     description: str = ""
     entrants: list[Entrant] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
     comments: dict[str, str] = field(default_factory=dict)
+    parallel: int | None = None
+
+    def enter(
+        self, name: str, command: list[Any], arguments: dict[str, Any], code: str = ""
+    ) -> str:
+        """Add a player; return its code, by default for its name or its executable."""
+        code = identifier(code or name or os.path.basename(command[0]), self.codes())
+        self.entrants.append(Entrant(code, name, command, arguments))
+        return code
+
+    def codes(self) -> list[str]:
+        """Return the players' codes."""
+        return [entrant.code for entrant in self.entrants]
+
+    def shared(self) -> dict[str, Any]:
+        """Return limits and options that all of several players have."""
+        if len(self.entrants) < 2:
+            return {}
+        players = [entrant.arguments for entrant in self.entrants]
+        limits = [
+            {k: v for k, v in p.items() if k in LIMIT_NAMES and v is not None} for p in players
+        ]
+        shared = limits[0] if all(each == limits[0] for each in limits) else {}
+        first, *others = [player.get("options") or {} for player in players]
+        common = {
+            name: value
+            for name, value in first.items()
+            if all(name in each and literal(each[name]) == literal(value) for each in others)
+        }
+        return {**shared, **({"options": common} if common else {})}
+
+    def parts(self, help_of: Callable[[str], str] = lambda name: "") -> list[str]:
+        """Return the assignments of the file.
+
+        help_of  returns the comment of a setting without one
+        """
+        shared = self.shared()
+        general = {
+            **{"competition_type": self.type_name, "description": self.description or None},
+            **{"game": self.game, "parallel": self.parallel, **shared},
+        }
+        players, previous = ["players = {"], ""
+        for entrant in self.entrants:
+            if entrant.name not in ("", entrant.code, previous):
+                players.append(f"    # {printable(entrant.name)}")
+            players.append(entrant.text(shared))
+            previous = entrant.name
+        texts = {n: assignment(n, value) for n, value in general.items() if value is not None}
+        texts["players"] = "\n".join([*players, "}"])
+        texts |= {name: assignment(name, value) for name, value in self.settings.items()}
+        explained = {name: self.comments.get(name) or help_of(name) for name in texts}
+        return [
+            f"{comment(explained[name])}\n{text}" if explained[name] else text
+            for name, text in texts.items()
+        ]
+
+
+@dataclass
+class Match(Draft):
+    """An imported match or tune.
+
+    origin     the imported material, named at the head of the control file
+    notes      ignored settings
+    different  differences from the other program
+    assumed    settings that the material does not have
+    simulate   arguments of the action `simulate` for the material's own simulation, or ""
+    """
+
+    origin: str = ""
     notes: list[str] = field(default_factory=list)
     different: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
-    parallel: int | None = None
     simulate: str = ""
 
     def note(self, text: str) -> None:
@@ -165,53 +206,18 @@ class Match:
         lines += [f"different here: {text}" for text in self.different]
         return lines + [f"assumed: {text}" for text in self.assumed]
 
-    def enter(self, name: str, command: list[str], arguments: dict[str, Any]) -> None:
-        """Add a player with a code for its name or its executable."""
-        code = identifier(name or os.path.basename(command[0]), self.codes())
-        self.entrants.append(Entrant(code, name, command, arguments))
-
-    def codes(self) -> list[str]:
-        """Return the players' codes."""
-        return [entrant.code for entrant in self.entrants]
-
     def render(self, name: str) -> str:
         """Return the control file.  `name` is its name in comments."""
         # a name from the command line must not look like a declared encoding
-        head = [comment("Written by `ringmaster import`.  Read it, then:")]
         shown = printable(name) if name.isascii() else "FILE"
-        head += [
-            "#",
-            f"#   ringmaster {shown} check",
-            *([f"#   ringmaster {shown} plan"] if self.type_name == "spsa" else ()),
-            *([f"#   ringmaster {shown} simulate {self.simulate}"] if self.simulate else ()),
-            f"#   ringmaster {shown} run",
-            "#",
-            comment(f"Imported from: {self.origin}", "    "),
+        simulate = [f"simulate {self.simulate}"] if self.simulate else []
+        actions = ["check", *(["plan"] if self.type_name == "spsa" else []), *simulate, "run"]
+        head = [
+            *("# Written by `ringmaster import`.  Read it, then:", "#"),
+            *(f"#   ringmaster {shown} {action}" for action in actions),
+            *("#", comment(f"Imported from: {self.origin}", "    ")),
         ]
-        parts = ["\n".join(head)]
-        if self.messages():
-            parts.append("\n".join(comment(line, "    ") for line in self.messages()))
-        parts.append(assignment("competition_type", self.type_name))
-        if self.description:
-            parts.append(assignment("description", self.description))
-        parts.append(assignment("game", self.game))
-        if self.parallel is not None:
-            about = "# Games at a time, unless the command line has -j."
-            parts.append(f"{about}\n{assignment('parallel', self.parallel)}")
-        entrants = {entrant.code: entrant.call() for entrant in self.entrants}
-        shared, calls = shared_settings(entrants)
-        parts += [assignment(name, value) for name, value in shared.items()]
-        parts.append("\n".join(self._players(calls)))
-        for setting, value in self.settings.items():
-            lines = [comment(self.comments[setting])] if setting in self.comments else []
-            parts.append("\n".join([*lines, assignment(setting, value)]))
+        messages = [comment(line, "    ") for line in self.messages()]
+        self.comments["parallel"] = "Games at a time, unless the command line has -j."
+        parts = ["\n".join(head), *(["\n".join(messages)] if messages else []), *self.parts()]
         return "\n\n".join(parts) + "\n"
-
-    def _players(self, calls: Mapping[str, Call]) -> Iterator[str]:
-        yield "players = {"
-        for entrant in self.entrants:
-            if entrant.name and entrant.name != entrant.code:
-                yield f"    # {printable(entrant.name)}"
-            head = f"    {literal(entrant.code)}: "
-            yield f"{head}{literal(calls[entrant.code], 4, 95 - len(head))},"
-        yield "}"

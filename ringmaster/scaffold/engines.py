@@ -16,7 +16,7 @@ from ringmaster.engines.uci import UciOrUsiEngine
 from ringmaster.engines.uci_messages import OptionDeclaration
 from ringmaster.errors import EngineError, UsageError, shown
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player
-from ringmaster.parameter_files.reading import name_problem
+from ringmaster.parameter_files.text import name_problem
 from ringmaster.play.engine_pool import make_engine
 from ringmaster.scaffold.control_file import Places, identifier
 from ringmaster.scaffold.foreign_values import command_words
@@ -123,41 +123,34 @@ _KNOWN: dict[GameName, tuple[Engine, ...]] = {
     ),
 }
 
-_DEMO = "ringmaster's own engine; replace it by yours."
 _PYTHON = Code("sys.executable")
 
+
+def _demo(game: GameName, *weights: Weight) -> Engine:
+    return Engine(
+        "demo",
+        (_PYTHON, "-m", "ringmaster.demo", game),
+        levels=({"depth": 2}, {"depth": 1}),
+        weights=weights,
+        score="eval",
+        note="ringmaster's own engine; replace it by yours.",
+    )
+
+
+_NOISES: tuple[Level, ...] = tuple(
+    {"startup_gtp_commands": [f"ringmaster-param Noise {noise}"]} for noise in (30, 100, 300)
+)
 #: Used if no known engine is installed.
 _FALLBACK: dict[GameName, Engine] = {
-    "chess": Engine(
-        "demo",
-        (_PYTHON, "-m", "ringmaster.demo", "chess"),
-        {},
-        ({"depth": 2}, {"depth": 1}),
-        (Weight("KnightValue", 320, 50, 900), Weight("Mobility", 40, -200, 400)),
-        "eval",
-        _DEMO,
-    ),
-    "go": Engine(
-        "demo",
-        (_PYTHON, "-m", "ringmaster.demo", "go"),
-        levels=(
-            {},
-            *({"startup_gtp_commands": [f"ringmaster-param Noise {n}"]} for n in (30, 100, 300)),
-        ),
-        weights=(
+    "chess": _demo("chess", Weight("KnightValue", 320, 50, 900), Weight("Mobility", 40, -200, 400)),
+    "shogi": _demo("shogi", Weight("GoldValue", 520, 10, 1400), Weight("KingDanger", 20, -60, 200)),
+    "go": replace(
+        _demo(
+            "go",
             Weight("capture", 30, -100, 200, "ringmaster-param Capture {}"),
             Weight("liberties", 4, -50, 50, "ringmaster-param Liberties {}"),
         ),
-        note=_DEMO,
-    ),
-    "shogi": Engine(
-        "demo",
-        (_PYTHON, "-m", "ringmaster.demo", "shogi"),
-        {},
-        ({"depth": 2}, {"depth": 1}),
-        (Weight("GoldValue", 520, 10, 1400), Weight("KingDanger", 20, -60, 200)),
-        "eval",
-        _DEMO,
+        levels=({}, *_NOISES),
     ),
 }
 
@@ -172,21 +165,16 @@ def which(name: str) -> str | None:
 
 def installed(game: GameName, find: Which = which) -> tuple[Engine, ...]:
     """Return the installed engines of a game, or ringmaster's own engine."""
-    engines = []
-    for engine in _KNOWN[game]:
-        assert isinstance(engine.words[0], str)
-        command = find(engine.words[0])
-        if command is not None:
-            engines.append(replace(engine, words=(command, *engine.words[1:])))
+    known = ((engine, find(str(engine.words[0]))) for engine in _KNOWN[game])
+    engines = (
+        replace(engine, words=(command, *engine.words[1:])) for engine, command in known if command
+    )
     return tuple(engines) or (_FALLBACK[game],)
 
 
-def tunable(game: GameName, find: Which = which) -> Engine:
-    """Return an installed engine with options to tune, else ringmaster's own engine."""
-    for engine in installed(game, find):
-        if engine.weights:
-            return engine
-    return _FALLBACK[game]
+def tunable(game: GameName, engines: tuple[Engine, ...]) -> Engine:
+    """Return an engine with options to tune, else ringmaster's own engine."""
+    return next((engine for engine in engines if engine.weights), _FALLBACK[game])
 
 
 def evaluating(game: GameName, engines: tuple[Engine, ...]) -> Engine:
@@ -247,11 +235,10 @@ def declared_by(game: GameName, command: str, places: Places) -> tuple[Engine, s
     for option in options:
         if option.type != "spin":
             continue
-        objection = _objection(option)
-        if objection:
-            left_out.setdefault(objection, []).append(printable(option.name))
-            continue
         weight = _weight(option)
+        if isinstance(weight, str):
+            left_out.setdefault(weight, []).append(printable(option.name))
+            continue
         if (weight.low, weight.high) != (option.minimum, option.maximum):
             narrowed.append(f"{printable(option.name)} ({option.minimum} to {option.maximum})")
         weights.append(weight)
@@ -279,8 +266,12 @@ def declared_by(game: GameName, command: str, places: Places) -> tuple[Engine, s
     return made, "\n".join(lines)
 
 
-def _objection(option: OptionDeclaration) -> str:
-    """Return the plainest reason why an option cannot be tuned, "" if it can."""
+def _weight(option: OptionDeclaration) -> Weight | str:
+    """Return an option to tune, or the plainest reason why it cannot be tuned.
+
+    Its range is the declared one, or 0 to twice the value if that is far wider, like Stockfish's
+    `TUNE`.
+    """
     if _NO_PARAMETER.search(option.name):
         return "not about the quality of play"
     low, high = option.minimum, option.maximum
@@ -288,17 +279,11 @@ def _objection(option: OptionDeclaration) -> str:
         return "without a default value or bounds"
     if low >= high:
         return "it cannot be changed"
-    if not low <= int(option.default) <= high:
+    start = int(option.default)
+    if not low <= start <= high:
         return "the default is outside its bounds"
-    return name_problem(option.name)
-
-
-def _weight(option: OptionDeclaration) -> Weight:
-    """Return the declared range, or 0 to twice the value if the declared range is far wider, like
-    Stockfish's `TUNE`."""
-    assert option.minimum is not None
-    assert option.maximum is not None
-    start, low, high = int(option.default), option.minimum, option.maximum
+    if problem := name_problem(option.name):
+        return problem
     half = max(abs(start), _LEAST_HALF)
     if high - low > _WIDEST * half:
         low, high = max(low, start - half), min(high, start + half)

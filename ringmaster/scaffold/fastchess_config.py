@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ringmaster.errors import UsageError, is_text, shown
-from ringmaster.parameter_files import Text
+from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.foreign_values import Option
-from ringmaster.scaffold.match_runners import import_options
+from ringmaster.scaffold.match_runners import MatchReader
 
 #: The option of each key, and the value that needs no option.
 _PLAIN: dict[str, tuple[str, Any]] = {
@@ -26,17 +26,16 @@ _PLAIN: dict[str, tuple[str, Any]] = {
     "show_latency": ("-show-latency", False),
     "wait": ("-wait", 0),
 }
-#: The options of each object that may be enabled, with the option's key for each member; "" for
-#: the only value of an option.
-_OBJECTS: dict[str, tuple[tuple[str, dict[str, str]], ...]] = {
-    "resign": (("-resign", {"move_count": "movecount", "score": "score", "twosided": "twosided"}),),
-    "draw": (
-        ("-draw", {"move_number": "movenumber", "move_count": "movecount", "score": "score"}),
-    ),
-    "sprt": (("-sprt", {key: key for key in ("elo0", "elo1", "alpha", "beta", "model")}),),
-    "maxmoves": (("-maxmoves", {"move_count": ""}),),
-    "tb_adjudication": (("-tb", {"syzygy_dirs": ""}), ("-tbpieces", {"max_pieces": ""})),
-}
+#: Objects that may be enabled, their options, and the option's key for each member; "" for the only
+#: value of an option.
+_OBJECTS: tuple[tuple[str, str, dict[str, str]], ...] = (
+    ("resign", "-resign", {"move_count": "movecount", "score": "score", "twosided": "twosided"}),
+    ("draw", "-draw", {f"move_{n}": f"move{n}" for n in ("number", "count")} | {"score": "score"}),
+    ("sprt", "-sprt", {key: key for key in ("elo0", "elo1", "alpha", "beta", "model")}),
+    ("maxmoves", "-maxmoves", {"move_count": ""}),
+    ("tb_adjudication", "-tb", {"syzygy_dirs": ""}),
+    ("tb_adjudication", "-tbpieces", {"max_pieces": ""}),
+)
 #: Words for the numbers of the file.
 _WORDS = {
     "format": ("epd", "pgn", ""),
@@ -49,12 +48,12 @@ _WORDS = {
 _EVENT = "Fastchess Tournament"
 
 
-def is_config(text: Text) -> bool:
+def recognises(text: Text) -> bool:
     """Return whether a file is the config.json of fastchess."""
     return {"engines", "opening", "sprt", "pgn"} <= text.members.keys()
 
 
-def import_config(texts: Sequence[Text], places: Places) -> Match:
+def import_files(texts: Sequence[Text], places: Places) -> Match:
     """Return the match of one config.json.  Raises UsageError."""
     (text,) = texts
     config = text.members
@@ -62,12 +61,12 @@ def import_config(texts: Sequence[Text], places: Places) -> Match:
         options = list(_options(config))
         pairings = config.get("stats", {}).values()
         played = sum(each[result] for each in pairings for result in ("wins", "losses", "draws"))
-    except (LookupError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise UsageError(
             f"import: {text.name} is not as fastchess writes it ({error!r}); import its command "
             "line instead"
         ) from None
-    match = import_options(options, text.name, places)
+    match = MatchReader(options, text.name, places).match
     match.different.append(
         f"fastchess's half-played match cannot be resumed: its {played} games are not imported, "
         "and this match begins anew"
@@ -85,13 +84,11 @@ def _options(config: Mapping[str, Any]) -> Iterator[Option]:
         value = config.get(key, usual)
         if value != usual:
             yield Option(name, () if value is True else (_word("", value),))
-    for part, options in _OBJECTS.items():
+    for part, name, keys in _OBJECTS:
         members = config[part]
-        for name, keys in options if members["enabled"] else ():
-            given = [key for key, own in keys.items() if own or members[key]]
-            words = [_word(keys[key], members[key]) for key in given]
-            if words:
-                yield Option(name, tuple(words))
+        words = [_word(own, members[key]) for key, own in keys.items() if own or members[key]]
+        if members["enabled"] and words:
+            yield Option(name, tuple(words))
     if config["tb_adjudication"]["ignore_50_move_rule"]:
         yield Option("-tbignore50", ())
     opening = config["opening"]

@@ -7,20 +7,20 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
-from ringmaster.errors import UsageError, is_text, nearest, shown
+import msgspec
+
+from ringmaster.errors import UsageError, nearest, shown
 from ringmaster.model.players import OptionValue
-from ringmaster.model.time_control import LONGEST, TimeControl, number
+from ringmaster.model.time_control import TimeControl
 
 #: Keys with their values; a key may be there several times.
 Pairs = list[tuple[str, str]]
+#: A name of a file or an engine in JSON: without control characters, not empty.
+Name = Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x20][^\x00-\x1f]*$")]
 
-_TIME = re.compile(
-    r"(?:(?P<moves>[0-9]{1,4}|inf|infinite)/)?(?:(?P<minutes>[0-9]{1,5}):)?(?P<seconds>[0-9.]{1,12})"
-    r"(?:\+(?P<increment>[0-9.]{1,12}))?"
-)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,16 @@ class Option:
         """Return the values as (key, value); without a "=" the value is ""."""
         return [(key, value) for key, _, value in (v.partition("=") for v in self.values)]
 
-    def mapping(self, keys: Iterable[str]) -> dict[str, str]:
-        """Return the values by key.  Raises UsageError for other keys."""
-        known = list(keys)
-        for key, _ in self.pairs():
+    def mapping(self, keys: Iterable[str], needed: Iterable[str] = ()) -> dict[str, str]:
+        """Return the values by key.  Raises UsageError for other keys, and without a needed one."""
+        known, values = list(keys), dict(self.pairs())
+        for key in values:
             if key not in known:
                 raise UsageError(f"{self.name} has no {shown(key)}; expected {nearest(key, known)}")
-        return dict(self.pairs())
+        for key in needed:
+            if not values.get(key):
+                raise UsageError(f"{self.name} has no {key}")
+        return values
 
     def single(self) -> str:
         """Return the only value.  Raises UsageError for none or several."""
@@ -78,33 +81,28 @@ def integer(text: str, what: str, minimum: int, maximum: int = 10**12) -> int:
     return int(text)
 
 
-def real(text: str, what: str, above: float | None = None) -> float:
+def real(text: str, what: str, above: float | None = None, maximum: float = 1e9) -> float:
     """Return a finite number."""
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    bound = "" if above is None else f" of more than {above:g}"
-    if not math.isfinite(value) or abs(value) > 1e9 or (above is not None and value <= above):
-        raise UsageError(f"{what}: {shown(text)} is not a number{bound}")
+    if not abs(value) <= maximum or (above is not None and value <= above):
+        least = "" if above is None else f"more than {above:g} and "
+        raise UsageError(f"{what}: {shown(text)} is not a number of {least}at most {maximum:,.0f}")
     return value
+
+
+def choice(text: str, what: str, *choices: str) -> str:
+    """Return one of two or three words."""
+    if text not in choices:
+        raise UsageError(f"{what}: {shown(text)} is not {' or '.join(choices)}")
+    return text
 
 
 def truth(text: str, what: str) -> bool:
     """Return a truth value."""
-    if text not in ("true", "false"):
-        raise UsageError(f"{what}: {shown(text)} is neither true nor false")
-    return text == "true"
-
-
-def choice(text: str, what: str, choices: Sequence[str]) -> str:
-    """Return one of two or three words."""
-    if text not in choices:
-        *others, last = choices
-        if len(others) == 1:
-            raise UsageError(f"{what} {shown(text)} is neither {others[0]} nor {last}")
-        raise UsageError(f"{what}: {shown(text)} is not {', '.join(others)} or {last}")
-    return text
+    return choice(text, what, "true", "false") == "true"
 
 
 def time_control(text: str, what: str) -> str | None:
@@ -113,28 +111,14 @@ def time_control(text: str, what: str) -> str | None:
         return None
     if "hg" in text or "hourglass" in text:
         raise UsageError(f"{what}: ringmaster has no hourglass clocks such as {shown(text)}")
-    match = _TIME.fullmatch(text)
+    # 0 moves, like none, are the whole game; a point may be the first character
+    ours = re.sub(r"(?<![0-9])\.", "0.", re.sub("^(?:inf(?:inite)?|0+)/", "", text))
     try:
-        if match is None:
+        if not re.fullmatch(r"[0-9/:.]+(?:\+[0-9.]+)?", ours):
             raise ValueError("it is not moves/minutes:seconds+increment")
-        base = Decimal(match["seconds"]) + 60 * Decimal(match["minutes"] or 0)
-        increment = Decimal(match["increment"] or 0)
-        # 0 moves, like none, are the whole game
-        moves = match["moves"] or ""
-        moves = "" if moves.startswith("inf") or not int(moves or 0) else f"{int(moves)}/"
-        tail = f"+{number(float(increment))}" if increment else ""
-        return str(TimeControl.parse(f"{moves}{number(float(base))}{tail}"))
-    except (ValueError, InvalidOperation) as error:
-        reason = f": {error}" if isinstance(error, ValueError) else ""
-        raise UsageError(f"{what}: {shown(text)} is not a time control{reason}") from None
-
-
-def seconds(text: str, what: str) -> float:
-    """Return the seconds of a move."""
-    value = real(text, what, above=0)
-    if value > LONGEST:
-        raise UsageError(f"{what}: {shown(text)} seconds are too long")
-    return value
+        return str(TimeControl.parse(ours))
+    except ValueError as error:
+        raise UsageError(f"{what}: {shown(text)} is not a time control: {error}") from None
 
 
 def words_of(text: str, what: str) -> list[str]:
@@ -153,18 +137,16 @@ def command_words(text: str, what: str) -> list[str]:
     return words
 
 
-def file_name(value: Any, what: str) -> str:
-    """Return a file name."""
-    if not isinstance(value, str) or not value or not is_text(value) or not value.isprintable():
-        raise UsageError(f"{what} {shown(value)} is not a file name")
-    return value
+def converted(name: str, data: Any, type: type[T], expected: str) -> T:
+    """Return the JSON of a file as a type."""
+    try:
+        return msgspec.convert(data, type)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"import: {name}: {error}; expected {expected}") from None
 
 
 def option_value(text: str) -> OptionValue:
     """Return the value of an engine option for a control file; engines receive the same text."""
     if text in ("true", "false"):
         return text == "true"
-    digits = text.removeprefix("-")
-    if digits.isascii() and digits.isdigit() and len(digits) < 16 and str(int(text)) == text:
-        return int(text)
-    return text
+    return int(text) if re.fullmatch("0|-?[1-9][0-9]{0,14}", text) else text

@@ -7,8 +7,10 @@ engines.json has no games: the control file gets a clock and a tournament that a
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ from ringmaster.control.python_text import Call
 from ringmaster.control.source import printable
 from ringmaster.errors import ParameterFileError, UsageError, is_text, nearest, shown
 from ringmaster.model.players import OptionValue
-from ringmaster.parameter_files import Text
+from ringmaster.model.time_control import LONGEST
+from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.foreign_values import (
     Pairs,
@@ -24,22 +27,19 @@ from ringmaster.scaffold.foreign_values import (
     command_words,
     integer,
     option_value,
-    seconds,
+    real,
     time_control,
     truth,
     words_of,
 )
 
+_SETTER = re.compile("setoption name (.+?) value(?: (.*))?")
 #: A clock for engines without one.
 CLOCK = "10+0.1"
 
 _TIMES = "hang_timeout and ready_timeout limit the waiting time"
 _CLAIMS = "UCI engines claim nothing"
 _STDERR = "the log has the engines' standard error"
-
-
-def _restart(text: str, what: str) -> str | None:
-    return None if choice(text, what, ("auto", "on", "off")) == "auto" else text
 
 
 def _verbatim(text: str, what: str) -> str:
@@ -57,12 +57,12 @@ _VALUES: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     "name": ("name", _verbatim),
     "args": ("args", words_of),
     "tc": ("time_control", time_control),
-    "st": ("move_time", seconds),
+    "st": ("move_time", lambda text, what: real(text, what, 0, LONGEST)),
     "nodes": ("nodes", lambda text, what: integer(text, what, 1)),
     "depth": ("depth", _plies),
     "plies": ("depth", _plies),
     "timemargin": ("margin", lambda text, what: integer(text, what, 0, 10**8) / 1000),
-    "restart": ("restart", _restart),
+    "restart": ("restart", lambda text, what: choice(text, what, "auto", "on", "off")),
     "ponder": ("ponder", lambda text, what: not text or truth(text, what) or None),
     "whitepov": ("score_pov", lambda text, what: "white"),
     "book": ("book", _verbatim),
@@ -76,22 +76,23 @@ _IGNORED_IN_LIST = {
     "debug": "`run --log-gtp` writes transcripts",
     "timeoutScale": _TIMES,
     "rating": "ratings are computed from the games",
+    "variants": "`variant` is of all games",
 }
 _LIMITS = ("time_control", "move_time", "nodes", "depth")
 #: Arguments of Player(…) that a key sets.
 _ARGUMENTS = (*_LIMITS, "ponder", "score_pov", "restart")
 
 
+@dataclass
 class MatchEngine:
     """One engine.
 
     values  by the names of _VALUES
     """
 
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.values: dict[str, Any] = {}
-        self.options: dict[str, OptionValue] = {}
+    number: int
+    values: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, OptionValue] = field(default_factory=dict)
 
     @property
     def what(self) -> str:
@@ -127,7 +128,11 @@ class MatchEngine:
                 self.set_all(_listed(value, f"{self.what}: conf={shown(value)}", match), match)
             elif key == "initstr":
                 for line in filter(str.strip, value.replace("\\n", "\n").split("\n")):
-                    self._set_by_startup_line(line, what)
+                    setter = _SETTER.fullmatch(" ".join(line.split()))
+                    if setter is None:
+                        message = f"{shown(line)} cannot be sent; only options can be set"
+                        raise UsageError(f"{what}: {message}")
+                    self._set_option(setter[1], setter[2] or "")
             elif key != "proto":
                 expected = nearest(key, [*_VALUES, "arg", "conf", "proto", "initstr", *_IGNORED])
                 raise UsageError(
@@ -138,15 +143,8 @@ class MatchEngine:
                     f"{what}: the protocol {shown(value)} cannot be imported; expected uci"
                 )
 
-    def _set_by_startup_line(self, line: str, what: str) -> None:
-        words = line.split()
-        if words[:2] != ["setoption", "name"] or "value" not in words[3:]:
-            raise UsageError(f"{what}: {shown(line)} cannot be sent; only options can be set")
-        at = words.index("value", 3)
-        self._set_option(" ".join(words[2:at]), " ".join(words[at + 1 :]))
-
     def _set_option(self, name: str, value: str) -> None:
-        if not name.strip() or not name.isprintable() or not (value.isprintable() or not value):
+        if not name.strip() or not name.isprintable() or not value.isprintable():
             raise UsageError(f"{self.what}: option {shown(name)} cannot be set to {shown(value)}")
         self.options[name] = option_value(value)
 
@@ -186,12 +184,12 @@ class MatchEngine:
 # engines.json
 
 
-def is_engine_list(text: Text) -> bool:
+def recognises(text: Text) -> bool:
     """Return whether a file may be a list of engines: a JSON list."""
     return text.text.lstrip().startswith("[")
 
 
-def import_engines(texts: Sequence[Text], places: Places) -> Match:
+def import_files(texts: Sequence[Text], places: Places) -> Match:
     """Return a tournament of the engines of one file.
 
     Raises ParameterFileError, and UsageError for fewer than two usable engines.
@@ -261,18 +259,15 @@ def _entry_pairs(entry: dict[str, Any], title: str, match: Match) -> Pairs:
         raise UsageError(f"its protocol is {shown(protocol)}; expected uci")
     pairs: Pairs = []
     for key, value in entry.items():
-        listed = value if isinstance(value, list) else [value] if value else []
+        values = value if isinstance(value, list) else [value] if value else []
         if key in _FIELDS:
-            pairs += [(_FIELDS[key], _word(item, key)) for item in listed]
+            pairs += [(_FIELDS[key], _word(item, key)) for item in values]
         elif key == "options":
-            pairs += _option_pairs(listed, title, match)
-        elif key == "variants" and listed:
-            names = printable(", ".join(map(str, listed)))
-            match.note(f"engine {title}: variants ({names})"[:300])
-        elif key in _IGNORED_IN_LIST and value:
-            match.note(f"engine {title}: {key} ({_IGNORED_IN_LIST[key]})")
-        elif key not in ("protocol", "variants", *_IGNORED_IN_LIST):
-            match.note(f"engine {title}: unknown field {shown(key)}")
+            pairs += _option_pairs(values, title, match)
+        elif values and key != "protocol":
+            text = printable(", ".join(map(str, values)))[:200]
+            why = _IGNORED_IN_LIST.get(key, "an unknown field")
+            match.note(f"engine {title}: {printable(key)} {text} ({why})")
     return pairs
 
 
@@ -288,16 +283,15 @@ def _option_pairs(options: list[Any], title: str, match: Match) -> Pairs:
     """Return the options that differ from the engine's defaults."""
     pairs: Pairs = []
     for option in options:
-        name = option.get("name") if isinstance(option, dict) else None
+        given = option if isinstance(option, dict) else {}
+        name, value = given.get("name"), given.get("value")
+        text = str(value).lower() if isinstance(value, bool) else str(value)
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             match.note(f"engine {title}: an option without a printable name")
+        elif given.get("type") == "button" or value is None or value == given.get("default"):
             continue
-        value = option.get("value")
-        if option.get("type") == "button" or value is None or value == option.get("default"):
-            continue
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        if isinstance(value, dict | list) or (text and not text.isprintable()):
+        elif isinstance(value, dict | list) or not text.isprintable():
             match.note(f"engine {title}: option {shown(name)} with the value {shown(value)}")
-            continue
-        pairs.append((f"option.{name}", text))
+        else:
+            pairs.append((f"option.{name}", text))
     return pairs

@@ -15,19 +15,24 @@ from typing import Any
 
 from ringmaster.control.python_text import Call
 from ringmaster.errors import UsageError, shown, similar
-from ringmaster.parameter_files import plain
+from ringmaster.parameter_files.entries import plain
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.foreign_values import Option, choice, integer, options, real, truth
 from ringmaster.scaffold.match_engines import CLOCK, MatchEngine
 
 # with the suffixes of test frameworks and packages: cutechess-ob, fastchess-ubuntu-22.04
-_FASTCHESS = re.compile(r"fast-?chess(?:[-_].*)?(?<!\.json)")
-_CUTECHESS = re.compile(r"cutechess(?:[-_].*)?(?<!\.json)")
+_RUNNER = re.compile(r"(?:fast-?chess|(?P<cutechess>cutechess))(?:[-_].*)?(?<!\.json)")
 
-_REPORTS = "reports are up to date after every game"
-_WAITS = "hang_timeout and ready_timeout limit the waiting time"
 #: Options without effect on the match, with the counterpart here.
 _IGNORED = {
+    **dict.fromkeys(
+        ("-outcomeinterval", "-ratinginterval", "-scoreinterval"),
+        "reports are up to date after every game",
+    ),
+    **dict.fromkeys(
+        ("-ping-ms", "-startup-ms", "-ucinewgame-ms"),
+        "hang_timeout and ready_timeout limit the waiting time",
+    ),
     "-autosaveinterval": "every result is stored at once",
     "-bookmode": "books are read once",
     "-check-mate-pvs": "`check` looks at the scores of mates",
@@ -36,29 +41,20 @@ _IGNORED = {
     "-epdout": "`export --format epd` writes the final positions",
     "-force-concurrency": "`run -j` takes any number",
     "-log": "every run writes a log, and `run --log-gtp` writes transcripts",
-    "-outcomeinterval": _REPORTS,
     "-output": "there is one report format",
-    "-ping-ms": _WAITS,
-    "-ratinginterval": _REPORTS,
     "-report": "reports have pentanomial statistics wherever there are pairs",
     "-resultformat": "there is one report format",
-    "-scoreinterval": _REPORTS,
     "-show-latency": "the records have the time charged for a move",
     "-site": "records have no site",
-    "-startup-ms": _WAITS,
     "-strict": "a warning does not end a run",
     "-testEnv": "it is for test servers",
-    "-ucinewgame-ms": _WAITS,
     "-use-affinity": "`run --affinity` gives games CPUs of their own",
     "-wait": "a game starts when a worker is free",
 }
 #: Options without a match.
 _REFUSED = {
+    **dict.fromkeys(("-engines", "-help", "-v", "-version"), "it plays no match"),
     "-compliance": "`ringmaster FILE check` tests engines",
-    "-engines": "it plays no match",
-    "-help": "it plays no match",
-    "-v": "it plays no match",
-    "-version": "it plays no match",
 }
 #: More plies than any game has: the 50-move rule ends it before.
 _UNLIMITED = 10_000
@@ -68,31 +64,26 @@ _TRACKED = ("seldepth", "nodes", "nps", "hashfull", "tbhits", "pv", "timeleft")
 
 def recognises(words: Sequence[str]) -> bool:
     """Return whether words are a command line of one of the two programs."""
-    return bool(words) and any(p.fullmatch(_program(words[0])) for p in (_FASTCHESS, _CUTECHESS))
+    return bool(words) and _runner(words[0]) is not None
 
 
-def _program(word: str) -> str:
-    return os.path.basename(word).removesuffix(".exe").lower()
+def _runner(word: str) -> re.Match[str] | None:
+    return _RUNNER.fullmatch(os.path.basename(word).removesuffix(".exe").lower())
 
 
 def import_command_line(words: Sequence[str], places: Places) -> Match:
     """Return the match of a command line.  Raises UsageError."""
-    cutechess = _CUTECHESS.fullmatch(_program(words[0])) is not None
-    return import_options(options(words[1:]), shlex.join(words), places, cutechess=cutechess)
-
-
-def import_options(
-    given: Sequence[Option], origin: str, places: Places, *, cutechess: bool = False
-) -> Match:
-    """Return the match of the options of fastchess or cutechess-cli.  Raises UsageError.
-
-    origin  of the options, for the head of the control file
-    """
-    return _Reader(given, origin, places, cutechess).match
+    runner = _runner(words[0])
+    cutechess = runner is not None and runner["cutechess"] is not None
+    return MatchReader(options(words[1:]), shlex.join(words), places, cutechess=cutechess).match
 
 
 def _count(minimum: int = 1, maximum: int = 10**9) -> Callable[[Option], int]:
     return lambda option: integer(option.single(), option.name, minimum, maximum)
+
+
+def _is_given(option: Option) -> bool:
+    return True
 
 
 #: Options with a value that depends on no other option.
@@ -101,24 +92,35 @@ _VALUES: dict[str, Callable[[Option], Any]] = {
     "-event": lambda option: " ".join(option.values),
     "-games": _count(),
     "-maxmoves": _count(0, 10**6),
-    "-noswap": lambda option: True,
-    "-recover": lambda option: True,
-    "-reverse": lambda option: True,
+    "-noswap": _is_given,
+    "-output": lambda option: option.mapping(("format",)).get("format") != "cutechess",
+    "-recover": _is_given,
+    "-report": lambda option: option.mapping(("penta",)).get("penta") != "false",
+    "-reverse": _is_given,
     "-rounds": _count(),
     "-seeds": _count(0, 10**6),
     "-srand": _count(0, 2**63),
-    "-tbignore50": lambda option: True,
+    "-tbignore50": _is_given,
     "-tbpieces": _count(3, 32),
 }
-#: The order of settings in the control file; the others stand between.
-_LAST = ("competitors", "challengers", "opponents", "matchups")
+#: The order of settings in the control file.
+_ORDER = (
+    *("number_of_games", "rounds", "margin", "openings", "variant", "draw_adjudication"),
+    *("resign_adjudication", "seed", "tablebases", "move_limit", "failures", "record_info"),
+    *("competitors", "challengers", "opponents", "matchups"),
+)
 
 
-class _Reader:
-    """Read the options of one match in their order, then make the settings."""
+class MatchReader:
+    """Read the options of one match in their order, then make the settings of `match`.
+
+    origin  of the options, for the head of the control file
+
+    Raises UsageError.
+    """
 
     def __init__(
-        self, given: Sequence[Option], origin: str, places: Places, cutechess: bool
+        self, given: Sequence[Option], origin: str, places: Places, *, cutechess: bool = False
     ) -> None:
         self.cutechess = cutechess
         self.program = "cutechess-cli" if cutechess else "fastchess"
@@ -132,31 +134,27 @@ class _Reader:
         self.openings: dict[str, Any] | None = None
         self.policy = ""
         self.sprt: dict[str, Any] | None = None
-        self.pentanomial = not cutechess
         self.tablebases: list[str] = []
         self.record_info: list[str] = []
-        #: Settings that follow the pairing and the openings.
-        self.later_settings: dict[str, Any] = {}
         for option in given:
             self._read(option)
         self._finish()
 
     def _read(self, option: Option) -> None:
-        if option.name in _REFUSED:
-            raise UsageError(f"{option.name}: {_REFUSED[option.name]}")
-        read_option = getattr(self, f"_read_{option.name[1:]}", None)
-        if option.name in _VALUES:
-            self.values[option.name] = _VALUES[option.name](option)
-        elif read_option is not None:
-            read_option(option)
-        if option.name in _IGNORED:
-            self.match.note(f"{option} ({_IGNORED[option.name]})")
-        elif read_option is None and option.name not in _VALUES:
-            methods = (name for name in dir(self) if name.startswith("_read_"))
-            known = [f"-{name.removeprefix('_read_')}" for name in methods]
-            close = similar(option.name, [*known, *_VALUES, *_IGNORED])
+        name = option.name
+        if name in _REFUSED:
+            raise UsageError(f"{name}: {_REFUSED[name]}")
+        readers = {f"-{n[6:]}": getattr(self, n) for n in dir(self) if n.startswith("_read_")}
+        if name in _IGNORED:
+            self.match.note(f"{option} ({_IGNORED[name]})")
+        if name in _VALUES:
+            self.values[name] = _VALUES[name](option)
+        elif name in readers:
+            readers[name](option)
+        elif name not in _IGNORED:
+            close = similar(name, [*readers, *_VALUES, *_IGNORED])
             hint = f"expected {' or '.join(close)}" if close else "leave it out"
-            raise UsageError(f"{self.program} has no option {shown(option.name)}; {hint}")
+            raise UsageError(f"{self.program} has no option {shown(name)}; {hint}")
 
     # The option -NAME is read by _read_NAME.
 
@@ -172,7 +170,7 @@ class _Reader:
         name = option.single().replace("-", "")
         if name in ("knockout", "pyramid"):
             raise UsageError(f"-tournament {name}: ringmaster has no such tournament")
-        self.tournament = choice(name, option.name, ("roundrobin", "gauntlet"))
+        self.tournament = choice(name, option.name, "roundrobin", "gauntlet")
 
     def _read_repeat(self, option: Option) -> None:
         count = integer(option.single(), option.name, 1, 10**9) if option.values else 2
@@ -186,21 +184,19 @@ class _Reader:
         if not name.isprintable() or not name:
             raise UsageError(f"-variant {shown(name)} is not a variant")
         if name != "standard":
-            self.later_settings["variant"] = "chess960" if name == "fischerandom" else name
+            self.match.settings["variant"] = {"fischerandom": "chess960"}.get(name, name)
 
     def _read_openings(self, option: Option) -> None:
         keys = ("file", "format", "order", "plies", "start", "policy")
-        values = option.mapping(keys)
-        if not values.get("file"):
-            raise UsageError("-openings has no file")
+        values = option.mapping(keys, needed=("file",))
         book: dict[str, Any] = {}
         extension = os.path.splitext(values["file"])[1].lower()
         format = values.get("format") or ("pgn" if self.cutechess else extension.removeprefix("."))
-        choice(format, "-openings format", ("epd", "pgn"))
+        choice(format, "-openings format", "epd", "pgn")
         if extension != f".{format}":
             book["format"] = format
         order = values.get("order", "sequential")
-        book["order"] = choice(order, "-openings order", ("random", "sequential"))
+        book["order"] = choice(order, "-openings order", "random", "sequential")
         start = integer(values.get("start", "1"), "-openings start", 1, 10**9)
         if start > 1:
             book["start"] = start
@@ -215,13 +211,13 @@ class _Reader:
         arguments = self._adjudication(option, {"movenumber": 0, "movecount": 1, "score": 0})
         # both count full moves from 1: 0 is "at once" as well
         arguments["move_number"] = max(1, arguments["move_number"])
-        self.later_settings["draw_adjudication"] = Call("DrawAdjudication", (), arguments)
+        self.match.settings["draw_adjudication"] = Call("DrawAdjudication", (), arguments)
 
     def _read_resign(self, option: Option) -> None:
         arguments = self._adjudication(option, {"movecount": 1, "score": 0}, "twosided")
         if truth(dict(option.pairs()).get("twosided", "false"), "-resign twosided"):
             arguments["two_sided"] = True
-        self.later_settings["resign_adjudication"] = Call("ResignAdjudication", (), arguments)
+        self.match.settings["resign_adjudication"] = Call("ResignAdjudication", (), arguments)
 
     def _adjudication(
         self, option: Option, least: Mapping[str, int], *others: str
@@ -231,14 +227,11 @@ class _Reader:
         least   the least value of each key, which is fastchess's default for missing keys
         others  further keys
         """
-        values = option.mapping((*least, *others))
-        missing = [key for key in least if key not in values]
-        if missing and (self.cutechess or not values):
-            raise UsageError(f"{option.name} has no {missing[0]}")
+        needed = least if self.cutechess or not option.values else ()
+        values = {key: str(low) for key, low in least.items()}
+        values |= option.mapping((*least, *others), needed)
         return {
-            key.replace("move", "move_"): integer(
-                values.get(key, str(low)), f"{option.name} {key}", low
-            )
+            key.replace("move", "move_"): integer(values[key], f"{option.name} {key}", low)
             for key, low in least.items()
         }
 
@@ -257,12 +250,10 @@ class _Reader:
             )
 
     def _read_sprt(self, option: Option) -> None:
-        values = option.mapping(("elo0", "elo1", "alpha", "beta", "model"))
-        missing = [key for key in ("elo0", "elo1", "alpha", "beta") if key not in values]
-        if missing:
-            raise UsageError(f"-sprt has no {missing[0]}")
+        needed = ("elo0", "elo1", "alpha", "beta")
+        values = option.mapping((*needed, "model"), needed)
         model = values.get("model", "logistic" if self.cutechess else "normalized")
-        choice(model, "-sprt model", ("normalized", "logistic"))
+        choice(model, "-sprt model", "normalized", "logistic")
         test: dict[str, Any] = {
             key: plain(real(values[key], f"-sprt {key}")) for key in ("elo0", "elo1")
         }
@@ -272,12 +263,6 @@ class _Reader:
         if test["alpha"] + test["beta"] >= 1:
             raise UsageError("-sprt: alpha and beta together must be less than 1")
         self.sprt = {**test, "model": model}
-
-    def _read_report(self, option: Option) -> None:
-        self.pentanomial &= option.mapping(("penta",)).get("penta") != "false"
-
-    def _read_output(self, option: Option) -> None:
-        self.pentanomial &= option.mapping(("format",)).get("format") != "cutechess"
 
     def _read_pgnout(self, option: Option) -> None:
         pairs = option.pairs()
@@ -307,9 +292,7 @@ class _Reader:
     def _read_quick(self, option: Option) -> None:
         for key, value in option.pairs():
             if key == "cmd":
-                engine = MatchEngine(len(self.engines) + 1)
-                engine.set_all([("cmd", value), ("tc", CLOCK)], self.match)
-                self.engines.append(engine)
+                self._read_engine(Option("-engine", (f"cmd={value}", f"tc={CLOCK}")))
             elif key == "book":
                 self._read_openings(Option("-openings", (f"file={value}", "order=random")))
             else:
@@ -341,7 +324,6 @@ class _Reader:
             book = dict(self.openings)
             settings["openings"] = Call("Openings", (book.pop("path"),), book)
             self._check_repeat()
-        settings |= self.later_settings
         if "-srand" in self.values:
             settings["seed"] = self.values["-srand"]
             self.match.different.append("the same seed gives another order of the openings")
@@ -360,10 +342,7 @@ class _Reader:
             )
         if self.record_info:
             settings["record_info"] = list(dict.fromkeys(self.record_info))
-        # the pairings last
-        for name in _LAST:
-            if name in settings:
-                settings[name] = settings.pop(name)
+        self.match.settings = {name: settings[name] for name in _ORDER if name in settings}
 
     def _tablebases(self) -> None:
         names = {"-tbpieces": "pieces", "-tbignore50": "ignore_50_moves"}
@@ -376,12 +355,11 @@ class _Reader:
 
     def _own_books(self) -> None:
         """Make the openings from a Polyglot book that all engines share."""
-        books = {engine.book for engine in self.engines}
-        if books == {("", None)}:
-            return
-        book, depth = next(iter(books))
-        if len(books) > 1 or not book:
+        (book, depth), *others = {engine.book for engine in self.engines}
+        if others or (depth is not None and not book):
             raise UsageError("book: engines cannot have different books; give all the same book")
+        if not book:
+            return
         if self.openings is not None:
             raise UsageError("book and -openings cannot be used together here")
         self.openings = {"path": self.places.file(book), "format": "polyglot", "order": "random"}
@@ -431,7 +409,9 @@ class _Reader:
                 codes.reverse()
             fixed: dict[str, Any] = {} if swap else {"alternating": False}
             if self.sprt is not None:
-                self.sprt["pentanomial"] = self.pentanomial and swap and games == 2
+                pairs = swap and games == 2 and not self.cutechess
+                reported = (self.values.get(name, True) for name in ("-output", "-report"))
+                self.sprt["pentanomial"] = pairs and all(reported)
                 fixed["sprt"] = Call("SPRT", (), self.sprt)
             settings["matchups"] = [Call("Matchup", pair, fixed) for pair in combinations(codes, 2)]
         settings[number] = games * rounds

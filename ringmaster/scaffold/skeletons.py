@@ -3,180 +3,107 @@ without a default, with values for a first run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ringmaster.control.python_text import Call, Code, literal
 from ringmaster.errors import UsageError
 from ringmaster.model.players import GameName
-from ringmaster.scaffold.control_file import identifier
-from ringmaster.scaffold.engines import Engine, Level, Weight, evaluating
+from ringmaster.scaffold.control_file import Draft, identifier
+from ringmaster.scaffold.engines import Engine, Level, Weight, evaluating, tunable
 
 #: The file that a texel tune needs besides its control file.
 POSITIONS = "positions.plain"
 
+#: Makes the players and settings for a game and its engines.
+Build = Callable[[GameName, tuple[Engine, ...]], Draft]
 
-@dataclass
-class Skeleton:
-    """The parts of a control file that depend on its type.
 
-    engines   of the players, for their notes
-    players   Player calls by code
-    settings  by name, in the order of the file
-    comments  by setting, instead of the table's help
-    before    code before a setting
+def _add(draft: Draft, engine: Engine, level: Level, code: str = "") -> str:
+    """Add a player; return its code."""
+    arguments: dict[str, Any] = {"options": engine.options, **level}
+    words = [*engine.words, *arguments.pop("arguments", [])]
+    return draft.enter(engine.note, words, arguments, code or engine.code)
+
+
+def _tournament(
+    least: int, most: int, settings: Callable[[GameName, list[str]], dict[str, Any]]
+) -> Build:
+    """Return the function for a tournament, if need be with weaker versions of the last engine.
+
+    settings  makes the settings from the game and the players' codes
     """
 
-    engines: list[Engine] = field(default_factory=list)
-    players: dict[str, Call] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
-    comments: dict[str, str] = field(default_factory=dict)
-    before: dict[str, str] = field(default_factory=dict)
-
-    def add(self, engine: Engine, level: Level, code: str = "") -> str:
-        """Add a player; return its code."""
-        code = identifier(code or engine.code, self.players)
-        arguments: dict[str, Any] = {"options": engine.options} if engine.options else {}
-        arguments |= level
-        words = [*engine.words, *arguments.pop("arguments", [])]
-        self.players[code] = Call("Player", (_command(words),), arguments)
-        if engine not in self.engines:
-            self.engines.append(engine)
-        return code
-
-
-def _command(words: Iterable[str | Code]) -> Any:
-    listed = list(words)
-    return listed[0] if len(listed) == 1 and isinstance(listed[0], str) else listed
-
-
-Build = Callable[[GameName, tuple[Engine, ...], Engine], Skeleton]
-
-
-def _field(engines: tuple[Engine, ...], least: int) -> Skeleton:
-    """Return at least `least` players, if need be weaker versions of the last engine."""
-    skeleton = Skeleton()
-    for engine in engines[: max(least, 4)]:
-        skeleton.add(engine, engine.levels[0])
-    last = engines[-1]
-    for number in range(1, 1 + least - len(skeleton.players)):
-        level = last.levels[min(number, len(last.levels) - 1)]
-        skeleton.add(last, level, f"{last.code}-weaker{number if number > 1 else ''}")
-    return skeleton
-
-
-def _playoff(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
-    skeleton = _field(engines[:2], 2)
-    alternating = {"alternating": True} if game == "go" else {}
-    skeleton.settings = {
-        "number_of_games": 100,
-        "matchups": [Call("Matchup", tuple(skeleton.players), alternating)],
-    }
-    skeleton.comments["matchups"] = (
-        "The pairings to play.  A matchup may have an id, a name, and its own value of any "
-        "setting for games."
-    )
-    return skeleton
-
-
-def _roster(least: int, settings: Callable[[list[str]], dict[str, Any]]) -> Build:
-    """Return the function for a tournament of at least `least` players.
-
-    settings  makes the settings from the players' codes
-    """
-
-    def build(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
-        skeleton = _field(engines, least)
-        skeleton.settings = settings(list(skeleton.players))
-        return skeleton
+    def build(game: GameName, engines: tuple[Engine, ...]) -> Draft:
+        draft = Draft()
+        for engine in engines[:most]:
+            _add(draft, engine, engine.levels[0])
+        last = engines[-1]
+        for number in range(1, 1 + least - len(draft.entrants)):
+            level = last.levels[min(number, len(last.levels) - 1)]
+            _add(draft, last, level, f"{last.code}-weaker{number if number > 1 else ''}")
+        draft.settings = settings(game, draft.codes())
+        return draft
 
     return build
 
 
-def _codes(weights: Iterable[Weight]) -> dict[str, Weight]:
-    codes: dict[str, Weight] = {}
-    for weight in weights:
-        codes[identifier(weight.name.replace(" ", ""), codes, "weight").replace(".", "")] = weight
-    return codes
+def _match(game: GameName, codes: list[str]) -> dict[str, Any]:
+    alternating = {"alternating": True} if game == "go" else {}
+    return {"number_of_games": 100, "matchups": [Call("Matchup", tuple(codes), alternating)]}
 
 
-def _named(code: str, weight: Weight, arguments: dict[str, Any]) -> Call:
-    renamed = {"option": weight.name} if code != weight.name and not weight.setter else {}
-    return Call("Parameter", (code,), {**renamed, **arguments})
-
-
-def _maker(engine: Engine) -> str:
-    """Return a make_candidate function for an engine without options."""
+def _make_candidate(engine: Engine) -> Code:
+    """Return the make_candidate function of an engine without options."""
     words = list(engine.words)
     commands: list[str | Code] = []
     for weight in engine.weights:
-        setter = Code(f"f{weight.setter.format('{' + weight.name + '}')!r}")
+        setter = Code('f"' + weight.setter.format("{" + weight.name + "}") + '"')
         (words if weight.setter.startswith("-") else commands).append(setter)
     arguments = {"startup_gtp_commands": commands} if commands else {}
-    call = literal(Call("Player", (words,), arguments), 4, 80).replace("f'", 'f"').replace("'", '"')
     names = ", ".join(weight.name for weight in engine.weights)
-    return f"def make_candidate({names}):\n    return {call}"
+    return Code(f"lambda {names}: {literal(Call('Player', (words,), arguments), room=60)}")
 
 
-def _candidates(
-    arguments: Callable[[Weight], dict[str, Any]],
+def _start_values(weight: Weight) -> dict[str, Any]:
+    return {"start": weight.start, "min": weight.low, "max": weight.high, "integer": True}
+
+
+def _tune(
     settings: Mapping[str, Any],
-    comments: Mapping[str, str],
-    before: Mapping[str, str] | None = None,
+    comment: str = "",
+    arguments: Callable[[Weight], dict[str, Any]] = _start_values,
 ) -> Build:
-    """Return the function for a tune of candidates against an opponent.
+    """Return the function for a tune.
 
-    arguments  makes the arguments of a parameter
     settings   the settings behind the parameters
+    comment    before the parameters, instead of the table's help
+    arguments  makes the arguments of a parameter; parameters without a start value need an opponent
     """
 
-    def build(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
-        skeleton = Skeleton(comments=dict(comments), before=dict(before or {}))
-        skeleton.settings["opponent"] = skeleton.add(tuned, tuned.levels[0], "opponent")
+    def build(game: GameName, engines: tuple[Engine, ...]) -> Draft:
+        draft = Draft(comments={"parameters": comment})
+        tuned = tunable(game, engines)
+        has_opponent = arguments is not _start_values
+        if has_opponent:
+            draft.settings["opponent"] = _add(draft, tuned, tuned.levels[0], "opponent")
         if game == "go":
-            about = "# Makes a player from the values of the parameters, in their order.\n"
-            skeleton.before["opponent"] = about + _maker(tuned)
-        else:
-            skeleton.settings["player"] = skeleton.add(tuned, tuned.levels[0])
-            skeleton.comments["player"] = (
-                "Code of the player to tune: the parameters are its options.  For an engine "
-                "without options: a function make_candidate that returns a Player."
-            )
-        skeleton.settings["parameters"] = [
-            _named(code, weight, arguments(weight))
-            for code, weight in _codes(tuned.weights).items()
-        ]
-        skeleton.settings |= settings
-        return skeleton
+            draft.settings["make_candidate"] = _make_candidate(tuned)
+        if game != "go" or not has_opponent:
+            draft.settings["player"] = _add(draft, tuned, tuned.levels[0])
+        parameters = []
+        for weight in tuned.weights:
+            # candidates' codes of parameters have no spaces
+            code = identifier(weight.name, ()) if has_opponent else weight.name
+            option = {} if code == weight.name else {"option": weight.name}
+            parameters.append(Call("Parameter", (code,), {**option, **arguments(weight)}))
+        draft.settings |= {"parameters": parameters, **settings}
+        return draft
 
     return build
 
 
-def _start_values(settings: Mapping[str, Any], comments: Mapping[str, str]) -> Build:
-    """Return the function for a tune that begins at the engine's values."""
-
-    def build(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
-        skeleton = Skeleton(comments={**comments, "verify": _CLOSING_MATCH})
-        skeleton.settings["player"] = skeleton.add(tuned, tuned.levels[0])
-        if game == "go":
-            about = "# Makes a player from the values of the parameters, by name.\n"
-            skeleton.before["player"] = about + _maker(tuned)
-        skeleton.settings["parameters"] = [
-            Call(
-                "Parameter",
-                (weight.name,),
-                {"start": weight.start, "min": weight.low, "max": weight.high, "integer": True},
-            )
-            for weight in tuned.weights
-        ]
-        skeleton.settings |= {**settings, "verify": _VERIFY}
-        return skeleton
-
-    return build
-
-
-def _texel(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
+def _texel(game: GameName, engines: tuple[Engine, ...]) -> Draft:
     if game == "go":
         raise UsageError("Go engines have no evaluation to tune; choose chess or shogi, or spsa")
     tuned = evaluating(game, engines)
@@ -184,103 +111,105 @@ def _texel(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skelet
         "positions": Call("Positions", (POSITIONS,), {}),
         "score": tuned.score,
         "regularisation": Call("Ridge", (), {}),
+        "verify": _VERIFY,
     }
-    comments = {
-        "parameters": "The parameters to tune.",
-        "positions": "The labelled positions: EPD, .plain, PGN and others, see "
+    draft = _tune(settings)(game, (tuned,))
+    draft.comments["positions"] = (
+        "The labelled positions: EPD, .plain, PGN and others, see "
         f"docs/positions.rst.  To make {POSITIONS} from the games of another control file:\n"
         f"  ringmaster new {game} playoff match.ctl\n"
         "  ringmaster match.ctl run\n"
-        f"  ringmaster match.ctl positions -o {POSITIONS}",
-        "score": 'How to get the score of a position: "eval" if the engine prints its static '
-        'evaluation, else "depth 1"; see docs/positions.rst.',
-    }
-    return _start_values(settings, comments)(game, engines, tuned)
+        f"  ringmaster match.ctl positions -o {POSITIONS}"
+    )
+    return draft
 
 
 _VERIFY = Call("Verify", (), {"games": 1000})
-_CLOSING_MATCH = "A match after the tune: the tuned against the start values."
-_mc_tuner = _candidates(
-    lambda weight: {
-        "scale": Call("LINEAR", (weight.low, weight.high), {"integer": True}),
-        "split": 5,
-    },
-    {
-        "candidate_colour": "alternating",
-        "exploration_coefficient": 0.45,
-        "initial_visits": 10,
-        "initial_wins": 5,
-        "number_of_games": 1000,
-    },
-    {
-        "parameters": "The parameters to tune.  `split` is the number of values; a scale turns "
-        "them into the engine's: LINEAR(low, high), LOG(low, high), EXPLICIT([…])."
-    },
-)
-_ce_tuner = _candidates(
-    lambda weight: {
-        "initial_mean": weight.start,
-        "initial_variance": ((weight.high - weight.low) // 4) ** 2,
-        "transform": Code(f"whole({weight.low}, {weight.high})"),
-    },
-    {
-        "candidate_colour": "alternating",
-        "number_of_generations": 10,
-        "samples_per_generation": 20,
-        "batch_size": 10,
-        "elite_proportion": 0.1,
-        "step_size": 0.8,
-    },
-    {},
-    {
-        "parameters": "# Turns a tuned number into an integer of the engine.\n"
-        "def whole(low, high):\n"
-        "    return lambda value: max(low, min(high, round(value)))"
-    },
-)
-_clop_tuner = _candidates(
-    lambda weight: {"type": "IntegerParameter", "min": weight.low, "max": weight.high},
-    {"number_of_games": 10000, "verify": _VERIFY},
-    {
-        "opponent": "Code of the candidates' opponent, or a list of several; about as strong as "
-        "the player.",
-        "parameters": "The parameters to tune.  The types are LinearParameter, IntegerParameter, "
-        "and on a logarithmic scale GammaParameter and IntegerGammaParameter.",
-        "verify": "A match after the tune: the tuned values against the opponent.",
-    },
-)
-_spsa = _start_values(
-    {"number_of_games": 10000},
-    {
-        "parameters": "The parameters to tune.  Their perturbations and step sizes are determined "
-        "automatically."
-    },
-)
-_optuna_tuner = _start_values(
-    {"sampler": "tpe", "number_of_trials": 100, "games_per_trial": 40},
-    {
-        "parameters": "The parameters to tune.  Instead of a range: choices=[…]; a parameter that "
-        'exists beside one choice only: only_if={"code": choice}; log=True for times and rates.',
-        "sampler": 'Optuna proposes candidates by "tpe", "gp" (needs torch), "cmaes", "nsga2", '
-        '"qmc" or "random"; pip install \'ringmaster-engines[tuners]\'.',
-    },
-)
-_allplayall = _roster(3, lambda codes: {"competitors": codes, "rounds": 20})
-_gauntlet = _roster(
-    3, lambda codes: {"challengers": codes[:1], "opponents": codes[1:], "rounds": 20}
-)
-_swiss = _roster(4, lambda codes: {"competitors": codes, "rounds": 3})
 
-#: The purpose of each type, and the function that makes its parts.
+#: The purpose of each type, and the function that makes its players and settings.
 SKELETONS: dict[str, tuple[str, Build]] = {
-    "playoff": ("Matchups between players, each with its own number of games.", _playoff),
-    "allplayall": ("Every competitor against every other.", _allplayall),
-    "gauntlet": ("Challengers against a field of opponents.", _gauntlet),
-    "swiss": ("A Swiss tournament: rounds between players with about the same score.", _swiss),
-    "mc_tuner": ("A tune as a bandit problem: the best candidates play most games.", _mc_tuner),
-    "ce_tuner": ("A tune by the cross-entropy method.", _ce_tuner),
-    "clop_tuner": ("A tune by CLOP: a quadratic model of results against opponents.", _clop_tuner),
-    "spsa": ("A tune by SPSA: the engine plays against itself.", _spsa),
-    "optuna_tuner": ("A tune by Optuna: candidates play against the start values.", _optuna_tuner),
+    "playoff": (
+        "Matchups between players, each with its own number of games.",
+        _tournament(2, 2, _match),
+    ),
+    "allplayall": (
+        "Every competitor against every other.",
+        _tournament(3, 4, lambda game, codes: {"competitors": codes, "rounds": 20}),
+    ),
+    "gauntlet": (
+        "Challengers against a field of opponents.",
+        _tournament(
+            3,
+            4,
+            lambda game, codes: {"challengers": codes[:1], "opponents": codes[1:], "rounds": 20},
+        ),
+    ),
+    "swiss": (
+        "A Swiss tournament: rounds between players with about the same score.",
+        _tournament(4, 4, lambda game, codes: {"competitors": codes, "rounds": 3}),
+    ),
+    "mc_tuner": (
+        "A tune as a bandit problem: the best candidates play most games.",
+        _tune(
+            {
+                "candidate_colour": "alternating",
+                "exploration_coefficient": 0.45,
+                "initial_visits": 10,
+                "initial_wins": 5,
+                "number_of_games": 1000,
+            },
+            "The parameters to tune.  `split` is the number of values; a scale turns them into "
+            "the engine's: LINEAR(low, high), LOG(low, high), EXPLICIT([…]).",
+            lambda weight: {
+                "scale": Call("LINEAR", (weight.low, weight.high), {"integer": True}),
+                "split": 5,
+            },
+        ),
+    ),
+    "ce_tuner": (
+        "A tune by the cross-entropy method.",
+        _tune(
+            {
+                "candidate_colour": "alternating",
+                "number_of_generations": 10,
+                "samples_per_generation": 20,
+                "batch_size": 10,
+                "elite_proportion": 0.1,
+                "step_size": 0.8,
+            },
+            "The parameters to tune.  `transform` turns a tuned number into an integer of the "
+            "engine.",
+            lambda weight: {
+                "initial_mean": weight.start,
+                "initial_variance": ((weight.high - weight.low) // 4) ** 2,
+                "transform": Code(f"lambda x: max({weight.low}, min({weight.high}, round(x)))"),
+            },
+        ),
+    ),
+    "clop_tuner": (
+        "A tune by CLOP: a quadratic model of results against opponents.",
+        _tune(
+            {"number_of_games": 10000, "verify": _VERIFY},
+            "The parameters to tune.  The types are LinearParameter, IntegerParameter, and on a "
+            "logarithmic scale GammaParameter and IntegerGammaParameter.",
+            lambda weight: {"type": "IntegerParameter", "min": weight.low, "max": weight.high},
+        ),
+    ),
+    "spsa": (
+        "A tune by SPSA: the engine plays against itself.",
+        _tune(
+            {"number_of_games": 10000, "verify": _VERIFY},
+            "The parameters to tune.  Their perturbations and step sizes are determined "
+            "automatically.",
+        ),
+    ),
+    "optuna_tuner": (
+        "A tune by Optuna: candidates play against the start values.",
+        _tune(
+            {"sampler": "tpe", "number_of_trials": 100, "verify": _VERIFY},
+            "The parameters to tune.  Instead of a range: choices=[…]; a parameter that exists "
+            'beside one choice only: only_if={"code": choice}; log=True for times and rates.',
+        ),
+    ),
     "texel": ("A tune of an evaluation on labelled positions.", _texel),
 }

@@ -8,19 +8,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from configparser import Error as ConfigParserError
+from configparser import RawConfigParser
 
 from ringmaster.control.python_text import Call
 from ringmaster.errors import ParameterFileError, UsageError, nearest, shown
-from ringmaster.model.time_control import TimeControl, number
-from ringmaster.parameter_files import ParameterFile, ReadOptions, Text, plain, read_file
-from ringmaster.scaffold.control_file import Entrant, Match, Places
-from ringmaster.scaffold.foreign_values import command_words, integer, real
-from ringmaster.scaffold.match_engines import CLOCK
-from ringmaster.scaffold.parameter_import import ENGINE, PLACEHOLDER, add_parameters
+from ringmaster.model.time_control import number
+from ringmaster.parameter_files.entries import plain
+from ringmaster.parameter_files.formats import read_file
+from ringmaster.parameter_files.text import Text
+from ringmaster.scaffold.control_file import Match, Places
+from ringmaster.scaffold.foreign_values import command_words, integer, real, time_control
+from ringmaster.scaffold.parameter_import import add_parameters, add_placeholder, practise
 
-#: Integer options with their bounds.
-_MAIN = {"Iterations": (1, 5 * 10**8)}
+#: Integer options of [Engine] with their bounds.
 _PLAY = {
     **{"BaseTime": (0, 10**9), "IncTime": (0, 10**9), "Concurrency": (1, 10**6)},
     **{"DrawScoreLimit": (0, 10**12), "DrawMoveLimit": (1, 10**12)},
@@ -28,10 +29,9 @@ _PLAY = {
 }
 #: Needed options by section; a simulation needs no [Engine].
 _NEEDED = {
-    "Main": ("Variables", *_MAIN, "A", "Gamma", "Alpha"),
+    "Main": ("Variables", "Iterations", "A", "Gamma", "Alpha"),
     "Engine": ("Engine1", "Engine2", "EPDBook", *_PLAY),
 }
-_SECTION = re.compile(r"\[\s*(.+?)\s*\]")
 #: Options without effect here, with the counterpart.
 _IGNORED = {
     "Log": "`export --trajectory` has its columns",
@@ -45,17 +45,17 @@ MARGIN = 9
 Sections = dict[str, dict[str, str]]
 
 
-def is_configuration(text: Text) -> bool:
+def recognises(text: Text) -> bool:
     """Return whether a file has a section [Main]."""
     return re.search(r"^\s*\[\s*Main\s*\]\s*$", text.text, re.MULTILINE) is not None
 
 
-def import_tune(texts: Sequence[Text], places: Places) -> Match:
+def import_files(texts: Sequence[Text], places: Places) -> Match:
     """Return the tune of a configuration, and of its variables if the user names them too.
 
     Raises UsageError, ParameterFileError.
     """
-    text, *more = filter(is_configuration, texts)
+    text, *more = filter(recognises, texts)
     others = [other for other in texts if other is not text]
     if more or len(others) > 1:
         raise UsageError("import: expected one .conf of the SPSA Tuner, and its .var at most")
@@ -69,14 +69,22 @@ def import_tune(texts: Sequence[Text], places: Places) -> Match:
             similar = [option for option in sections[section] if option not in needed]
             hint = f"; it has {nearest(missing[0], similar)}" if similar else ""
             raise UsageError(f"{where}: [{section}] has no {missing[0]}{hint}")
-    variables = _variables(sections["Main"]["Variables"], others, places.source)
+    given = sections["Main"]["Variables"]
+    try:
+        variables_text = others[0] if others else Text.read(places.source / given, given)
+    except ParameterFileError as error:
+        raise UsageError(
+            f"import: cannot read the variables {shown(given)}: {error}; expected them beside the "
+            "configuration, or named after it"
+        ) from None
+    variables = read_file(variables_text)
     if variables.format != "spsa_tuner":
         raise UsageError(f"{where}: its variables are not SPSA Tuner's: {variables.format}")
     match.assumed += [*text.notes, *variables.notes]
     if simulated:
-        match.entrants.append(Entrant(ENGINE, "", [PLACEHOLDER], {"time_control": CLOCK}))
+        add_placeholder(match, "engine")
         match.assumed.append("the file is a simulation without an engine; `simulate` needs none")
-    match.settings["player"] = ENGINE
+    match.settings["player"] = "engine"
     add_parameters(variables, match)
     _main(where, sections["Main"], match)
     if not simulated:
@@ -91,48 +99,16 @@ def import_tune(texts: Sequence[Text], places: Places) -> Match:
 
 
 def _sections(text: Text) -> Sections:
-    """Return the options by section.  Raises UsageError for any other line."""
-    sections: Sections = {"Main": {}, "Engine": {}}
-    section: dict[str, str] | None = None
-    for number_, raw in enumerate(text.lines, 1):
-        line = raw.strip()
-        if not line or line[0] in "#;":
-            continue
-        where = f"import: {text.name}:{number_}"
-        if heading := _SECTION.fullmatch(line):
-            section = sections.setdefault(heading[1], {})
-            continue
-        option, equals, value = (part.strip() for part in line.partition("="))
-        if not equals or not option or section is None:
-            raise UsageError(f"{where}: {shown(line)} is not understood; expected OPTION = VALUE")
-        if not (option + value).isprintable():
-            raise UsageError(f"{where}: {shown(line)} has unprintable characters")
-        if option in section:
-            raise UsageError(f"{where}: {option} is there twice; expected it once")
-        section[option] = value
-    return sections
-
-
-def _variables(given: str, others: Sequence[Text], folder: Path) -> ParameterFile:
-    """Return the variables from the user's second file, else from the configured file."""
-    if others:
-        return read_file(others[0], None, ReadOptions())
+    """Return the options by section.  Raises UsageError."""
+    parser = RawConfigParser(delimiters="=", default_section="")
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
     try:
-        text = Text.read(folder / given, given)
-    except ParameterFileError as error:
-        raise UsageError(
-            f"import: cannot read the variables {shown(given)}: {error}; expected them beside the "
-            "configuration, or named after it"
-        ) from None
-    return read_file(text, None, ReadOptions())
-
-
-def _integers(
-    where: str, options: Mapping[str, str], bounds: Mapping[str, tuple[int, int]]
-) -> dict[str, int]:
-    return {
-        option: integer(options[option], f"{where}: {option}", *bounds[option]) for option in bounds
-    }
+        # an indented line would continue a value
+        parser.read_string("\n".join(map(str.strip, text.lines)), text.name)
+    except ConfigParserError as error:
+        raise UsageError(f"import: {error}") from None
+    sections = {name.strip(): dict(parser[name]) for name in parser.sections()}
+    return {"Main": {}, "Engine": {}, **sections}
 
 
 def _main(where: str, main: Mapping[str, str], match: Match) -> None:
@@ -140,12 +116,10 @@ def _main(where: str, main: Mapping[str, str], match: Match) -> None:
     for option, value in values.items():
         if value < 0 or (option != "A" and value > 10):
             raise UsageError(f"{where}: {option} {value:g} is out of range")
+    practise("spsa_tuner", match)
+    del match.settings["A_ratio"]
     match.settings |= {
-        "method": "classic",
-        "update": "nominal",
-        "rounding": "nearest",
-        "k_counts": "iterations",
-        "number_of_games": 2 * _integers(where, main, _MAIN)["Iterations"],
+        "number_of_games": 2 * integer(main["Iterations"], f"{where}: Iterations", 1, 5 * 10**8),
         "alpha": values["Alpha"],
         "gamma": values["Gamma"],
         "A": plain(values["A"]),
@@ -155,16 +129,15 @@ def _main(where: str, main: Mapping[str, str], match: Match) -> None:
 
 def _play(where: str, engine: Mapping[str, str], match: Match, places: Places) -> None:
     """Add the engine, its clock, the book and the adjudication."""
-    values = _integers(where, engine, _PLAY)
-    increment = values["IncTime"] / 1000
-    tail = f"+{number(increment)}" if increment else ""
-    try:
-        control = str(TimeControl.parse(f"{number(values['BaseTime'] / 1000)}{tail}"))
-    except ValueError as error:
-        raise UsageError(f"{where}: BaseTime, IncTime: {error}") from None
+    values = {
+        option: integer(engine[option], f"{where}: {option}", *bounds)
+        for option, bounds in _PLAY.items()
+    }
+    base, increment = (number(values[name] / 1000) for name in ("BaseTime", "IncTime"))
+    control = time_control(f"{base}+{increment}", f"{where}: BaseTime, IncTime")
     first, *others = command_words(engine["Engine1"], f"{where}: Engine1")
     words = [places.executable(first) if "/" in first else first, *others]
-    match.entrants.append(Entrant(ENGINE, "", words, {"time_control": control}))
+    match.enter("", words, {"time_control": control}, "engine")
     if engine["Engine2"] != engine["Engine1"]:
         match.different.append(
             f"Engine1 plays both sides; the SPSA Tuner also starts Engine2: {engine['Engine2']}"

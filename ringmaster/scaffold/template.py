@@ -3,19 +3,18 @@ of the settings tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ringmaster.competitions import competition_class, type_names
-from ringmaster.competitions.common_settings import PLAYER
-from ringmaster.control.python_text import Call, assignment, literal
+from ringmaster.control.python_text import Call, Code, assignment
 from ringmaster.errors import UsageError, nearest
-from ringmaster.model.players import PROTOCOL_OF_GAME, GameName
+from ringmaster.model.players import GameName
 from ringmaster.model.settings import REQUIRED, Setting
-from ringmaster.scaffold.control_file import comment, shared_settings
-from ringmaster.scaffold.engines import Engine, Which, installed, tunable, which
-from ringmaster.scaffold.skeletons import SKELETONS, Skeleton
+from ringmaster.scaffold.control_file import Draft, comment
+from ringmaster.scaffold.engines import Engine, Which, installed, which
+from ringmaster.scaffold.skeletons import SKELETONS
 
 GAMES: tuple[GameName, ...] = ("chess", "shogi", "go")
 
@@ -32,28 +31,14 @@ _GO_ONLY = (
     *("board_size", "komi", "handicap", "handicap_style", "scorer", "scoring", "ko_rule"),
     *("internal_scorer_handicap_compensation", "suicide", "cleanup"),
 )
-#: Arguments of Player(…) for GTP only, and for other protocols only.
-_GTP_ONLY = {
-    *("startup_gtp_commands", "gtp_aliases", "is_reliable_scorer", "allow_claim"),
-    "sgf_player_name_from_gtp",
-}
-_NOT_GTP = {"options", "nodes", "depth", "ponder"}
-
 #: Example values of settings without a default value.
 _EXAMPLES: dict[str, Any] = {
-    "openings": Call("Openings", ("openings.epd",), {"order": "random"}),
-    "draw_adjudication": Call(
-        "DrawAdjudication", (), {"move_number": 40, "move_count": 8, "score": 10}
-    ),
-    "resign_adjudication": Call(
-        "ResignAdjudication", (), {"move_count": 3, "score": 600, "two_sided": False}
-    ),
-    "tablebases": Call("Tablebases", ("path/to/syzygy",)),
-    "sprt": Call("SPRT", (), {"elo0": 0, "elo1": 5, "alpha": 0.05, "beta": 0.05}),
-    "verify": Call("Verify", (), {"games": 1000}),
+    "draw_adjudication": Code("DrawAdjudication(move_number=40, move_count=8, score=10)"),
+    "resign_adjudication": Code("ResignAdjudication(move_count=3, score=600, two_sided=False)"),
+    "tablebases": Code('Tablebases("path/to/syzygy")'),
+    "sprt": Code("SPRT(elo0=0, elo1=5, alpha=0.05, beta=0.05)"),
     "handicap": 2,
-    "target": Call("GaussianLambda", (0.5,)),
-    "score": "eval",
+    "target": Code("GaussianLambda(0.5)"),
     "optimiser": "gauss_newton",
     "record_info": ["seldepth", "nodes", "nps"],
     "log_tree_to_history_period": 100,
@@ -63,17 +48,8 @@ _EXAMPLES: dict[str, Any] = {
 }
 #: The settings most often changed.
 _FIRST = (
-    "openings",
-    "description",
-    "variant",
-    "sprt",
-    "verify",
-    "draw_adjudication",
-    "resign_adjudication",
-    "tablebases",
-    "failures",
-    "margin",
-    "move_limit",
+    *("openings", "description", "variant", "sprt", "verify", "draw_adjudication"),
+    *("resign_adjudication", "tablebases", "failures", "margin", "move_limit"),
     "move_limit_result",
 )
 _OPENINGS_WARNING = (
@@ -111,118 +87,69 @@ def new_control_file(
         )
     purpose, build = SKELETONS[type_name]
     if declared is None:
-        skeleton = build(chosen, installed(chosen, find), tunable(chosen, find))
+        draft = build(chosen, installed(chosen, find))
     elif type_name != "spsa":
         raise UsageError(f"--from-engine makes the parameters of spsa, not of {type_name}")
     else:
         engine, about = declared
-        skeleton = build(chosen, (engine,), engine)
-        skeleton.comments["parameters"] += f"\n{about}"
+        draft = build(chosen, (engine,))
+        draft.comments["parameters"] += f"\n{about}"
+    draft.type_name, draft.game = type_name, game
     if chosen == "go":
-        skeleton.settings = {"board_size": 9, "komi": 7.5, **skeleton.settings}
+        draft.settings = {"board_size": 9, "komi": 7.5, **draft.settings}
     else:
         if openings is not None:
             book = Call("Openings", (openings,), {"order": "random"})
-            skeleton.settings = {"openings": book, **skeleton.settings}
-        skeleton.settings["failures"] = "loss"
-        skeleton.comments["failures"] = (
-            "An engine that crashes, hangs or breaks the protocol during a game loses the game.  "
-            'With "void" the game is repeated, which favours a faulty engine.'
-        )
-    shared, skeleton.players = shared_settings(skeleton.players)
+            draft.settings = {"openings": book, **draft.settings}
+        draft.settings["failures"] = "loss"
+    helps = {setting.name: setting.help.replace("``", "") for setting in competition.table}
+    # the competition type must be set first
+    first, *body = draft.parts(lambda setting: helps.get(setting, ""))
     parts = [
         _heading(purpose, type_name, name),
-        assignment("competition_type", type_name),
-        f"# {_help(competition.table, 'game')}\n{assignment('game', game)}",
-        *_players(chosen, skeleton, competition.table, shared),
-        *_settings(competition.table, skeleton),
+        first,
+        *(["import sys"] if any("sys.executable" in part for part in body) else []),
+        *body,
         comment(
             "Further settings with their default values, or with an example.  Remove the # to "
-            "change a setting.  The reference in docs/ describes all."
+            "change a setting.  The reference in docs/ describes all, with the other arguments of "
+            "Player(…)."
         ),
-        *_others(chosen, competition.table, skeleton, shared),
+        *_others(chosen, competition.table, draft),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def opening_file(game: str, folder: Path) -> str | None:
     """Return the name of the first opening file of a folder, or None."""
-    suffix = {"chess": ".epd", "shogi": ".sfen"}.get(game)
-    try:
-        names = sorted(p.name for p in folder.iterdir() if p.suffix == suffix and p.is_file())
-    except OSError:
+    if game == "go":
         return None
+    suffix = ".sfen" if game == "shogi" else ".epd"
+    names = sorted(path.name for path in folder.glob(f"*{suffix}") if path.is_file())
     return next((name for name in names if name.isprintable() and name[0] != "~"), None)
 
 
 def _heading(about: str, type_name: str, name: str) -> str:
-    plan = [comment(f"  ringmaster {name} plan       estimates the length and the gain")]
-    if type_name != "spsa":
-        plan = []
     texel = type_name == "texel"
-    run = "tunes, with two engines" if texel else "plays, two games at a time"
+    plan = ["plan       estimates the length and the gain"] if type_name == "spsa" else []
+    actions = [
+        "check      tests the engines",
+        *plan,
+        f"run -j 2   {'tunes, with two engines' if texel else 'plays, two games at a time'}",
+        "show       shows the results, also during a run",
+    ]
     jobs = "the work in progress" if texel else "the games in progress"
-    return "\n".join(
-        [
-            comment(about),
-            "#",
-            comment(f"  ringmaster {name} check      tests the engines"),
-            *plan,
-            comment(f"  ringmaster {name} run -j 2   {run}"),
-            comment(f"  ringmaster {name} show       shows the results, also during a run"),
-            "#",
-            comment(
-                f"Stop the run at any time (Ctrl-X: after {jobs}, Ctrl-C: at once), change this "
-                "file, and run it again: it continues."
-            ),
-        ]
-    )
+    lines = [
+        *(about, "", *(f"  ringmaster {name} {action}" for action in actions), ""),
+        f"Stop the run at any time (Ctrl-X: after {jobs}, Ctrl-C: at once), change this "
+        "file, and run it again: it continues.",
+    ]
+    return comment("\n".join(lines))
 
 
-def _help(table: tuple[Setting, ...], name: str) -> str:
-    for setting in table:
-        if setting.name == name:
-            return setting.help.replace("``", "")
-    return ""
-
-
-def _players(
-    game: GameName, skeleton: Skeleton, table: tuple[Setting, ...], shared: Mapping[str, Any]
-) -> Iterator[str]:
-    needs_sys = "sys.executable" in repr(skeleton.players)
-    if needs_sys:
-        yield "import sys"
-    for name, value in shared.items():
-        yield f"{comment(_help(table, name))}\n{assignment(name, value)}"
-    head = ["The engines by player code, a short name for reports and for the settings below."]
-    head += dict.fromkeys(engine.note for engine in skeleton.engines if engine.note)
-    lines = [comment("\n".join(head)), "players = {"]
-    for code, call in skeleton.players.items():
-        lines.append(f'    "{code}": {literal(call, 4, 80 - len(code))},')
-    lines.append("}")
-    yield "\n".join(lines)
-    used = {name for call in skeleton.players.values() for name in call.kwargs} | shared.keys()
-    hidden = (_NOT_GTP if PROTOCOL_OF_GAME[game] == "gtp" else _GTP_ONLY) | used | {"protocol"}
-    rows = [comment("Further arguments of a player:")]
-    for setting in PLAYER.settings:
-        if setting.name not in hidden and setting.default is not REQUIRED:
-            rows.append(comment(f"  {setting.name}: {setting.help.replace('``', '')}", "      "))
-    yield "\n".join(rows)
-
-
-def _settings(table: tuple[Setting, ...], skeleton: Skeleton) -> Iterator[str]:
-    for name, value in skeleton.settings.items():
-        before = skeleton.before.get(name)
-        if before is not None:
-            yield before
-        text = skeleton.comments.get(name) or _help(table, name)
-        yield f"{comment(text)}\n{assignment(name, value)}"
-
-
-def _others(
-    game: GameName, table: tuple[Setting, ...], skeleton: Skeleton, shared: Mapping[str, Any]
-) -> Iterator[str]:
-    hidden = {"game", "players", "make_candidate", "player", *skeleton.settings, *shared}
+def _others(game: GameName, table: tuple[Setting, ...], draft: Draft) -> Iterator[str]:
+    """Yield the settings that the file does not have, commented out."""
+    hidden = {"game", "players", "make_candidate", "player", *draft.settings, *draft.shared()}
     hidden |= {*_OTHER_GAMES[game], *(() if game == "go" else _GO_ONLY)}
     # sorting leaves the others in the order of the table
     for setting in sorted(table, key=lambda each: (*_FIRST, each.name).index(each.name)):
@@ -231,10 +158,10 @@ def _others(
         value = _EXAMPLES.get(setting.name, setting.default)
         if isinstance(value, tuple):
             value = list(value)
-        if game == "shogi" and setting.name == "openings":
-            value = Call("Openings", ("openings.sfen",), {"order": "random"})
         text = setting.help.replace("``", "")
         if setting.name == "openings":
             text = f"{text}  {_OPENINGS_WARNING}"
+            book = "openings.sfen" if game == "shogi" else "openings.epd"
+            value = Call("Openings", (book,), {"order": "random"})
         code = assignment(setting.name, value).replace("\n", "\n#")
         yield f"{comment(text)}\n#{code}"

@@ -45,6 +45,11 @@ class Space(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self.maximum - self.minimum
 
     @cached_property
+    def scale(self) -> Array:
+        """The unit length of each parameter: its range, 1 if that is 0."""
+        return np.where(self.width > 0, self.width, 1.0)
+
+    @cached_property
     def some_integer(self) -> bool:
         """Whether any parameter is an integer."""
         return bool(self.integer.any())

@@ -127,7 +127,7 @@ def test_assumption_is_a_warning_at_the_call(folder: Path) -> None:
             'read_parameters("p.csv", format="clop")',
             "p.csv:1: 'Speed,12,0,100,5,0.002' cannot begin",
         ),
-        ('read_parameters("p.csv", games=0)', "games 0 is out of range"),
+        ('read_parameters("p.csv", games=0)', "games 0 is not a whole number of at least 2"),
         ('read_parameters("p.csv", integer="no")', "integer 'no' is neither True nor False"),
     ],
 )

@@ -313,9 +313,10 @@ _PYTHON = [
 
 
 def _parameters(data: bytes, folder: Path) -> None:
-    from ringmaster.parameter_files import ReadOptions, Text, read_file
+    from ringmaster.parameter_files.formats import read_file
+    from ringmaster.parameter_files.text import Text
 
-    read_file(Text.decoded(data, "fuzz"), None, ReadOptions(games=1000))
+    read_file(Text.decoded(data, "fuzz"), games=1000)
 
 
 @cache
@@ -336,12 +337,12 @@ def _parameter_seeds() -> list[bytes]:
 def _import(data: bytes, folder: Path) -> None:
     """Import a command line, or a file of another tuner."""
     from ringmaster.scaffold.control_file import Places
-    from ringmaster.scaffold.importers import import_material, material_of
+    from ringmaster.scaffold.importers import import_material
 
     path = folder / "fuzz"
     path.write_bytes(data)
     words = [data.decode("utf-8", "surrogateescape")] if b"chess" in data else [str(path)]
-    import_material(material_of(words), Places(folder, folder))
+    import_material(words, Places(folder, folder))
 
 
 _IMPORT_SEEDS = [

@@ -6,8 +6,10 @@ import msgspec
 from hypothesis import strategies as st
 
 from ringmaster.model.parameters import middle
-from ringmaster.parameter_files import Entry, ParameterFile, ReadOptions, Text, read_file
+from ringmaster.parameter_files.entries import Entry, ParameterFile
+from ringmaster.parameter_files.formats import read_file
 from ringmaster.parameter_files.tables import GAMES, gains
+from ringmaster.parameter_files.text import Text
 
 
 def read(
@@ -19,7 +21,7 @@ def read(
 ) -> ParameterFile:
     """Read a text as a parameter file."""
     data = text if isinstance(text, bytes) else text.encode()
-    return read_file(Text.decoded(data, name), format, ReadOptions(games, integer))
+    return read_file(Text.decoded(data, name), format, games, integer)
 
 
 def unplaced(entries: tuple[Entry, ...] | list[Entry]) -> list[Entry]:
@@ -58,7 +60,7 @@ def _entry(draw: st.DrawFn, format: str) -> Entry:
     if format == "spsa_tuner":
         entry = replace(entry, simul_elo=draw(_FLOATS))
     if format == "yaneuraou":
-        entry = replace(entry, comment=draw(_COMMENTS), not_used=draw(st.booleans()))
+        entry = replace(entry, comment=draw(_COMMENTS) or None, not_used=draw(st.booleans()))
     if format == "weather_factory":
         step = draw(_POSITIVE)
         c, r_end = gains(GAMES)

@@ -7,7 +7,8 @@ import math
 import pytest
 
 from ringmaster.errors import ParameterFileError, UsageError, visible
-from ringmaster.parameter_files import Entry, PowerOfTwo, arguments, write_file
+from ringmaster.parameter_files.entries import Entry, PowerOfTwo, arguments
+from ringmaster.parameter_files.formats import write_file
 from tests.parameter_files.samples import read
 
 
@@ -97,13 +98,13 @@ def test_unknown_format_is_answered_with_the_known_ones() -> None:
 def test_byte_order_mark_line_ends_blank_lines_and_comments_are_no_content() -> None:
     text = "\ufeff# tune 3\r\n\r\na,1,0,9,2,.002 # slow\r// b is gone\nc,1,0,9,2,.002,,\r\n"
     file = read(text)
-    assert [(e.code, e.comment, e.line) for e in file.entries] == [("a", "slow", 3), ("c", "", 5)]
+    assert [(e.code, e.comment, e.line) for e in file.entries] == [("a", "slow", 3), ("c", None, 5)]
 
 
 def test_header_that_names_the_columns_is_passed_with_a_note() -> None:
     file = read("Name,Start,Min,Max,C_end,R_end\na,1,0,9,2,.002\n")
     assert [entry.code for entry in file.entries] == ["a"]
-    assert file.notes == ("line 1 is the header of the table",)
+    assert file.notes == ["line 1 is the header of the table"]
 
 
 def test_header_with_another_order_is_refused() -> None:
@@ -115,13 +116,13 @@ def test_header_with_another_order_is_refused() -> None:
 def test_shift_jis_comments_are_read() -> None:
     file = read("a,int,1,0,9,2,.1 // 深さ\n".encode("shift_jis"))
     assert file.entries[0].comment == "深さ"
-    assert file.notes == ("line 1 is not UTF-8; it is read as Shift JIS",)
+    assert file.notes == ["line 1 is not UTF-8; it is read as Shift JIS"]
 
 
 def test_latin_1_comments_are_read() -> None:
     file = read("a,int,1,0,9,2,.1 // Größe\n".encode("latin-1"))
     assert file.entries[0].comment == "Größe"
-    assert file.notes == ("line 1 is not UTF-8; it is read as ISO 8859-1",)
+    assert file.notes == ["line 1 is not UTF-8; it is read as ISO 8859-1"]
 
 
 @pytest.mark.parametrize("data", ["a,1".encode("utf-16"), b"a\0b"])
@@ -190,7 +191,7 @@ def test_spsa_tuners_orders_are_not_mixed() -> None:
 def test_sources_that_round_have_whole_numbers_where_the_bounds_are_whole() -> None:
     file = read("a,1.5,0,9,2,.1\nb,.5,.25,1,.1,.1\n")
     assert [entry.integer for entry in file.entries] == [True, False]
-    assert file.notes == ("b: its bounds are not whole numbers, so its values need not be",)
+    assert file.notes == ["b: its bounds are not whole numbers, so its values need not be"]
 
 
 def test_integer_option_overrides_the_file() -> None:
@@ -215,7 +216,7 @@ def test_parameter_with_openbenchs_c_end_0_keeps_its_value() -> None:
         ("Frozen", True),
     ]
     assert arguments(file.entries[1]).items() >= {"start": 5, "frozen": True}.items()
-    assert file.notes == ("Frozen is frozen at 5: its c_end is 0",)
+    assert file.notes == ["Frozen is frozen at 5: its c_end is 0"]
     written, _ = write_file("openbench", file.entries)
     assert read(written).entries[1].frozen
 
@@ -240,7 +241,7 @@ def test_openbenchs_values_get_the_ranges_of_stockfishs_tune() -> None:
 def test_unused_parameters_of_yaneuraou_become_a_note() -> None:
     file = read("a,int,1,0,9,2,.1 // x [[NOT USED]]\nb,int,1,0,9,2,.1\n")
     assert [entry.not_used for entry in file.entries] == [True, False]
-    assert file.notes == ("not used, so neither tuned nor sent to engines: a (1)",)
+    assert file.notes == ["not used, so neither tuned nor sent to engines: a (1)"]
 
 
 def test_weather_factorys_gains_are_converted_for_the_end_of_the_tune() -> None:
@@ -250,7 +251,7 @@ def test_weather_factorys_gains_are_converted_for_the_end_of_the_tune() -> None:
     assert entry.step == 10
     assert entry.c_end == pytest.approx(10 * c, rel=1e-12)
     assert entry.r_end == pytest.approx((1 / 140_000**0.601) / c**2, rel=1e-12)
-    assert read(text, games=40_000).notes == ()
+    assert read(text, games=40_000).notes == []
     assert "for 100000 games" in read(text).notes[0]
 
 
@@ -297,6 +298,11 @@ def test_ranges_are_scikit_optimizes() -> None:
         (False, "log", ()),
     ]
     assert file.notes[0] == "only parameter_ranges are read, not engines"
+
+
+@pytest.mark.parametrize("value", ["[1, 2, [3]]", "[[1], 2, 3]", '"(1, 2, [3])"'])
+def test_list_within_a_range_is_refused(value: str) -> None:
+    assert "choices other than numbers and texts" in refusal(f'{{"b": {value}}}')
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.errors import ParameterFileError, UsageError
-from ringmaster.parameter_files import (
-    FORMATS,
-    ParameterFile,
-    ReadOptions,
-    Text,
-    read_file,
-    recognised,
-    write_file,
-)
-from ringmaster.parameter_files.entries import Entry
+from ringmaster.parameter_files.entries import Entry, ParameterFile
+from ringmaster.parameter_files.formats import FORMATS, read_file, recognised, write_file
+from ringmaster.parameter_files.text import Text
 from tests.parameter_files.samples import entries, read, unplaced
 
 _NAMES = {"yaneuraou": "tune.params"}
@@ -61,7 +54,7 @@ def test_any_text_gives_entries_or_a_clear_error(text: str, format: str | None) 
     error: ParameterFileError | None = None
     file: ParameterFile | None = None
     try:
-        file = read_file(Text("f.txt", text), format, ReadOptions())
+        file = read_file(Text("f.txt", text), format)
     except ParameterFileError as caught:
         error = caught
     assert (file is not None and file.entries) or (

@@ -11,9 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ringmaster.errors import ParameterFileError, UsageError
-from ringmaster.parameter_files import Text
+from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold.control_file import Match, Places
-from ringmaster.scaffold.match_engines import import_engines, is_engine_list
+from ringmaster.scaffold.match_engines import import_files, recognises
 from tests.scaffold.loading import event_of
 
 HERE = Places(Path("/list"), Path("/list"))
@@ -24,7 +24,7 @@ def engine(name: str, **more: Any) -> dict[str, Any]:
 
 
 def imported(*entries: Any) -> Match:
-    return import_engines([Text("engines.json", json.dumps(entries))], HERE)
+    return import_files([Text("engines.json", json.dumps(entries))], HERE)
 
 
 def player(match: Match, code: str) -> Any:
@@ -91,9 +91,9 @@ def test_engine_that_cannot_be_used_is_left_out_with_a_note() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("stderrFile", "err.txt", "stderrFile (the log has"),
-        ("variants", ["fischerandom"], "variants (fischerandom)"),
-        ("invented", 1, "unknown field 'invented'"),
+        ("stderrFile", "err.txt", "stderrFile err.txt (the log has"),
+        ("variants", ["fischerandom"], "variants fischerandom (`variant` is"),
+        ("invented", 1, "invented 1 (an unknown field"),
     ],
 )
 def test_ignored_field_becomes_a_note(field: str, value: Any, said: str) -> None:
@@ -110,8 +110,8 @@ def test_fewer_than_two_engines_are_refused_with_the_reasons() -> None:
 def test_byte_order_mark_does_not_matter() -> None:
     data = b"\xef\xbb\xbf" + json.dumps([engine("A"), engine("B")]).encode()
     text = Text.decoded(data, "engines.json")
-    assert is_engine_list(text)
-    assert import_engines([text], HERE).codes() == ["A", "B"]
+    assert recognises(text)
+    assert import_files([text], HERE).codes() == ["A", "B"]
 
 
 JSON = st.recursive(

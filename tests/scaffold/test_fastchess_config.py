@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from ringmaster.errors import UsageError
-from ringmaster.parameter_files import Text
+from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold.control_file import Match, Places
-from ringmaster.scaffold.fastchess_config import import_config, is_config
+from ringmaster.scaffold.fastchess_config import import_files, recognises
 from tests.scaffold.loading import event_of
 
 #: Saved by fastchess in a match of two engines with most options.
@@ -20,8 +20,8 @@ SAVED = (Path(__file__).parent / "fastchess_config.json").read_text()
 
 def imported(**changes: Any) -> Match:
     text = Text("config.json", json.dumps({**json.loads(SAVED), **changes}))
-    assert is_config(text)
-    return import_config([text], Places(Path("/w"), Path("/w")))
+    assert recognises(text)
+    return import_files([text], Places(Path("/w"), Path("/w")))
 
 
 def test_saved_match_is_the_match_of_its_command_line(tmp_path: Path) -> None:
@@ -56,6 +56,16 @@ def test_options_without_a_counterpart_are_named() -> None:
     notes = imported(affinity=True, epd={"file": "e.epd", "append_file": True}).notes
     assert any(note.startswith("-use-affinity") for note in notes)
     assert any(note.startswith("-epdout e.epd") for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("options", [["Hash"]]), ("limit", {"tc": {"fixed_time": 10**400}})]
+)
+def test_engine_that_fastchess_did_not_write_is_refused(key: str, value: Any) -> None:
+    first, *others = json.loads(SAVED)["engines"]
+    limit = {"nodes": 0, "plies": 0, **value} if key == "limit" else value
+    with pytest.raises(UsageError, match="is not as fastchess writes it"):
+        imported(engines=[{**first, key: limit}, *others])
 
 
 @pytest.mark.parametrize(

@@ -352,7 +352,7 @@ def test_option_without_counterpart_becomes_a_note(option: str) -> None:
         (f"cutechess-cli {TWO} {CLOCK} -draw movenumber=1", "-draw has no movecount"),
         (f"fastchess {THREE} {CLOCK} -sprt elo0=0 elo1=1 alpha=.1 beta=.1", "-sprt is for two"),
         (f"fastchess {TWO} {CLOCK} -games 5 -rounds 30", "write -games 2 -rounds 75"),
-        (f"fastchess {TWO} {CLOCK} -openings file=b.bin", "neither epd nor pgn"),
+        (f"fastchess {TWO} {CLOCK} -openings file=b.bin", "is not epd or pgn"),
         (
             f"fastchess {TWO} {CLOCK} -config file=c.json",
             "in that file; ringmaster import c.json",

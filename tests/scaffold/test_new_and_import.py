@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.cli import USAGE, run
-from ringmaster.scaffold.importers import material_of
+from ringmaster.scaffold.importers import unquoted
 
 MATCH = "fastchess -engine cmd=/e/a name=a -engine cmd=/e/b name=b -each tc=10+0.1"
 
@@ -129,13 +129,13 @@ def test_script_and_prefix_are_refused_with_what_to_write(
     assert run(["import", "match.sh"]) == USAGE
     assert "match.sh is a script; give its command line instead" in capsys.readouterr().err
     assert run(["import", "nice", *MATCH.split()]) == USAGE
-    assert "'nice' before fastchess is not understood; leave it out" in capsys.readouterr().err
+    assert "'nice' and the command line of fastchess cannot be combined" in capsys.readouterr().err
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=20)))
 def test_quoted_words_are_read_as_they_were(words: list[str]) -> None:
     quoted = f"{MATCH} {shlex.join(words)}"
-    assert material_of([quoted]).command == (*MATCH.split(), *words)
+    assert unquoted([quoted]) == [*MATCH.split(), *words]
 
 
 @pytest.mark.parametrize("before", [True, False])

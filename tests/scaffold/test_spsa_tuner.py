@@ -11,9 +11,9 @@ import pytest
 from ringmaster.cli import run
 from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.errors import UsageError
-from ringmaster.parameter_files import Text
+from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold.control_file import Match, Places
-from ringmaster.scaffold.spsa_tuner import import_tune, is_configuration
+from ringmaster.scaffold.spsa_tuner import import_files, recognises
 from ringmaster.tuners.spsa.method import GainMethod
 from tests.scaffold.loading import event_of
 
@@ -49,7 +49,7 @@ def imported(
 ) -> Match:
     (folder / "tune.var").write_text(variables)
     places = Places(folder, control or folder)
-    return import_tune([Text.decoded(text.encode(), "tune.conf")], places)
+    return import_files([Text.decoded(text.encode(), "tune.conf")], places)
 
 
 def refusal(text: str, folder: Path) -> str:
@@ -155,7 +155,7 @@ def test_no_simulation_is_printed_where_the_file_has_none(tmp_path: Path) -> Non
 
 def test_comments_and_line_ends_of_windows_are_understood(tmp_path: Path) -> None:
     text = "\ufeff; a tune\r\n" + (MAIN + "# fast\n" + ENGINE).replace("\n", "\r\n")
-    assert is_configuration(Text.decoded(text.encode(), "x"))
+    assert recognises(Text.decoded(text.encode(), "x"))
     assert imported(text, tmp_path).settings["number_of_games"] == 100_000
 
 
@@ -164,8 +164,11 @@ def test_comments_and_line_ends_of_windows_are_understood(tmp_path: Path) -> Non
     [
         (MAIN, "[Engine] has no Engine1"),
         (MAIN.replace("Alpha", "Alhpa") + ENGINE, "[Main] has no Alpha; it has 'Alhpa'"),
-        (MAIN + "Iterations = 3\n" + ENGINE, "tune.conf:10: Iterations is there twice"),
-        (MAIN + "nonsense\n" + ENGINE, "tune.conf:10: 'nonsense' is not understood"),
+        (
+            MAIN + "Iterations = 3\n" + ENGINE,
+            "'tune.conf' [line 10]: option 'Iterations' in section 'Main' already",
+        ),
+        (MAIN + "nonsense\n" + ENGINE, "'tune.conf'\n\t[line 10]: 'nonsense"),
         (MAIN.replace("50000", "many") + ENGINE, "Iterations: 'many' is not an integer"),
         (MAIN.replace("0.602", "-1") + ENGINE, "Alpha -1 is out of range"),
         (MAIN + ENGINE.replace("= 1000", "= 0").replace("= 50\n", "= 0\n"), "BaseTime, IncTime"),

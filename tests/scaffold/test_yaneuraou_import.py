@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from ringmaster.cli import REPORTED, USAGE, run
 from ringmaster.errors import RingmasterError
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.parameter_files import Text
+from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold.control_file import Places
-from ringmaster.scaffold.yaneuraou import import_spsa
+from ringmaster.scaffold.yaneuraou import import_files
 
 SETTINGS = """{
     // the "openings"
@@ -116,7 +116,7 @@ def test_sample_of_the_scripts_is_imported(folder: Path) -> None:
             "settings/SPSA-settings.json5",
             "true,",
             "true, NODE_MULTIPLIERS: [0],",
-            "NODE_MULTIPLIERS [0] is not a list of numbers above 0",
+            "Expected `float` > 0.0 - at `$.NODE_MULTIPLIERS[0]`",
         ),
         ("settings/tuned.json5", "}]", '}, {"path": "x"}]', "2 engines to tune"),
     ],
@@ -143,4 +143,4 @@ def test_patch_of_a_source_is_refused_with_a_remedy(
 def test_no_settings_file_ends_in_a_traceback(text: str) -> None:
     here = Path("/nowhere")
     with contextlib.suppress(RingmasterError):
-        import_spsa([Text("s.json5", text)], Places(here, here))
+        import_files([Text("s.json5", text)], Places(here, here))

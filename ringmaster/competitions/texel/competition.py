@@ -16,7 +16,6 @@ from ringmaster.competitions.common_settings import LIMIT_NAMES, find_player, no
 from ringmaster.competitions.competition import History, Played, Reaction, Trajectory
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
-from ringmaster.competitions.texel.charts import tune_charts
 from ringmaster.competitions.texel.evaluations import (
     Evaluations,
     Reference,
@@ -28,7 +27,7 @@ from ringmaster.competitions.texel.evaluations import (
 from ringmaster.competitions.texel.labels import Shards, refusing
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.move_accuracy import MoveAccuracy, MoveComparison
-from ringmaster.competitions.texel.report import TuneReport, kind_of_error
+from ringmaster.competitions.texel.report import TuneReport, tune_charts
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS, wrong_settings
 from ringmaster.competitions.texel.state import (
     TexelState,
@@ -139,8 +138,8 @@ class TexelCompetition(Tune):
     @property
     def is_tuned(self) -> bool:
         moves = self.tuning.state.moves
-        is_tested = moves is not None and moves.completed == moves.total
-        return self.tuning.complete and (self._moves is None or is_tested)
+        is_tested = self._moves is None or (moves is not None and moves.complete)
+        return self.tuning.complete and is_tested
 
     def _standing(self) -> Standing:
         return Standing(self.tuning.state.passes, self.estimated(), 0, self._due)
@@ -267,7 +266,7 @@ class TexelCompetition(Tune):
                 ticket = {"e": state.beginning, "p": shard[0], "i": shard[1]}
                 return self._issue(shard_id(ticket), ticket)
         moves = state.moves
-        if not self._verifying and self.tuning.complete and moves and moves.next < moves.total:
+        if not self._verifying and self.tuning.complete and moves and moves.next < len(moves.hits):
             ticket = {"e": state.beginning, "a": moves.number, "i": moves.next}
             return self._issue(shard_id(ticket), ticket)
         return self._match_game()
@@ -324,10 +323,8 @@ class TexelCompetition(Tune):
         moves = self.tuning.state.moves
         if moves is None or not self._register_of_tune(ticket):
             return Reaction("")
-        moves.record_hits(ticket, hits)
-        is_complete = moves.completed == moves.total
-        line = MoveComparison(moves).line() if is_complete else ""
-        return Reaction(line, save=is_complete)
+        moves.hits[ticket["i"]] = hits
+        return Reaction(MoveComparison(moves).line() if moves.complete else "", save=moves.complete)
 
     def state(self) -> dict[str, Any]:
         if self.tuning.optimiser is not None:
@@ -412,7 +409,6 @@ class TexelCompetition(Tune):
             state,
             self._settings,
             self.parameters,
-            why,
             remeasure=remeasure,
             features=str(state.beginning + 1) if "optimiser" in edited else state.features,
         )
@@ -469,8 +465,7 @@ class TexelCompetition(Tune):
         codes = tuple(self.tuning.codes)
         points = [(step.passes, codes, step.theta) for step in steps if step.taken]
         note = "the courses before restarts of the optimiser are not kept"
-        return Trajectory("passes", codes, points, note if self.tuning.state.earlier else "")
+        return Trajectory("passes", codes, points, note if self.tuning.state.told_before else "")
 
     def _charts_of_tune(self) -> list[ChartGroup]:
-        loss = kind_of_error(self.values["loss"])
-        return tune_charts(self.tuning.tuned, self.tuning.state, self.tuning.optimiser, loss)
+        return tune_charts(self.tuning)

@@ -19,7 +19,7 @@ from ringmaster.competitions.result_lines import count_void, void_text
 from ringmaster.competitions.texel.labels import decode_scores
 from ringmaster.competitions.texel.methods import from_answers
 from ringmaster.competitions.texel.move_accuracy import MoveAccuracy
-from ringmaster.competitions.texel.settings import EVAL, ReferenceSettings, ScoreFunction, Scoring
+from ringmaster.competitions.texel.settings import EVAL, ScoreFunction, Scoring
 from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
@@ -66,15 +66,15 @@ class Reference(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Reference | None:
         """Return the reference of a control file, None without one.  Raises SettingError."""
-        settings: ReferenceSettings | None = values["reference"]
-        if settings is None:
+        if values["reference"] is None:
             return None
         game: GameName = values["game"]
-        definition = find_player(values, settings.player, ("reference", "player"))
-        scoring = settings.score or values["score"]
+        code, score = values["reference"]
+        definition = find_player(values, code, ("reference", "player"))
+        scoring: Scoring = score or values["score"]
         try:
             scoring.for_game(game)
-            player = with_limit(definition).make(settings.player, game)
+            player = with_limit(definition).make(code, game)
         except SettingError as error:
             raise SettingError(("reference",), error.message, error.expected) from None
         own_settings = {"engine": scoring_arguments(player), "score": canonical(scoring)}

@@ -33,8 +33,8 @@ from ringmaster.tuners.texel.loss import (
     mean,
     sigmoid,
 )
-from ringmaster.tuners.texel.optimiser import Block, Errors, Split
-from ringmaster.tuners.texel.targets import Entropies, Mixture, Target, known_arguments
+from ringmaster.tuners.texel.optimiser import PARTS, Block, Errors, Split
+from ringmaster.tuners.texel.targets import Mixture, Target, entropies_of, known_arguments
 
 #: Positions of a shard: normal, least, most.
 SIZE, LEAST, MOST = 2_500, 200, 10_000
@@ -179,9 +179,13 @@ class LabelledPositions:
 
     def column(self, name: str, shard: int) -> npt.NDArray[Any]:
         """Return a column of the position file for a shard."""
-        places = self.shards.positions(shard)
         column: npt.NDArray[Any] = getattr(self.file, name)
-        return column[places.start : places.stop : places.step]
+        return column[self._rows(shard)]
+
+    def _rows(self, shard: int) -> slice:
+        """Return the positions of a shard as places in the position file."""
+        places = self.shards.positions(shard)
+        return slice(places.start, places.stop, places.step)
 
     def texts(self, shard: int) -> list[str]:
         """Return all positions of a shard."""
@@ -241,21 +245,13 @@ class LabelledPositions:
             "not quiet": loud,
         }
 
-    def _count_left_out(self) -> dict[str, int]:
-        """Return the number of positions left out by their scores, by reason."""
-        counts: Counter[str] = Counter()
-        for shard in range(self.shards.total):
-            counts.update({r: int(mask.sum()) for r, mask in self._left_out(shard).items()})
-        return {reason: count for reason, count in counts.items() if count}
-
     def blocks(self, passes: Sequence[int], part: Split) -> Iterator[Block]:
         """Yield the scores of some passes with targets, weights and games, shard by shard."""
         for shard in self.shards.of(part):
             labels = self.labels(shard)
-            kept = [self.scores(number, shard) for number in passes]
-            scores = np.stack(kept) if kept else np.empty((0, len(labels.target)), dtype=np.float32)
+            scores = np.stack([self.scores(number, shard) for number in passes])
             group = self.column("group", shard).astype(np.uint32)
-            yield Block(scores, labels.target, labels.weight, group)
+            yield Block(self._rows(shard), scores, labels.target, labels.weight, group)
 
     def sum(self, shard: int, scores: Floats) -> Sum:
         """Return the loss of a shard."""
@@ -331,10 +327,10 @@ class LabelledPositions:
                 fits["teacher_scale"] = self._fit(self._of_teacher(), "teacher's scores")
             kept = None if before is None else before.teacher_scale
             self.teacher_scale = given.get("teacher_scale") or kept or fits["teacher_scale"].scale
-        weights = [
-            float(self.labels(shard).weight.astype(np.float64).sum())
-            for shard in range(self.shards.total)
-        ]
+        weights, left_out = [], Counter[str]()
+        for shard in range(self.shards.total):
+            weights.append(float(self.labels(shard).weight.astype(np.float64).sum()))
+            left_out.update({r: int(mask.sum()) for r, mask in self._left_out(shard).items()})
         if not math.fsum(weights[shard] for shard in self.shards.of("train")) > 0:
             raise SettingError(("positions",), "the filters leave out all positions")
         warnings = []
@@ -353,7 +349,7 @@ class LabelledPositions:
             fits={name: fit.scale for name, fit in fits.items()},
             warnings=[*warnings, *(fit.warning for fit in fits.values() if fit.warning)],
             weights=weights,
-            left_out=self._count_left_out(),
+            left_out={reason: count for reason, count in left_out.items() if count},
         )
         return self.labelling
 
@@ -393,17 +389,19 @@ class LabelledPositions:
             return 1.0
         return self.loss.scale / fit.scale
 
-    def entropies(self, number: int, part: Split) -> Entropies:
-        """Return the entropies of a kept pass over a part."""
-        return Entropies.combined(
-            Entropies.of(
-                self.loss,
-                self.scores(number, shard),
-                self.column("result", shard),
-                self.mixture(shard),
-                self.labels(shard).weight,
-            )
-            for shard in self.shards.of(part)
+    def entropies(self, number: int, part: Split) -> dict[str, float | None]:
+        """Return the entropies of a kept pass over a part, by name."""
+        return entropies_of(
+            self.loss,
+            (
+                (
+                    self.scores(number, shard),
+                    self.column("result", shard),
+                    self.mixture(shard),
+                    self.labels(shard).weight,
+                )
+                for shard in self.shards.of(part)
+            ),
         )
 
     def compare(self, name: str, number: int, best: int | None) -> Comparison:
@@ -417,28 +415,19 @@ class LabelledPositions:
         if not isinstance(self._values["win_rate_scale"], float):
             fitted = self._of_pass(number, by_target=not self._target.needs_result)
             loss = Loss(loss.kind, self._fit(fitted, "reference's scores", ("reference",)).scale)
-        parts: tuple[Split, ...] = ("train", "validation")
-
-        def errors(of: int, loss: Loss) -> Errors:
-            """Return the errors of a pass over the positions that the reference has scored."""
-            means = []
-            for part in parts:
-                sums = []
-                for block in self.blocks([of, number], part):
-                    weight = block.weight * np.isfinite(block.scores[1])
-                    sums.append(loss.total(block.scores[0], block.target, weight))
-                means.append(mean(sums))
-            return Errors(*means)
-
-        missing = math.fsum(
-            float(block.weight[~np.isfinite(block.scores[0])].sum())
-            for part in parts
-            for block in self.blocks([number], part)
-        )
-        tuned = None if best is None else errors(best, self.loss)
-        return Comparison(
-            name, loss.scale, missing, errors(number, loss), errors(0, self.loss), tuned
-        )
+        passes = [number, 0] if best is None else [number, 0, best]
+        missing, means = 0.0, []
+        for part in PARTS:
+            sums: list[list[Sum]] = [[] for _ in passes]
+            for block in self.blocks(passes, part):
+                known = np.isfinite(block.scores[0])
+                missing += float(block.weight[~known].sum())
+                for place, scores in enumerate(block.scores):
+                    own = self.loss if place else loss
+                    sums[place].append(own.total(scores, block.target, block.weight * known))
+            means.append([mean(each) for each in sums])
+        reference, start, *tuned = (Errors(*pair) for pair in zip(*means, strict=True))
+        return Comparison(name, loss.scale, missing, reference, start, *tuned)
 
     def calibration(self, number: int) -> list[list[float]]:
         """Return bins of σ of a kept pass, with six numbers each.

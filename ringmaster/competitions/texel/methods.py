@@ -34,8 +34,7 @@ from ringmaster.model.settings import (
 )
 from ringmaster.positions import FeatureFile, PositionFile
 from ringmaster.tuners.texel.linear_model import features_of
-from ringmaster.tuners.texel.optimiser import DEFAULT_STRENGTH, Optimiser, strengths_of
-from ringmaster.tuners.texel.sweep import Swept
+from ringmaster.tuners.texel.optimiser import DEFAULT_STRENGTH, Optimiser
 
 
 class OptimiserSettings(msgspec.Struct, frozen=True):
@@ -53,12 +52,6 @@ class OptimiserSettings(msgspec.Struct, frozen=True):
     def canonical(self) -> dict[str, Any]:
         """Return the settings for the comparison of two runs."""
         return {"name": self.name, **self.arguments}
-
-
-class RidgeSettings(msgspec.Struct, frozen=True):
-    """Ridge(…) of a control file; strength None: a path of strengths."""
-
-    strength: float | None = None
 
 
 class _FeatureSource(FileName):
@@ -95,14 +88,7 @@ _ARGUMENTS: dict[str, tuple[Setting, ...]] = {
         optional("generations", _MILLION, "Limit of generations; by default 100."),
         optional("precision", Float(above=0, maximum=0.5), "Smallest change, by the range."),
         optional("batch", _SHARE, "Share of the positions that scores a generation."),
-        optional("crossover", _UNIT, "Share of children with two parents; by default 0.8."),
-        optional(
-            "tournament",
-            Integer(minimum=2, maximum=1000),
-            "Random individuals, the best of which becomes a parent; by default 3.",
-        ),
         optional("mutation", _UNIT, "Share of the bits that are flipped."),
-        optional("elite", Float(minimum=0, maximum=0.9), "Share that stays; by default 0.1."),
     ),
     "spsa_batches": (
         optional("batch", _SHARE, "Share of the positions that measures a step."),
@@ -143,6 +129,7 @@ def _call(name: str) -> CallOf:
 OPTIMISER = Choice(*map(_call, _CLASSES), words=_CLASSES)
 GAUSS_NEWTON = OptimiserSettings("gauss_newton")
 
+#: Its value is a tuple of the strength, None for a path of strengths.
 RIDGE = CallOf(
     "Ridge",
     (
@@ -152,7 +139,7 @@ RIDGE = CallOf(
             "Penalty of a change by the full range; by default that of least validation error.",
         ),
     ),
-    lambda values, context: RidgeSettings(**values),
+    lambda values, context: (values["strength"],),
     positional=("strength",),
 )
 
@@ -163,14 +150,14 @@ def make_optimiser(
     state: TexelState,
     shards: Shards,
 ) -> Optimiser:
-    """Return a new optimiser that starts from the values of a state, with a sweep if wanted.
+    """Return a new optimiser that starts from the values of a state.
 
     values      settings
     parameters  of the control file
     Raises SettingError for arguments that the method does not accept.
     """
     settings: OptimiserSettings = values["optimiser"]
-    ridge: RidgeSettings | None = values["regularisation"]
+    ridge: tuple[float | None] | None = values["regularisation"]
     if settings.name == "linear" and "features" not in settings.arguments:
         raise SettingError(
             ("optimiser",),
@@ -190,29 +177,19 @@ def make_optimiser(
         msgspec.structs.replace(by_code[code], start=float(state.values[code]))
         for code in state.settings.codes
     ]
-    strengths = None if ridge is None else (ridge.strength,)
-    strength = 0.0 if ridge is None else ridge.strength
+    strength = 0.0 if ridge is None else ridge[0]
     offered = {
         **{key: values[key] for key in ("seed", "patience", "most_passes", "groups")},
         "shards": shards.of_train,
         "validated": shards.validation > 0,
-        "ridge": strengths,
+        "ridge": ridge,
         # of methods that try one strength only
         "strength": DEFAULT_STRENGTH if strength is None else strength,
-        # `command` is for the engine, and no method accepts it
+        # some are for the features and the engine, and no method accepts them
         **settings.arguments,
     }
     optimiser: Optimiser = cls(tuned, **{k: v for k, v in offered.items() if k in accepted})
-    if values["sweep"] is None:
-        return optimiser
-    return Swept(
-        optimiser,
-        tuned,
-        targets=values["sweep"].targets(values["target"]),
-        strengths=strengths_of(strengths),
-        validated=shards.validation > 0,
-        asked=state.asked,
-    )
+    return optimiser
 
 
 #: Place of the features in the settings.

@@ -69,9 +69,8 @@ class MoveAccuracy:
         settings = {"set": self._key, "search": search, "start": dict(self.start)}
         known = state.moves
         if known is None or known.settings != settings:
-            shards = math.ceil(len(self._positions) / SHARD)
-            hits: dict[str, list[str | None]] = {side: [None] * shards for side in SIDES}
-            state.moves = MoveTest(settings, hits, state.tests)
+            jobs = math.ceil(len(self._positions) / SHARD) * len(SIDES)
+            state.moves = MoveTest(settings, [None] * jobs, state.tests)
             state.tests += 1
 
     def shard(self, number: int) -> list[tuple[str, str]]:
@@ -111,7 +110,8 @@ class MoveComparison:
     """
 
     def __init__(self, test: MoveTest) -> None:
-        start, best = ("".join(hits or "" for hits in test.hits[side]) for side in SIDES)
+        hits = [each or "" for each in test.hits]
+        start, best = ("".join(hits[side :: len(SIDES)]) for side in range(len(SIDES)))
         pairs = list(zip(start, best, strict=True))
         self.positions = n = len(pairs)
         self.matches = {"start": start.count("1"), "best": best.count("1")}

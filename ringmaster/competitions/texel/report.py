@@ -1,9 +1,10 @@
-"""The report of a texel competition, as text and as data."""
+"""The report of a texel competition, as text, data and charts."""
 
 from __future__ import annotations
 
+import math
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -11,13 +12,29 @@ import msgspec
 from ringmaster.competitions.result_lines import finite, void_line
 from ringmaster.competitions.texel.evaluations import probe_lines
 from ringmaster.competitions.texel.move_accuracy import MoveComparison
-from ringmaster.competitions.texel.state import REFERENCE, Comparison
+from ringmaster.competitions.texel.state import REFERENCE, Comparison, TexelState
 from ringmaster.competitions.texel.tuning import Tuning
+from ringmaster.competitions.tuning.chart_parts import measured
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.errors import counted
-from ringmaster.model.report import LEFT, Cell, Column, Listing, Table, Text
-from ringmaster.tuners.texel.optimiser import Errors, Optimiser, OwnTable
-from ringmaster.tuners.texel.sweep import Swept
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.report import (
+    LEFT,
+    Cell,
+    Chart,
+    ChartGroup,
+    Column,
+    Interval,
+    Level,
+    Listing,
+    Piece,
+    Role,
+    Series,
+    Table,
+    Text,
+    Whiskers,
+)
+from ringmaster.tuners.texel.optimiser import Errors, Optimiser, OwnTable, RidgePath, Step
 from ringmaster.tuners.texel.targets import ENTROPIES
 
 #: Most steps of the course in a report, and in the live display.
@@ -53,14 +70,6 @@ _COURSE = (
     Column("taken", "", lambda taken: "" if taken else "not taken", align=LEFT, live=True),
     Column("parameters"),
     Column("extra"),
-)
-_EARLIER = (
-    Column("passes", "passes"),
-    Column("start", "training", lambda errors: _error(errors.train)),
-    Column("best", "best", lambda errors: _error(errors.train)),
-    Column("start", "validation", lambda errors: _error(errors.validation)),
-    Column("best", "best", lambda errors: _error(errors.validation)),
-    Column("why", "ended by", align=LEFT),
 )
 
 
@@ -105,10 +114,6 @@ class TuneReport(msgspec.Struct, frozen=True):
             blocks.append(self._course_table(MOST_STEPS))
         blocks += map(_own_table, self._own_tables())
         blocks += self._entropies()
-        if state.earlier:
-            title = "before restarts of the optimiser (errors of other settings are not comparable)"
-            earlier = Listing(_EARLIER, tuple(map(msgspec.structs.asdict, state.earlier)))
-            blocks.append(earlier.table(title))
         blocks.append(Text(tuple(self._facts())))
         return blocks
 
@@ -149,9 +154,10 @@ class TuneReport(msgspec.Struct, frozen=True):
         """Return the current activity, for the line of progress."""
         state = self.tuning.state
         if state.done and all(one.complete for one in state.filters.values()):
-            if state.moves is None or state.moves.completed == state.moves.total:
+            if state.moves is None or state.moves.complete:
                 return "tuned"
-            return f"move accuracy: {state.moves.completed}/{state.moves.total}"
+            hits = state.moves.hits
+            return f"move accuracy: {len(hits) - hits.count(None)}/{len(hits)}"
         if state.facts is None:
             return "probing the engine" if state.probes else "not begun"
         for name, one in {**state.filters, **state.open}.items():
@@ -167,8 +173,7 @@ class TuneReport(msgspec.Struct, frozen=True):
     @property
     def _moves(self) -> MoveComparison | None:
         moves = self.tuning.state.moves
-        is_complete = moves is not None and moves.completed == moves.total
-        return MoveComparison(moves) if moves is not None and is_complete else None
+        return MoveComparison(moves) if moves is not None and moves.complete else None
 
     def _title(self) -> str:
         state = self.tuning.state
@@ -256,7 +261,8 @@ class TuneReport(msgspec.Struct, frozen=True):
         return shown.table(f"errors ({kind_of_error(self.tuning.settings['loss'])}){steps}")
 
     def _own_tables(self) -> list[OwnTable]:
-        return [] if self._optimiser is None else self._optimiser.report()
+        tables = [] if self._optimiser is None else self._optimiser.report()
+        return tables + ([] if self.tuning.sweep is None else self.tuning.sweep.report())
 
     def _entropies(self) -> Iterator[Table]:
         entropies = self.tuning.state.entropies
@@ -338,19 +344,17 @@ class TuneReport(msgspec.Struct, frozen=True):
                 {"title": title, "headers": list(headers), "rows": [list(row) for row in rows]}
                 for title, headers, rows in self._own_tables()
             ],
-            "earlier": msgspec.to_builtins(state.earlier),
         }
 
     def _sweep(self) -> list[dict[str, Any]]:
         """Return the pairs of a sweep and their results."""
-        if not isinstance(self.tuning.optimiser, Swept):
-            return []
+        sweep = self.tuning.sweep
         return [
             {
                 **msgspec.to_builtins(row),
                 "theta": dict(zip(self.tuning.codes, row.theta, strict=True)),
             }
-            for row in self.tuning.optimiser.rows
+            for row in ([] if sweep is None else sweep.rows)
         ]
 
 
@@ -409,3 +413,122 @@ def _comparison(comparison: Comparison, kind: str) -> Table:
     if comparison.missing:
         notes.append(f"{comparison.missing:g} positions without a score of {player} are left out")
     return Listing(columns, tuple(rows)).table(f"errors and the reference {player} ({kind})", notes)
+
+
+def tune_charts(tuning: Tuning) -> list[ChartGroup]:
+    """Return the charts of a tune; none before its first pass."""
+    parameters, state, optimiser = tuning.tuned, tuning.state, tuning.optimiser
+    if optimiser is None or not state.told:
+        return []
+    loss = kind_of_error(tuning.settings["loss"])
+    steps = list(optimiser.course)
+    groups = [
+        ChartGroup(
+            "Errors",
+            tuple(_errors(steps, loss)),
+            "If the error of validation rises while that of training falls, the values overfit "
+            "the positions of training.",
+            "errors",
+        ),
+        ChartGroup(
+            "Parameters",
+            tuple(_courses(parameters, steps, optimiser)),
+            "The accepted values; at the right the best, with its 95 % interval if the optimiser "
+            "has one.",
+            "trajectory",
+        ),
+        ChartGroup(
+            "Ridge",
+            tuple(_ridge(path, loss) for path in optimiser.ridge_paths if len(path.rows) > 1),
+            "Errors at each strength of the ridge; the lowest error of validation is the best.",
+            "ridge",
+        ),
+        ChartGroup("Of the optimiser", tuple(_extra(steps)), "", "optimiser"),
+        ChartGroup(
+            "Calibration",
+            tuple(_calibration(state)),
+            "Points of positions by their score, before and after the tune. Results on the line "
+            "mean that scores are calibrated. The 95 % intervals count the positions of a game "
+            "as one.",
+            "calibration",
+        ),
+    ]
+    return [group for group in groups if group.charts]
+
+
+def _line(
+    name: str, points: Iterable[tuple[float, float | None]], role: Role, *, joined: bool = True
+) -> list[Series]:
+    """Return a series of the known points, none without any."""
+    known = tuple((x, y) for x, y in points if y is not None)
+    return [Series(name, known, role, joined)] if known else []
+
+
+def _errors(steps: Sequence[Step], loss: str) -> Iterable[Chart]:
+    taken = [step for step in steps if step.taken]
+    train = _line("training", [(s.passes, s.train) for s in taken], "main")
+    held = _line("validation", [(s.passes, s.validation) for s in taken], "average")
+    rejected = [(step.passes, step.train) for step in steps if not step.taken]
+    note = ""
+    for line in (held or train)[:1]:
+        errors = [error for _, error in line.points]
+        first, least = errors[0], min(errors)
+        note = f"{line.name}: {first:.6g} to {least:.6g} ({100 * (least / first - 1):+.2f} %)"
+    pieces = [*train, *held, *_line("not taken", rejected, "aside", joined=False)]
+    if pieces:
+        yield Chart("Error", tuple(pieces), "passes", loss, note)
+
+
+def _courses(
+    parameters: Sequence[TunedParameter], steps: Sequence[Step], optimiser: Optimiser
+) -> Iterable[Chart]:
+    ends, flags = optimiser.intervals, optimiser.flags()
+    for i, p in enumerate(parameters):
+        best = optimiser.best[i]
+        low, high = (None, None) if ends is None else (float(ends[0][i]), float(ends[1][i]))
+        pieces = (
+            Level("start", p.start),
+            Series("value", tuple((step.passes, step.theta[i]) for step in steps if step.taken)),
+            Interval("best", best, low, high),
+        )
+        note = f"{p.start:.6g} → {best:.6g}, range {p.minimum:.6g} to {p.maximum:.6g}"
+        note = "; ".join([note, *flags.get(i, ())])
+        yield Chart(p.code, pieces, "passes", "value", note, (p.minimum, p.maximum))
+
+
+def _ridge(path: RidgePath, loss: str) -> Chart:
+    # no ridge is left of all strengths
+    left = min((math.log10(s) for s, *_ in path.rows if s > 0), default=0.0) - 1
+    places = [math.log10(s) if s > 0 else left for s, *_ in path.rows]
+    train = zip(places, (error for _, error, *_ in path.rows), strict=True)
+    held = zip(places, (error for _, _, error, _ in path.rows), strict=True)
+    pieces = [*_line("training", train, "main"), *_line("validation", held, "average")]
+    notes = [] if path.used is None else [path.edge or f"{path.used:g} used"]
+    if left in places:
+        notes.append("at the left: no ridge")
+    return Chart(path.title, tuple(pieces), "log10 of the strength", loss, "; ".join(notes))
+
+
+def _extra(steps: Sequence[Step]) -> Iterable[Chart]:
+    for name in dict.fromkeys(name for step in steps for name in step.extra):
+        points = tuple((s.passes, s.extra[name]) for s in steps if name in s.extra)
+        if len({value for _, value in points}) > 1:
+            yield Chart(name, (Series(name, points),), "passes", name)
+
+
+def _calibration(state: TexelState) -> Iterable[Chart]:
+    for name, rows in state.calibration.items():
+        assert state.labelling is not None
+        low, high = min(row[0] for row in rows), max(row[0] for row in rows)
+        places = [low + k / 40 * (high - low) for k in range(41)]
+        line = [(q, 100 / (1 + math.exp(-q / state.labelling.scale))) for q in places]
+        pieces: list[Piece] = [*_line("win probability by the score", line, "average")]
+        known = [row for row in rows if row[5] > 0]
+        if known:
+            marks = [measured(row[0], row[4] * row[5], row[5]) for row in known]
+            pieces.append(Whiskers("results (95 %)", tuple(marks)))
+        if not known or any(abs(row[1] - row[4]) > 1e-6 for row in known):
+            targets = [(row[0], 100 * row[1]) for row in rows]
+            pieces += _line("targets", targets, "aside", joined=False)
+        title, label = f"{name.capitalize()} values", "score, centipawns"
+        yield Chart(title, tuple(pieces), label, "points, %", "", (0.0, 100.0))

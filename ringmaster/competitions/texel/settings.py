@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -192,16 +192,7 @@ EVAL = Scoring(ScoreKind("eval"))
 DEPTH_1 = Scoring(ScoreKind("depth", 1), text="depth 1")
 
 
-class ReferenceSettings(msgspec.Struct, frozen=True):
-    """Reference(…) of a control file.
-
-    score  how the reference scores a position, None: as the tuned player
-    """
-
-    player: str
-    score: Scoring | None
-
-
+#: The value is a tuple of the player and the score, None for the score of the tuned player.
 REFERENCE_CALL = CallOf(
     "Reference",
     (
@@ -212,7 +203,7 @@ REFERENCE_CALL = CallOf(
             "How the engine scores a position; by default as the competition's ``score``.",
         ),
     ),
-    lambda values, context: ReferenceSettings(**values),
+    lambda values, context: (values["player"], values["score"]),
     positional=("player",),
     shorthand=True,
 )
@@ -454,8 +445,8 @@ class SweepSettings(msgspec.Struct, frozen=True):
     sigmas  centipawns; None: the tune's own
     """
 
-    lambdas: tuple[float, ...]
-    sigmas: tuple[float, ...] | None
+    lambdas: Sequence[float]
+    sigmas: Sequence[float] | None
 
     def targets(self, own: Target) -> list[Target]:
         """Return a target for each pair.  Raises SettingError without a teacher."""
@@ -484,10 +475,7 @@ SWEEP = CallOf(
             "Standard deviations in centipawns; by default the one of ``target``.",
         ),
     ),
-    lambda values, context: SweepSettings(
-        tuple(dict.fromkeys(values["lambda_"])),
-        None if values["sigma"] is None else tuple(dict.fromkeys(values["sigma"])),
-    ),
+    lambda values, context: SweepSettings(values["lambda_"], values["sigma"]),
     positional=("lambda_", "sigma"),
 )
 _SCALE = Word(Float(minimum=1, maximum=MOST_CENTIPAWNS), "fit")

@@ -24,6 +24,7 @@ from ringmaster.model.players import Player
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import k_of
 from ringmaster.tuners.texel.optimiser import Errors
+from ringmaster.tuners.texel.sweep import SweepState
 from ringmaster.tuners.texel.uncertainty import Improvement
 
 #: Settings that define scores and labels.
@@ -132,21 +133,6 @@ class OpenPass(msgspec.Struct, omit_defaults=True):
         return None not in self.losses
 
 
-class Chapter(msgspec.Struct):
-    """A tune before a restart of the optimiser.
-
-    why     the edit that ended it
-    passes  completed passes
-    start, best  errors at its start and at its best values, `values`
-    """
-
-    why: str
-    passes: int
-    start: Errors
-    best: Errors
-    values: ValuesByCode
-
-
 class Labelling(msgspec.Struct):
     """Scales and weights, fixed when the start values' scores are known.
 
@@ -202,42 +188,31 @@ SIDES = ("start", "best")
 
 
 class MoveTest(msgspec.Struct):
-    """A test of moves.  Its jobs alternate between the start and the tuned values.
+    """A test of moves.  Its jobs alternate between the values of SIDES.
 
     settings  those on which its results depend
-    hits      by values and shard, None while awaited: for each position "1" if the engine's move
-              is the teacher's, else "0"
+    hits      of each job, None while awaited: for each position "1" if the engine's move is the
+              teacher's, else "0"
     number    of the test since the last restart of the optimiser
     next      number of the next job to issue
     """
 
     settings: dict[str, Any]
-    hits: dict[str, list[str | None]]
+    hits: list[str | None]
     number: int
     next: int = 0
 
     @property
-    def total(self) -> int:
-        """Number of jobs."""
-        return sum(map(len, self.hits.values()))
-
-    @property
-    def completed(self) -> int:
-        """Number of jobs that have returned."""
-        return self.total - sum(shards.count(None) for shards in self.hits.values())
+    def complete(self) -> bool:
+        """Whether all jobs have returned."""
+        return None not in self.hits
 
     def register_issue(self, ticket: Ticket) -> bool:
         """Record the issue of a job; idempotent.  Return whether its result is awaited."""
         if ticket["a"] != self.number:
             return False
         self.next = max(self.next, ticket["i"] + 1)
-        shard, side = divmod(ticket["i"], len(SIDES))
-        return self.hits[SIDES[side]][shard] is None
-
-    def record_hits(self, ticket: Ticket, hits: str) -> None:
-        """Record the result of a job."""
-        shard, side = divmod(ticket["i"], len(SIDES))
-        self.hits[SIDES[side]][shard] = hits
+        return self.hits[ticket["i"]] is None
 
 
 class TexelState(msgspec.Struct):
@@ -288,6 +263,7 @@ class TexelState(msgspec.Struct):
     told: int = 0
     told_before: int = 0
     optimiser: dict[str, Any] | None = None
+    sweep: SweepState = msgspec.field(default_factory=SweepState)
     reference_pass: int = REFERENCE
     comparison: Comparison | None = None
     labelling: Labelling | None = None
@@ -300,7 +276,6 @@ class TexelState(msgspec.Struct):
     improvement: Improvement | None = None
     entropies: dict[str, dict[str, float | None]] = {}
     calibration: dict[str, list[list[float]]] = {}
-    earlier: list[Chapter] = []
     shards: int = 0
     positions: int = 0
     seconds: float = 0.0
@@ -382,7 +357,8 @@ def edit_of(
     reasons += [f"{code} is new" for code in after if code not in before]
     if not reasons and was.parameters != now.parameters:
         reasons.append("the order of the parameters changed")
-    if not reasons and state.done:
+    # its last checks, or a sweep, may be under way after the end of a tune
+    if not reasons and (state.calibration or (state.optimiser or {}).get("over")):
         reasons = [f"{name} changed" for name in LIMITS if was.limits[name] != now.limits[name]]
     return reasons, new_positions or any(name in MEASURING for name in changed)
 
@@ -406,14 +382,12 @@ def restarted(
     state: TexelState,
     settings: TuneSettings,
     parameters: Sequence[TunedParameter],
-    why: str,
     *,
     remeasure: bool,
     features: str,
 ) -> TexelState:
     """Return the state after a restart of the optimiser from the best values so far.
 
-    why        the edit, in a few words
     remeasure  whether scales and labels must be computed again
     features   version of the function of the features
     """
@@ -421,9 +395,6 @@ def restarted(
     values = {p.code: p.played_value(p.clip(best.get(p.code, p.start))) for p in parameters}
     numbers = (*state.kept, 0, *map(int, (*state.open, *state.filters)))
     keys = [score_key(state.beginning, number) for number in numbers]
-    earlier = list(state.earlier)
-    if state.told:
-        earlier.append(Chapter(why, state.told, state.start, state.best, dict(state.best_values)))
     # features that stay are not computed again
     played = {
         k: v for k, v in state.played.items() if (k, features) == ("optimiser", state.features)
@@ -437,7 +408,6 @@ def restarted(
         told_before=state.told_before + state.asked,
         labelling=None if remeasure else state.labelling,
         stale=list(dict.fromkeys([*state.stale, *keys])),
-        earlier=earlier,
         played=played,
         features=features,
     )

@@ -28,8 +28,15 @@ from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.positions import FeatureFile, PositionFile
 from ringmaster.tuners.texel.loss import Sum, mean
-from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Pass, Split, TellResult
-from ringmaster.tuners.texel.sweep import Swept, inner_state
+from ringmaster.tuners.texel.optimiser import (
+    Errors,
+    Optimiser,
+    Pass,
+    Split,
+    TellResult,
+    strengths_of,
+)
+from ringmaster.tuners.texel.sweep import Sweep
 from ringmaster.tuners.texel.uncertainty import gain_over_start
 
 #: Most parameters whose values are listed in a line of the history.
@@ -62,6 +69,7 @@ class Tuning:
         self._source = source
         self.positions: LabelledPositions | None = None
         self.optimiser: Optimiser | None = None
+        self.sweep: Sweep | None = None
         #: Features of a linear evaluation, and whether the optimiser has them.
         self.features: Features | None = None
         self.features_are_known = False
@@ -108,12 +116,19 @@ class Tuning:
         return Shards(self.state.train, self.state.validation)
 
     def begin(self) -> None:
-        """Make the optimiser and restore its state; needs the number of positions."""
+        """Make the optimiser and the sweep after it; needs the number of positions."""
         state = self.state
         self.optimiser = make_optimiser(self.settings, self.parameters, state, self.shards)
         if state.optimiser is not None:
-            swept = isinstance(self.optimiser, Swept)
-            self.optimiser.restore(state.optimiser if swept else inner_state(state.optimiser))
+            self.optimiser.restore(state.optimiser)
+        if self.settings["sweep"] is not None:
+            self.sweep = Sweep(
+                self.optimiser,
+                state.sweep,
+                targets=self.settings["sweep"].targets(self.settings["target"]),
+                strengths=strengths_of(self.settings["regularisation"]),
+                validated=self.shards.validation > 0,
+            )
         if self.features is not None and self.positions is not None:
             matrix = self.features.ready(self.positions.file)
             if matrix is not None:
@@ -181,9 +196,11 @@ class Tuning:
         return one
 
     def _ask(self) -> int | None:
-        """Ask the optimiser for a further pass; return its number."""
+        """Ask the optimiser, or the sweep after it, for a further pass; return its number."""
         assert self.optimiser is not None
         asked: Pass | None = self.optimiser.ask()
+        if asked is None and self.sweep is not None and self.optimiser.finished():
+            asked = self.sweep.ask(self.state.asked)
         if asked is None:
             return None
         shards = self.shards.of(asked.part)
@@ -281,7 +298,11 @@ class Tuning:
         assert optimiser is not None
         if one.keep:
             state.kept.append(number)
-        told: TellResult = optimiser.tell(number, errors, self.labelled)
+        told: TellResult
+        if optimiser.finished() and self.sweep is not None:
+            told = self.sweep.tell(number, self.labelled)
+        else:
+            told = optimiser.tell(number, errors, self.labelled)
         state.told += 1
         if number == 0:
             state.start = state.best = errors
@@ -297,10 +318,10 @@ class Tuning:
             self._ask()
         if optimiser.problem:
             notes.append(optimiser.problem)
-        if optimiser.is_settled and not state.calibration:
+        if optimiser.finished() and not state.calibration:
             notes += self._finish()
-        if optimiser.finished() and not state.open:
-            state.done = True
+        state.done = self._is_over() and not state.open
+        if state.done:
             forget += [n for n in state.kept if n not in (0, optimiser.best_pass)]
         state.kept = [n for n in state.kept if n not in forget]
         keys = [*state.stale, *(score_key(state.beginning, n) for n in forget)]
@@ -317,6 +338,11 @@ class Tuning:
             forget=tuple(dict.fromkeys(keys)),
         )
 
+    def _is_over(self) -> bool:
+        """Return whether neither the optimiser nor the sweep wants or awaits a pass."""
+        assert self.optimiser is not None
+        return self.optimiser.finished() and (self.sweep is None or self.sweep.finished())
+
     def forget_reference(self) -> None:
         """Forget the scores of a replaced or changed reference engine."""
         state = self.state
@@ -329,16 +355,15 @@ class Tuning:
     def change_sweep(self) -> None:
         """Continue after a sweep was added, removed or changed."""
         state, optimiser = self.state, self.optimiser
-        if optimiser is None or not optimiser.is_settled:
+        if optimiser is None or not optimiser.finished():
             return
         # passes under way belong to the former sweep
         kept = {0, optimiser.best_pass}
         numbers = [int(key) for key in state.open] + [n for n in state.kept if n not in kept]
         state.stale += [score_key(state.beginning, n) for n in numbers]
         state.open, state.kept = {}, [n for n in state.kept if n in kept]
-        if isinstance(optimiser, Swept):
-            optimiser.begin_again()
-        state.done = optimiser.finished()
+        state.sweep.begin_again()
+        state.done = self._is_over()
 
     def _finish(self) -> list[str]:
         """Measure the improvement, and the properties of the best values' scores."""
@@ -348,7 +373,7 @@ class Tuning:
         part: Split = "validation" if self.shards.of_validation else "train"
         for number, name in [(0, "start")] + ([(best, "best")] if best else []):
             state.calibration[name] = positions.calibration(number)
-            state.entropies[name] = positions.entropies(number, part).means()
+            state.entropies[name] = positions.entropies(number, part)
         values = ", ".join(f"{code} {value:.6g}" for code, value in state.best_values.items())
         lines = [f"tuned after {counted(state.passes, 'pass')}: {values}"]
         if best:

@@ -14,9 +14,8 @@ when the scores changed as predicted, so new derivatives would be the same.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -24,39 +23,35 @@ import numpy as np
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.gauss_newton_state import (
-    WORST,
-    Differences,
-    Point,
-    RidgeRow,
-    Side,
-    State,
-)
+from ringmaster.tuners.texel.fitting import Minimum, best_of
 from ringmaster.tuners.texel.linearised import (
+    WANTED_MOVEMENT,
     Agreement,
     Column,
-    Fitted,
+    Differences,
     LinearModel,
+    Side,
+    columns_of,
 )
-from ringmaster.tuners.texel.loss import Array
 from ringmaster.tuners.texel.optimiser import (
     LEAST_DECREASE,
-    NO_SIGNAL,
+    WORST,
     Data,
     Errors,
-    Optimiser,
+    ModelOptimiser,
+    ModelState,
     Pass,
     Penalty,
     RidgePath,
     Step,
     TellResult,
+    Theta,
     collinear,
-    noise_flags,
+    finite,
+    infinite,
     strengths_of,
-    value_flags,
 )
 from ringmaster.tuners.texel.searching import tuned_blocks
-from ringmaster.tuners.texel.uncertainty import NORMAL
 
 #: Levenberg's damping, by the number of refused steps.
 _DAMPING = (0.0, 1.0, 8.0, 64.0)
@@ -68,7 +63,61 @@ _WORTHWHILE = 0.02
 _STRAIGHT = 0.02
 
 
-class GaussNewton(Optimiser):
+class Point(msgspec.Struct, frozen=True):
+    """A pass with its errors."""
+
+    number: int
+    theta: Theta
+    train: float
+    validation: float | None = None
+
+    @classmethod
+    def of(cls, number: int, theta: Theta, errors: Errors) -> Point:
+        """Return a point; errors that are not finite become WORST."""
+        held = errors.validation
+        held = None if held is None else infinite(finite(held))
+        return cls(number, theta, infinite(finite(errors.train)), held)
+
+
+class State(ModelState):
+    """The state of the method.
+
+    first      start values; base: present values; origin: base of the derivatives; best: result
+    kept       passes of the last linearisation whose scores are kept
+    wanted     wanted movement of the scores, centipawns
+    distances  next differences, (n,)
+    movement   of the last differences, centipawns, None if unknown
+    straight   whether the scores of the base are as predicted
+    foreseen   predicted errors of the trial
+    """
+
+    first: Point
+    base: Point
+    origin: Point
+    best: Point
+    distances: list[float]
+    movement: list[float | None]
+    phase: Literal["start", "columns", "trial", "done"] = "start"
+    kept: list[Point] = msgspec.field(default_factory=list)
+    sides: list[Side] = msgspec.field(default_factory=list)
+    widened: bool = False
+    group: int = 0
+    idle: int = 0
+    wanted: float = WANTED_MOVEMENT
+    shrunk: int = 0
+    straight: bool = False
+    strength: float = 0.0
+    refused: int = 0
+    refused_theta: Theta | None = None
+    trial: Theta | None = None
+    trial_number: int | None = None
+    foreseen: tuple[float, float | None] = (0.0, None)
+    tried: list[Theta] = msgspec.field(default_factory=list)
+    stale: int = 0
+    steps: int = 0
+
+
+class GaussNewton(ModelOptimiser):
     """Gauss-Newton by finite differences.
 
     parameters   tuned parameters
@@ -86,6 +135,8 @@ class GaussNewton(Optimiser):
     The scores of pass 0 stay kept.
     """
 
+    _state: State
+
     def __init__(
         self,
         parameters: Sequence[TunedParameter],
@@ -96,15 +147,17 @@ class GaussNewton(Optimiser):
         most_passes: float | None = None,
         most_steps: int = 20,
     ) -> None:
-        self._parameters = tuple(parameters)
-        self._space = Space.of(parameters)
+        self.parameters = tuple(parameters)
+        self.space = Space.of(parameters)
         self._strengths = strengths_of(ridge)
         self._groups = tuned_blocks(parameters, groups)
-        self._differences = Differences(parameters, self._space)
+        self._differences = Differences(parameters, self.space)
         self._patience, self._most_steps = patience, most_steps
         self._most_passes = most_passes
+        #: Lines for the history since the last pass.
+        self._notes: list[str] = []
         n = len(parameters)
-        start = Point(0, self._space.played(self._space.start), WORST)
+        start = Point(0, self.space.played(self.space.start), WORST)
         self._state = State(
             first=start,
             base=start,
@@ -112,10 +165,8 @@ class GaussNewton(Optimiser):
             best=start,
             distances=[self._differences.first(i) for i in range(n)],
             movement=[None] * n,
-            dead=[False] * n,
             estimate=[p.start for p in parameters],
             deviation=[None] * n,
-            path=[[] for _ in self._groups],
         )
 
     def ask(self) -> Pass | None:
@@ -141,13 +192,13 @@ class GaussNewton(Optimiser):
 
     def tell(self, number: int, errors: Errors, data: Data) -> TellResult:
         s = self._state
-        notes: list[str] = []
+        self._notes = []
         kept = {point.number for point in s.kept}
         if s.phase == "start":
             s.first = s.base = s.best = Point.of(0, s.first.theta, errors)
             s.kept = [s.first]
             self._record(s.first, "start", True, {})
-            self._linearise(notes)
+            self._linearise()
         elif s.phase == "columns":
             for side in s.sides:
                 if side.number == number:
@@ -157,13 +208,13 @@ class GaussNewton(Optimiser):
             assert s.trial is not None
             point = Point.of(number, s.trial, errors)
             s.kept.append(point)
-            self._judge(point, data, notes)
+            self._judge(point, data)
         # passes at hand are not asked for, so one result may complete several stages
         while s.phase == "columns" and all(side.told for side in s.sides):
-            self._solve(data, notes)
+            self._solve(data)
         self._tidy()
         forget = (kept | {number}) - {point.number for point in s.kept}
-        return TellResult(tuple(notes), tuple(sorted(forget)))
+        return TellResult(tuple(self._notes), tuple(sorted(forget)))
 
     def _tidy(self) -> None:
         """Drop scores that are no longer needed."""
@@ -176,15 +227,15 @@ class GaussNewton(Optimiser):
             (point for point in s.kept if point.number in needed), key=lambda point: point.number
         )
 
-    def _at_hand(self, theta: tuple[float, ...]) -> Point | None:
+    def _at_hand(self, theta: Theta) -> Point | None:
         return next((point for point in self._state.kept if point.theta == theta), None)
 
     # differences
 
-    def _linearise(self, notes: list[str]) -> None:
+    def _linearise(self) -> None:
         """Start the passes for the derivatives at the base."""
         s = self._state
-        places = [i for i in self._groups[s.group] if not s.dead[i]]
+        places = [i for i in self._groups[s.group] if i not in s.silent]
         s.origin, s.widened = s.base, False
         s.refused, s.straight, s.phase = 0, False, "columns"
         s.sides = [side for i in places if (side := self._side(i)) is not None]
@@ -193,32 +244,25 @@ class GaussNewton(Optimiser):
             self._finish(
                 f"another linearisation needs {counted(cost, 'pass')}; "
                 f"the limit is {self._most_passes:g}",
-                notes,
             )
         elif not s.sides:
-            self._settle(notes)
+            self._settle()
 
     def _affordable(self, passes: int) -> bool:
         return self._most_passes is None or self._state.number + passes <= self._most_passes
 
     def _side(self, i: int) -> Side | None:
         s = self._state
-        theta = self._differences.side(s.base.theta, i, s.distances[i])
-        if theta is None:
-            return None
-        known = self._at_hand(theta)
-        return Side(i, theta, None if known is None else known.number, known is not None)
+        side = self._differences.side(s.base.theta, i, s.distances[i])
+        known = None if side is None else self._at_hand(side.theta)
+        if side is not None and known is not None:
+            side.number, side.told = known.number, True
+        return side
 
     def _columns(self) -> list[Column]:
-        s = self._state
-        columns = []
-        for side in s.sides:
-            assert side.number is not None
-            distance = side.theta[side.place] - s.origin.theta[side.place]
-            columns.append(Column(side.place, side.number, s.origin.number, distance))
-        return columns
+        return columns_of(self._state.sides, self._state.origin.theta)
 
-    def _solve(self, data: Data, notes: list[str]) -> None:
+    def _solve(self, data: Data) -> None:
         """Continue with complete derivatives."""
         s = self._state
         columns = self._columns()
@@ -226,25 +270,25 @@ class GaussNewton(Optimiser):
             movement = self._model(data, columns).movement().tolist()
             for column, moved in zip(columns, movement, strict=True):
                 s.movement[column.place] = moved
-        if self._widen(columns, notes):
+        if self._widen(columns):
             return
         for column in columns:
             moved = s.movement[column.place] or 0.0
             if moved == 0:
-                s.dead[column.place] = True
-                code = self._parameters[column.place].code
-                notes.append(f"no score depends on {code}: it keeps its value")
+                s.silent.append(column.place)
+                code = self.parameters[column.place].code
+                self._notes.append(f"no score depends on {code}: it keeps its value")
             else:
                 s.distances[column.place] = self._differences.adapted(
                     column.place, abs(column.distance), moved, s.wanted
                 )
-        s.sides = [side for side in s.sides if not s.dead[side.place]]
+        s.sides = [side for side in s.sides if side.place not in s.silent]
         if s.sides:
-            self._propose(data, notes)
+            self._propose(data)
         else:
-            self._settle(notes)
+            self._settle()
 
-    def _widen(self, columns: list[Column], notes: list[str]) -> bool:
+    def _widen(self, columns: list[Column]) -> bool:
         """Repeat differences that hardly moved the scores with larger distances.
 
         Return whether there are any.
@@ -270,90 +314,82 @@ class GaussNewton(Optimiser):
             return False
         s.sides = [side for side in s.sides if side.place not in wider]
         s.sides += new
-        codes = ", ".join(self._parameters[i].code for i in wider)
-        notes.append(f"scores hardly move: larger differences of {codes}")
+        codes = ", ".join(self.parameters[i].code for i in wider)
+        self._notes.append(f"scores hardly move: larger differences of {codes}")
         return True
 
     def _model(self, data: Data, columns: Sequence[Column], at_origin: bool = False) -> LinearModel:
         """Return the linear model around the base, or around the origin of its derivatives."""
         s = self._state
         about = s.origin if at_origin else s.base
-        return LinearModel(data, self._space, about.number, np.array(about.theta), columns)
+        return LinearModel(data, self.space, about.number, about.theta, columns, s.origin.number)
 
     # steps
 
-    def _propose(self, data: Data, notes: list[str]) -> None:
+    def _propose(self, data: Data) -> None:
         """Compute the best step by the linear model, and start its pass."""
         s = self._state
         model = self._model(data, self._columns())
+        fitter = model.fitter()
         if s.refused == 0:
-            fitted = self._choose(model, s.base)
+            point = self._choose(model, fitter.path(self._strengths, model.theta, whole=True))
         else:
-            fitted = model.fit([s.strength], _DAMPING[s.refused])[0]
-        trial = tuple(fitted.rounded.tolist())
-        points = [fitted.rounded]
-        train = model.losses(points, "train")[0]
-        held = model.losses(points, "validation")[0] if s.base.validation is not None else None
+            damping = _DAMPING[s.refused]
+            (point,) = fitter.path([s.strength], model.theta, damping=damping)
+        trial = fitter.playable(point, model.quadratic(point.theta)[2])
+        train, held = model.errors(trial)
         promise = self._penalised(s.base) - train - self._penalty(trial)
         if promise <= LEAST_DECREASE or trial in s.tried:
-            self._exhausted(data, notes)
+            self._exhausted(data)
             return
         known = self._at_hand(trial)
         if known is None and not self._affordable(1):
-            self._finish(f"the passes allowed are used: {s.number}", notes)
+            self._finish(f"the passes allowed are used: {s.number}")
             return
         s.trial, s.trial_number, s.foreseen, s.phase = trial, None, (train, held), "trial"
         if known is not None:
-            self._judge(known, data, notes)
+            self._judge(known, data)
 
-    def _choose(self, model: LinearModel, base: Point) -> Fitted:
-        """Return the best fit of the path, which is kept for the report."""
+    def _choose(self, model: LinearModel, points: list[Minimum]) -> Minimum:
+        """Return the best point of the path, which is kept for the report."""
         s = self._state
-        fits = model.fit(self._strengths)
-        held: list[float] | None = None
-        if base.validation is not None:
-            held = model.losses([fitted.theta for fitted in fits], "validation")
-            errors = held
-        elif len(fits) > 1:
-            errors = self._expected(model, base, fits)
-        else:
-            errors = [0.0]
-        # of equal fits the strongest
-        used = min(range(len(fits)), key=lambda k: (errors[k], -fits[k].strength))
-        s.strength = fits[used].strength
-        width = np.maximum(self._space.width, 1e-300)
-        s.path[s.group] = [
-            RidgeRow(
-                fitted.strength,
-                fitted.loss,
-                None if held is None else held[k],
-                float((np.abs(fitted.theta - self._space.start) / width).max()),
-                k == used,
-            )
-            for k, fitted in enumerate(fits)
-        ]
-        return fits[used]
+        errors = None
+        if s.base.validation is None and len(points) > 1:
+            errors = self._expected(model, points)
+        point = best_of(points, errors)
+        s.strength = point.strength
+        rows = []
+        for p in sorted(points, key=lambda p: p.strength):
+            farthest = float((np.abs(p.theta - self.space.start) / self.space.scale).max())
+            rows.append((p.strength, p.train, p.validation, f"{farthest:.1%} of range"))
+        if len(rows) > 1:
+            title = "Ridge path, as predicted for the last step"
+            if len(self._groups) > 1:
+                codes = ", ".join(self.parameters[i].code for i in self._groups[s.group])
+                title += f" of {codes}"
+            s.paths[s.group] = RidgePath(title, "farthest from start", rows, s.strength)
+        return point
 
-    def _expected(self, model: LinearModel, base: Point, fits: list[Fitted]) -> list[float]:
+    def _expected(self, model: LinearModel, points: list[Minimum]) -> list[float]:
         """Return expected errors on new positions by Takeuchi's criterion.
 
         They are the training errors plus tr(A⁻¹·B), B the covariance of the slopes.
         """
-        about = model.compare(base.number, model.theta)
-        scale = np.maximum(self._space.width[[c.place for c in model.columns]], 1e-300)
-        flattered = []
-        for fitted in fits:
-            A = about.curvature + np.diag(2 * fitted.strength / scale**2)
-            flattered.append(float(np.trace(np.linalg.pinv(A, hermitian=True) @ about.meat)))
-        return [fitted.loss + extra for fitted, extra in zip(fits, flattered, strict=True)]
+        about = model.compare(self._state.base.number, model.theta)
+        expected = []
+        for p in points:
+            A = about.curvature + np.diag(p.penalty.curvature[model.places])
+            optimism = np.trace(np.linalg.pinv(A, hermitian=True) @ about.meat)
+            expected.append(p.train + float(optimism))
+        return expected
 
-    def _penalty(self, theta: tuple[float, ...]) -> float:
-        return Penalty(self._space, self._state.strength)(theta)
+    def _penalty(self, theta: Theta) -> float:
+        return Penalty(self.space, self._state.strength)(theta)
 
     def _penalised(self, point: Point) -> float:
         return point.train + self._penalty(point.theta)
 
-    def _judge(self, point: Point, data: Data, notes: list[str]) -> None:
+    def _judge(self, point: Point, data: Data) -> None:
         """Accept or refuse a trial step."""
         s = self._state
         s.tried.append(point.theta)
@@ -370,27 +406,25 @@ class GaussNewton(Optimiser):
         label = f"step {s.steps + 1}, ridge {s.strength:g}"
         self._record(point, label, taken, extra)
         if not taken:
-            notes.append(
+            self._notes.append(
                 f"{label} is refused: the training error with the ridge is "
                 f"{self._penalised(point):.7f}, not below {self._penalised(s.base):.7f}"
             )
             s.refused, s.refused_theta = s.refused + 1, point.theta
             if s.refused < len(_DAMPING) and self._promised_much():
-                self._propose(data, notes)
+                self._propose(data)
             else:
-                self._exhausted(data, notes)
+                self._exhausted(data)
             return
-        notes.append(self._step_note(label, point, agreement))
+        self._notes.append(self._step_note(label, point, agreement))
         s.steps, s.idle, s.refused, s.base = s.steps + 1, 0, 0, point
         self._rate(point)
         if self._patience is not None and s.stale >= self._patience:
-            self._finish(
-                f"the validation error has not improved for {counted(s.stale, 'step')}", notes
-            )
+            self._finish(f"the validation error has not improved for {counted(s.stale, 'step')}")
         elif s.steps >= self._most_steps:
-            self._finish(f"the steps allowed are taken: {s.steps}", notes)
+            self._finish(f"the steps allowed are taken: {s.steps}")
         else:
-            self._propose(data, notes)
+            self._propose(data)
 
     def _rate(self, point: Point) -> None:
         """Compare a new base with the best values."""
@@ -403,22 +437,22 @@ class GaussNewton(Optimiser):
         if improved > 0:
             s.best = point
 
-    def _exhausted(self, data: Data, notes: list[str]) -> None:
+    def _exhausted(self, data: Data) -> None:
         """Take new derivatives after the present ones bring no further gain, or settle."""
         s = self._state
         if s.base.number == s.origin.number:
             again = s.refused and s.shrunk < _SHRINKINGS and self._promised_much()
             if again and self._shrink():
                 s.shrunk += 1
-                notes.append("new derivatives from smaller differences")
-                self._linearise(notes)
+                self._notes.append("new derivatives from smaller differences")
+                self._linearise()
                 return
             self._compare(s.base, data)
         elif not s.straight and self._gained(s.origin) > _WORTHWHILE * self._gained(s.first):
-            notes.append("these derivatives bring no further gain: new ones are taken")
-            self._linearise(notes)
+            self._notes.append("these derivatives bring no further gain: new ones are taken")
+            self._linearise()
             return
-        self._settle(notes)
+        self._settle()
 
     def _gained(self, since: Point) -> float:
         return self._penalised(since) - self._penalised(self._state.base)
@@ -441,38 +475,37 @@ class GaussNewton(Optimiser):
                 s.distances[i], some = halved, True
         return some
 
-    def _settle(self, notes: list[str]) -> None:
+    def _settle(self) -> None:
         """Continue with the next group, or end."""
         s = self._state
         s.idle += 1
         if s.idle >= len(self._groups):
-            dead = all(s.dead[i] for group in self._groups for i in group)
-            why = "the scores depend on no parameter" if dead else "no step makes the error smaller"
-            self._finish(why, notes)
+            why = "no step makes the error smaller"
+            if len(s.silent) == len(self.parameters):
+                why = "the scores depend on no parameter"
+            self._finish(why)
             return
         s.group = (s.group + 1) % len(self._groups)
-        self._linearise(notes)
+        self._linearise()
 
-    def _finish(self, why: str, notes: list[str]) -> None:
+    def _finish(self, why: str) -> None:
         s = self._state
-        s.phase, s.ended, s.sides = "done", why, []
-        notes.append(f"ends: {why}")
+        s.phase, s.sides = "done", []
+        self._notes.append(f"ends: {why}")
 
     def _compare(self, point: Point, data: Data) -> Agreement:
         """Compare a point with the linear model, and update the standard errors."""
         s = self._state
         columns = self._columns()
-        agreement = self._model(data, columns, at_origin=True).compare(
-            point.number, np.array(point.theta)
-        )
-        places = [column.place for column in columns]
+        model = self._model(data, columns, at_origin=True)
+        agreement = model.compare(point.number, point.theta)
+        places = model.places.tolist()
         each = zip(places, *(a.tolist() for a in agreement.estimate), strict=True)
         for i, step, deviation in each:
             s.estimate[i] = point.theta[i] + step
-            s.deviation[i] = deviation if math.isfinite(deviation) else None
-        s.like = {key: value for key, value in s.like.items() if int(key) not in places}
-        for a, b in collinear(agreement.curvature).items():
-            s.like[str(places[a])] = places[b]
+            s.deviation[i] = finite(deviation)
+        s.alike = {i: other for i, other in s.alike.items() if i not in places}
+        s.alike |= {places[a]: places[b] for a, b in collinear(agreement.curvature).items()}
         return agreement
 
     def _record(self, point: Point, label: str, taken: bool, extra: dict[str, float]) -> None:
@@ -492,7 +525,7 @@ class GaussNewton(Optimiser):
         return text
 
     @property
-    def best(self) -> tuple[float, ...]:
+    def best(self) -> Theta:
         return self._state.best.theta
 
     @property
@@ -502,58 +535,3 @@ class GaussNewton(Optimiser):
     @property
     def distances(self) -> Sequence[float]:
         return self._state.distances
-
-    @property
-    def course(self) -> Sequence[Step]:
-        return self._state.course
-
-    @property
-    def ridge_paths(self) -> list[RidgePath]:
-        paths = []
-        for group, path in zip(self._groups, self._state.path, strict=True):
-            title = "Ridge path, as predicted for the last step"
-            if len(self._groups) > 1:
-                title += f" of {', '.join(self._parameters[i].code for i in group)}"
-            rows = [(r.strength, r.train, r.validation, f"{r.farthest:.1%} of range") for r in path]
-            used = next((row.strength for row in path if row.used), None)
-            if len(rows) > 1:
-                paths.append(RidgePath(title, "farthest from start", rows, used))
-        return paths
-
-    def flags(self) -> dict[int, tuple[str, ...]]:
-        s = self._state
-        flags = dict(value_flags(self._space, self.best))
-        ends = self.intervals
-        noise = {} if ends is None else noise_flags(self._space, self.best, ends)
-        for i in range(len(self._parameters)):
-            words = list(flags.get(i, ()))
-            if s.dead[i]:
-                words.append(NO_SIGNAL)
-            elif i in noise and str(i) not in s.like:
-                words.append(noise[i])
-            if str(i) in s.like:
-                words.append(f"indistinguishable from {self._parameters[s.like[str(i)]].code}")
-            if words:
-                flags[i] = tuple(words)
-        return flags
-
-    @property
-    def intervals(self) -> tuple[Array, Array] | None:
-        s = self._state
-        if all(each is None for each in s.deviation):
-            return None
-        half = np.array([math.inf if each is None else NORMAL * each for each in s.deviation])
-        half += np.where(self._space.integer, 0.5, 0.0)
-        best, centre = np.array(self.best), np.array(s.estimate)
-        # the ridge and an early end keep the values away from the optimum
-        return (
-            np.maximum(np.minimum(centre - half, best), self._space.minimum),
-            np.minimum(np.maximum(centre + half, best), self._space.maximum),
-        )
-
-    def state(self) -> dict[str, Any]:
-        state: dict[str, Any] = msgspec.to_builtins(self._state)
-        return state
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._state = msgspec.convert(state, State)

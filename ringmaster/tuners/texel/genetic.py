@@ -26,12 +26,10 @@ import numpy.typing as npt
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import GENETIC_STREAM, word_array
 from ringmaster.tuners.space import Array, Space
-from ringmaster.tuners.texel.optimiser import OwnTable, Step
+from ringmaster.tuners.texel.optimiser import OwnTable, Step, Theta, finite
 from ringmaster.tuners.texel.searching import (
     BatchSearch,
     SearchArguments,
-    Theta,
-    finite,
     key_of,
 )
 
@@ -104,16 +102,6 @@ class Coding:
         return bits
 
 
-def text_of(bits: Bits) -> str:
-    """Return a bit string as hexadecimal text."""
-    return np.packbits(bits).tobytes().hex()
-
-
-def bits_of(text: str, count: int) -> Bits:
-    """Reverse `text_of`."""
-    return np.unpackbits(np.frombuffer(bytes.fromhex(text), dtype=np.uint8), count=count)
-
-
 def entropy(shares: Array) -> float:
     """Return Σ −p·log₂p − (1−p)·log₂(1−p) of the shares of ones, (b,): bits still open."""
     p = np.clip(np.stack([shares, 1 - shares]), 1e-300, 1.0)
@@ -133,6 +121,10 @@ REAL_LEVELS, MOST_LEVELS = 256, 4096
 BATCH = 0.25
 #: Largest distance of the start's neighbours as a share of the range.
 NEIGHBOURHOOD = 1 / 8
+#: Share of children with two parents, and of individuals that remain unchanged.
+CROSSOVER, ELITE = 0.8, 0.1
+#: Random individuals, the best of which becomes a parent.
+TOURNAMENT = 3
 #: Largest default share of bits flipped in a child.
 MOST_MUTATION = 0.01
 #: Individuals checked at the end if generations are scored on batches.
@@ -146,10 +138,7 @@ class Genetic(BatchSearch):
     generations  limit of generations
     precision    smallest change of a parameter as a share of its range
     batch        share of the training shards that scores a generation, new for each; 1: all
-    crossover    share of children with two parents
-    tournament   number of random individuals from which the best becomes a parent
     mutation     share of bits flipped; None: one a child, at most 1 %
-    elite        share of individuals that remain unchanged
     converged    `convergence` that ends the tune
     check        generations between checks of the best individual
 
@@ -158,7 +147,6 @@ class Genetic(BatchSearch):
 
     _generation: int = 0
     _front: list[Theta]
-    _table: list[list[Any]]
     _shares: Array
 
     def __init__(
@@ -169,10 +157,7 @@ class Genetic(BatchSearch):
         generations: int = 100,
         precision: float | None = None,
         batch: float = BATCH,
-        crossover: float = 0.8,
-        tournament: int = 3,
         mutation: float | None = None,
-        elite: float = 0.1,
         converged: float = 0.97,
         check: int = 10,
         **common: Unpack[SearchArguments],
@@ -182,8 +167,8 @@ class Genetic(BatchSearch):
         if population is None:
             population = min(POPULATION + PER_PARAMETER * count, MOST_POPULATION)
         self.population, self.generations, self.check = population, generations, check
-        self.crossover, self.tournament, self.converged = crossover, tournament, converged
-        self.elite = min(max(1, round(elite * population)), population - 1)
+        self.converged = converged
+        self.elite = max(1, round(ELITE * population))
         width = self.space.width
         share = precision or 1 / REAL_LEVELS
         whole = np.maximum(1.0, np.ceil(width * (precision or 1 / MOST_LEVELS)))
@@ -191,7 +176,7 @@ class Genetic(BatchSearch):
         bits = max(self.coding.count, 1)
         self.mutation = min(1 / bits, MOST_MUTATION) if mutation is None else mutation
         self._people = self._first()
-        self._front, self._table = [], []
+        self._front = []
         self._shares = self._people.mean(axis=0)
 
     def _round(self) -> tuple[int, str]:
@@ -217,10 +202,14 @@ class Genetic(BatchSearch):
             f"{'' if self.whole else ' on its batch'}, entropy {open_bits:.1f} of "
             f"{self.coding.count} bits, convergence {100 * agreed:.1f} %"
         )
-        row = [self._generation, self._used, error, float(np.median(errors)), open_bits, agreed]
-        self._table.append([finite(x) if isinstance(x, float) else x for x in row])
-        del self._table[:-100]
-        self._note(best, error, {"entropy": open_bits, "convergence": agreed})
+        extra = {"entropy": open_bits, "convergence": agreed, "median": float(np.median(errors))}
+        extra |= {} if self.whole else {"batch error": error - self.penalty(best)}
+        extra = {name: value for name, value in extra.items() if finite(value) is not None}
+        label = f"generation {self._generation}"
+        if self.whole:
+            self._take(best, error, label, **extra)
+        else:
+            self._add(Step(self._used, best, None, None, label, False, extra))
         if agreed >= self.converged:
             self._stop("the population has converged")
         elif self._generation >= self.generations:
@@ -229,15 +218,6 @@ class Genetic(BatchSearch):
             self._people = self._children(ranks)
             if self._generation % self.check == 0 and not self._is_checked(best):
                 self._due = best
-
-    def _note(self, best: Theta, error: float, extra: dict[str, float]) -> None:
-        label = f"generation {self._generation}"
-        if self.whole:
-            self._take(best, error, label, **extra)
-        else:
-            if math.isfinite(error):
-                extra["batch error"] = error - self.penalty(best)
-            self._add(Step(self._used, best, None, None, label, False, extra))
 
     def _finalists(self) -> list[Theta]:
         return self._front[: 1 if self.whole else FINALISTS]
@@ -266,18 +246,16 @@ class Genetic(BatchSearch):
         """
         coding, count, n = self.coding, self.population, len(self.space)
         bits, born = coding.count, self.population - self.elite
-        draws = _Draws(
-            self.seed, self._generation, born * (2 * self.tournament + 2 + 2 * bits + 5 * n)
-        )
+        draws = _Draws(self.seed, self._generation, born * (2 * TOURNAMENT + 2 + 2 * bits + 5 * n))
         ordered = self._people[ranks]
         # the best rank wins a tournament
-        entrants = np.floor(draws.take((2, born, self.tournament)) * count).astype(np.int64)
+        entrants = np.floor(draws.take((2, born, TOURNAMENT)) * count).astype(np.int64)
         first, second = (ordered[each.min(axis=-1)] for each in entrants)
         crossed, by_bits = draws.take((born, 1)), draws.take((born, 1))
         each_bit, each_parameter = draws.take((born, bits)), draws.take((born, n))
         parameter_draws = np.repeat(each_parameter, coding.widths, axis=1)
         swap = np.where(by_bits < 0.5, each_bit, parameter_draws) < 0.5
-        children = np.where(swap & (crossed < self.crossover), second, first)
+        children = np.where(swap & (crossed < CROSSOVER), second, first)
         children = children ^ (draws.take((born, bits)) < self.mutation)
         level = coding.level(children)
         moves = draws.take((born, n)) < 1 / (2 * n)
@@ -293,29 +271,25 @@ class Genetic(BatchSearch):
         return np.concatenate([ordered[: self.elite], children])
 
     def report(self) -> list[OwnTable]:
-        headers = ("generation", "passes", "best", "median", "entropy", "convergence")
-        rows = [
-            (g, f"{p:.1f}", b, m, f"{e:.1f}", f"{100 * c:.1f} %")
-            for g, p, b, m, e, c in self._table
-        ]
         shares = [
             (f"{i / 10:.1f} to {(i + 1) / 10:.1f}", count)
             for i, count in enumerate(np.histogram(self._shares, 10, (0.0, 1.0))[0].tolist())
         ]
-        return [
-            ("Generations", headers, rows),
-            ("Bits by the share of individuals that have them set", ("share", "bits"), shares),
-        ]
+        return [("Bits by the share of individuals that have them set", ("share", "bits"), shares)]
 
     def _extras(self) -> dict[str, float]:
         return {"entropy": entropy(self._shares), "convergence": convergence(self._shares)}
 
     def state(self) -> dict[str, Any]:
-        return {**super().state(), "people": [text_of(bits) for bits in self._people]}
+        return {
+            **super().state(),
+            "people": [np.packbits(bits).tobytes().hex() for bits in self._people],
+        }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
-        self._people = np.stack([bits_of(t, self.coding.count) for t in state["people"]])
+        packed = [np.frombuffer(bytes.fromhex(text), np.uint8) for text in state["people"]]
+        self._people = np.unpackbits(np.stack(packed), axis=1, count=self.coding.count)
 
 
 class _Draws:

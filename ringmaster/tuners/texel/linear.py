@@ -8,96 +8,63 @@ engine's own.  Without scores of an engine (all NaN in pass 0) the model stands 
 
 The competition calls ``set_features(matrix, fixed)`` before the first `tell` and after each
 `restore`.  Row i of the matrix, a ``positions.FeatureFile``, is position i of the position
-file.  The blocks of ``Data.blocks`` must be the shards in order: of T shards of a part with n
-positions, block s has the positions range(s, n, T).
+file.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.randomness import TEXEL_LINEAR_STREAM, words
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.linear_fit import Fitter
-from ringmaster.tuners.texel.linear_model import (
-    FeatureCheck,
-    FeatureModel,
-    Matrix,
-    Wiring,
-    perturbed,
-)
+from ringmaster.tuners.texel.fitting import Fitter, best_of
+from ringmaster.tuners.texel.linear_model import FeatureModel, Matrix, Wiring, processors
+from ringmaster.tuners.texel.loss import Array, Floats
 from ringmaster.tuners.texel.optimiser import (
     DEFAULT_STRENGTH,
-    NO_SIGNAL,
-    Array,
+    PARTS,
     Data,
     Errors,
-    Floats,
-    Optimiser,
+    ModelOptimiser,
+    ModelState,
     OwnTable,
     Pass,
     RidgePath,
-    Split,
     Step,
     TellResult,
+    Theta,
     collinear,
-    noise_flags,
+    finite,
     strengths_of,
-    value_flags,
 )
-from ringmaster.tuners.texel.searching import finite
-from ringmaster.tuners.texel.uncertainty import NORMAL
-
-Theta = tuple[float, ...]
-
-_LABELS = {"moved": "check of the features", "fitted": "fitted"}
 
 
-class _Labels(NamedTuple):
-    """All positions of a part in the order of the position file."""
-
-    scores: Floats
-    target: Floats
-    weight: Floats
-    game: npt.NDArray[np.uint32]
-
-
-class _State(msgspec.Struct):
+class _State(ModelState):
     """The state of the optimiser.
 
-    wanted  purpose and values of the next pass; asked: purposes of passes under way
-    best    the best values, and their pass if its scores are kept
-    path    see `RidgePath`; the last column has the number of gradients
-    least   the minimum before rounding; errors: its standard errors; odd: flags of parameters
+    phase       purpose of the pass that is wanted or under way
+    theta       its values; is_asked: whether it is under way
+    best        the best values, and their pass if its scores are kept
+    agreements  rows of a table
     """
 
-    wanted: tuple[str, Theta] | None
+    theta: Theta
     best: tuple[Theta, int | None]
-    least: Theta
-    asked: dict[int, str] = {}
-    values: dict[int, Theta] = {}
-    number: int = 0
-    used: float = 0.0
-    over: bool = False
+    phase: Literal["start", "moved", "fitted", "done"] = "start"
+    is_asked: bool = False
     problem: str | None = None
-    course: list[Step] = []
-    path: list[tuple[float, float | None, float | None, float]] = []
-    chosen: float = 0.0
-    agreements: list[list[Any]] = []
-    errors: list[float | None] | None = None
-    odd: dict[int, list[str]] = {}
+    agreements: list[list[Any]] = msgspec.field(default_factory=list)
 
 
-class Linear(Optimiser):
+class Linear(ModelOptimiser):
     """Minimises the error of a sum of counts times weights.
 
-    features, unnamed  used by the caller of `set_features`
     tapered     whether weights come in pairs NAME_mg and NAME_eg, mixed by the phase; a parameter
                 without such an ending is both weights of its feature
     ridge       strengths to try, None in it for the usual path; None: no ridge
@@ -107,13 +74,13 @@ class Linear(Optimiser):
     threads     0: one for each processor
     """
 
+    _state: _State
+
     def __init__(
         self,
         parameters: Sequence[TunedParameter],
         *,
-        features: Any = None,
         tapered: bool = False,
-        unnamed: Literal["refuse", "ignore"] = "refuse",
         ridge: Sequence[float | None] | None = (None,),
         check: bool = True,
         validated: bool = True,
@@ -122,23 +89,19 @@ class Linear(Optimiser):
     ) -> None:
         self.parameters = tuple(parameters)
         self.space = Space.of(parameters)
-        self.source, self.tapered = features, tapered
-        self.unnamed = unnamed
-        self.seed = seed
+        self.tapered, self.seed = tapered, seed
         path = ridge is not None and None in ridge
         self._strengths = strengths_of((DEFAULT_STRENGTH,) if path and not validated else ridge)
-        self._check, self._threads = check, threads
+        self._check, self._threads = check, threads or processors()
         self._start = self.space.played(self.space.start)
-        self._matrix: Matrix | None = None
-        self._wiring: Wiring | None = None
-        #: Called with progress lines during a fit, which may take minutes.
-        self.say: Callable[[str], None] = lambda line: None
+        self._features: tuple[Matrix, Wiring] | None = None
         self._model: FeatureModel | None = None
-        self._games = np.zeros(0, dtype=np.uint32)
-        self._scores: Floats = np.zeros(0, dtype=np.float32)
-        self._scored = False
-        self._shards: dict[Split, int] = {}
-        self._state = _State(("start", self._start), (self._start, None), self._start)
+        self._state = _State(
+            estimate=list(self._start),
+            deviation=[None] * len(parameters),
+            theta=self._start,
+            best=(self._start, None),
+        )
 
     def set_features(self, matrix: Matrix, fixed: Mapping[str, float] | None = None) -> None:
         """Set the counts of all positions.
@@ -152,36 +115,33 @@ class Linear(Optimiser):
                 "a tapered evaluation needs the phase of each position, 1 in the opening and 0 "
                 'in the endgame: a feature called "phase"'
             )
-        self._wiring = Wiring.of(matrix.names, codes, self.tapered, fixed)
-        self._matrix = matrix
+        self._features = matrix, Wiring.of(matrix.names, codes, self.tapered, fixed)
 
     def ask(self) -> Pass | None:
-        if self._state.wanted is None:
+        s = self._state
+        if s.is_asked or s.phase == "done":
             return None
-        purpose, theta = self._state.wanted
-        self._state.wanted = None
-        number, self._state.number = self._state.number, self._state.number + 1
-        self._state.asked[number] = purpose
-        self._state.values[number] = theta
-        return Pass(number, theta, "all", True)
+        s.is_asked = True
+        s.number += 1
+        return Pass(s.number - 1, s.theta, "all", True)
 
     def tell(self, number: int, errors: Errors, data: Data) -> TellResult:
-        purpose = self._state.asked.pop(number, None)
-        if purpose is None:
+        s = self._state
+        if not s.is_asked or number != s.number - 1:
             return TellResult()
-        theta = self._state.values[number]
-        self._state.used += 1
-        errors = Errors(finite(errors.train), finite(errors.validation))
-        if purpose == "start":
-            return self._learn_start(errors, data)
-        step = Step(self._state.used, theta, errors.train, errors.validation, _LABELS[purpose])
-        if purpose == "moved":
-            self._state.course.append(msgspec.structs.replace(step, taken=False))
-            return self._learn_moved(number, data)
-        return self._learn_fitted(number, step, data)
+        s.is_asked = False
+        model = self._loaded(data)
+        train, held = finite(errors.train), finite(errors.validation)
+        step = Step(float(s.number), s.theta, train, held, s.phase)
+        if s.phase == "start":
+            return TellResult(tuple(self._learn_start(model, step, data)))
+        if s.phase == "moved":
+            return TellResult(tuple(self._learn_moved(model, step, data)), (number,))
+        notes = tuple(self._learn_fitted(model, step, data))
+        return TellResult(notes, () if self.best_pass == number else (number,))
 
     def finished(self) -> bool:
-        return self._state.over and not self._state.asked and self._state.wanted is None
+        return self._state.phase == "done"
 
     @property
     def best(self) -> Theta:
@@ -192,18 +152,8 @@ class Linear(Optimiser):
         return self._state.best[1]
 
     @property
-    def course(self) -> Sequence[Step]:
-        return tuple(self._state.course)
-
-    @property
     def problem(self) -> str | None:
         return self._state.problem
-
-    @property
-    def ridge_paths(self) -> list[RidgePath]:
-        rows = sorted(self._state.path, key=lambda row: row[0])
-        title = "Strengths of the ridge, by the linear model"
-        return [RidgePath(title, "gradients", rows, self._state.chosen)] if rows else []
 
     def report(self) -> list[OwnTable]:
         tables = super().report()
@@ -213,217 +163,281 @@ class Linear(Optimiser):
             tables.append(("The linear model against the engine", headers, rows))
         return tables
 
-    def flags(self) -> dict[int, tuple[str, ...]]:
-        flags = {i: list(words) for i, words in value_flags(self.space, self.best).items()}
-        for i, words in self._state.odd.items():
-            flags.setdefault(i, []).extend(words)
-        if (ends := self.intervals) is not None:
-            for i, word in noise_flags(self.space, self.best, ends).items():
-                if NO_SIGNAL not in flags.get(i, ()):
-                    flags.setdefault(i, []).append(word)
-        return {i: tuple(words) for i, words in sorted(flags.items())}
-
-    @property
-    def intervals(self) -> tuple[Array, Array] | None:
-        if self._state.errors is None or self.best == self._start:
-            return None
-        best = np.array(self.best)
-        wide = NORMAL * np.array([math.inf if e is None else e for e in self._state.errors])
-        middle = np.array(self._state.least)
-        return (
-            self.space.clip(np.minimum(middle - wide, best)),
-            self.space.clip(np.maximum(middle + wide, best)),
-        )
-
-    def state(self) -> dict[str, Any]:
-        state: dict[str, Any] = msgspec.to_builtins(self._state, str_keys=True)
-        return state
-
     def restore(self, state: Mapping[str, Any]) -> None:
-        self._state = msgspec.convert(state, _State, strict=False)
+        super().restore(state)
         self._model = None
 
-    def _learn_start(self, errors: Errors, data: Data) -> TellResult:
-        model, games = self._loaded(data)
-        self._state.best = (self._start, 0)
-        train, validation = errors.train, errors.validation
-        if not self._scored:
-            train, validation = self._model_errors(model, data, self._start)
-        self._state.course.append(Step(self._state.used, self._start, train, validation, "start"))
-        if not self._scored:
-            return TellResult(notes=tuple(self._fit(model, games, data)))
-        part = FeatureCheck.of(model.linear(self._start, 0, model.train), self._scores)
-        self._state.agreements.append(_row("start values, offset not added", part))
-        notes = [f"the features make {_share(part)} of the start values' scores"]
-        if self._check:
-            theta = perturbed(model, self.space, self.seed)
-            if theta == self._start:
-                return self._refused("no parameter can move within its bounds", notes)
-            self._state.wanted = ("moved", theta)
-            return TellResult(notes=tuple(notes))
-        return TellResult(notes=(*notes, *self._fit(model, games, data)))
+    def _learn_start(self, model: FeatureModel, step: Step, data: Data) -> list[str]:
+        s = self._state
+        s.best = (self._start, 0)
+        if not model.is_scored:
+            train, held = model.errors(self._start)
+            s.course.append(msgspec.structs.replace(step, train=train, validation=held))
+            return self._fit(model)
+        s.course.append(step)
+        predicted = model.linear(self._start, 0, model.train)
+        real = predicted + model.offset[: model.train]
+        real[model.weight[: model.train] <= 0] = np.nan
+        part = FeatureCheck.of(predicted, real)
+        s.agreements.append(part.row("start values, offset not added"))
+        share = "nothing"
+        if math.isfinite(part.correlation):
+            share = f"{max(part.correlation, 0) ** 2:.0%} of the variance"
+        notes = [f"the features make {share} of the start values' scores"]
+        if not self._check:
+            return [*notes, *self._fit(model)]
+        s.phase, s.theta = "moved", perturbed(model, self.space, self.seed)
+        if s.theta == self._start:
+            return [*notes, self._refused("no parameter can move within its bounds")]
+        return notes
 
-    def _learn_moved(self, number: int, data: Data) -> TellResult:
-        model, games = self._loaded(data)
-        check = self._compared(model, number, data, "change at random values")
+    def _learn_moved(self, model: FeatureModel, step: Step, data: Data) -> list[str]:
+        step = msgspec.structs.replace(step, label="check of the features", taken=False)
+        self._state.course.append(step)
+        check = self._compared(model, data, "change at random values")
         if check.problem:
-            return self._refused(check.problem, [], forget=(number,))
+            return [self._refused(check.problem)]
         notes = [f"the scores change as the features say: {check.numbers}"]
-        if check.doubtful:
+        if check.correlation < _GOOD:
             notes.append("the evaluation is not quite linear in these weights")
-        return TellResult(notes=(*notes, *self._fit(model, games, data)), forget=(number,))
+        return [*notes, *self._fit(model)]
 
-    def _learn_fitted(self, number: int, step: Step, data: Data) -> TellResult:
-        model, _ = self._loaded(data)
-        check = self._compared(model, number, data, "change at the fitted values")
-        before = self._state.course[0]
+    def _learn_fitted(self, model: FeatureModel, step: Step, data: Data) -> list[str]:
+        s, before = self._state, self._state.course[0]
+        check = self._compared(model, data, "change at the fitted values")
         held = step.validation is not None and before.validation is not None
         new, old = (step.validation, before.validation) if held else (step.train, before.train)
         better = new is not None and old is not None and new < old
-        self._state.over = True
-        self._state.course.append(
-            msgspec.structs.replace(step, taken=better, extra={"ridge": self._state.chosen})
-        )
+        s.phase = "done"
+        extra = {"ridge": s.paths[0].used or 0.0}
+        s.course.append(msgspec.structs.replace(step, taken=better, extra=extra))
         notes = [f"at the fitted values the engine agrees with the model: {check.numbers}"]
         if check.problem:
             notes = [f"at the fitted values {check.problem}"]
-        if not better:
+        if better:
+            s.best = (step.theta, s.number - 1)
+        elif new is None or old is None:
+            notes.append("no errors can be compared; the start values stay")
+        else:
             notes.append(
                 f"the engine's error does not fall ({old:.7f} → {new:.7f}); the start values stay"
-                if new is not None and old is not None
-                else "no errors can be compared; the start values stay"
             )
-            return TellResult(notes=tuple(notes), forget=(number,))
-        self._state.best = (step.theta, number)
-        return TellResult(notes=tuple(notes))
+        return notes
 
-    def _refused(self, why: str, notes: list[str], forget: tuple[int, ...] = ()) -> TellResult:
-        self._state.problem, self._state.over = why, True
-        return TellResult(notes=(*notes, why), forget=forget)
+    def _refused(self, why: str) -> str:
+        self._state.problem, self._state.phase = why, "done"
+        return why
 
-    def _fit(self, model: FeatureModel, games: npt.NDArray[np.uint32], data: Data) -> list[str]:
+    def _fit(self, model: FeatureModel) -> list[str]:
         """Minimise in process; then want a pass of the result, or end."""
-        fitter = Fitter(model, self.space, data.loss)
-        points = fitter.path(self._strengths, self.say)
-        point = min(points, key=lambda p: p.train if p.validation is None else p.validation)
-        self._state.path = [(p.strength, p.train, p.validation, p.gradients) for p in points]
-        self._state.chosen, self._state.least = point.strength, tuple(point.theta.tolist())
-        curvature = fitter.curvature(point.theta, games)
-        self._state.errors = [finite(float(e)) for e in curvature.deviations]
-        self._state.odd = self._oddities(curvature.matrix)
-        fitted = self.space.played(fitter.playable(point, curvature.matrix))
+        s, fitter = self._state, Fitter(model, self.space, *self.space.whole_bounds)
+        points = fitter.path(self._strengths, self.space.start)
+        point = best_of(points)
+        rows = sorted((p.strength, p.train, p.validation, p.gradients) for p in points)
+        title = "Strengths of the ridge, by the linear model"
+        s.paths[0] = RidgePath(title, "gradients", rows, point.strength)
+        curvature, deviation = model.curvature(point.theta)
+        s.estimate, s.deviation = point.theta.tolist(), [finite(e) for e in deviation.tolist()]
+        s.silent = np.flatnonzero(np.diag(curvature) <= 0).tolist()
+        s.alike = collinear(curvature)
+        fitted = fitter.playable(point, curvature)
         gradients = sum(p.gradients for p in points)
         notes = [
             f"lbfgs: {len(points)} strengths of the ridge, {gradients:g} gradients of "
             f"{model.train:,} positions; ridge {point.strength:g} used"
         ]
-        if fitted == self._start:
-            self._state.over = True
-            return [*notes, "the fitted values are the start values"]
-        if self._scored:
-            self._state.wanted = ("fitted", fitted)
+        if model.is_scored and fitted != self._start:
+            s.phase, s.theta = "fitted", fitted
             return notes
-        self._state.over = True
-        train, validation = self._model_errors(model, data, fitted)
-        extra = {"ridge": self._state.chosen}
-        step = Step(self._state.used, fitted, train, validation, "fitted", extra=extra)
-        self._state.course.append(step)
-        self._state.best = (fitted, None)
+        s.phase = "done"
+        if fitted == self._start:
+            return [*notes, "the fitted values are the start values"]
+        extra = {"ridge": point.strength}
+        errors = model.errors(fitted)
+        s.course.append(Step(float(s.number), fitted, *errors, "fitted", extra=extra))
+        s.best = (fitted, None)
         return [*notes, "no position has a score of the engine: the errors are the model's"]
 
-    def _oddities(self, curvature: Array) -> dict[int, list[str]]:
-        flags = {i: [NO_SIGNAL] for i in np.flatnonzero(np.diag(curvature) <= 0).tolist()}
-        for i, other in collinear(curvature).items():
-            flags.setdefault(i, []).append(f"indistinguishable from {self.parameters[other].code}")
-        return flags
-
-    def _compared(self, model: FeatureModel, number: int, data: Data, name: str) -> FeatureCheck:
+    def _compared(self, model: FeatureModel, data: Data, name: str) -> FeatureCheck:
         """Compare the changes of scores since the start, over training and validation."""
-        theta = self._state.values[number]
-        count = len(model.offset)
-        predicted = model.linear(np.array(theta) - np.array(self._start), 0, count)
+        s, count = self._state, len(model.offset)
+        predicted = model.linear(np.array(s.theta) - np.array(self._start), 0, count)
         real = np.empty(count, dtype=np.float32)
-        for part, (first, stop) in _parts(model):
-            for s, block in enumerate(data.blocks((0, number), part)):
-                rows = slice(first + s, stop, self._shards[part])
-                real[rows] = block.scores[1] - block.scores[0]
+        for part in PARTS:
+            for block in data.blocks((0, s.number - 1), part):
+                real[block.places] = block.scores[1] - block.scores[0]
         real[model.weight <= 0] = np.nan
         check = FeatureCheck.of(predicted, real)
-        self._state.agreements.append(_row(name, check))
+        s.agreements.append(check.row(name))
         return check
 
-    def _model_errors(
-        self, model: FeatureModel, data: Data, theta: Theta
-    ) -> tuple[float, float | None]:
-        held = model.error(theta, data.loss, held=True) if model.held else None
-        return model.error(theta, data.loss), held
-
-    def _loaded(self, data: Data) -> tuple[FeatureModel, npt.NDArray[np.uint32]]:
-        """Return the model of all positions, with the numbers of their games."""
+    def _loaded(self, data: Data) -> FeatureModel:
+        """Return the model of all positions."""
         if self._model is not None:
-            return self._model, self._games
-        if self._matrix is None or self._wiring is None:
+            return self._model
+        if self._features is None:
             raise ValueError("the features have not been set")
-        (train, shards), (held, held_shards) = _read(data, "train"), _read(data, "validation")
-        self._shards = {"train": shards, "validation": held_shards}
-        scores, target, weight, self._games = (
-            np.concatenate(pair) for pair in zip(train, held, strict=True)
-        )
-        rows = len(self._matrix.indptr) - 1
-        if rows != len(scores):
-            raise ValueError(
-                f"there are features of {rows:,} positions, but {len(scores):,} positions"
-            )
+        matrix, wiring = self._features
+        train, held = (list(data.blocks((0,), part)) for part in PARTS)
+        rows, count = len(matrix.indptr) - 1, sum(len(b.target) for b in [*train, *held])
+        if rows != count:
+            raise ValueError(f"there are features of {rows:,} positions, but {count:,} positions")
+        scores, target, weight = (np.empty(rows, dtype=np.float32) for _ in range(3))
+        games = np.empty(rows, dtype=np.uint32)
+        for block in [*train, *held]:
+            scores[block.places], target[block.places] = block.scores[0], block.target
+            weight[block.places], games[block.places] = block.weight, block.game
         known = ~np.isnan(scores)
-        self._scored = bool(known.any())
-        weight = np.where(known, weight, 0) if self._scored else weight
-        target = np.where(weight > 0, target, 0.5).astype(np.float32)
+        if known.any():
+            weight[~known] = 0
+        target[weight <= 0] = 0.5
         model = FeatureModel(
-            self._matrix, self._wiring, np.zeros(len(scores), dtype=np.float32), target,
-            weight.astype(np.float32), len(train.scores), self._threads,
-        )  # fmt: skip
+            matrix,
+            wiring,
+            np.zeros(rows, dtype=np.float32),
+            target,
+            weight,
+            games,
+            sum(len(block.target) for block in train),
+            data.loss,
+            bool(known.any()),
+            self._threads,
+        )
         if not model.weights[0] > 0:
             raise ValueError("no position of training has any weight")
         tuned_part = model.linear(self._start, 0, rows)
-        if self._scored:
+        if model.is_scored:
             model.offset = np.where(known, scores - tuned_part, 0).astype(np.float32)
         else:
             model.offset = model.linear(self._start, 0, rows, all_=True) - tuned_part
-        self._scores = np.where(weight > 0, scores, np.nan)[: model.train].astype(np.float32)
         self._model = model
-        return model, self._games
+        return model
 
 
-def _parts(model: FeatureModel) -> list[tuple[Split, tuple[int, int]]]:
-    return [("train", model.span(False)), ("validation", model.span(True))]
+#: Standard deviation of the score changes in a check, centipawns: much more than rounding, and
+#: little beside a piece.
+MOVED = 50.0
+#: Largest change of a parameter as a share of its range.
+_LARGEST_MOVE = 0.25
+#: Positions that determine the size of the change.
+_LOOKED_AT = 20_000
+#: Smaller predicted changes are indistinguishable from rounding, centipawns.
+_VISIBLE = 1.0
+#: The model is refused beyond these limits of the correlation of predicted and real changes, and
+#: of the real change for a predicted one.
+LEAST_CORRELATION, SLOPES = 0.9, (0.8, 1.25)
+#: Below this correlation the model is used with a warning.
+_GOOD = 0.98
+_SIDES = "counts must be White's (sente's) minus the other side's"
 
 
-def _read(data: Data, part: Split) -> tuple[_Labels, int]:
-    """Return the labels of a part, and its number of shards."""
-    blocks = list(data.blocks((0,), part))
-    count, shards = sum(len(block.target) for block in blocks), len(blocks)
-    labels = _Labels(
-        np.empty(count, np.float32),
-        np.empty(count, np.float32),
-        np.empty(count, np.float32),
-        np.empty(count, np.uint32),
-    )
-    for s, block in enumerate(blocks):
-        if len(block.target) != len(range(s, count, shards)):
-            raise ValueError(f"block {s} of {shards} is not the shard that it should be")
-        columns = (block.scores[0], block.target, block.weight, block.game)
-        for into, column in zip(labels, columns, strict=True):
-            into[s::shards] = column
-    return labels, shards
+class FeatureCheck(msgspec.Struct, frozen=True):
+    """Predicted against real numbers, centipawns.
+
+    correlation  NaN if one of them does not vary
+    slope        real change for a predicted change of 1, by least squares
+    largest      largest difference
+    spread       standard deviation of the predictions
+    unsigned     correlation of absolute values
+    count        positions
+    """
+
+    correlation: float
+    slope: float
+    largest: float
+    spread: float
+    unsigned: float
+    count: int
+
+    @classmethod
+    def of(cls, predicted: Floats, real: Floats) -> FeatureCheck:
+        """Compare predictions with real values, (n,) each, ignoring NaN."""
+        known = ~(np.isnan(predicted) | np.isnan(real))
+        x, y = predicted[known].astype(np.float64), real[known].astype(np.float64)
+        if not len(x):
+            return cls(math.nan, math.nan, math.nan, math.nan, math.nan, 0)
+        spread = float(x.std())
+        slope = float(((x - x.mean()) * (y - y.mean())).mean()) / spread**2 if spread else math.nan
+        return cls(
+            _correlation(x, y),
+            slope,
+            float(np.abs(y - x).max()),
+            spread,
+            _correlation(np.abs(x), np.abs(y)),
+            len(x),
+        )
+
+    def row(self, name: str) -> list[Any]:
+        """Return the result as a row of a table."""
+        numbers = ((self.correlation, 6), (self.slope, 4), (self.largest, 2))
+        shown = [
+            round(value, digits) if math.isfinite(value) else None for value, digits in numbers
+        ]
+        return [name, *shown, self.count]
+
+    @property
+    def numbers(self) -> str:
+        """The result in one line."""
+        return (
+            f"correlation {self.correlation:.4f}, slope {self.slope:.3f}, largest difference "
+            f"{self.largest:.0f} cp over {self.count:,} positions"
+        )
+
+    @property
+    def problem(self) -> str:
+        """Reason to refuse the model, "" if it can be used."""
+        low, high = SLOPES
+        if not self.count:
+            return "no position has a score of both passes"
+        if not self.spread > _VISIBLE:
+            return (
+                "the features hardly occur: a large change of all weights moves the model's "
+                f"scores by {self.spread:.2f} cp; check that they belong to these positions"
+            )
+        if self.correlation >= LEAST_CORRELATION and low <= self.slope <= high:
+            return ""
+        reason = f"the engine's scores do not change as its features say ({self.numbers})"
+        if self.correlation <= -LEAST_CORRELATION:
+            return f"{reason}: all signs are reversed; {_SIDES}"
+        if self.correlation < LEAST_CORRELATION <= self.unsigned:
+            return (
+                f"{reason}: the signs of some differ; {_SIDES}, not the mover's minus the other's"
+            )
+        if self.correlation >= LEAST_CORRELATION:
+            return f"{reason}: a weight's unit must be a centipawn a count; scale the counts"
+        if not self.correlation > 0.1:
+            return (
+                f"{reason}; check that the options reach the engine (`apply`), and check "
+                "the names of the features"
+            )
+        return f"{reason}; the evaluation is not linear in these weights, or some counts are wrong"
 
 
-def _row(name: str, check: FeatureCheck) -> list[Any]:
-    numbers = ((check.correlation, 6), (check.slope, 4), (check.largest, 2))
-    shown = [round(value, digits) if math.isfinite(value) else None for value, digits in numbers]
-    return [name, *shown, check.count]
+def _correlation(x: Array, y: Array) -> float:
+    spread = float(x.std() * y.std())
+    if not spread > 0:
+        return math.nan
+    return float(((x - x.mean()) * (y - y.mean())).mean()) / spread
 
 
-def _share(check: FeatureCheck) -> str:
-    if not math.isfinite(check.correlation):
-        return "nothing"
-    return f"{max(check.correlation, 0) ** 2:.0%} of the variance"
+def perturbed(model: FeatureModel, space: Space, seed: int) -> tuple[float, ...]:
+    """Return values around the start that move the scores enough for a check.
+
+    All parameters move up or down at random.
+    """
+    count = len(space)
+    bits = np.array([word & 1 for word in words(seed, TEXEL_LINEAR_STREAM, 0, count)])
+    low, high = space.whole_bounds
+    way = np.where(bits == 1, 1.0, -1.0)
+    room = np.where(way > 0, high - space.start, space.start - low)
+    # a start on a bound leaves one way only
+    way = np.where(room <= 0, -way, way)
+    room = np.where(way > 0, high - space.start, space.start - low)
+    step = way * np.minimum(_LARGEST_MOVE * space.width, room)
+    stop = min(model.train, _LOOKED_AT)
+    spread = float(model.linear(step, 0, stop).std())
+    if spread > MOVED:
+        step = step * MOVED / spread
+    theta = space.start + step
+    whole = np.where(np.abs(step) < 0.5, space.start + np.sign(step), np.rint(theta))
+    return tuple(np.clip(np.where(space.integer, whole, theta), low, high).tolist())

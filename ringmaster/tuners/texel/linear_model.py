@@ -1,4 +1,4 @@
-"""A score that is a sum of counts times weights: values, loss, derivatives, and its check.
+"""A score that is a sum of counts times weights: values, loss and derivatives.
 
     q = offset + A·θ                                 or, tapered,
     q = offset + ph·(A·θ_mg) + (1 − ph)·(A·θ_eg)
@@ -14,22 +14,19 @@ from __future__ import annotations
 
 import math
 import os
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.model.randomness import TEXEL_LINEAR_STREAM, words
-from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.loss import Array, Floats, Loss
+from ringmaster.tuners.texel.uncertainty import ClusterSums, unpenalised_optimum
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import ThreadPoolExecutor
 
 
 #: Positions in a block.
@@ -38,6 +35,12 @@ BLOCK = 16384
 DENSE_BLOCK = 4096
 #: Endings of parameters of a tapered evaluation.
 MIDDLE, END = "_mg", "_eg"
+
+#: Most multiplications for second derivatives, 10 to 20 seconds; beyond, a share of the games is
+#: used.
+_WORK = 1e11
+#: Multiplier that spreads numbers of games evenly mod 2³² (Knuth, volume 3, 6.4).
+_SPREAD = np.uint32(2654435769)
 
 Indices = npt.NDArray[np.intp]
 Result = TypeVar("Result")
@@ -74,18 +77,15 @@ def features_of(codes: Sequence[str], tapered: bool) -> tuple[str, ...]:
 class Wiring:
     """The parameters that are weights of features.
 
-    middle, end  (F,): place of the parameter that is the weight in the opening and in the endgame,
-                 −1 if not tuned; equal without tapering
-    fixed_middle, fixed_end  (F,): weights that are not tuned, else 0
-    count        number of parameters
+    places  (F,): place of the parameter that is the weight, −1 if not tuned; two arrays if
+            tapered, for the opening and the endgame
+    fixed   (F,) for each: weights that are not tuned, else 0
+    count   number of parameters
     """
 
-    middle: Indices
-    end: Indices
-    fixed_middle: Floats
-    fixed_end: Floats
+    places: list[Indices]
+    fixed: list[Floats]
     count: int
-    tapered: bool
 
     @classmethod
     def of(
@@ -100,58 +100,48 @@ class Wiring:
         fixed  values of parameters that are not tuned
         Raises ValueError if a parameter has no feature, or a weight has two parameters.
         """
-        place = {name: i for i, name in enumerate(names)}
-        middle, end = (np.full(len(names), -1, dtype=np.intp) for _ in range(2))
-        fixed_middle, fixed_end = (np.zeros(len(names), dtype=np.float32) for _ in range(2))
-        assigned: set[tuple[int, int]] = set()
+        columns = {name: i for i, name in enumerate(names)}
+        endings = (MIDDLE, END) if tapered else ("",)
+        places = [np.full(len(names), -1, dtype=np.intp) for _ in endings]
+        weights = [np.zeros(len(names), dtype=np.float32) for _ in endings]
+        assigned: set[tuple[str, str]] = set()
         for number, code in enumerate([*codes, *(fixed or {})]):
             feature = feature_of(code, tapered)
-            if feature not in place:
+            if feature not in columns:
                 known = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
                 raise ValueError(f"parameter {code} has no feature {feature!r}; there are: {known}")
-            at = place[feature]
-            halves = [
-                half for half in (0, 1) if feature == code or code.endswith((MIDDLE, END)[half])
-            ]
-            for half in halves:
-                if (at, half) in assigned:
+            for half, ending in enumerate(endings):
+                if feature != code and not code.endswith(ending):
+                    continue
+                if (feature, ending) in assigned:
                     raise ValueError(
                         f"feature {feature!r} has two parameters for one weight: {code}"
                     )
-                assigned.add((at, half))
+                assigned.add((feature, ending))
                 if number < len(codes):
-                    (middle, end)[half][at] = number
+                    places[half][columns[feature]] = number
                 else:
-                    (fixed_middle, fixed_end)[half][at] = (fixed or {})[code]
-        return cls(middle, end, fixed_middle, fixed_end, len(codes), tapered)
+                    weights[half][columns[feature]] = (fixed or {})[code]
+        return cls(places, weights, len(codes))
 
-    def weights(self, theta: Sequence[float] | Array, *, all_: bool) -> tuple[Floats, Floats]:
-        """Return the weights of the features in the opening and in the endgame, (F,) each.
+    def weights(self, theta: Sequence[float] | Array, *, all_: bool = False) -> list[Floats]:
+        """Return the weights of the features, (F,) for each of `places`.
 
         all_  whether to include weights that are not tuned; otherwise they are 0
         """
         values = np.append(np.asarray(theta, dtype=np.float64), 0.0)
-        middle, end = values[self.middle].astype(np.float32), values[self.end].astype(np.float32)
-        if all_:
-            middle, end = middle + self.fixed_middle, end + self.fixed_end
-        return middle, end
-
-    def gathered(self, middle: Array, end: Array) -> Array:
-        """Return the sums for each parameter, (P,), of values for each weight."""
-        sums = np.zeros(self.count + 1)
-        sums[self.middle] += middle
-        if self.tapered:
-            sums[self.end] += end
-        return sums[:-1]
+        tuned = [values[places].astype(np.float32) for places in self.places]
+        return [a + b for a, b in zip(tuned, self.fixed, strict=True)] if all_ else tuned
 
 
 @dataclass(eq=False)
 class FeatureModel:
     """Positions with their features and labels.
 
-    offset, target, weight  (n,): as in `Block`; offset is the part of the score that the tuned
-                            weights do not make
-    train   number of positions of training; they come first
+    offset, target, weight, games  (n,): as in `Block`; offset is the part of the score that the
+                                   tuned weights do not make
+    train      number of positions of training; they come first
+    is_scored  whether the engine has given scores
     """
 
     matrix: Matrix
@@ -159,21 +149,11 @@ class FeatureModel:
     offset: Floats
     target: Floats
     weight: Floats
+    games: npt.NDArray[np.uint32]
     train: int
-    threads: int = 0
-
-    def __post_init__(self) -> None:
-        if not self.threads:
-            self.threads = _processors()
-
-    @property
-    def held(self) -> bool:
-        """Whether there are positions of validation."""
-        return len(self.offset) > self.train
-
-    def span(self, held: bool) -> tuple[int, int]:
-        """Return the first and last + 1 position of a part."""
-        return (self.train, len(self.offset)) if held else (0, self.train)
+    loss: Loss
+    is_scored: bool = True
+    threads: int = 1
 
     @cached_property
     def weights(self) -> tuple[float, float]:
@@ -197,51 +177,56 @@ class FeatureModel:
             copy=False,
         )
 
-    def of_rows(self, rows: Any, first: int, stop: int, middle: Floats, end: Floats) -> Floats:
-        """Return A·θ of rows from `rows`, with the weights of `Wiring.weights`."""
-        if not self.wiring.tapered:
-            return np.asarray(rows @ middle)
-        phase = self._phase(first, stop)
-        return np.asarray(rows @ end + phase * (rows @ (middle - end)))
-
-    def _phase(self, first: int, stop: int) -> Floats:
+    def _shares(self, first: int, stop: int) -> list[Any]:
+        """Return the factors of the counts of a span, for each of the wiring's places."""
+        if len(self.wiring.places) == 1:
+            return [1.0]
         assert self.matrix.phase is not None
-        return self.matrix.phase[first:stop]
+        phase = self.matrix.phase[first:stop]
+        return [phase, 1 - phase]
+
+    def of_rows(self, rows: Any, first: int, stop: int, weights: list[Floats]) -> Floats:
+        """Return A·θ of rows from `rows`, with the weights of `Wiring.weights`."""
+        pairs = zip(self._shares(first, stop), weights, strict=True)
+        return np.asarray(sum(share * (rows @ each) for share, each in pairs))
 
     def linear(
         self, theta: Sequence[float] | Array, first: int, stop: int, *, all_: bool = False
     ) -> Floats:
         """Return A·θ of some positions, centipawns; `all_` includes weights that are not tuned."""
-        middle, end = self.wiring.weights(theta, all_=all_)
+        weights = self.wiring.weights(theta, all_=all_)
 
         def block(a: int, b: int) -> Floats:
-            return self.of_rows(self.rows(a, b), a, b, middle, end)
+            return self.of_rows(self.rows(a, b), a, b, weights)
 
         return np.concatenate([np.empty(0, np.float32), *self.map_blocks(block, first, stop)])
 
-    def error(self, theta: Sequence[float] | Array, loss: Loss, held: bool = False) -> float:
-        """Return the mean loss over training or validation."""
-        middle, end = self.wiring.weights(theta, all_=False)
+    def errors(self, theta: Sequence[float] | Array) -> tuple[float, float | None]:
+        """Return the mean losses over training and validation, None without positions."""
+        weights = self.wiring.weights(theta)
 
         def block(a: int, b: int) -> float:
-            q = self.of_rows(self.rows(a, b), a, b, middle, end) + self.offset[a:b]
-            return float(self.weight[a:b] @ loss.values(q, self.target[a:b]))
+            q = self.of_rows(self.rows(a, b), a, b, weights) + self.offset[a:b]
+            return float(self.weight[a:b] @ self.loss.values(q, self.target[a:b]))
 
-        return sum(self.map_blocks(block, *self.span(held))) / self.weights[held]
+        train = sum(self.map_blocks(block, 0, self.train)) / self.weights[0]
+        if self.train == len(self.offset):
+            return train, None
+        return train, sum(self.map_blocks(block, self.train, len(self.offset))) / self.weights[1]
 
-    def gradient(self, theta: Sequence[float] | Array, loss: Loss) -> tuple[float, Array]:
+    def gradient(self, theta: Sequence[float] | Array) -> tuple[float, Array]:
         """Return the mean loss over training, and its derivative by θ, (P,)."""
 
         def pull(q: Floats, weight: Floats, target: Floats) -> tuple[float, Array]:
-            return float(weight @ loss.values(q, target)), weight * loss.slope(q, target)
+            return float(weight @ self.loss.values(q, target)), weight * self.loss.slope(q, target)
 
         return self._sums(theta, pull, 1)
 
-    def diagonal(self, theta: Sequence[float] | Array, loss: Loss) -> Array:
+    def diagonal(self, theta: Sequence[float] | Array) -> Array:
         """Return the diagonal of the Gauss-Newton curvature of the mean loss, (P,)."""
 
         def pull(q: Floats, weight: Floats, target: Floats) -> tuple[float, Array]:
-            return 0.0, weight * loss.curvature(q)
+            return 0.0, weight * self.loss.curvature(q)
 
         return self._sums(theta, pull, 2)[1]
 
@@ -255,63 +240,82 @@ class FeatureModel:
 
         pull_of  returns a block's sum of values and its pulls, from scores, weights and targets
         """
-        middle, end = self.wiring.weights(theta, all_=False)
+        weights = self.wiring.weights(theta)
 
-        def part(a: int, b: int) -> tuple[float, Floats, Floats]:
+        def part(a: int, b: int) -> tuple[float, list[Floats]]:
             rows = self.rows(a, b)
-            q = self.of_rows(rows, a, b, middle, end) + self.offset[a:b]
+            q = self.of_rows(rows, a, b, weights) + self.offset[a:b]
             value, wide = pull_of(q, self.weight[a:b], self.target[a:b])
             pull = wide.astype(np.float32)
             rows.data **= power
             turned = rows.T
-            if not self.wiring.tapered:
-                return value, turned @ pull, pull[:0]
-            phase = self._phase(a, b)
-            return value, turned @ (pull * phase**power), turned @ (pull * (1 - phase) ** power)
+            return value, [turned @ (pull * share**power) for share in self._shares(a, b)]
 
-        total, by_middle, by_end = 0.0, np.zeros(len(middle)), np.zeros(len(middle))
-        for value, middle_part, end_part in self.map_blocks(part, *self.span(False)):
+        total, by_weight = 0.0, np.zeros((len(weights), len(self.matrix.names)))
+        for value, parts in self.map_blocks(part, 0, self.train):
             total += value
-            by_middle += middle_part
-            if self.wiring.tapered:
-                by_end += end_part
+            by_weight += parts
+        # the last sum is that of the weights that are not tuned
+        sums = np.zeros(self.wiring.count + 1)
+        for places, each in zip(self.wiring.places, by_weight, strict=True):
+            sums[places] += each
         weight = self.weights[0] or 1.0
-        return total / weight, self.wiring.gathered(by_middle, by_end) / weight
+        return total / weight, sums[:-1] / weight
 
     def jacobian(self, rows: Any, first: int, stop: int, wanted: npt.NDArray[np.bool_]) -> Floats:
-        """Return ∂q/∂θ of the wanted positions of a span, (rows, P).
-
-        rows  of the matrix, only the wanted ones
-        """
-        dense = rows.toarray()
-        phase = self._phase(first, stop)[wanted] if self.wiring.tapered else None
+        """Return ∂q/∂θ of the wanted positions of a span, (rows, P)."""
+        dense = rows[wanted].toarray()
         jacobian = np.zeros((len(dense), self.wiring.count), dtype=np.float32)
-        halves = [(self.wiring.middle, phase)]
-        if phase is not None:
-            halves.append((self.wiring.end, 1 - phase))
-        for places, share in halves:
+        for places, share in zip(self.wiring.places, self._shares(first, stop), strict=True):
             tuned = np.flatnonzero(places >= 0)
-            counts = dense[:, tuned]
-            jacobian[:, places[tuned]] += counts if share is None else counts * share[:, None]
+            own = share if isinstance(share, float) else share[wanted, np.newaxis]
+            jacobian[:, places[tuned]] += dense[:, tuned] * own
         return jacobian
+
+    def curvature(self, theta: Array) -> tuple[Array, Array]:
+        """Return the mean ∂²loss/∂θ² over training, (P, P), and standard errors by games, (P,)."""
+        count = len(theta)
+        share = min(1.0, _WORK / max(self.train * count**2, 1))
+        limit = np.uint32(min(int(share * 2**32), 2**32 - 1))
+        weights = self.wiring.weights(theta)
+
+        def part(a: int, b: int) -> tuple[Array, Array, npt.NDArray[np.uint32], float]:
+            wanted = self.weight[a:b] > 0
+            if share < 1:
+                wanted &= self.games[a:b] * _SPREAD <= limit
+            rows = self.rows(a, b)
+            q = (self.of_rows(rows, a, b, weights) + self.offset[a:b])[wanted]
+            slopes = self.jacobian(rows, a, b, wanted)
+            weight = self.weight[a:b][wanted].astype(np.float64)
+            bent = np.sqrt(weight * self.loss.curvature(q)).astype(np.float32)
+            scaled = slopes * bent[:, np.newaxis]
+            pull = weight * self.loss.slope(q, self.target[a:b][wanted])
+            games = self.games[a:b][wanted]
+            return scaled.T @ scaled, slopes * pull[:, np.newaxis], games, weight.sum()
+
+        matrix, clusters, total = np.zeros((count, count)), ClusterSums(count), 0.0
+        for bent, pulls, games, weight in self.map_blocks(part, 0, self.train, DENSE_BLOCK):
+            matrix += bent
+            clusters.add(pulls, games)
+            total += weight
+        total = total or 1.0
+        matrix /= total
+        evidence = unpenalised_optimum(matrix, np.zeros(count), clusters.meat(), total)
+        # the error of an estimate falls with 1/√(games)
+        return matrix, evidence.deviation * math.sqrt(total / (self.weights[0] or 1.0))
 
     def map_blocks(
         self, function: Callable[[int, int], Result], first: int, stop: int, block: int = BLOCK
     ) -> Iterator[Result]:
         """Yield the results of a function over blocks of positions, in order."""
-        bounds = [(a, min(a + block, stop)) for a in range(first, stop, block)]
-        if self.threads == 1 or len(bounds) == 1:
-            for a, b in bounds:
-                yield function(a, b)
-            return
-        under_way: deque[Future[Result]] = deque()
-        for a, b in bounds:
-            # few finished results wait for their turn
-            if len(under_way) > 2 * self.threads:
-                yield under_way.popleft().result()
-            under_way.append(self._pool.submit(function, a, b))
-        while under_way:
-            yield under_way.popleft().result()
+        starts = range(first, stop, block)
+        mapped: Callable[..., Iterator[Result]] = map
+        if self.threads > 1 and len(starts) > 1:
+            mapped = self._pool.map
+        # few results wait for their turn
+        few = 16 * self.threads
+        for i in range(0, len(starts), few):
+            yield from mapped(lambda a: function(a, min(a + block, stop)), starts[i : i + few])
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -321,134 +325,9 @@ class FeatureModel:
         return ThreadPoolExecutor(self.threads, thread_name_prefix="linear")
 
 
-def _processors() -> int:
+def processors() -> int:
+    """Return the number of processors that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # no such call on macOS
         return os.cpu_count() or 1
-
-
-#: Standard deviation of the score changes in a check, centipawns: much more than rounding, and
-#: little beside a piece.
-MOVED = 50.0
-#: Largest change of a parameter as a share of its range.
-_LARGEST_MOVE = 0.25
-#: Positions that determine the size of the change.
-_LOOKED_AT = 20_000
-#: Smaller predicted changes are indistinguishable from rounding, centipawns.
-_VISIBLE = 1.0
-#: The model is refused beyond these limits of the correlation of predicted and real changes, and
-#: of the real change for a predicted one.
-LEAST_CORRELATION, SLOPES = 0.9, (0.8, 1.25)
-#: Below this correlation the model is used with a warning.
-_GOOD = 0.98
-_SIDES = "counts must be White's (sente's) minus the other side's"
-
-
-class FeatureCheck(msgspec.Struct, frozen=True):
-    """Predicted against real numbers, centipawns.
-
-    correlation  NaN if one of them does not vary
-    slope        real change for a predicted change of 1, by least squares
-    largest      largest difference
-    spread       standard deviation of the predictions
-    unsigned     correlation of absolute values
-    count        positions
-    """
-
-    correlation: float
-    slope: float
-    largest: float
-    spread: float
-    unsigned: float
-    count: int
-
-    @classmethod
-    def of(cls, predicted: Floats, real: Floats) -> FeatureCheck:
-        """Compare predictions with real values, (n,) each, ignoring NaN."""
-        known = ~(np.isnan(predicted) | np.isnan(real))
-        x, y = predicted[known].astype(np.float64), real[known].astype(np.float64)
-        if not len(x):
-            return cls(math.nan, math.nan, math.nan, math.nan, math.nan, 0)
-        spread = float(x.std())
-        slope = float(((x - x.mean()) * (y - y.mean())).mean()) / spread**2 if spread else math.nan
-        return cls(
-            _correlation(x, y),
-            slope,
-            float(np.abs(y - x).max()),
-            spread,
-            _correlation(np.abs(x), np.abs(y)),
-            len(x),
-        )
-
-    @property
-    def numbers(self) -> str:
-        """The result in one line."""
-        return (
-            f"correlation {self.correlation:.4f}, slope {self.slope:.3f}, largest difference "
-            f"{self.largest:.0f} cp over {self.count:,} positions"
-        )
-
-    @property
-    def problem(self) -> str:
-        """Reason to refuse the model, "" if it can be used."""
-        low, high = SLOPES
-        if not self.count:
-            return "no position has a score of both passes"
-        if not self.spread > _VISIBLE:
-            return (
-                "the features hardly occur: a large change of all weights moves the model's "
-                f"scores by {self.spread:.2f} cp; check that they belong to these positions"
-            )
-        if self.correlation >= LEAST_CORRELATION and low <= self.slope <= high:
-            return ""
-        reason = f"the engine's scores do not change as its features say ({self.numbers})"
-        if self.correlation <= -LEAST_CORRELATION:
-            return f"{reason}: all signs are reversed; {_SIDES}"
-        if self.correlation < LEAST_CORRELATION <= self.unsigned:
-            return (
-                f"{reason}: the signs of some differ; {_SIDES}, not the mover's minus the other's"
-            )
-        if self.correlation >= LEAST_CORRELATION:
-            return f"{reason}: a weight's unit must be a centipawn a count; scale the counts"
-        if not self.correlation > 0.1:
-            return (
-                f"{reason}; check that the options reach the engine (`apply`), and check "
-                "the names of the features"
-            )
-        return f"{reason}; the evaluation is not linear in these weights, or some counts are wrong"
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether the model can be used with a warning."""
-        return not self.problem and self.correlation < _GOOD
-
-
-def _correlation(x: Array, y: Array) -> float:
-    spread = float(x.std() * y.std())
-    if not spread > 0:
-        return math.nan
-    return float(((x - x.mean()) * (y - y.mean())).mean()) / spread
-
-
-def perturbed(model: FeatureModel, space: Space, seed: int) -> tuple[float, ...]:
-    """Return values around the start that move the scores enough for a check.
-
-    All parameters move up or down at random.
-    """
-    count = len(space)
-    bits = np.array([word & 1 for word in words(seed, TEXEL_LINEAR_STREAM, 0, count)])
-    low, high = space.whole_bounds
-    way = np.where(bits == 1, 1.0, -1.0)
-    room = np.where(way > 0, high - space.start, space.start - low)
-    # a start on a bound leaves one way only
-    way = np.where(room <= 0, -way, way)
-    room = np.where(way > 0, high - space.start, space.start - low)
-    step = way * np.minimum(_LARGEST_MOVE * space.width, room)
-    stop = min(model.train, _LOOKED_AT)
-    spread = float(model.linear(step, 0, stop).std())
-    if spread > MOVED:
-        step = step * MOVED / spread
-    theta = space.start + step
-    whole = np.where(np.abs(step) < 0.5, space.start + np.sign(step), np.rint(theta))
-    return tuple(np.clip(np.where(space.integer, whole, theta), low, high).tolist())

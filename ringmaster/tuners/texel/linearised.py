@@ -1,221 +1,141 @@
-"""A linear model of an engine's scores, and quadratics within bounds.
+"""A linear model of an engine's scores by differences, and quadratics within bounds.
 
 Scores at θ are approximated by q₀ + Σ (θᵢ − θ₀ᵢ)·∂q/∂θᵢ; the derivatives are differences of
-kept passes.  The loss stays exact.  Its least point is found by Gauss-Newton (Newton for the
-cross entropy) with a bounded quadratic at each iteration.  One reading of the positions serves
-one iteration for all strengths of the ridge; no more than a block is in memory.
+kept passes.  A difference changes one parameter of the base, far enough to move the scores well
+above their rounding.  The difference of two scores that are rounded to one centipawn has a noise
+of 0.4 centipawns; a movement of eight is known to 5 %.  Larger differences suffer from
+nonlinearity.
 
-The bounded quadratic is solved by an active-set method (Stark & Parker, "Bounded-variable least-
-squares", 1995), exact up to rounding; SciPy's `lsq_linear` takes five times as long for 150
-variables. For a singular matrix the step has the smallest norm, so variables without influence
-stay. The least point among whole numbers is a heuristic: variables are rounded one at a time while
-the others adapt, then moved by 1, alone or in pairs, as long as this helps.
+The loss stays exact.  No more than a block of positions is in memory.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
+from ringmaster.tuners.texel.fitting import Fitter
 from ringmaster.tuners.texel.loss import Array, Loss
-from ringmaster.tuners.texel.optimiser import Data, Split, ridge_distance, ridge_scale
+from ringmaster.tuners.texel.optimiser import Data, Penalty, Split, Theta
 from ringmaster.tuners.texel.uncertainty import SINGULAR, ClusterSums, Estimate, unpenalised_optimum
 
-Flags = npt.NDArray[np.bool_]
-#: Slopes below this share of the largest possible slope count as 0.
-_LEVEL = 1e-12
+#: Wanted root mean square movement of the scores, centipawns, and the least acceptable one.
+WANTED_MOVEMENT, WEAK_MOVEMENT = 8.0, 2.0
+#: First distances as shares of the range and of the start value; limits as shares of the range.
+_RANGE_SHARE, _START_SHARE, _LEAST_SHARE, _MOST_SHARE = 1 / 16, 1 / 4, 1 / 100, 1 / 2
+#: Smallest difference of a fractional parameter as a share of its range.
+_UNIT_SHARE = 1e-4
 
 
-def least_in_box(A: Array, b: Array, low: Array, high: Array, at: Array | None = None) -> Array:
-    """Return the minimum of ½·xᵀAx + bᵀx for low ≤ x ≤ high.
+class Side(msgspec.Struct):
+    """One side of a difference: a pass with one value changed."""
 
-    A             (k, k), symmetric, without negative eigenvalues
-    b, low, high  (k,)
-    at            starting point, clipped into the box; 0 by default
-    """
-    count = len(b)
-    x = np.clip(np.zeros(count) if at is None else at, low, high)
-    fixed = low >= high
-    # a variable on a bound is free at first if the slope leads inward
-    slope = A @ x + b
-    free = ~fixed & ~((x <= low) & (slope >= 0)) & ~((x >= high) & (slope <= 0))
-    size = np.abs(A).sum(axis=1) * np.maximum(np.abs(high - low).min(initial=1.0), 1.0)
-    level = _LEVEL * (np.abs(b) + size)
-    # each round lowers the value, so no set of free variables repeats; rounding needs a limit
-    for _ in range(20 * count + 20):
-        x, free = _descended(A, b, low, high, x, free)
-        slope = A @ x + b
-        inward = np.where(x <= low, -slope, np.where(x >= high, slope, 0.0)) - level
-        inward[free | fixed] = 0.0
-        if not count or inward.max() <= 0:
-            return x
-        free[int(np.argmax(inward))] = True
-    return x
+    place: int
+    theta: Theta
+    number: int | None = None
+    told: bool = False
 
 
-def _descended(
-    A: Array, b: Array, low: Array, high: Array, x: Array, free: Flags
-) -> tuple[Array, Flags]:
-    """Return the least point over the free variables; variables that reach a bound become fixed."""
-    x, free = x.copy(), free.copy()
-    while free.any():
-        slope = (A @ x + b)[free]
-        step = -_solved(A[np.ix_(free, free)], slope)
-        target = x[free] + step
-        room = np.where(step > 0, high[free], low[free])
-        over = np.where(step > 0, target > room, target < room)
-        if not over.any():
-            x[free] = target
-            break
-        share = np.where(over, (room - x[free]) / np.where(over, step, 1.0), np.inf)
-        first = share.min()
-        moved = x[free] + max(first, 0.0) * step
-        stopped = share <= first
-        moved[stopped] = room[stopped]
-        x[free] = np.clip(moved, low[free], high[free])
-        free[np.flatnonzero(free)[stopped]] = False
-    return x, free
+class Differences:
+    """The differences of some parameters; a parameter's own `step` never changes."""
+
+    def __init__(self, parameters: Sequence[TunedParameter], space: Space) -> None:
+        self._parameters, self._space = parameters, space
+        self._low, self._high = space.whole_bounds
+        self._unit = np.where(space.integer, 1.0, space.width * _UNIT_SHARE)
+
+    def first(self, i: int) -> float:
+        """Return the first distance of a parameter, in its own units."""
+        parameter, width = self._parameters[i], float(self._space.width[i])
+        if parameter.step is not None:
+            return parameter.step
+        start_share = abs(parameter.start) * _START_SHARE or width
+        share = max(min(width * _RANGE_SHARE, start_share), width * _LEAST_SHARE)
+        return max(share, float(self._unit[i]))
+
+    def side(self, base: Theta, i: int, distance: float) -> Side | None:
+        """Return a pass with parameter i changed: up, down if there is more room.
+
+        None without any room.
+        """
+        value, low, high = base[i], float(self._low[i]), float(self._high[i])
+        above, below = high - value, value - low
+        if self._space.integer[i]:
+            distance = max(round(distance), 1)
+        is_up = above >= distance or above >= below
+        move = min(distance, above) if is_up else -min(distance, below)
+        if move == 0:
+            return None
+        return Side(i, (*base[:i], min(max(value + move, low), high), *base[i + 1 :]))
+
+    def adapted(self, i: int, distance: float, moved: float, wanted: float) -> float:
+        """Return the distance for the wanted movement, from the last distance's movement."""
+        if self._parameters[i].step is not None:
+            return distance
+        factor = min(max(wanted / moved, 0.25), 4.0)
+        return self._within(i, distance * factor)
+
+    def wider(self, i: int, distance: float, moved: float, wanted: float) -> float | None:
+        """Return a larger distance if the last hardly moved the scores, else None."""
+        if moved >= WEAK_MOVEMENT or self._parameters[i].step is not None:
+            return None
+        most = self._within(i, float("inf"))
+        larger = self._within(i, distance * wanted / moved) if moved else most
+        return larger if larger > distance else None
+
+    def halved(self, i: int, distance: float) -> float | None:
+        """Return half a distance, None if there is no smaller one."""
+        if self._parameters[i].step is not None or distance <= self._unit[i]:
+            return None
+        return self._within(i, distance / 2)
+
+    def _within(self, i: int, distance: float) -> float:
+        most = float(self._space.width[i]) * _MOST_SHARE
+        return max(min(distance, most), float(self._unit[i]))
 
 
-def _solved(A: Array, b: Array) -> Array:
-    """Return A⁻¹·b, the shortest least-squares solution if A is singular."""
-    try:
-        pivots = np.square(np.diag(np.linalg.cholesky(A)))
-        if pivots.min() > SINGULAR * pivots.max():
-            return np.asarray(np.linalg.solve(A, b))
-    except np.linalg.LinAlgError:
-        pass
-    return np.asarray(np.linalg.pinv(A, SINGULAR, hermitian=True) @ b)
-
-
-def value_of(A: Array, b: Array, x: Array) -> float:
-    """Return ½·xᵀAx + bᵀx."""
-    return float(x @ A @ x / 2 + b @ x)
-
-
-def whole_in_box(
-    A: Array, b: Array, low: Array, high: Array, offset: Array, whole: Flags, at: Array
-) -> Array:
-    """Return a point of the box near the minimum, with offset + x whole where `whole` is true.
-
-    at  the minimum, (k,)
-    The bounds of whole variables plus offset must be whole.
-    """
-    rounded = np.where(whole, _rounded(at, offset, low, high), at)
-    if not whole.any():
-        return np.clip(at, low, high)
-    starts = [rounded, _one_by_one(A, b, low, high, offset, whole, at)]
-    ends = [_stepped(A, b, low, high, whole, start) for start in starts]
-    return min(ends, key=lambda x: value_of(A, b, x))
-
-
-def _rounded(x: Array, offset: Array, low: Array, high: Array) -> Array:
-    return np.clip(np.rint(x + offset) - offset, low, high)
-
-
-def _one_by_one(
-    A: Array, b: Array, low: Array, high: Array, offset: Array, whole: Flags, at: Array
-) -> Array:
-    """Round the stiffest variables first; the others adapt."""
-    low, high, x = low.copy(), high.copy(), at
-    for i in np.argsort(-np.diag(A), kind="stable"):
-        if whole[i]:
-            low[i] = high[i] = _rounded(x, offset, low, high)[i]
-            x = x.copy()
-            x[i] = low[i]
-            x = least_in_box(A, b, low, high, x)
-    return x
-
-
-def _stepped(A: Array, b: Array, low: Array, high: Array, whole: Flags, x: Array) -> Array:
-    """Move one or two whole variables by 1, the best move first, as long as this helps."""
-    x, count = x.copy(), len(x)
-    # moves: each variable up, then each down
-    sign = np.repeat([1.0, -1.0], count)
-    variable = np.tile(np.arange(count), 2)
-    stiff = sign[:, np.newaxis] * sign * A[np.ix_(variable, variable)]
-    # two moves of one variable are none
-    same = variable[:, np.newaxis] == variable
-    for _ in range(10 * count + 10):
-        slope = (A @ x + b)[variable] * sign
-        alone = -slope - np.diag(stiff) / 2
-        alone[~whole[variable]] = -np.inf
-        moved = x[variable] + sign
-        alone[(moved > high[variable] + 1e-9) | (moved < low[variable] - 1e-9)] = -np.inf
-        gains = alone[:, np.newaxis] + alone - stiff
-        gains[same] = -np.inf
-        np.fill_diagonal(gains, alone)
-        i, j = np.unravel_index(int(np.argmax(gains)), gains.shape)
-        if gains[i, j] <= 1e-12 * (abs(value_of(A, b, x)) + 1e-12):
-            break
-        for move in {int(i), int(j)}:
-            x[variable[move]] += sign[move]
-    return x
-
-
-#: Most iterations; each reads all positions of training once.
-_ITERATIONS = 12
-#: Iterations that update the curvature (k² sums a position); later steps are small.
-_CURVED = 3
-#: An iteration with a smaller expected decrease of the loss is the last.
-_PROMISE = 1e-10
-#: Most halvings of a step that raises the loss.
-_HALVINGS = 6
 #: Mean square of the rounding error in the difference of two whole scores.
 _ROUNDED = 1 / 6
 
 
 class Column(NamedTuple):
-    """A derivative of the scores by one parameter: (high − low) / distance.
+    """A derivative of the scores by one parameter: a pass minus the origin, by the distance.
 
-    place      of the parameter
-    high, low  numbers of passes
-    distance   difference of their values as played
+    place     of the parameter
+    number    of the pass
+    distance  difference of the values as played
     """
 
     place: int
-    high: int
-    low: int
+    number: int
     distance: float
 
 
+def columns_of(sides: Sequence[Side], origin: Theta) -> list[Column]:
+    """Return the derivatives from complete passes around an origin."""
+    return [
+        Column(side.place, side.number, side.theta[side.place] - origin[side.place])
+        for side in sides
+        if side.number is not None
+    ]
+
+
 class _Rows(NamedTuple):
-    """A block: derivatives are (k, n), `others` (passes, n), the rest (n,)."""
+    """A block: derivatives are (k, n), the rest (n,)."""
 
     scores: Array
     slopes: Array
     target: Array
     weight: Array
     game: npt.NDArray[np.uint32]
-    others: Array
-
-
-class _Sums(NamedTuple):
-    """Means over training at S points: (S,), (S, k), (S, k, k)."""
-
-    loss: Array
-    slope: Array
-    curvature: Array | None
-
-
-class Fitted(msgspec.Struct, frozen=True, eq=False):
-    """The minimum of the penalised loss for one strength.
-
-    theta      values of all parameters, (n,), not rounded
-    rounded    values that can be played
-    loss       mean over training at theta, without the penalty
-    """
-
-    strength: float
-    theta: Array
-    rounded: Array
-    loss: float
+    other: Array
 
 
 class Agreement(msgspec.Struct, frozen=True, eq=False):
@@ -242,39 +162,45 @@ class LinearModel:
     base     number of the pass
     theta    its values, (n,)
     columns  one for each parameter that moves
+    origin   pass from which the derivatives were taken
     """
 
     def __init__(
-        self, data: Data, space: Space, base: int, theta: Array, columns: Sequence[Column]
+        self,
+        data: Data,
+        space: Space,
+        base: int,
+        theta: Theta,
+        columns: Sequence[Column],
+        origin: int,
     ) -> None:
-        self._data, self._space, self._base = data, space, base
+        self._data, self.space, self._base, self._origin = data, space, base, origin
         self._loss: Loss = data.loss
-        self.theta, self.columns = theta, tuple(columns)
-        self._places = np.array([c.place for c in columns], dtype=np.intp)
+        self.theta, self.columns = np.array(theta), tuple(columns)
+        self.places = np.array([c.place for c in columns], dtype=np.intp)
+        low, high = space.whole_bounds
+        moves = np.isin(np.arange(len(space)), self.places)
+        self._ends = np.where(moves, low, self.theta), np.where(moves, high, self.theta)
         self._distance = np.array([c.distance for c in columns])
-        numbers = sorted({base, *(c.high for c in columns), *(c.low for c in columns)})
-        self._passes = tuple(numbers)
-        at = {number: i for i, number in enumerate(numbers)}
-        self._high = np.array([at[c.high] for c in columns], dtype=np.intp)
-        self._low = np.array([at[c.low] for c in columns], dtype=np.intp)
-        self._at = at
 
-    def _rows(self, part: Split, others: tuple[int, ...] = ()) -> Iterator[_Rows]:
-        missing = tuple(number for number in others if number not in self._at)
-        wanted = self._passes + missing
-        at = {number: i for i, number in enumerate(wanted)}
-        for block in self._data.blocks(wanted, part):
-            scores = block.scores.astype(np.float64)
-            weight = block.weight.astype(np.float64)
-            target = block.target.astype(np.float64)
-            counts = (weight > 0) & ~np.isnan(scores).any(axis=0)
-            game = block.game
-            if not counts.all():
-                scores, weight, target = scores[:, counts], weight[counts], target[counts]
-                game = game[counts]
-            slopes = (scores[self._high] - scores[self._low]) / self._distance[:, np.newaxis]
-            rest = scores[[at[number] for number in others]]
-            yield _Rows(scores[at[self._base]], slopes, target, weight, game, rest)
+    def _rows(self, part: Split, other: int | None = None) -> Iterator[_Rows]:
+        """Yield the positions that count, with the scores of the base unless of another pass."""
+        fixed = [self._base, self._origin, self._base if other is None else other]
+        passes = sorted({*fixed, *(column.number for column in self.columns)})
+        at = {number: i for i, number in enumerate(passes)}
+        high = [at[column.number] for column in self.columns]
+        base, low, rest = (at[number] for number in fixed)
+        for block in self._data.blocks(passes, part):
+            counts = (block.weight > 0) & ~np.isnan(block.scores).any(axis=0)
+            scores = block.scores[:, counts].astype(np.float64)
+            yield _Rows(
+                scores[base],
+                (scores[high] - scores[low]) / self._distance[:, np.newaxis],
+                block.target[counts].astype(np.float64),
+                block.weight[counts].astype(np.float64),
+                block.game[counts],
+                scores[rest],
+            )
 
     def movement(self) -> Array:
         """Return the root mean square difference of scores of each column, (k,), centipawns."""
@@ -284,45 +210,69 @@ class LinearModel:
             total += float(rows.weight.sum())
         return np.asarray(np.sqrt(squares / max(total, 1e-300)) * np.abs(self._distance))
 
-    def losses(self, points: Sequence[Array], part: Split) -> list[float]:
-        """Return the predicted mean losses of some values, (n,) each, without the penalty."""
-        steps = np.array([(point - self.theta)[self._places] for point in points])
-        sums, total = np.zeros(len(points)), 0.0
-        for rows in self._rows(part):
-            total += float(rows.weight.sum())
-            for s, step in enumerate(steps):
-                values = self._loss.values(rows.scores + step @ rows.slopes, rows.target)
-                sums[s] += rows.weight @ values
-        return [float(each) / total if total else float("nan") for each in sums]
+    def fitter(self) -> NewtonFitter:
+        """Return a fitter of the parameters that move; the others keep their values."""
+        return NewtonFitter(self, self.space, *self._ends)
 
-    def fit(self, strengths: Sequence[float], damping: float = 0.0) -> list[Fitted]:
-        """Return the minimum of the penalised loss within the bounds, for each strength.
+    def errors(self, theta: Theta | Array) -> tuple[float, float | None]:
+        """Return the predicted mean losses over training and validation, None without positions."""
 
-        damping  Levenberg's: adds this multiple of the curvature at the base along each parameter
+        def loss(rows: _Rows, scores: Array) -> Array:
+            return np.array([rows.weight @ self._loss.values(scores, rows.target)])
+
+        train, weight = self._sums(theta, "train", loss)
+        held, held_weight = self._sums(theta, "validation", loss)
+        validation = float(held[0]) / held_weight if held_weight else None
+        return float(train[0]) / (weight or math.nan), validation
+
+    def quadratic(self, theta: Array) -> tuple[float, Array, Array]:
+        """Return the mean loss of training, its slope (n,), and Gauss-Newton curvature (n, n)."""
+
+        def parts(rows: _Rows, scores: Array) -> Array:
+            value = rows.weight @ self._loss.values(scores, rows.target)
+            slope = rows.slopes @ (rows.weight * self._loss.slope(scores, rows.target))
+            bent = rows.slopes * (rows.weight * self._loss.curvature(scores))
+            return np.concatenate([[value], slope, (bent @ rows.slopes.T).ravel()])
+
+        k, n = len(self.places), len(self.theta)
+        sums, weight = self._sums(theta, "train", parts)
+        value, means = np.split(sums / (weight or 1.0), [1])
+        slope, curvature = np.zeros(n), np.zeros((n, n))
+        slope[self.places] = means[:k]
+        curvature[np.ix_(self.places, self.places)] = means[k:].reshape(k, k)
+        return float(value[0]), slope, curvature
+
+    def gradient(self, theta: Array) -> tuple[float, Array]:
+        """Return the first two of `quadratic`."""
+        return self.quadratic(theta)[:2]
+
+    def diagonal(self, theta: Array) -> Array:
+        """Return the diagonal of the curvature, (n,)."""
+        diagonal: Array = np.diag(self.quadratic(theta)[2])
+        return diagonal
+
+    def _sums(
+        self, theta: Theta | Array, part: Split, sums_of: Callable[[_Rows, Array], Array]
+    ) -> tuple[Array, float]:
+        """Return sums over a part, and its weight.
+
+        sums_of  returns a block's weighted sums, from the block and its predicted scores
         """
-        tasks = [_Descent(self, strength, damping) for strength in strengths]
-        for iteration in range(_ITERATIONS):
-            going = [task for task in tasks if task.going]
-            if not going:
-                break
-            # the first iteration is at the base for all strengths
-            distinct = {task.trial.tobytes(): task.trial for task in going}
-            sums = self._sums(np.array(list(distinct.values())), iteration < _CURVED)
-            places = {key: i for i, key in enumerate(distinct)}
-            for task in going:
-                i = places[task.trial.tobytes()]
-                curvature = None if sums.curvature is None else sums.curvature[i]
-                task.record(float(sums.loss[i]), sums.slope[i], curvature)
-        return [task.outcome() for task in tasks]
+        step = (np.asarray(theta) - self.theta)[self.places]
+        sums, weight = np.zeros(1), 0.0
+        for rows in self._rows(part):
+            weight += float(rows.weight.sum())
+            sums = sums + sums_of(rows, rows.scores + step @ rows.slopes)
+        return sums, weight
 
-    def compare(self, number: int, theta: Array) -> Agreement:
+    def compare(self, number: int, theta: Theta | Array) -> Agreement:
         """Compare a pass of the engine at θ with the model."""
         k = len(self.columns)
-        step = (theta - self.theta)[self._places]
+        step = (np.asarray(theta) - self.theta)[self.places]
         clusters, curvature, moments = ClusterSums(k), np.zeros((k, k)), np.zeros(6)
         slopes = np.zeros(k)
-        for rows in self._rows("train", (number,)):
-            scores, w = rows.others[0], rows.weight
+        for rows in self._rows("train", number):
+            scores, w = rows.other, rows.weight
             slope = self._loss.slope(scores, rows.target)
             each = rows.slopes * (w * slope)
             slopes += each.sum(axis=1)
@@ -345,99 +295,52 @@ class LinearModel:
             unpenalised_optimum(curvature, slopes / total, meat, total),
         )
 
-    def _sums(self, steps: Array, curved: bool) -> _Sums:
-        count, k = len(steps), len(self.columns)
-        loss, slope = np.zeros(count), np.zeros((count, k))
-        curvature = np.zeros((count, k, k)) if curved else None
-        total = 0.0
-        for rows in self._rows("train"):
-            total += float(rows.weight.sum())
-            for s, step in enumerate(steps):
-                scores = rows.scores + step @ rows.slopes
-                loss[s] += rows.weight @ self._loss.values(scores, rows.target)
-                slope[s] += rows.slopes @ (rows.weight * self._loss.slope(scores, rows.target))
-                if curvature is not None:
-                    bent = rows.weight * self._loss.curvature(scores)
-                    curvature[s] += (rows.slopes * bent) @ rows.slopes.T
-        total = total or 1.0
-        return _Sums(loss / total, slope / total, None if curvature is None else curvature / total)
 
-    def box(self) -> tuple[Array, Array]:
-        """Return the ends of steps within the bounds, (k,) each."""
-        low, high = self._space.whole_bounds
-        return (low - self.theta)[self._places], (high - self.theta)[self._places]
+#: Most iterations; each reads all positions of training once.
+_ITERATIONS = 12
+#: An iteration with a smaller expected decrease of the loss is the last.
+_PROMISE = 1e-12
 
 
-class _Descent:
-    """The descent for one strength: steps from the base in units of the parameters, (k,)."""
+class NewtonFitter(Fitter, frozen=True):
+    """Fits by Gauss-Newton, which reads the positions less often than L-BFGS-B."""
 
-    def __init__(self, model: LinearModel, strength: float, damping: float) -> None:
-        self._model, self._strength, self._damping = model, strength, damping
-        places = model._places
-        self._scale = ridge_scale(model._space)[places]
-        self._off = ridge_distance(model._space, model.theta)[places]
-        self._stiff = np.zeros(len(places))
-        self._taken = np.zeros(len(places))
-        self._value, self._loss = np.inf, np.inf
-        self._curvature = np.zeros((len(places),) * 2)
-        self._A, self._b = self._curvature, np.zeros(len(places))
-        self._halved = 0
-        self.trial = np.zeros(len(places))
-        self.going = True
+    model: LinearModel
 
-    def _extra(self, step: Array) -> float:
-        ridge = self._strength * np.square(self._off + step / self._scale).sum()
-        return float(ridge + self._damping * (self._stiff * step * step).sum() / 2)
+    def _minimum(self, penalty: Penalty, at: Array) -> tuple[Array, float]:
+        best, least, scale = at, math.inf, self.space.scale
+        readings = 0
+        while readings < _ITERATIONS:
+            readings += 1
+            value, slope, A = self.model.quadratic(at)
+            value += penalty(at)
+            if value > least + 1e-15:
+                at = (at + best) / 2
+                continue
+            best, least = at, value
+            A, slope = A + np.diag(penalty.curvature), slope + penalty.slope(at)
+            # lengths in ranges: units of parameters do not affect singularity
+            ends = (self.low - at) / scale, (self.high - at) / scale
+            step = scale * step_in_box(A * np.outer(scale, scale), slope * scale, *ends)
+            if -(slope @ step) - step @ A @ step / 2 <= _PROMISE:
+                break
+            at = np.clip(at + step, self.low, self.high)
+        return best, float(readings)
 
-    def record(self, loss: float, slope: Array, curvature: Array | None) -> None:
-        """Record the loss at the trial step and choose the next trial.
 
-        Without a curvature the previous one is used.
-        """
-        if curvature is None:
-            curvature = self._curvature
-        if not np.isfinite(self._value):
-            self._stiff = np.diag(curvature).copy()
-        value = loss + self._extra(self.trial)
-        if value > self._value + 1e-15:
-            self._halved += 1
-            self.trial = (self.trial + self._taken) / 2
-            self.going = self._halved < _HALVINGS
-            return
-        self._halved, self._curvature = 0, curvature
-        self._taken, self._value, self._loss = self.trial, value, loss
-        scale, off = self._scale, self._off
-        # the quadratic around the point, in steps from the base
-        A = curvature + np.diag(2 * self._strength / scale**2 + self._damping * self._stiff)
-        gradient = slope + 2 * self._strength * (off + self.trial / scale) / scale
-        gradient = gradient + self._damping * self._stiff * self.trial
-        # lengths in ranges: units of parameters do not affect singularity
-        self._A, self._b = A, gradient - A @ self.trial
-        low, high = self._model.box()
-        least = least_in_box(
-            A * np.outer(scale, scale),
-            self._b * scale,
-            low / scale,
-            high / scale,
-            self.trial / scale,
-        )
-        trial = np.clip(least * scale, low, high)
-        promise = value_of(A, self._b, self.trial) - value_of(A, self._b, trial)
-        self.going = promise > _PROMISE
-        if self.going:
-            self.trial = trial
+def step_in_box(A: Array, b: Array, low: Array, high: Array) -> Array:
+    """Return the shortest x of the least ½·xᵀAx + bᵀx for low ≤ x ≤ high, (k,).
 
-    def outcome(self) -> Fitted:
-        model = self._model
-        places, space = model._places, model._space
-        step = self._taken
-        low, high = model.box()
-        rounded = whole_in_box(
-            self._A, self._b, low, high, model.theta[places], space.integer[places], step
-        )
-        theta, played = model.theta.copy(), model.theta.copy()
-        theta[places] += step
-        played[places] += rounded
-        # sums leave rounding errors
-        played[places] = np.where(space.integer[places], np.rint(played[places]), played[places])
-        return Fitted(self._strength, space.clip(theta), space.clip(played), self._loss)
+    A  symmetric, without negative eigenvalues
+    """
+    from scipy.optimize import lsq_linear
+
+    values, vectors = np.linalg.eigh(A)
+    kept = values > SINGULAR * max(values.max(initial=0.0), 1e-300)
+    x, moves = np.zeros(len(b)), low < high
+    if kept.any() and moves.any():
+        root = np.sqrt(values[kept])
+        M, y = (vectors[:, kept] * root).T, -(b @ vectors[:, kept]) / root
+        ends = low[moves], high[moves]
+        x[moves] = lsq_linear(M[:, moves], y, ends, method="bvls", tol=1e-14).x
+    return x

@@ -12,17 +12,16 @@ Each change takes a pass, one after another: the next change depends on the last
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, OwnTable, Pass
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Pass, Theta
 from ringmaster.tuners.texel.searching import (
     Search,
     SearchArguments,
-    Theta,
     first_steps,
     tuned_blocks,
 )
@@ -44,7 +43,7 @@ class LocalSearch(Search):
     """
 
     _base: Theta
-    _base_error: float = math.inf
+    _base_error: float = WORST
     _steps: list[float]
     _way: list[int]
     _moved: list[bool]
@@ -57,7 +56,6 @@ class LocalSearch(Search):
     _gained: bool = False
     _tried: int = 0
     _kept: int = 0
-    _sweeps: list[tuple[int, float, int, int, float]]
 
     def __init__(
         self,
@@ -77,13 +75,12 @@ class LocalSearch(Search):
         self._steps = np.clip(first_steps(self.parameters), self.least, self.most).tolist()
         self._way = [1] * len(self.parameters)
         self._moved = [False] * len(self.parameters)
-        self._sweeps = []
 
     def _begin(self, error: float) -> None:
         self._base_error = error
 
     def _next(self) -> Pass | None:
-        if self.waiting:
+        if self._asked:
             return None
         while not self._over:
             block = self._blocks[self._block]
@@ -98,7 +95,7 @@ class LocalSearch(Search):
             if error is not None:
                 self._judge(i, theta, error)
             elif not self._allowed():
-                self._stop("the passes are used up", "most_passes")
+                self._stop("the passes are used up")
             else:
                 return self._issue(theta, "train", "try", i)
         return None
@@ -137,10 +134,6 @@ class LocalSearch(Search):
         """Begin a further sweep, or return the check that must come before."""
         if self._validated and not self._is_checked(self._base):
             return self._check(self._base, f"sweep {self._sweep + 1}")
-        self._sweeps.append(
-            (self._sweep + 1, self._used, self._tried, self._kept, self._base_error)
-        )
-        del self._sweeps[:-100]
         self._tried = self._kept = 0
         self._place, self._sweep = 0, self._sweep + 1
         if self._busy:
@@ -167,10 +160,9 @@ class LocalSearch(Search):
         step = min(max(step, float(self.least[i])), float(self.most[i]))
         return float(math.floor(step)) if self.space.integer[i] else step
 
-    def _silent(self, i: int) -> bool:
-        return self._sweep > 0 and not self._moved[i]
+    @property
+    def oddities(self) -> tuple[Collection[int], Mapping[int, int]]:
+        return [i for i, moved in enumerate(self._moved) if self._sweep and not moved], {}
 
-    def report(self) -> list[OwnTable]:
-        headers = ("sweep", "passes", "tried", "kept", "training error")
-        rows = [(s, f"{p:g}", t, k, f"{e:.9f}") for s, p, t, k, e in self._sweeps]
-        return [("Sweeps", headers, rows)]
+    def _extras(self) -> dict[str, float]:
+        return {"tried": float(self._tried), "kept": float(self._kept)} if self._tried else {}

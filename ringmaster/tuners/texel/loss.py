@@ -137,18 +137,11 @@ class Fit(msgspec.Struct, frozen=True):
     """A fitted win-rate scale.
 
     scale    C, centipawns
-    error    mean loss with this scale
     warning  line for the user if C is at an end of its range, else ""
     """
 
     scale: float
-    error: float
     warning: str = ""
-
-    @property
-    def k(self) -> float:
-        """Österlund's K."""
-        return k_of(self.scale)
 
 
 class ScoreHistogram:
@@ -234,7 +227,7 @@ class ScoreHistogram:
             error, bounds=(low, high), method="bounded", options={"xatol": _ACCURACY}
         ).x
         best = min((float(inner), float(low), float(high)), key=error)
-        return Fit(math.exp(best), error(best), _edge(math.exp(best), name))
+        return Fit(math.exp(best), _edge(math.exp(best), name))
 
     def contradiction(self, name: str) -> str:
         """Return a message for scores that contradict the labels, "" for others."""

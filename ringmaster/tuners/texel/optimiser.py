@@ -15,22 +15,27 @@ parameters: with strength 0.001, a change by a tenth of the range costs an error
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.loss import Array as Array
 from ringmaster.tuners.texel.loss import Floats as Floats
 from ringmaster.tuners.texel.loss import Loss
 from ringmaster.tuners.texel.targets import Target
 
+#: Values of the tuned parameters.
+Theta = tuple[float, ...]
 #: A half of the positions.
 Split = Literal["train", "validation"]
+PARTS: tuple[Split, ...] = ("train", "validation")
 #: Positions of a pass: training, validation, both, or the training shards of a batch.
 Part = Literal["train", "validation", "all"] | tuple[int, ...]
 
@@ -44,7 +49,7 @@ class Pass(msgspec.Struct, frozen=True):
     """
 
     number: int
-    theta: tuple[float, ...]
+    theta: Theta
     part: Part = "train"
     keep: bool = False
 
@@ -59,12 +64,14 @@ class Errors(msgspec.Struct, frozen=True):
 class Block(msgspec.Struct, frozen=True):
     """Some positions; every array is (n,), but `scores` is (passes, n).
 
+    places  in the position file
     scores  centipawns for the side that moves first, NaN without a score
     target  wanted win probability, 0 to 1
     weight  how many positions this one counts for; 0 if left out
     game    number of the position's game
     """
 
+    places: slice | npt.NDArray[np.intp]
     scores: Floats
     target: Floats
     weight: Floats
@@ -113,7 +120,7 @@ class Step(msgspec.Struct, frozen=True):
     """
 
     passes: float
-    theta: tuple[float, ...]
+    theta: Theta
     train: float | None
     validation: float | None
     label: str = ""
@@ -166,6 +173,9 @@ class Optimiser(ABC):
     no interruption; a pass that was asked for and not yet told is known to the caller.
     """
 
+    parameters: tuple[TunedParameter, ...]
+    space: Space
+
     @abstractmethod
     def ask(self) -> Pass | None:
         """Return the next pass; None while results are awaited or nothing is left to do."""
@@ -180,7 +190,7 @@ class Optimiser(ABC):
 
     @property
     @abstractmethod
-    def best(self) -> tuple[float, ...]:
+    def best(self) -> Theta:
         """The accepted values with the smallest validation error.
 
         Without validation: the smallest training error with the penalty.
@@ -200,14 +210,25 @@ class Optimiser(ABC):
         """Return the tables of the method."""
         return [path.table() for path in self.ridge_paths]
 
-    @abstractmethod
     def flags(self) -> dict[int, tuple[str, ...]]:
         """Return oddities of parameters by place: "at its lower bound", "no signal", …"""
+        ends, silent, alike = self.intervals, *self.oddities
+        noise = {} if ends is None else noise_flags(self.space, self.best, ends)
+        flags = {i: list(words) for i, words in value_flags(self.space, self.best).items()}
+        for i in range(len(self.parameters)):
+            if i in silent:
+                flags.setdefault(i, []).append(NO_SIGNAL)
+            elif i in noise and i not in alike:
+                flags.setdefault(i, []).append(noise[i])
+            if i in alike:
+                code = self.parameters[alike[i]].code
+                flags.setdefault(i, []).append(f"indistinguishable from {code}")
+        return {i: tuple(words) for i, words in sorted(flags.items())}
 
     @property
-    def is_settled(self) -> bool:
-        """Whether `best` is final."""
-        return self.finished()
+    def oddities(self) -> tuple[Collection[int], Mapping[int, int]]:
+        """Places of parameters without effect, and of those like another, with that one's."""
+        return (), {}
 
     @property
     def distances(self) -> Sequence[float] | None:
@@ -238,6 +259,82 @@ class Optimiser(ABC):
         """Restore a state."""
 
 
+#: The 97.5 % point of the normal distribution.
+NORMAL = 1.959963984540054
+
+
+class ModelState(msgspec.Struct, kw_only=True):
+    """The state of an optimiser with a linear model of the scores.
+
+    number     of the next pass
+    silent     places of parameters on which no score depends
+    alike      places of parameters that are indistinguishable from others, with the most similar
+    estimate   values with the least error; deviation: their standard errors, None if infinite
+    paths      latest ridge path by the number of the group of parameters
+    """
+
+    estimate: list[float]
+    deviation: list[float | None]
+    number: int = 0
+    silent: list[int] = []
+    alike: dict[int, int] = {}
+    paths: dict[int, RidgePath] = {}
+    course: list[Step] = []
+
+
+class ModelOptimiser(Optimiser):
+    """Base of the optimisers with a linear model of the scores."""
+
+    _state: ModelState
+
+    @property
+    def course(self) -> Sequence[Step]:
+        return tuple(self._state.course)
+
+    @property
+    def ridge_paths(self) -> list[RidgePath]:
+        return [path for _, path in sorted(self._state.paths.items())]
+
+    @property
+    def oddities(self) -> tuple[Collection[int], Mapping[int, int]]:
+        return self._state.silent, self._state.alike
+
+    @property
+    def intervals(self) -> tuple[Array, Array] | None:
+        s = self._state
+        if all(each is None for each in s.deviation):
+            return None
+        half = np.array([math.inf if each is None else NORMAL * each for each in s.deviation])
+        half += np.where(self.space.integer, 0.5, 0.0)
+        best, centre = np.array(self.best), np.array(s.estimate)
+        # the ridge and an early end keep the values away from the optimum
+        return (
+            self.space.clip(np.minimum(centre - half, best)),
+            self.space.clip(np.maximum(centre + half, best)),
+        )
+
+    def state(self) -> dict[str, Any]:
+        state: dict[str, Any] = msgspec.to_builtins(self._state, str_keys=True)
+        return state
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._state = msgspec.convert(state, type(self._state), strict=False)
+
+
+#: An error that is not finite, in JSON.
+WORST = 1e300
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number, None if it is not finite: an engine may have printed anything."""
+    return value if value is not None and abs(value) < WORST / 2 else None
+
+
+def infinite(value: float | None) -> float:
+    """Reverse `finite`."""
+    return WORST if value is None else value
+
+
 #: Least decrease of an error that counts.
 LEAST_DECREASE = 1e-7
 #: Strengths of the usual path: 0, and 10⁻⁶ to 1 in half decades.
@@ -255,28 +352,35 @@ def strengths_of(ridge: Sequence[float | None] | None) -> tuple[float, ...]:
 
 
 class Penalty(msgspec.Struct, frozen=True, eq=False):
-    """The ridge penalty for one strength."""
+    """The ridge penalty for one strength, and a damping of steps.
+
+    damping  second derivatives, (n,): ½·Σ damping·(θ − base)² is added
+    """
 
     space: Space
     strength: float
+    damping: Array | float = 0.0
+    base: Array | float = 0.0
 
     def __call__(self, theta: Sequence[float] | Array) -> float:
         """Return the penalty at θ, (n,)."""
-        return float(self.strength * np.square(ridge_distance(self.space, theta)).sum())
+        ridge = self.strength * np.square(self._distance(theta)).sum()
+        damped = self.damping * np.square(np.asarray(theta) - self.base)
+        return float(ridge + damped.sum() / 2)
 
     def slope(self, theta: Sequence[float] | Array) -> Array:
         """Return ∂penalty/∂θ, (n,)."""
-        return 2 * self.strength * ridge_distance(self.space, theta) / ridge_scale(self.space)
+        ridge = 2 * self.strength * self._distance(theta) / self.space.scale
+        return np.asarray(ridge + self.damping * (np.asarray(theta) - self.base))
 
+    @property
+    def curvature(self) -> Array:
+        """∂²penalty/∂θ², (n,)."""
+        return 2 * self.strength / np.square(self.space.scale) + self.damping
 
-def ridge_scale(space: Space) -> Array:
-    """Return the unit length of each parameter, (n,): its range."""
-    return np.where(space.width > 0, space.width, 1.0)
-
-
-def ridge_distance(space: Space, theta: Sequence[float] | Array) -> Array:
-    """Return θ − start in ranges, (n,)."""
-    return (np.asarray(theta, dtype=np.float64) - space.start) / ridge_scale(space)
+    def _distance(self, theta: Sequence[float] | Array) -> Array:
+        """Return θ − start in ranges, (n,)."""
+        return (np.asarray(theta, dtype=np.float64) - self.space.start) / self.space.scale
 
 
 #: A value below this share of its start has collapsed.

@@ -12,7 +12,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, Unpack, get_type_hints
+from typing import Any, TypedDict, Unpack, get_type_hints
 
 import msgspec
 import numpy as np
@@ -22,7 +22,7 @@ from ringmaster.model.randomness import BATCHES_STREAM, word_array
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.spsa.course import Averages
 from ringmaster.tuners.texel.optimiser import (
-    NO_SIGNAL,
+    WORST,
     Array,
     Data,
     Errors,
@@ -32,38 +32,10 @@ from ringmaster.tuners.texel.optimiser import (
     Penalty,
     Step,
     TellResult,
-    value_flags,
+    Theta,
+    finite,
+    infinite,
 )
-
-
-class Batches:
-    """Shards in random order, in a new order each time all have been used.
-
-    size  shards in a batch; batches of one order are disjoint, and its remainder is not used
-    """
-
-    def __init__(self, shards: int, size: int, seed: int) -> None:
-        self.shards, self.size, self.seed = shards, size, seed
-
-    @property
-    def share(self) -> float:
-        """The share of training in a batch."""
-        return self.size / self.shards
-
-    def batch(self, number: int) -> tuple[int, ...]:
-        """Return the shards of a batch, in order; a function of the seed and the number."""
-        if self.size >= self.shards:
-            return tuple(range(self.shards))
-        epoch, place = divmod(number, self.shards // self.size)
-        random = word_array(self.seed, BATCHES_STREAM, epoch, self.shards)
-        order = np.argsort(random, kind="stable")
-        return tuple(sorted(order[place * self.size : (place + 1) * self.size].tolist()))
-
-
-def batch_size(share: float, shards: int) -> int:
-    """Return the number of shards in a batch, from its share of all shards."""
-    return min(shards, max(1, math.ceil(share * shards - 1e-9)))
-
 
 #: Most points of the course; beyond, every other one is dropped.
 MOST_STEPS = 400
@@ -71,10 +43,6 @@ MOST_STEPS = 400
 MOST_KNOWN = 50_000
 #: First steps and perturbations as a share of the range.
 STEP_SHARE = 1 / 32
-
-#: An argument that may change between two runs.
-Limit = Literal["most_passes", "patience"]
-Theta = tuple[float, ...]
 
 
 class SearchArguments(TypedDict, total=False):
@@ -116,8 +84,7 @@ class Search(Optimiser):
                  limit
     shards       shards of training, for batches
 
-    The annotated attributes of a class are its state.  A state may be restored with larger
-    limits: a tune that ended because of a limit continues.
+    The annotated private attributes of a class are its state.
     """
 
     _number: int = 0
@@ -125,7 +92,6 @@ class Search(Optimiser):
     _validated: bool = False
     _stale: int = 0
     _over: str = ""
-    _limit: Limit | None = None
     _asked: dict[int, _Asked]
     _known: dict[str, float]
     _checked: dict[str, tuple[float, float | None]]
@@ -153,7 +119,7 @@ class Search(Optimiser):
         self.shards = shards
         self._start = self.space.played(self.space.start)
         self._asked, self._known, self._checked = {}, {}, {}
-        self._best = _Best(self._start, math.inf, None)
+        self._best = _Best(self._start, WORST, None)
         self._course, self._notes = [], []
 
     @abstractmethod
@@ -219,38 +185,22 @@ class Search(Optimiser):
     def course(self) -> Sequence[Step]:
         return tuple(self._course)
 
-    def flags(self) -> dict[int, tuple[str, ...]]:
-        flags = value_flags(self.space, self.best)
-        for i in range(len(self.parameters)):
-            if self._silent(i):
-                flags[i] = (*flags.get(i, ()), NO_SIGNAL)
-        return flags
-
-    def _silent(self, i: int) -> bool:
-        """Whether a parameter has been changed without any effect on the error."""
-        return False
-
     def state(self) -> dict[str, Any]:
-        state = {name[1:]: getattr(self, name) for name in get_type_hints(type(self))}
-        limits = {"most_passes": self.most_passes, "patience": self.patience}
-        data: dict[str, Any] = _data_of({**state, **limits})
-        return data
+        values = {name[1:]: getattr(self, name) for name in self._kinds()}
+        state: dict[str, Any] = msgspec.to_builtins(
+            values, str_keys=True, order="deterministic", enc_hook=_data_of
+        )
+        return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        for name, kind in get_type_hints(type(self)).items():
+        for name, kind in self._kinds().items():
             value = msgspec.convert(state[name[1:]], kind, strict=False, dec_hook=_object_of)
             setattr(self, name, value)
-        patience = state["patience"]
-        if (self._limit == "most_passes" and self.most_passes > float(state["most_passes"])) or (
-            self._limit == "patience" and (self.patience is None or self.patience > patience)
-        ):
-            # the limit is larger now
-            self._over, self._limit = "", None
 
-    @property
-    def waiting(self) -> bool:
-        """Whether a pass is under way."""
-        return bool(self._asked)
+    def _kinds(self) -> dict[str, Any]:
+        """Return the types of the attributes of the state by name."""
+        hints = get_type_hints(type(self))
+        return {name: kind for name, kind in hints.items() if name.startswith("_")}
 
     def _issue(
         self, theta: Theta, part: Part, purpose: str, note: Any = None, *, keep: bool = False
@@ -262,7 +212,7 @@ class Search(Optimiser):
 
     def _check(self, theta: Theta, label: str) -> Pass:
         """Return a pass over all positions, whose values may become the best."""
-        return self._issue(theta, "all", "check", [label, None], keep=True)
+        return self._issue(theta, "all", "check", label, keep=True)
 
     def _is_checked(self, theta: Theta) -> bool:
         return key_of(theta) in self._checked
@@ -277,10 +227,9 @@ class Search(Optimiser):
         wanted = [*self._finalists(), self._best.theta]
         return [theta for theta in dict.fromkeys(wanted) if not self._is_checked(theta)]
 
-    def _stop(self, why: str, limit: Limit | None = None) -> None:
-        """End the tune; `limit` is the argument whose increase would continue it."""
-        if not self._over:
-            self._over, self._limit = why, limit
+    def _stop(self, why: str) -> None:
+        """End the tune, after the checks that are left."""
+        self._over = self._over or why
 
     def _remember(self, theta: Theta, error: float) -> None:
         if len(self._known) >= MOST_KNOWN:
@@ -307,7 +256,7 @@ class Search(Optimiser):
         if start:
             self._validated = errors.validation is not None
             self._begin(error)
-        label = "start" if start else asked.note[0]
+        label = "start" if start else asked.note
         self._remember(asked.theta, error)
         self._checked[key_of(asked.theta)] = (error, errors.validation)
         value = infinite(errors.validation) if self._validated else error
@@ -333,7 +282,7 @@ class Search(Optimiser):
         if not start:
             self._learn_check(better)
         if self._validated and self.patience is not None and self._stale >= self.patience:
-            self._stop(f"the validation error did not fall in {self._stale} checks", "patience")
+            self._stop(f"the validation error did not fall in {self._stale} checks")
         return TellResult(self._take_notes(), forget)
 
     def _take_notes(self) -> tuple[str, ...]:
@@ -354,6 +303,9 @@ class Search(Optimiser):
 class BatchSearch(Search):
     """Base of the optimisers that score several values on one batch of shards, then on the next.
 
+    A batch has `size` shards in random order, in a new order each time all have been used.  The
+    remainder of an order is not used.
+
     batch  share of the training shards in a batch; 1: all
     """
 
@@ -367,7 +319,7 @@ class BatchSearch(Search):
         self, parameters: Sequence[TunedParameter], batch: float, **common: Unpack[SearchArguments]
     ) -> None:
         super().__init__(parameters, **common)
-        self.batches = Batches(self.shards, batch_size(batch, self.shards), self.seed)
+        self.size = min(self.shards, max(1, math.ceil(batch * self.shards - 1e-9)))
         self._errors, self._issued = {}, set()
         self._distinct_values: dict[str, Theta] | None = None
 
@@ -386,20 +338,32 @@ class BatchSearch(Search):
     @property
     def whole(self) -> bool:
         """Whether a batch has all training positions."""
-        return self.batches.size == self.shards
+        return self.size == self.shards
+
+    @property
+    def share(self) -> float:
+        """The share of training in a batch."""
+        return self.size / self.shards
+
+    def batch(self, number: int) -> tuple[int, ...]:
+        """Return the shards of a batch, in order; a function of the seed and the number."""
+        epoch, place = divmod(number, self.shards // self.size)
+        random = word_array(self.seed, BATCHES_STREAM, epoch, self.shards)
+        order = np.argsort(random, kind="stable")
+        return tuple(sorted(order[place * self.size : (place + 1) * self.size].tolist()))
 
     def _next(self) -> Pass | None:
         while not self._over:
             number, name = self._round()
             if self._due is not None:
-                return None if self.waiting else self._check(self._due, name)
+                return None if self._asked else self._check(self._due, name)
             values = self._distinct()
             if not self._issued and not self._open(values):
                 return None
             for key, theta in values.items():
                 if key not in self._issued:
                     self._issued.add(key)
-                    part: Part = "train" if self.whole else self.batches.batch(number)
+                    part: Part = "train" if self.whole else self.batch(number)
                     return self._issue(theta, part, "batch", key)
             if len(self._errors) < len(values):
                 return None
@@ -420,8 +384,8 @@ class BatchSearch(Search):
             for key, theta in values.items()
             if self.whole and (error := self._error_of(theta)) is not None
         }
-        if not self._allowed((len(values) - len(known)) * self.batches.share):
-            self._stop("the passes are used up", "most_passes")
+        if not self._allowed((len(values) - len(known)) * self.share):
+            self._stop("the passes are used up")
             return False
         self._errors, self._issued = known, set(known)
         return True
@@ -437,24 +401,12 @@ class BatchSearch(Search):
 
 
 def _data_of(value: Any) -> Any:
-    """Return a state as JSON data, with infinite numbers as text."""
-    if isinstance(value, dict):
-        return {str(key): _data_of(each) for key, each in value.items()}
-    if isinstance(value, list | tuple | set):
-        return [_data_of(each) for each in (sorted(value) if isinstance(value, set) else value)]
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, Averages):
-        return value.state()
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, str | int | float | None):
-        return value
-    return _data_of(msgspec.to_builtins(value))
+    """Return an array or averages as part of a state."""
+    return value.tolist() if isinstance(value, np.ndarray) else value.state()
 
 
 def _object_of(kind: Any, data: Any) -> Any:
-    """Return an array or averages, from their part of a state."""
+    """Reverse `_data_of`."""
     if kind is not Averages:
         return np.array(data)
     averages = Averages(np.zeros(0))
@@ -493,13 +445,3 @@ def first_steps(parameters: Sequence[TunedParameter]) -> Array:
             for step in [p.step or STEP_SHARE * (p.maximum - p.minimum)]
         ]
     )
-
-
-def finite(value: float | None) -> float | None:
-    """Return a number, None if it is not finite: an engine may have printed anything."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-def infinite(value: float | None) -> float:
-    """Reverse `finite`."""
-    return math.inf if value is None else value

@@ -23,8 +23,8 @@ mean of the last half of all iterates (B. T. Polyak and A. B. Juditsky, 1992) is
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Collection, Mapping, Sequence
+from typing import Unpack
 
 import numpy as np
 
@@ -33,12 +33,10 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_SPSA_STREAM, word_array
 from ringmaster.tuners.spsa.course import Averages
 from ringmaster.tuners.spsa.perturbation import sides
-from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, Array, OwnTable
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Array, OwnTable, Theta, finite
 from ringmaster.tuners.texel.searching import (
     BatchSearch,
     SearchArguments,
-    Theta,
-    finite,
     first_steps,
     key_of,
 )
@@ -82,7 +80,6 @@ class SpsaBatches(BatchSearch):
     #: The values with the smallest penalised training error in a check.
     _safe: tuple[Theta, float]
     _blocked: int = 0
-    _table: list[list[Any]]
 
     def __init__(
         self,
@@ -98,7 +95,7 @@ class SpsaBatches(BatchSearch):
             common["most_passes"] = MOST_PASSES
         super().__init__(parameters, batch, **common)
         self.alpha, self.gamma = alpha, gamma
-        share = self.batches.share
+        share = self.share
         self.iterations = max(1, int(self.most_passes / (2 * share)))
         self.A = A_ratio * self.iterations
         self.every = max(1, round(PASSES_PER_CHECK / (2 * share)))
@@ -106,8 +103,8 @@ class SpsaBatches(BatchSearch):
         self._theta = np.array(self._start)
         self._units = self._steps.copy()
         self._recent, self._all = Averages(self._theta), Averages(self._theta)
-        self._safe = (self._start, math.inf)
-        self._silent_ones, self._table = [], []
+        self._safe = (self._start, WORST)
+        self._silent_ones = []
 
     def _begin(self, error: float) -> None:
         self._safe = (self._start, error)
@@ -116,41 +113,30 @@ class SpsaBatches(BatchSearch):
         return self._k, f"iteration {self._k}"
 
     def _values(self) -> list[Theta]:
-        return [self.space.played(theta) for theta in self._wanted().values()]
+        return [self.space.played(theta) for theta in self._wanted()]
 
-    def _wanted(self) -> dict[str, Array]:
-        """Return the values to be scored on the present batch, by name."""
-        if not self._measured:
-            return self._probes()
-        plus, minus = self._sides()
-        return {"plus": plus, "minus": minus}
+    def _wanted(self) -> list[Array]:
+        """Return the values to be scored on the present batch.
 
-    def _learn_errors(self) -> None:
-        errors = {
-            name: self._errors[key_of(self.space.played(theta))]
-            for name, theta in self._wanted().items()
-        }
+        First the start and two neighbours of it for each parameter, which measure the units and
+        the gain; then both sides of an iteration.
+        """
         if self._measured:
-            self._move(errors)
-        else:
-            self._measure(errors)
-
-    def _draw(self, number: int) -> tuple[Array, Array]:
-        """Return δ and u, uniform in [0, 1), of an iteration; (n,) each."""
-        n = len(self.space)
-        words = word_array(self.seed, TEXEL_SPSA_STREAM, number, 2 * n)
-        delta = np.where(words[:n] >> np.uint64(63), 1.0, -1.0)
-        return delta, (words[n:] >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-    def _probes(self) -> dict[str, Array]:
-        """Return the start and neighbours of it, which measure the units and the gain."""
-        probes = {"start": self._theta}
+            return list(self._sides())
+        wanted = [self._theta]
         for i in range(len(self.space)):
-            for sign, offset in zip("+-", self._offsets(i), strict=True):
+            for offset in self._offsets(i):
                 theta = self._theta.copy()
                 theta[i] += offset
-                probes[f"{sign}{i}"] = theta
-        return probes
+                wanted.append(theta)
+        return wanted
+
+    def _learn_errors(self) -> None:
+        errors = [self._errors[key_of(theta)] for theta in self._values()]
+        if self._measured:
+            self._move(*errors)
+        else:
+            self._measure(errors[0], errors[1:])
 
     def _offsets(self, i: int) -> tuple[float, float]:
         """Return two changes of a parameter within its bounds: to both sides, or to one."""
@@ -166,10 +152,10 @@ class SpsaBatches(BatchSearch):
         far = (high if step > 0 else low) - start
         return far / 2 if not self.space.integer[i] else math.copysign(1.0, far), far
 
-    def _measure(self, errors: Mapping[str, float]) -> None:
-        """Compute the units and the gain."""
-        start = errors["start"]
-        curved = self._curvatures(errors)
+    def _measure(self, start: float, errors: Sequence[float]) -> None:
+        """Compute the units and the gain, by the errors of the start and of its neighbours."""
+        ups = [error - start for error in errors]
+        curved = self._curvatures(ups)
         known = curved[curved > 0]
         if len(known):
             middle = float(np.median(known))
@@ -181,58 +167,58 @@ class SpsaBatches(BatchSearch):
         shrunk = min(1.0, math.sqrt(FULL_PARAMETERS / len(self.space)))
         self._units = self._units * shrunk
         total *= shrunk**2
-        moved = [abs(error - start) for error in errors.values()]
+        moved = [0.0, *map(abs, ups)]
         if not max(moved) > 0:
             self._stop("no change of a parameter changes the error")
-        elif not (total > 0 and math.isfinite(total)):
+        elif not (total > 0 and finite(total)):
             # no parabola: the first move is about a unit
-            total = float(np.mean([x for x in moved if math.isfinite(x)] or [1.0])) or 1.0
+            total = float(np.mean([x for x in moved if finite(x) is not None] or [1.0])) or 1.0
         self._gain = 1 / total if total > 0 else 0.0
         self._measured = True
         self._notes.append(
-            f"units and gain from {counted(len(errors), 'pass')} over a batch of "
-            f"{self.batches.size} of {counted(self.shards, 'shard')}: gain {self._gain:.4g}"
+            f"units and gain from {counted(len(moved), 'pass')} over a batch of "
+            f"{self.size} of {counted(self.shards, 'shard')}: gain {self._gain:.4g}"
         )
 
-    def _curvatures(self, errors: Mapping[str, float]) -> Array:
-        """Return the second derivative of the error by each parameter, in its steps; (n,)."""
-        start, curvatures = errors["start"], np.zeros(len(self.space))
-        for i in range(len(self.space)):
-            first, second = self._offsets(i)
-            ups = errors[f"+{i}"] - start, errors[f"-{i}"] - start
+    def _curvatures(self, ups: Sequence[float]) -> Array:
+        """Return the second derivative of the error by each parameter, in its steps; (n,).
+
+        ups  increases of the error by both neighbours of each parameter
+        """
+        curvatures = np.zeros(len(self.space))
+        for i, pair in enumerate(zip(ups[::2], ups[1::2], strict=True)):
+            first, second = offsets = self._offsets(i)
             # a change of the ridge alone is no signal
-            bare = [up - self._ridge(i, by) for up, by in zip(ups, (first, second), strict=True)]
+            ridge = [self.penalty.strength * (by / self.space.scale[i]) ** 2 for by in offsets]
+            bare = [up - more for up, more in zip(pair, ridge, strict=True)]
             if max(map(abs, bare)) < LEAST_DECREASE / 10:
                 self._silent_ones.append(i)
-            if first == second or not all(map(math.isfinite, ups)):
+            if first == second or None in map(finite, pair):
                 continue
-            slope = ups[0] / first, ups[1] / second
+            slope = pair[0] / first, pair[1] / second
             curvatures[i] = 2 * (slope[0] - slope[1]) / (first - second) * self._steps[i] ** 2
         return curvatures
 
-    def _ridge(self, i: int, change: float) -> float:
-        """Return the increase of the penalty when a parameter leaves its start."""
-        theta = np.array(self._start)
-        theta[i] += change
-        return self.penalty(theta)
-
     def _sides(self) -> tuple[Array, Array]:
         """Return θ⁺ and θ⁻; parameters without a signal stay."""
-        delta, u = self._draw(self._k + 1)
+        n = len(self.space)
+        words = word_array(self.seed, TEXEL_SPSA_STREAM, self._k + 1, 2 * n)
+        delta = np.where(words[:n] >> np.uint64(63), 1.0, -1.0)
+        u = (words[n:] >> np.uint64(11)).astype(np.float64) * 2.0**-53
         c = np.maximum(self._units * (self._k + 1) ** -self.gamma, self.space.least_c)
         plus, minus = sides(self.space, self._theta, c, delta, u, "stochastic")
         plus[self._silent_ones] = minus[self._silent_ones] = self._theta[self._silent_ones]
         return plus, minus
 
-    def _move(self, errors: Mapping[str, float]) -> None:
+    def _move(self, above: float, below: float) -> None:
         """Move θ by the errors of both sides."""
         plus, minus = (np.array(self.space.played(each)) for each in self._sides())
         k = self._k + 1
         a = self._gain * ((self.A + 1) / (self.A + k)) ** self.alpha
-        difference = errors["plus"] - errors["minus"]
+        difference = above - below
         d = (plus - minus) / 2
         step = np.zeros(len(self.space))
-        if math.isfinite(difference):
+        if finite(difference) is not None:
             moved = d != 0
             step[moved] = -a * np.square(self._units[moved]) * difference / (2 * d[moved])
         step = np.clip(step, -MOST_MOVE * self._units, MOST_MOVE * self._units)
@@ -248,7 +234,7 @@ class SpsaBatches(BatchSearch):
             if not self._is_checked(mean):
                 self._due = mean
         if k >= self.iterations and self._due is None:
-            self._stop(f"done: {counted(k, 'iteration')}", "most_passes")
+            self._stop(f"done: {counted(k, 'iteration')}")
 
     def _settled(self, iterates: Averages) -> Theta:
         """Return the mean of the last half of iterates, as played.
@@ -282,10 +268,8 @@ class SpsaBatches(BatchSearch):
         else:
             self._safe, self._blocked = (theta, error), 0
         self._notes.append(words)
-        self._table.append([self._k, self._used, finite(error), validation, self._gain])
-        del self._table[:-100]
         if self._k >= self.iterations:
-            self._stop(f"done: {counted(self._k, 'iteration')}", "most_passes")
+            self._stop(f"done: {counted(self._k, 'iteration')}")
 
     def _finalists(self) -> list[Theta]:
         finalists = [self._safe[0]]
@@ -293,14 +277,16 @@ class SpsaBatches(BatchSearch):
             finalists.append(self._settled(self._all))
         return finalists
 
-    def _silent(self, i: int) -> bool:
-        return i in self._silent_ones
+    @property
+    def oddities(self) -> tuple[Collection[int], Mapping[int, int]]:
+        return self._silent_ones, {}
+
+    def _extras(self) -> dict[str, float]:
+        return {"gain": self._gain} if self._measured else {}
 
     def report(self) -> list[OwnTable]:
-        headers = ("iteration", "passes", "penalised error", "validation error", "gain")
-        rows = [(k, f"{p:.1f}", e, v, f"{gain:.4g}") for k, p, e, v, gain in self._table]
         units = [
             (parameter.code, f"{unit:.4g}")
             for parameter, unit in zip(self.parameters, self._units, strict=True)
         ]
-        return [("Checks", headers, rows), ("Units", ("parameter", "unit"), units)]
+        return [("Units", ("parameter", "unit"), units)]

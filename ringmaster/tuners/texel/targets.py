@@ -183,7 +183,7 @@ class Target(msgspec.Struct, frozen=True):
         return lambdas
 
 
-#: Names of `Entropies.sums`, as in elmo-style learning.
+#: Names of the entropies, as in elmo-style learning.
 ENTROPIES = (
     "cross entropy",
     "cross entropy, result",
@@ -194,43 +194,24 @@ ENTROPIES = (
 )
 
 
-class Entropies(msgspec.Struct, frozen=True):
-    """Cross entropies of predictions against target, result and teacher, and entropies of these.
+def entropies_of(
+    loss: Loss, shards: Iterable[tuple[Numbers, Numbers, Mixture, Numbers]]
+) -> dict[str, float | None]:
+    """Return cross entropies of predictions and entropies of labels by name, means in nats.
 
-    sums, weights  in the order of ENTROPIES: Σ weight·nats and Σ weight over positions with
-                   the label
+    shards  scores, results, targets and weights of positions, (n,) each
+    Positions that are left out or lack the label do not count; None without any.
     """
-
-    sums: tuple[float, ...] = (0.0,) * len(ENTROPIES)
-    weights: tuple[float, ...] = (0.0,) * len(ENTROPIES)
-
-    @classmethod
-    def of(
-        cls, loss: Loss, scores: Numbers, result: Numbers, mixture: Mixture, weight: Numbers
-    ) -> Entropies:
-        """Return the entropies of some positions, (n,) each, without those left out."""
+    sums, weights = [], []
+    for scores, result, mixture, weight in shards:
         counts = (np.asarray(weight) > 0) & mixture.kept
         x = np.asarray(scores, dtype=np.float64)[counts] / loss.scale
         wide = np.asarray(weight, dtype=np.float64)[counts]
         labels = (mixture.target[counts], np.asarray(result)[counts], mixture.teacher[counts])
-        known = [~np.isnan(label) for label in labels]
         values = [cross_entropy(x, label) for label in labels] + [entropy(e) for e in labels]
-        masks = known + known
-        return cls(
-            tuple(float((wide * v)[k].sum()) for v, k in zip(values, masks, strict=True)),
-            tuple(float(wide[k].sum()) for k in masks),
-        )
-
-    @classmethod
-    def combined(cls, parts: Iterable[Entropies]) -> Entropies:
-        """Return the entropies of all positions of the parts, in any order."""
-        parts = list(parts)
-        return cls(
-            tuple(math.fsum(part.sums[i] for part in parts) for i in range(len(ENTROPIES))),
-            tuple(math.fsum(part.weights[i] for part in parts) for i in range(len(ENTROPIES))),
-        )
-
-    def means(self) -> dict[str, float | None]:
-        """Return the means in nats by name, None without positions."""
-        each = zip(ENTROPIES, self.sums, self.weights, strict=True)
-        return {name: total / weight if weight > 0 else None for name, total, weight in each}
+        masks = [~np.isnan(label) for label in labels] * 2
+        sums.append([float((wide * v)[k].sum()) for v, k in zip(values, masks, strict=True)])
+        weights.append([float(wide[k].sum()) for k in masks])
+    totals = (map(math.fsum, zip(*rows, strict=True)) for rows in (sums, weights))
+    each = zip(ENTROPIES, *totals, strict=True)
+    return {name: total / weight if weight > 0 else None for name, total, weight in each}

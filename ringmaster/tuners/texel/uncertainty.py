@@ -27,8 +27,6 @@ from ringmaster.tuners.texel.optimiser import Data, Split
 
 #: Eigenvalues below this share of the largest count as 0.
 SINGULAR = 1e-10
-#: The 97.5 % point of the normal distribution.
-NORMAL = 1.959963984540054
 #: Most sums kept, 8 bytes each.
 _MOST = 1 << 24
 #: Largest part of a parameter in directions without signal.
@@ -43,13 +41,11 @@ class ClusterSums:
     def __init__(self, parameters: int) -> None:
         self._places = max(_MOST // max(parameters, 1), 1024)
         self._sums = np.zeros((0, parameters))
-        self._highest = -1
 
     def add(self, slopes: Array, games: npt.NDArray[np.uint32]) -> None:
         """Add weight·∂loss/∂θ of each position, (n, k), with the numbers of their games."""
         if not len(games):
             return
-        self._highest = max(self._highest, int(games.max()))
         place = games % np.uint32(min(self._places, 1 << 31))
         order = np.argsort(place, kind="stable")
         place = place[order]
@@ -58,9 +54,7 @@ class ClusterSums:
         needed = int(place[-1]) + 1
         if needed > len(self._sums):
             room = min(max(needed, 2 * len(self._sums)), self._places)
-            self._sums = np.vstack(
-                [self._sums, np.zeros((room - len(self._sums), self._sums.shape[1]))]
-            )
+            self._sums.resize((room, self._sums.shape[1]), refcheck=False)
         self._sums[place[first]] += sums
 
     def meat(self) -> Array:
@@ -114,11 +108,6 @@ def unpenalised_optimum(curvature: Array, slope: Array, meat: Array, weight: flo
     deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0)) / unit
     step = -(inverse @ (slope / unit)) / unit
     return Estimate(step, np.where(known & ~lost, deviation, np.inf))
-
-
-def standard_errors(curvature: Array, meat: Array, weight: float) -> Array:
-    """Return the standard errors of `unpenalised_optimum`."""
-    return unpenalised_optimum(curvature, np.zeros(len(curvature)), meat, weight).deviation
 
 
 RESAMPLES = 2_000

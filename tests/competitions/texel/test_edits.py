@@ -93,7 +93,6 @@ def test_other_edit_restarts_from_the_best_values_exactly_once(
     assert event.runs.event.finished()
     after = event.runs.event.summary().data()
     assert after["passes"] > passes
-    assert [chapter["why"] for chapter in after["earlier"]] == [why]
     # nothing is kept of scores from before
     assert event.runs.store.scores(0, 0) is None
 
@@ -146,6 +145,31 @@ def test_raised_limit_continues_a_finished_tune(folder: Path) -> None:
     assert event.edit(most_passes=40)[0].endswith("most_passes changed")
     event.runs.run()
     assert event.runs.event.summary().data()["passes"] > passes
+
+
+@pytest.mark.parametrize("stage", ["last check", "sweep"])
+def test_raised_limit_continues_a_tune_that_reached_the_old_one(folder: Path, stage: str) -> None:
+    """The end of the tune is under way: its last check, or the sweep after it."""
+    event = Edited(
+        folder,
+        optimiser="local_search",
+        most_passes=5,
+        target=call("GaussianLambda", 0.5),
+        teacher_scale=200,
+        sweep=call("Sweep", [0.0, 1.0], [300.0]),
+    )
+    while not (optimiser := event.runs.event.tuning.optimiser).state()["over"]:
+        event.runs.step()
+    while stage == "sweep" and not optimiser.finished():
+        event.runs.step()
+    assert not event.runs.event.finished()
+    passes = event.runs.event.summary().data()["passes"]
+    assert event.edit(most_passes=40)[0].endswith("most_passes changed")
+    event.runs.run()
+    assert event.runs.event.finished()
+    data = event.runs.event.summary().data()
+    assert data["passes"] > passes + 10
+    assert len(data["sweep"]) == 2
 
 
 def test_all_names_of_the_running_python_are_one_engine(

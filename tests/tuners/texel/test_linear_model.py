@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.linear_fit import Fitter
-from ringmaster.tuners.texel.linear_model import FeatureModel, Wiring, feature_of, features_of
+from ringmaster.tuners.texel.fitting import Fitter
+from ringmaster.tuners.texel.linear_model import (
+    FeatureModel,
+    Wiring,
+    feature_of,
+    features_of,
+)
 from ringmaster.tuners.texel.loss import Loss
 from ringmaster.tuners.texel.optimiser import Penalty
 from tests.tuners.texel.worlds import Counts
@@ -48,11 +53,19 @@ class Dense:
         ]
         return np.stack(columns, axis=1)
 
-    def model(self, threads: int = 1) -> FeatureModel:
+    def model(self, loss: Loss, threads: int = 1) -> FeatureModel:
         matrix = Counts.of(self.counts, NAMES, self.phase)
         wiring = Wiring.of(NAMES, self.codes, self.tapered)
         return FeatureModel(
-            matrix, wiring, self.offset, self.target, self.weight, self.train, threads
+            matrix,
+            wiring,
+            self.offset,
+            self.target,
+            self.weight,
+            self.games,
+            self.train,
+            loss,
+            threads=threads,
         )
 
     def mean(self, values: Any) -> Any:
@@ -70,7 +83,7 @@ losses = st.builds(Loss, st.sampled_from(["squared", "cross_entropy"]), st.float
 @given(worlds, losses, st.integers(0, 99))
 def test_gradient_equals_finite_differences(world: Dense, loss: Loss, seed: int) -> None:
     theta = np.random.default_rng(seed).normal(0, 60, len(world.codes))
-    value, slope = world.model().gradient(theta, loss)
+    value, slope = world.model(loss).gradient(theta)
     assert value == pytest.approx(world.error(theta, loss), rel=1e-5)
     step = 1e-3
     for i in range(len(theta)):
@@ -89,25 +102,25 @@ def test_second_derivatives_equal_those_of_the_dense_matrix(world: Dense, loss: 
     q = (world.offset + world.jacobian @ theta)[: world.train]
     weight = world.weight[: world.train] / world.weight[: world.train].sum()
     expected = (J * (weight * loss.curvature(q))[:, np.newaxis]).T @ J
-    model = world.model()
-    assert model.diagonal(theta, loss) == pytest.approx(np.diag(expected), rel=1e-4, abs=1e-12)
-    space = Space(theta * 0, theta * 0 - 500, theta * 0 + 500, np.zeros(count, dtype=bool))
-    actual = Fitter(model, space, loss).curvature(theta, world.games)
-    assert actual.share == 1
-    assert actual.matrix == pytest.approx(expected, rel=1e-4, abs=1e-12)
+    model = world.model(loss)
+    assert model.diagonal(theta) == pytest.approx(np.diag(expected), rel=1e-4, abs=1e-12)
+    actual, _ = model.curvature(theta)
+    assert actual == pytest.approx(expected, rel=1e-4, abs=1e-12)
 
 
 def test_parameter_without_an_ending_is_both_weights_of_a_tapered_feature() -> None:
     world = Dense(1, True)
     matrix = Counts.of(world.counts, NAMES, world.phase)
-    ones = np.ones(60, dtype=np.float32)
+    ones, loss = np.ones(60, dtype=np.float32), Loss("squared", 200)
     wiring = Wiring.of(NAMES, ["pawn", "knight_mg"], True)
-    model = FeatureModel(matrix, wiring, world.offset, ones, ones, 60, 1)
+    model = FeatureModel(
+        matrix, wiring, world.offset, ones, ones, world.games, 60, Loss("squared", 200)
+    )
     expected = world.counts[:, 0] * 100 + world.counts[:, 1] * world.phase * 300
     assert model.linear([100, 300], 0, 60) == pytest.approx(expected, rel=1e-5, abs=1e-3)
-    _, slope = model.gradient([100, 300], Loss("squared", 200))
+    _, slope = model.gradient([100, 300])
     q, m = world.offset + expected, ones
-    pull = Loss("squared", 200).slope(q, m) / 60
+    pull = loss.slope(q, m) / 60
     assert slope[0] == pytest.approx(pull @ world.counts[:, 0], rel=1e-4)
     assert slope[1] == pytest.approx(pull @ (world.counts[:, 1] * world.phase), rel=1e-4)
 
@@ -117,7 +130,9 @@ def test_untuned_weights_are_part_of_the_score_on_request_only() -> None:
     matrix = Counts.of(world.counts, NAMES)
     ones = np.ones(60, dtype=np.float32)
     wiring = Wiring.of(NAMES, ["pawn"], False, {"pair": 30.0})
-    model = FeatureModel(matrix, wiring, ones * 0, ones, ones, 60, 1)
+    model = FeatureModel(
+        matrix, wiring, ones * 0, ones, ones, world.games, 60, Loss("squared", 200)
+    )
     assert model.linear([100], 0, 60).tolist() == (world.counts[:, 0] * 100).tolist()
     both = world.counts[:, 0] * 100 + world.counts[:, 2] * 30
     assert model.linear([100], 0, 60, all_=True).tolist() == both.tolist()
@@ -144,11 +159,11 @@ def test_least_point_balances_the_error_and_the_ridge() -> None:
     world.train = 3000
     start = np.full(6, 40.0)
     space = Space(start, start - 500, start + 500, np.zeros(6, dtype=bool))
-    model = world.model()
-    fitter = Fitter(model, space, loss)
-    (free,) = fitter.path([0.0], lambda line: None)
-    (held,) = fitter.path([0.3], lambda line: None)
-    pull = model.gradient(held.theta, loss)[1]
+    model = world.model(loss)
+    fitter = Fitter(model, space, space.minimum, space.maximum)
+    (free,) = fitter.path([0.0], start)
+    (held,) = fitter.path([0.3], start)
+    pull = model.gradient(held.theta)[1]
     push = Penalty(space, 0.3).slope(held.theta)
     assert np.abs(pull + push).max() < 0.001 * np.abs(pull).max()
     assert np.linalg.norm(held.theta - start) < 0.95 * np.linalg.norm(free.theta - start)

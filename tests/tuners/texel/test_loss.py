@@ -146,11 +146,11 @@ def test_no_other_scale_has_a_smaller_loss(scale: float, seed: int, squared: boo
     kind: LossKind = "squared" if squared else "cross_entropy"
     scores, results = played(scale, 3000, seed)
     fit = fit_scale(scores, results, np.ones(3000), kind)
-    assert fit.error == pytest.approx(Loss(kind, fit.scale).values(scores, results).mean())
+    error = Loss(kind, fit.scale).values(scores, results).mean()
     assert fit.scale == pytest.approx(scale, rel=0.25)
     assert not fit.warning
     for other in fit.scale * np.array([0.5, 0.9, 0.999, 1.001, 1.1, 2.0]):
-        assert Loss(kind, other).values(scores, results).mean() >= fit.error
+        assert Loss(kind, other).values(scores, results).mean() >= error - 1e-15
 
 
 def test_shards_give_the_same_fit_as_all_positions_together() -> None:

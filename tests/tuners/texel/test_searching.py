@@ -51,25 +51,6 @@ def test_limit_of_passes_is_kept(make: Make, most: float) -> None:
     assert optimiser.best_pass is not None
 
 
-@pytest.mark.parametrize("limit", ["most_passes", "patience"])
-def test_tune_that_reached_a_limit_continues_with_a_larger_one(make: Make, limit: str) -> None:
-    few = {"most_passes": 12, "patience": 1}
-    first = make(parameters_of(START), shards=6, **{**dict.fromkeys(few), limit: few[limit]})
-    data = MemoryData(WORLD, shards=6)
-    passes = run(first, data)
-    assert first._limit == limit
-    state = json.loads(json.dumps(first.state()))
-    for more in (few[limit], None if limit == "patience" else 40):
-        later = make(parameters_of(START), shards=6, **{**dict.fromkeys(few), limit: more})
-        later.restore(state)
-        assert later.finished() == (more == few[limit])
-    data.kept = {n: data.kept[n] for n in (0, later.best_pass) if n is not None}
-    # a search that has nothing left to try may be over again at once
-    went_on = run(later, data)
-    assert later.state()["used"] >= first.state()["used"]
-    assert not {p.number for p in went_on} & {p.number for p in passes}
-
-
 def test_strong_ridge_holds_the_values_at_the_start(make: Make) -> None:
     free = make(parameters_of(START), shards=6)
     held = make(parameters_of(START), shards=6, strength=100.0)

@@ -4,6 +4,7 @@ entropies."""
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,9 @@ from ringmaster.tuners.texel.loss import Loss
 from ringmaster.tuners.texel.targets import (
     ENTROPIES,
     Blending,
-    Entropies,
     Mixture,
     Target,
+    entropies_of,
 )
 
 NAN = float("nan")
@@ -146,29 +147,23 @@ def test_target_knows_its_required_labels(target: Target, teacher: bool, result:
     assert (target.needs_teacher, target.needs_result) == (teacher, result)
 
 
-def entropies(count: int, seed: int) -> tuple[Entropies, list[Entropies]]:
-    """Return the entropies of some positions, and those of two halves."""
+@given(st.integers(2, 200), st.integers(0, 1000))
+def test_entropies_of_shards_add_up(count: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     scores, teacher = rng.normal(0, 300, (2, count))
     teacher[::7] = NAN
     result, weight = rng.choice([0.0, 0.5, 1.0], count), rng.integers(0, 3, count).astype(float)
     mixture = Target("elmo", 0.5).mix(result, teacher, np.zeros(count), np.zeros(count), 600)
-    loss = Loss("cross_entropy", 200)
 
-    def of(rows: slice) -> Entropies:
+    def shard(rows: slice) -> tuple[Any, Any, Mixture, Any]:
         part = Mixture(*(column[rows] for column in mixture))
-        return Entropies.of(loss, scores[rows], result[rows], part, weight[rows])
+        return scores[rows], result[rows], part, weight[rows]
 
-    return of(slice(None)), [of(slice(0, None, 2)), of(slice(1, None, 2))]
-
-
-@given(st.integers(2, 200), st.integers(0, 1000))
-def test_entropies_of_shards_add_up(count: int, seed: int) -> None:
-    whole, parts = entropies(count, seed)
-    actual = Entropies.combined(parts)
-    assert actual.means() == {
-        name: None if value is None else pytest.approx(value)
-        for name, value in whole.means().items()
+    loss = Loss("cross_entropy", 200)
+    whole = entropies_of(loss, [shard(slice(None))])
+    halves = entropies_of(loss, [shard(slice(0, None, 2)), shard(slice(1, None, 2))])
+    assert halves == {
+        name: None if value is None else pytest.approx(value) for name, value in whole.items()
     }
 
 
@@ -177,7 +172,8 @@ def test_entropies_are_those_of_target_result_and_teacher() -> None:
     mixture = Target("elmo", 0.25).mix(
         np.array([1.0]), np.array([300.0]), np.array([1]), np.array([0.1]), 600
     )
-    means = Entropies.of(loss, np.array([100.0]), np.array([1.0]), mixture, np.array([3.0])).means()
+    shard = np.array([100.0]), np.array([1.0]), mixture, np.array([3.0])
+    means = entropies_of(loss, [shard])
     q, p = p_of(100, 200), p_of(300)
     m = 0.75 + 0.25 * p
 

@@ -129,6 +129,7 @@ class MemoryData(Data):
         for rows in self.rows(part):
             if len(rows):
                 yield Block(
+                    rows,
                     np.stack([self.kept[number][rows] for number in passes])
                     if passes
                     else np.empty((0, len(rows)), dtype=np.float32),

@@ -1,27 +1,20 @@
-"""Parameter files: their text, their rows, JSON, numbers and names, and the checked entries.
-
-All wrong lines are reported in one error.
-"""
+"""The text of a parameter file: its rows, its JSON, its numbers and names."""
 
 from __future__ import annotations
 
 import csv
 import json
-import math
 import re
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
-import msgspec
-
 from ringmaster.errors import DataFileError, ParameterFileError, shown, visible
 from ringmaster.formats.source import Source
 from ringmaster.model.players import GameName
-from ringmaster.parameter_files.entries import Entry, ParameterFile, ReadOptions
 
 #: Bytes of a file; one with 10,000 parameters has less than one million.
 LARGEST = 5_000_000
@@ -140,16 +133,15 @@ class Text:
     @cached_property
     def rows(self) -> list[Row]:
         """The lines with data, as columns."""
-        return list(self._rows())
-
-    def _rows(self) -> Iterator[Row]:
+        rows = []
         for number, raw in enumerate(self.lines, 1):
-            line, not_used = raw, NOT_USED in raw
-            if not_used:
-                line = line.replace(NOT_USED, "")
-            line, comment = _comment(line)
+            # names may have a "#"
+            line, *comment = re.split(r"//|(?:^|(?<=\s))#", raw.replace(NOT_USED, ""), maxsplit=1)
             if line.strip():
-                yield Row(number, raw, _cells(line), comment, not_used)
+                rows.append(
+                    Row(number, raw, _cells(line), "".join(comment).strip(), NOT_USED in raw)
+                )
+        return rows
 
     def excerpt(self, line: int) -> str:
         """Return a line with its number for a message, cut to size."""
@@ -180,18 +172,6 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"JSON has no number {name}")
 
 
-def _comment(line: str) -> tuple[str, str]:
-    """Return a line without its comment, and the comment.
-
-    A comment begins with "//", or with a "#" at the beginning or after a space: names may have
-    a "#".
-    """
-    match = re.search(r"//|(?:^|(?<=\s))#", line)
-    if match is None:
-        return line, ""
-    return line[: match.start()], line[match.end() :].strip()
-
-
 def _cells(line: str) -> tuple[str, ...] | None:
     try:
         (cells,) = csv.reader([line], skipinitialspace=True, strict=True)
@@ -205,17 +185,14 @@ def _cells(line: str) -> tuple[str, ...] | None:
 
 def number(text: str) -> float | None:
     """Return the finite number of a cell, None for any other text."""
-    if not _NUMBER.fullmatch(text):
+    return as_number(float(text)) if _NUMBER.fullmatch(text) else None
+
+
+def as_number(value: Any) -> float | None:
+    """Return a finite number of a JSON file, None for any other value."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    value = float(text)
-    return value if math.isfinite(value) else None
-
-
-def number_text(value: float) -> str:
-    """Return a number without exponent, with enough digits for the same number."""
-    if value == math.floor(value) and abs(value) < 2**53:
-        return str(int(value))
-    return format(Decimal(repr(value)), "f")
+    return float(value) if abs(value) <= sys.float_info.max else None
 
 
 def name_problem(name: str) -> str:
@@ -233,106 +210,3 @@ def name_problem(name: str) -> str:
     if "value" in name.lower().split():
         return 'the name has the word "value", which ends the name in `setoption`'
     return ""
-
-
-#: Problems in one message; further problems are counted.
-MOST = 8
-
-
-class Reading:
-    """Entries, problems and notes of one file."""
-
-    def __init__(self, text: Text, options: ReadOptions) -> None:
-        self.text = text
-        self.options = options
-        self.entries: list[Entry] = []
-        self.notes = list(text.notes)
-        #: Line (None: the whole file), message and expected form.
-        self._problems: list[tuple[int | None, str, str]] = []
-        self._seen: dict[str, tuple[str, int | None]] = {}
-
-    def note(self, text: str) -> None:
-        """Add an assumption."""
-        self.notes.append(text)
-
-    def refuse(self, line: int | None, message: str, expected: str = "") -> None:
-        """Add a problem."""
-        self._problems.append((line, message, expected))
-
-    def add(self, entry: Entry, whole: bool | None) -> None:
-        """Add an entry, or refuse its line.
-
-        whole  whether the parameter is an integer; None for tuners that round all values: it is
-               an integer if its bounds are
-        """
-        low, high = entry.minimum, entry.maximum
-        bounds_whole = low % 1 == 0 and high % 1 == 0
-        integer = whole if self.options.integer is None else self.options.integer
-        if integer is None:
-            integer = bounds_whole
-            if not bounds_whole:
-                self.note(
-                    f"{entry.code}: its bounds are not whole numbers, so its values need not be"
-                )
-        if integer != entry.integer:
-            entry = msgspec.structs.replace(entry, integer=integer)
-        name = shown(entry.code) if name_problem(entry.code) else entry.code
-        for message, expected in _problems(entry):
-            self.refuse(entry.line, f"{name}: {message}", expected)
-        # names of options ignore case (UCI)
-        folded = entry.code.casefold()
-        if folded in self._seen:
-            other, line = self._seen[folded]
-            where = f", first on line {line}" if line is not None else ""
-            alike = "" if other == entry.code else f" ({other})"
-            self.refuse(
-                entry.line, f"{name}: the name is there twice{alike}{where}", "each name once"
-            )
-        self._seen.setdefault(folded, (entry.code, entry.line))
-        self.entries.append(entry)
-
-    def finish(self, format: str) -> ParameterFile:
-        """Return the file.  Raises ParameterFileError for problems, or without parameters."""
-        if self._problems:
-            raise self.error()
-        if not self.entries:
-            raise ParameterFileError(f"{self.text.name}: the file has no parameters")
-        return ParameterFile(format, tuple(self.entries), tuple(dict.fromkeys(self.notes)))
-
-    def error(self) -> ParameterFileError:
-        """Return all problems as one error."""
-        ordered = sorted(self._problems, key=lambda problem: problem[0] or 0)
-        lines: list[str] = []
-        for line, message, expected in ordered[:MOST]:
-            where = self.text.name if line is None else f"{self.text.name}:{line}"
-            lines.append(f"{where}: {message}" + (f"; expected {expected}" if expected else ""))
-            if line is not None:
-                lines.append(self.text.excerpt(line))
-        if len(ordered) > MOST:
-            lines.append(f"and {len(ordered) - MOST} more")
-        return ParameterFileError(lines[0], lines[1:])
-
-
-def _problems(entry: Entry) -> Iterator[tuple[str, str]]:
-    """Yield the errors of an entry with the expected forms."""
-    low, high = entry.minimum, entry.maximum
-    if problem := name_problem(entry.code):
-        yield problem, "an option of the engine"
-    elif not low <= high:
-        yield f"min {low:g} is more than max {high:g}", "the smaller bound first"
-    elif low == high:
-        yield (
-            f"min and max are both {low:g}, so there is nothing to tune",
-            "a range, or leave out the line",
-        )
-    elif not low <= entry.start <= high:
-        yield f"start {entry.start:g} is outside its bounds", f"a number from {low:g} to {high:g}"
-    elif entry.integer and (low % 1 or high % 1):
-        bound = f"min {low:g}" if low % 1 else f"max {high:g}"
-        yield f"{bound} is not a whole number", "whole bounds of an integer"
-    elif entry.scale == "log" and low <= 0:
-        yield f"min {low:g} is not possible on a logarithmic scale", "more than 0"
-    for name in ("c_end", "r_end", "step", "grid"):
-        value = getattr(entry, name)
-        if value is not None and not value > 0:
-            yield f"{name} is {value:g}", "more than 0"

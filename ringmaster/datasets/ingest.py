@@ -338,7 +338,7 @@ class Ingest:
             raise source.error(None, f"there is no position in it{omitted}")
         if not settings.moves:
             text, setting = contradiction(labels, self._game, *povs(format, settings))
-            if text and getattr(settings, setting) is None:
+            if setting and getattr(settings, setting) is None:
                 raise source.error(None, text)
             # the settings name a doubtful point of view
             self._warnings += [f"{os.path.basename(path)}: {text}"] if text else []

@@ -19,6 +19,8 @@ from ringmaster.model.players import GameName
 _ERRORS = 5.0
 #: Least |correlation| of each side to move where the two signs differ.
 _SPLIT = 0.1
+#: Least centipawns by which scores rise with a pawn of material.
+_SLOWEST = 5.0
 #: Limits of scores and of material: a mate tells no more than a queen.
 _SCORE, _MATERIAL = 1500.0, 15.0
 
@@ -97,6 +99,12 @@ class Correlations:
             return first < 0, second < 0
         return False, False
 
+    def are_in_pawns(self) -> bool:
+        """Return whether scores rise with material, but too slowly for centipawns."""
+        n, x, y, _, yy, xy = self.sums[:, 2].sum(axis=0).tolist()
+        is_significant = max(self.correlation(mover, 2, significant=True) for mover in (0, 1)) > 0
+        return is_significant and xy - x * y / n < _SLOWEST * (yy - y * y / n)
+
     def correlation(self, mover: int, pair: int, *, significant: bool = False) -> float:
         """Return a correlation with a side to move, 0 if undefined.
 
@@ -121,6 +129,8 @@ SIDES: dict[GameName, tuple[str, str]] = {
 def contradiction(labels: Correlations, game: GameName, result: Pov, score: Pov) -> tuple[str, str]:
     """Return a fault of the labels' points of view and the wrong setting, or two "".
 
+    Scores in pawns are a fault without a setting.
+
     result, score  assumed points of view
     """
     # a player may win with less material, but scores do not contradict results
@@ -132,6 +142,11 @@ def contradiction(labels: Correlations, game: GameName, result: Pov, score: Pov)
         wrong = labels.reversed(pair, least)
         if any(wrong):
             return _sentence(what, against, wrong, SIDES[game], pov), f"{what}_pov"
+    if labels.are_in_pawns():
+        return (
+            "the scores rise too slowly with the material: are they pawns, not centipawns?",
+            "",
+        )
     return "", ""
 
 

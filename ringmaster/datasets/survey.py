@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ from ringmaster.datasets.labels import SIDES, Correlations, LabelCounts, contrad
 from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.errors import DataFileError, UsageError
 from ringmaster.formats.registry import Pov, format_of
-from ringmaster.formats.source import MATE, Source
+from ringmaster.formats.source import MATE, Progress, Source
 from ringmaster.model.players import GameName
 from ringmaster.model.report import Report, Table, Text
 
@@ -161,14 +161,14 @@ class Survey:
 
     files   names and formats
     counts  numbers of omitted games and positions, by reason in words
-    bad     the first bad position of each file, with its place
+    notes   sentences about the reading, and the first bad position of each file
     """
 
     overview: Overview
     files: list[tuple[str, str]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     in_check: int = 0
-    bad: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def report(self) -> Report:
         """Return the list of files, and the statistics of all files together."""
@@ -178,53 +178,50 @@ class Survey:
         rows += [(f"left out: {what}", n) for what, n in sorted(self.counts.items())]
         if self.in_check:
             rows.append(("in check", self.in_check))
-        notes = tuple(f"the first bad position: {text}" for text in self.bad[:_LISTED])
-        files = Table(("file", "format"), tuple(rows), notes=notes)
+        files = Table(("file", "format"), tuple(rows), notes=tuple(self.notes[:_LISTED]))
         return Report((files, *self.overview.report().blocks))
 
 
 def survey(
-    settings: PositionSettings, game: GameName | None = None, variant: str = "standard"
+    settings: PositionSettings,
+    game: GameName | None = None,
+    variant: str = "standard",
+    say: Callable[[str], None] = lambda line: None,
 ) -> Survey:
     """Read files and return their statistics.
 
     settings  files, format and points of view; filters are ignored
     game      None to guess the game
+    say       gets reports of progress
 
     Raises DataFileError for unreadable files, UsageError for files of two games.
     """
     game = game or _game_of(settings.paths)
-    total: Survey | None = None
-    for path in settings.paths:
-        source = settings.source(path, game, variant)
-        format = format_of(source, settings.format)
-        if total is None:
-            result, score = povs(format, settings)
-            total = Survey(Overview(game, result, score))
-        total.files.append((path, format.name))
+    sources = [settings.source(path, game, variant) for path in settings.paths]
+    formats = [format_of(source, settings.format) for source in sources]
+    names = [(source.path, format.name) for source, format in zip(sources, formats, strict=True)]
+    total = Survey(Overview(game, *povs(formats[0], settings)), names)
+    progress = Progress(say)
+    for source, format in zip(sources, formats, strict=True):
         for positions, in_check in checked_batches(source, format, settings):
             total.in_check += int(np.count_nonzero(in_check))
             total.overview.add(positions)
+            progress.report(f"{source.path}: {total.overview.positions:,} positions read")
         total.counts += source.counts
+        total.notes += source.notes
         if source.first_bad:
-            total.bad.append(source.first_bad)
-    if total is None:
-        raise UsageError("there is no file of positions")
+            total.notes.append(f"the first bad position: {source.first_bad}")
     return total
 
 
 def _game_of(paths: Sequence[str]) -> GameName:
-    games = {path: _guessed(path) for path in paths}
+    """Return the game that the formats of files are of; chess for an unknown format."""
+    games: dict[str, GameName] = dict.fromkeys(paths, "chess")
+    for path, game in itertools.product(paths, reversed(SIDES)):
+        with suppress(DataFileError):
+            format_of(Source(path, game))
+            games[path] = game
     if len(set(games.values())) > 1:
         guesses = ", ".join(f"{path} {game}" for path, game in games.items())
         raise UsageError(f"the files are of more than one game: {guesses}; name one by --game")
     return next(iter(games.values()), "chess")
-
-
-def _guessed(path: str) -> GameName:
-    """Return the game that a file's format is of; chess for an unknown format."""
-    for game in SIDES:
-        with suppress(DataFileError):
-            format_of(Source(path, game))
-            return game
-    return "chess"

@@ -64,7 +64,7 @@ def search_summary(move: MoveRecord, with_time: bool = True) -> str:
 
 #: The score at the beginning of a comment, with a depth.  Other programs have further forms.
 _SCORE: Final = re.compile(
-    r"\s*(?:\([^)]*\)\s*)?([+-]?)(?:[M#](\d{1,4})|(\d{1,5}\.\d+))(?:/(\d+))?(?=[\s,;]|$)"
+    r"\s*(?:\([^)]*\)\s*)?([+-]?)(?:[M#](\d{1,4})|(\d{1,5}\.\d+))(?:/(\d+))?(?=[\s,;]|$)(?!\s+s\b)"
 )
 
 

@@ -32,11 +32,13 @@ from ringmaster.games.variants import check_variant_tag
 
 #: A comment, which ends before a tag behind an empty line; text without a meaning; a tag, which
 #: begins its line or follows another, and whose value may have lines, and quotes and backslashes
-#: that are not escaped; a tag that is not complete; words up to the end of their line.
+#: that are not escaped, but no other tag; a tag that is not complete; words up to the end of their
+#: line.
 _PGN = re.compile(
     r"(?P<comment>\{(?:[^}\n]+|\n(?!(?:[ \t]*\n)+\[\s*\w+\s+\"))*\}?)|;[^\n]*|^%[^\n]*|\$\d*"
     r'|(?:^|(?<=\])[ \t]*)(?P<tag>\[\s*(\w+)\s+"'
-    r'((?:\\.|[^"\\\n]|"(?!\s*\])|\\(?="\s*\]\s*$)|\n(?![ \t]*\n|\[))*)"\s*\])'
+    r'((?:\\.|[^"\\\n\[]|\[(?!\s*\w+\s+")|"(?!\s*\])|\\(?="\s*\]\s*$)|\n(?![ \t]*\n|\[))*)"'
+    r"\s*\])"
     r"|(?P<bad>(?:^|(?<=\])[ \t]*)\[[^\n]*(?:\n(?!\[|[ \t]*\n|\Z)[^\n]*){0,9})"
     r"|(?P<bracket>[()}])"
     r"|(?P<words>[^{}();$\n]+(?:(?<=[a-h][18])\([NBRQ]\)[^{}();$\n]*)*)",
@@ -44,7 +46,7 @@ _PGN = re.compile(
 )
 _AFTER_BLANK = re.compile(r"\n[ \t]*\n\Z")
 _TOKEN = re.compile(r"\S+")
-_POINTS = {**RESULTS, "1/2": 0.5, "½-½": 0.5, "*": math.nan}
+_POINTS = {**RESULTS, "*": math.nan}
 _NULL_MOVES = frozenset(("--", "Z0", "0000", "@@@@", "null"))
 #: Signs that judge a move or a position, and words of printed games.
 _SIGNS = "!?±∓⩲⩱=∞□⊕⟳→↑⇆⇄⇔∆Δ○⌓≤≥+-/#~…"
@@ -57,9 +59,12 @@ _LONGEST = 1 << 24
 _OF_POSITION = re.compile(r"\[%eval\s+(?:#([+-]?)\d+|([+-]?\d{1,5}(?:\.\d+)?))")
 _OF_TCEC = re.compile(r"(?:^|[\s,])wv=(?:([+-]?)M\d+|([+-]?\d{1,5}(?:\.\d+)?))")
 
-#: Values of the Termination tag that tell of a fault.
-_FORFEITS = frozenset(
-    ("time forfeit", "rules infraction", "illegal move", "abandoned", "stalled connection")
+#: The Termination tag, or the comment of the last move, of a game that was lost by a fault: words
+#: of engine matches, of lichess.org, chess.com and FICS.
+_FORFEIT = re.compile(
+    r"\b(?:time forfeit|(?:loses|lost|won|wins) on time|forfeits|rules infraction|illegal move"
+    r"|abandoned|disconnects|stalled connection|connection stalls)\b",
+    re.IGNORECASE,
 )
 
 
@@ -171,6 +176,8 @@ def _split(text: str, is_whole: bool) -> Iterator[tuple[GameText, int]]:
                 continue
             for word, token in zip(words, _TOKEN.finditer(text_of_run), strict=True):
                 if word in _POINTS:
+                    if game.begin < 0:
+                        continue  # a repeated result is no game
                     game.add_place(place + token.start())
                     game.result = word
                     yield game, place + token.end()
@@ -207,6 +214,8 @@ def _split(text: str, is_whole: bool) -> Iterator[tuple[GameText, int]]:
                 yield game, place
                 game, is_broken = GameText(), False
             game.add_place(place)
+            # comments before the tags belong to the game before
+            game.comments.clear()
             if game.tags.setdefault(name, value) != value and name == "fen":
                 game.add_fault(place, f"there is a second position: {shown(value, _QUOTED)}")
     if is_whole:
@@ -234,7 +243,8 @@ def _played(source: Source, begin: Begin, text: GameText, number: int) -> Record
     """Return a game with checked moves.  Raises DataFileError for its first fault."""
     tags, words = text.tags, text.words
     points = _POINTS.get(text.result or tags.get("result", "*"), math.nan)
-    is_forfeit = tags.get("termination", "").casefold() in _FORFEITS
+    behind = [comment for count, comment in text.comments if count == len(words)]
+    is_forfeit = any(map(_FORFEIT.search, (tags.get("termination", ""), *behind)))
     before, place, fault = text.fault or (len(words), 0, "")
     if fault and not before:
         raise source.error(text.line(place), fault)
@@ -255,11 +265,9 @@ def _played(source: Source, begin: Begin, text: GameText, number: int) -> Record
             word = word.rstrip(_SIGNS)
             position.play(move_of(position, word))
         except ValueError as error:
-            last = text.comments[-1][1] if text.comments else ""
-            if len(position.moves) == len(words) - 1 and points in (0.0, 1.0):
-                is_forfeit = is_forfeit or "illegal move" in last
-                if is_forfeit:
-                    break
+            is_last = len(position.moves) == len(words) - 1
+            if is_last and is_forfeit and points in (0.0, 1.0):
+                break
             sans = san_moves(source.variant, start, position.moves)
             after = f" (after {'… ' if len(sans) > 4 else ''}{' '.join(sans[-4:])})"
             message = f"{shown(word, _QUOTED)} {error}{after if sans else ''}"

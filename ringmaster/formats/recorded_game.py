@@ -65,7 +65,7 @@ class RecordedGame:
 
 
 #: Results from the side that moves first.
-RESULTS = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
+RESULTS = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5, "1/2": 0.5, "½-½": 0.5}
 
 
 def limited(score: float) -> float:

@@ -191,7 +191,7 @@ def _guessed(source: Source, labelled: bool) -> str:
         raise source.error(1, message)
     if start.startswith(b"#YANEURAOU-DB"):
         return "yaneuraou"
-    pieces = start.split(b"\n")
+    pieces = start.replace(b"\r", b"\n").split(b"\n")
     # the last line of a long file may be cut
     lines = [line.strip() for line in (pieces[:-1] if len(start) == _LOOK else pieces)]
     lines = [line for line in lines if line and line[:1] not in COMMENTS]
@@ -233,7 +233,8 @@ def record_format(start: bytes, first: bytes) -> str:
     """Return the format of shogi records that a file begins like, "" for none."""
     if first.startswith((b"V2", b"V3", b"N+", b"N-", b"PI", b"P1", b"'", b"$")):
         return "csa"
-    if start.startswith(b"#KIF") or any("手合割".encode(code) in start for code in _JAPANESE):
+    marks = [mark.encode(code) for mark in ("手合割", "手数--") for code in _JAPANESE]
+    if start.startswith(b"#KIF") or any(mark in start for mark in marks):
         return "kif"
     return ""
 

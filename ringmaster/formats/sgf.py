@@ -92,9 +92,11 @@ def _read_main_line(game: RecordedGame, tree: bytes, source: Source) -> None:
         game.date = root.get("DT") if root.has_property("DT") else ""
         comment = root.get("C") if root.has_property("C") else ""
         game.time_controls = read_time_controls(comment, _SIDES)
+    # many programs write HA[0], and HA[1] where Black has no more than the first move
+    has_handicap = root.has_property("HA") and root.get("HA") > 1
     for node in read.get_main_sequence():
         number = len(game.moves) + 1
-        if (node.has_setup_stones() or node.has_property("HA")) and not source.annotated:
+        if (node.has_setup_stones() or has_handicap) and not source.annotated:
             raise ValueError(
                 "it has setup stones (AB, AW, AE) or a handicap: an opening is moves from the "
                 "empty board"

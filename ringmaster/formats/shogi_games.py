@@ -32,6 +32,11 @@ _RESULT = re.compile(r"^'?\*result (\S+?),?(?:\s|$)", re.MULTILINE)
 _CSA_MOVE = re.compile(r"(?:^|,)[+-][0-9]{4}[A-Z]{2}", re.MULTILINE)
 _KIF_MOVE = re.compile(r"^\s*[0-9]+\s+\S", re.MULTILINE)
 _NOT_CSA = re.compile(r"^[^VN$P+\-T'%\n]", re.MULTILINE)
+#: The line at which a game begins, a heading that begins a game behind moves, and a move.
+_CSA = (re.compile(r"/\Z"), re.compile(r"V[0-9]|N[+-]|P[I1]"), _CSA_MOVE)
+_KIF_HEADING = re.compile("(?![*#&]|変化)[^：]*：|手数--|(?:手合割|[先後上下]手|開始日時):")
+_KIF = (re.compile("#KIF"), _KIF_HEADING, _KIF_MOVE)
+_HANDICAP = re.compile(r"^手合割[：:][ \u3000]*(?!平手)\S+", re.MULTILINE)
 _ILLEGAL = re.compile(r"illegal move at index ([0-9]+)")
 #: The rest of a last move, and an ending that tells of its fault.
 _ILLEGAL_END = re.compile(
@@ -57,27 +62,21 @@ def kif_games(source: Source) -> Iterator[RecordedGame]:
 
 def game_texts(source: Source, *, is_csa: bool) -> Iterator[tuple[int, str]]:
     """Yield the texts of a file's games, after the numbers of their first lines."""
+    begin, heading, move = _CSA if is_csa else _KIF
     first, game = 0, list[str]()
     has_moves = False
     for at, line in source.lines():
         line = line.rstrip()
-        if is_csa:
-            begins = line == "/"
-            line = "" if begins else line
-        else:
-            # a heading such as 先手：a can begin a game
-            is_heading = "：" in line and line[0] not in "*#&" and not line.startswith("変化")
-            begins = line.startswith("#KIF") or (has_moves and is_heading)
-            begins = begins and any(text and text[0] != "#" for text in game)
-            # rsshogi does not know bookmarks, and drops many scores of comments that begin with **
-            line = "" if line.startswith("&") else line[line.startswith("**") :]
-        if begins and game:
+        begins = begin.match(line) or (has_moves and heading.match(line))
+        if begins and any(text and text[0] != "#" for text in game):
             yield first, "\n".join([*game, ""])
             game, has_moves = [], False
+        # rsshogi does not know bookmarks, and drops many scores of comments that begin with **
+        line = "" if line.startswith(("&", "/")) else line[line.startswith("**") :]
         if line or game:
             first = first if game else at
             game.append(line)
-            has_moves = has_moves or _KIF_MOVE.match(line) is not None
+            has_moves = has_moves or move.match(line) is not None
     if game:
         yield first, "\n".join([*game, ""])
 
@@ -112,6 +111,10 @@ class _Fault(Exception):
 def _recorded(text: str, number: int, line: int, *, is_csa: bool) -> tuple[RecordedGame, Record]:
     """Return the game of a text, whose first line is given.  Raises _Fault."""
     is_illegal = False
+    # rsshogi begins games with an unknown handicap, without a diagram, from the usual position
+    handicap = None if is_csa or "\n|" in text else _HANDICAP.search(text)
+    if handicap and _parsed(f"{handicap[0]}\n", is_csa=False).init_position_sfen == START_SFEN:
+        raise _Fault(handicap.start(), "this handicap needs a diagram of its position")
     try:
         record = _parsed(text, is_csa=is_csa)
     except _Fault as fault:

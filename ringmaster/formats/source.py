@@ -12,6 +12,7 @@ import io
 import itertools
 import lzma
 import os
+import re
 import time
 import zipfile
 from collections import Counter
@@ -49,6 +50,16 @@ _IGNORED = b"\r\x1a"
 LISTED = 20
 _REMEDY = "skip_bad=True in Positions(…), or --skip-bad, leaves bad positions out and counts them"
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+#: First bytes of files in another form than their suffix may tell.
+_BEGINNINGS = {
+    b"\x1f\x8b\x08": ".gz",
+    b"BZh": ".bz2",
+    b"\xfd7zXZ\0": ".xz",
+    b"\x28\xb5\x2f\xfd": ".zst",
+    b"PK\3\4": ".zip",
+    codecs.BOM_UTF16_LE: ".utf16",
+    codecs.BOM_UTF16_BE: ".utf16",
+}
 
 
 class Progress:
@@ -149,7 +160,7 @@ class Source:
         return status.st_size, status.st_mtime_ns
 
     def open(self) -> IO[bytes]:
-        """Open the file for reading, decompressed.  Raises DataFileError."""
+        """Open the file for reading, decompressed, UTF-16 as UTF-8.  Raises DataFileError."""
         if self.data is not None:
             return io.BytesIO(self.data)
         with self.reading():
@@ -169,10 +180,16 @@ class Source:
             raise self.error(None, f"cannot read the file: {reason}") from None
 
     def _open(self) -> IO[bytes]:
+        with open(self.path, "rb") as plain:
+            start = plain.read(6)
         suffix = os.path.splitext(self.path)[1].lower()
+        suffix = next((s for mark, s in _BEGINNINGS.items() if start.startswith(mark)), suffix)
+        if suffix == ".utf16":
+            return codecs.EncodedFile(open(self.path, "rb"), "utf-8", "utf-16")
         if suffix == ".zip":
             archive = zipfile.ZipFile(self.path)
-            names = [name for name in archive.namelist() if not name.endswith("/")]
+            # macOS adds a folder with metadata
+            names = [n for n in archive.namelist() if not re.search("^__MACOSX/|/$", n)]
             if len(names) != 1:
                 archive.close()
                 raise self.error(
@@ -213,9 +230,14 @@ class Source:
         Raises DataFileError for a file that is not text.
         """
         number, rest = self.first, b""
+        has_only_cr = False
         for piece in self.pieces():
             if number == 1 and not rest:
                 piece = piece.removeprefix(codecs.BOM_UTF8)
+                # files of old Macs; the end may be half of "\r\n"
+                has_only_cr = b"\r" in piece[:-1] and b"\n" not in piece
+            if has_only_cr:
+                piece = piece.replace(b"\r", b"\n")
             if b"\0" in piece:
                 at = number + (rest + piece).partition(b"\0")[0].count(b"\n")
                 raise self.error(at, "this is not a text file (it has a NUL)")

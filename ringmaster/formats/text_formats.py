@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
+from ringmaster.formats.recorded_game import RESULTS
 from ringmaster.formats.source import (
     MATE,
     NAN,
@@ -27,7 +28,6 @@ from ringmaster.formats.source import (
     hash_of,
     quoted,
 )
-from ringmaster.games.clean_text import shown
 from ringmaster.games.game import beginning
 from ringmaster.model.players import GameName
 
@@ -114,23 +114,19 @@ class Notation:
         legality is not checked.
         """
         text, _, count, rest = self.match(line.encode()).groups()
-        found, at = _operations_of(rest)
-        operations = {code.decode(): operand.decode(errors="replace") for code, operand in found}
+        operations, at = _operations_of(rest)
         left = rest[at:].strip()
-        if not _LABELS.fullmatch(left) or (count is None and _INTEGERS.fullmatch(left)):
+        while (label := _LABEL.match(rest, at)) and _is_label(label):
+            at = label.end()
+        if not _REMARK.match(rest, at) or (count is None and _INTEGERS.fullmatch(left)):
             raise ValueError(f'{quoted(left)} is neither a label nor an operation such as id "x";')
-        clock, number = operations.get("hmvc", "0"), operations.get("fmvn", "1")
-        if not (_COUNTER.fullmatch(clock) and _COUNTER.fullmatch(number)):
-            raise ValueError(f"hmvc and fmvn are {shown(clock)} and {shown(number)}, not numbers")
         if count is None:
-            text += self.counters if self.game == "shogi" else f" {clock} {number}".encode()
-        return text.decode(), operations
+            text += _counters(operations) or self.counters
+        named = {code.decode(): it.decode(errors="replace") for code, it in operations.items()}
+        return text.decode(), named
 
 
-#: Results and scores behind a position, or a comment.
-_LABELS = re.compile(rb'[\s;,|\[\]"0-9.*/M+-]*(?:[#;].*)?')
 _INTEGERS = re.compile(rb"[\s0-9-]+")
-_COUNTER = re.compile("[0-9]{1,6}")
 
 
 def other_game(line: bytes, game: GameName) -> str:
@@ -159,12 +155,12 @@ def notation_of(game: GameName, variant: str = "standard") -> Notation:
 # labels
 
 #: Results in words, as the first player's share.
-_POINTS = {b"1-0": 1.0, b"0-1": 0.0, b"1/2-1/2": 0.5, b"1/2": 0.5, b"0.5-0.5": 0.5}
+_POINTS = {text.encode(): points for text, points in {**RESULTS, "0.5-0.5": 0.5}.items()}
 #: The result of an unfinished game, whose positions are left out without an error.
 _UNFINISHED = math.inf
 #: A score beyond this is neither centipawns nor any engine's code for a mate.
 _ABSURD = 100_000.0
-_NUMBER = re.compile(rb"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_NUMBER = re.compile(rb"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?")
 _MATE = re.compile(rb"[-+]?[#M][-+]?[0-9]+")
 #: Lines that decide the unit of a file's results.
 _DECIDING = 10_000
@@ -252,9 +248,16 @@ class Tail(NamedTuple):
 Parser = Callable[[bytes, Results], Tail]
 
 #: A label in brackets, in quotes or bare, behind separators.
-_LABEL = re.compile(rb'([\s,;|]*)(?:\[ *([^\[\]]*?) *\]|" *([^"]*?) *"|(#?[^\s,;|\[\]"#]+))')
+_LABEL = re.compile(rb'([\s,;|]*)(?:\[ *([^\[\]]*?) *\]|" *([^"]*?) *"|([-+]?#?[^\s,;|\[\]"#]+))')
 #: The beginning of text behind the labels.
 _REMARK = re.compile(rb"[\s,|]*[;#]|[\s,|]*\Z")
+
+
+def _is_label(match: re.Match[bytes]) -> bool:
+    """Return whether a match of `_LABEL` is a result or a score."""
+    text = match[match.lastindex or 1]
+    is_number = _NUMBER.fullmatch(text) or _MATE.fullmatch(text)
+    return is_number is not None or text in _POINTS or text == b"*"
 
 
 def _labels(rest: bytes, results: Results, columns: tuple[str, ...]) -> Tail:
@@ -262,9 +265,8 @@ def _labels(rest: bytes, results: Results, columns: tuple[str, ...]) -> Tail:
     labels: list[bytes] = []
     at = 0
     while len(labels) < len(columns) and (match := _LABEL.match(rest, at)):
-        label = next(filter(None, match.groups()[1:]), b"")
-        is_label = _NUMBER.fullmatch(label) or _MATE.fullmatch(label)
-        if labels and not is_label and (b";" in match[1] or label.startswith(b"#")):
+        label = match[match.lastindex or 1]
+        if labels and not _is_label(match) and (b";" in match[1] or label.startswith(b"#")):
             break  # a remark
         labels.append(label)
         at = match.end()
@@ -282,15 +284,17 @@ def _labels(rest: bytes, results: Results, columns: tuple[str, ...]) -> Tail:
 _OPERATION = re.compile(rb' *([A-Za-z][A-Za-z0-9_]*)(?=[ ;"=]|$)=?((?:[^;"]|"[^"]*")*)(?:;|$)')
 _C_CODES = frozenset(b"c%d" % i for i in range(10))
 _RESULT_CODES = frozenset((b"result", b"res", b"wdl", b"outcome", b"game_result"))
-_LOOKS_LIKE_RESULT = re.compile(rb"1-0|0-1|1/2-1/2|1/2|\*|[01]\.[0-9]+")
+_SHARE = re.compile(rb"[01]\.[0-9]+")
+_COUNTER = re.compile(rb"[0-9]{1,5}")
 
 
-def _operations_of(rest: bytes) -> tuple[list[tuple[bytes, bytes]], int]:
-    """Return the codes and operands of EPD operations, and the place of other text behind."""
-    operations, at = [], 0
-    while match := _OPERATION.match(rest, at):
-        operations.append((match[1], match[2].strip().strip(b'"').strip()))
-        at = match.end()
+def _operations_of(rest: bytes) -> tuple[dict[bytes, bytes], int]:
+    """Return the operands of EPD operations by their codes, and where the operations end."""
+    operations: dict[bytes, bytes] = {}
+    at = 0
+    while operation := _OPERATION.match(rest, at):
+        operations[operation[1].lower()] = operation[2].strip().strip(b'"').strip()
+        at = operation.end()
     return operations, at
 
 
@@ -301,12 +305,13 @@ def _operations(rest: bytes, results: Results) -> Tail:
     if left and not left.startswith((b"#", b"%")):
         raise ValueError(f'{quoted(left)} is not an EPD operation such as c9 "1-0";')
     result = teacher = NAN
-    game, clock, move = 0, b"0", b""
-    for code, operand in operations:
-        code = code.lower()
+    game = 0
+    # the last result counts: c9 has precedence over c0 to c8, and names over c9
+    for code, operand in sorted(operations.items()):
+        looks_like_result = operand in _POINTS or operand == b"*" or _SHARE.fullmatch(operand)
         is_result = (
             code in _RESULT_CODES
-            or (code in _C_CODES and _LOOKS_LIKE_RESULT.fullmatch(operand))
+            or (code in _C_CODES and looks_like_result)
             or (code == b"c9" and _NUMBER.fullmatch(operand))
         )
         if is_result:
@@ -315,12 +320,17 @@ def _operations(rest: bytes, results: Results) -> Tail:
             teacher = score_of(operand)
         elif code == b"id":
             game = hash_of(operand)
-        elif code == b"hmvc":
-            clock = operand
-        elif code == b"fmvn":
-            move = operand
-    is_counted = clock.isdigit() and re.fullmatch(rb"[0-9]{1,5}", move)
-    return Tail(result, teacher, game, clock + b" " + move if is_counted else b"")
+    return Tail(result, teacher, game, _counters(operations))
+
+
+def _counters(operations: dict[bytes, bytes]) -> bytes:
+    """Return the counters of EPD operations, b"" for none.  Raises ValueError."""
+    if not operations.keys() & {b"hmvc", b"fmvn"}:
+        return b""
+    clock, number = operations.get(b"hmvc", b"0"), operations.get(b"fmvn", b"1")
+    if not (_COUNTER.fullmatch(clock) and _COUNTER.fullmatch(number)):
+        raise ValueError(f"hmvc and fmvn are {quoted(clock)} and {quoted(number)}, not numbers")
+    return b" %b %b" % (clock, number)
 
 
 # lines
@@ -389,11 +399,15 @@ def _read(source: Source, parse: Parser) -> Iterator[Batch]:
     start: list[bytes] = []
     while len(start) < _DECIDING and (chunk := next(chunks, None)):
         start += chunk[1]
-    if start and HEADING.match(start[0]):
-        names = re.split(rb"[,;|\t]", start[0].lower())[1:]
-        start[0] = b""
+    top = next((i for i, line in enumerate(start) if line.strip()[:1] not in COMMENTS), 0)
+    if start and HEADING.match(start[top]):
+        names = re.split(rb"[,;|\t]", start[top].lower())[1:]
         labels = tuple(_COLUMNS.get(name.strip(b'" '), "") for name in names)
-        parse = partial(_labels, columns=labels) if any(labels) else parse
+        if names and not any(labels):
+            message = "no column of the heading is called result or score"
+            raise source.error(top + 1, f"{message}: {quoted(start[top], 60)}")
+        parse = partial(_labels, columns=labels) if names else parse
+        start[top] = b""
     results = Results(source.results)
     if source.results is None:
         _look(notation, start, parse, results)
@@ -431,7 +445,7 @@ def _read(source: Source, parse: Parser) -> Iterator[Batch]:
                 continue
             result, teacher, game, counters = tail
             if counters and count is None:
-                text += b" " + counters
+                text += counters
                 count = counters.split()[-1]
             if count is None:
                 text += default

@@ -476,7 +476,8 @@ def _chess960_board(fen: str) -> cozy.Board:
         king, rook = ("K", "R") if is_white else ("k", "r")
         outermost = {"K": rank.rfind(rook), "Q": rank.find(rook)}.get(right.upper())
         file = _FILES.index(right.lower()) if outermost is None else outermost
-        if file < 0 or (outermost is not None and (file > rank.find(king)) != (right in "Kk")):
+        is_outside = outermost is not None and (file > rank.find(king)) != (right in "Kk")
+        if is_outside or not 0 <= file < 8:
             raise ValueError(f"no rook can castle by {right}")
         files += _FILES[file].upper() if is_white else _FILES[file]
     board = cozy.Board.from_fen(

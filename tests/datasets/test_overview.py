@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from ringmaster.datasets.ingest import Smallest, examined
 from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.datasets.survey import Overview, survey
 from ringmaster.errors import UsageError
+from ringmaster.formats import source
 from ringmaster.formats.source import batch_of
 from ringmaster.model.report import Table
 from ringmaster.reporting.tables import render_report
@@ -112,6 +115,29 @@ def test_a_survey_guesses_game_and_format(
     assert statistics.overview.positions == 2
     with pytest.raises(UsageError, match="of more than one game"):
         survey(PositionSettings((str(epd), str(sfen))))
+
+
+def test_a_survey_tells_of_progress_and_of_another_encoding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "_FIRST_SECONDS", 0)
+    path = tmp_path / "a.pgn"
+    path.write_bytes('[Event "Lüneburg"]\n\n1. e4 e5 1-0\n'.encode("latin-1"))
+    lines: list[str] = []
+    statistics = survey(PositionSettings((str(path),)), say=lines.append)
+    assert lines == [f"{path}: 2 positions read, 0 s so far"]
+    assert statistics.notes == [f"{path}:1 is not UTF-8; it is read as ISO 8859-1"]
+    assert "is not UTF-8" in render_report(statistics.report())
+
+
+def test_scores_in_pawns_give_a_warning() -> None:
+    statistics = []
+    for i in range(400):
+        text = (W, W.replace("4P3", "QQ2P3"))[i % 2]
+        statistics.append((text, 0.5, (i % 2 * 18 + i % 7) * 100.0, -1))
+    assert "pawns?" not in render_report(overview(statistics).report())
+    in_pawns = [(text, result, score / 100, ply) for text, result, score, ply in statistics]
+    assert "WARNING: the scores rise" in render_report(overview(in_pawns).report())
 
 
 def test_many_different_keys_are_counted_by_the_smallest_ones() -> None:

@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,26 @@ def test_line_ends_of_windows_and_a_byte_order_mark_change_nothing(
     assert everything(tmp_path, text, "set.txt") == [expected(row) for row in rows(2)]
 
 
+@pytest.mark.parametrize(
+    "pack",
+    [
+        gzip.compress,
+        bz2.compress,
+        lzma.compress,
+        lambda data: zipped({"set.txt": data.decode(), "__MACOSX/._set.txt": "x"}),
+        lambda data: data.decode().encode("utf-16"),
+        lambda data: data.decode().encode("utf-16-be").join([b"\xfe\xff", b""]),
+        lambda data: data.replace(b"\n", b"\r"),
+    ],
+)
+@pytest.mark.parametrize("format", ["fen", "plain"])
+def test_the_content_of_a_file_tells_its_packing_and_line_ends(
+    tmp_path: Path, pack: Callable[[bytes], bytes], format: str
+) -> None:
+    text = "".join(line(format, row) for row in rows(2)).encode()
+    assert everything(tmp_path, pack(text), "set.txt") == [expected(row) for row in rows(2)]
+
+
 def test_pieces_of_a_file_may_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for size in (97, 1000):
         monkeypatch.setattr(source.Source.pieces, "__defaults__", (size,))
@@ -82,6 +103,7 @@ def test_pieces_of_a_file_may_end_anywhere(tmp_path: Path, monkeypatch: pytest.M
         ('id "a"; c9 "1/2-1/2"; bm e4', 0.5, None),
         ('c0 "a;b"; result "1-0"; ce 20;', 1.0, -20.0),
         ("c9 0.5;", 0.5, None),
+        ('c9 "1-0"; c0 "0.5";', 1.0, None),
         ("ce -35;", None, 35.0),
         ("0 1  |  20 | 0.5", 0.5, 20.0),
         ("0 1 |#-3|0-1", 0.0, -10_000.0),
@@ -279,9 +301,14 @@ FORMS = {
     f"{START} w qkQK - [0.5]": (0.5, None),
     f"fen,wdl\n{FEN},0.5": (0.5, None),
     f"fen,result,score\n{FEN},0.5,35": (0.5, 35.0),
+    f"# made by hand\n\nfen,result,score\n{FEN},0.5,35": (0.5, 35.0),
     f"fen;best;Score;WDL\n{FEN};e2e4;35;0.5": (0.5, 35.0),
     f"% made by hand\n; a\n# b\n{FEN} | 35 | 0.5": (0.5, 35.0),
     f"{FEN} | 35 | 0.5\x1a": (0.5, 35.0),
+    f"{FEN},3.5e1,5.000000e-01": (0.5, 35.0),
+    f"{FEN} [½-½] 35": (0.5, 35.0),
+    f"{FEN};-#2;0.5": (0.5, -10_000.0),
+    f'{START} w KQkq - c0 "½-½"; ce 35;': (0.5, 35.0),
 }
 
 
@@ -303,6 +330,12 @@ def test_a_bad_label_in_the_first_line_is_reported_as_such() -> None:
         labels_of(f"{FEN} [won]\n")
 
 
+@pytest.mark.parametrize("heading", ["fen,w,d,l", "fen;target;x;y", "# x\nfen,label,a,b"])
+def test_a_heading_without_a_known_column_is_refused(heading: str) -> None:
+    with pytest.raises(DataFileError, match=r"set\.txt:\d: no column of the heading is called"):
+        labels_of(f"{heading}\n{FEN},0.2,0.7,0.1\n")
+
+
 def test_lines_of_json_are_refused_by_name() -> None:
     with pytest.raises(DataFileError, match="lines of JSON, which are not read"):
         labels_of(f'{{"fen": "{FEN}", "result": 1.0}}\n')
@@ -320,6 +353,18 @@ LINES = {
         {"hmvc": "3", "fmvn": "7", "id": "a; b", "eco": "A00"},
     ),
 }
+
+
+@pytest.mark.parametrize("operations", ["hmvc 7;", "fmvn 9;", 'hmvc 7; fmvn 9; id "a";'])
+def test_counters_of_an_epd_are_the_same_for_openings_and_for_labelled_positions(
+    operations: str,
+) -> None:
+    text = f'{START} w KQkq - {operations} c9 "1-0";'
+    file = source.Source("set.epd", "chess", data=text.encode())
+    ((fen,),) = (batch.texts for batch in format_of(file).read(file))
+    assert fen.decode() == text_formats.notation_of("chess").position(text)[0]
+    with pytest.raises(DataFileError, match=r"hmvc and fmvn are .*'x'.*, not numbers"):
+        labels_of(text.replace("7", "x").replace("9", "x").replace("cx", "c9"), "set.epd")
 
 
 @pytest.mark.parametrize("line", LINES)

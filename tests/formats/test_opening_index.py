@@ -119,6 +119,8 @@ PIECES = st.sampled_from(
             '[FEN "x"]\n',
             '[White "a] ',
             '[A "x"] [B "y"] 1. d4 ',
+            '[C "x" [D "y"]\n',
+            '[E "x"\n',
         ),
         *("\n", "\n\n", "\n\n", "; (\n", "%\n", " \n", "±", "N ", "\n\ufeff", '[Event "', 'x"]\n'),
         *("½-½ ", "1-0", "é", "  \n\n[", "e8(Q) ", "1. d4 d5 * 1. e4 ", "[A\n"),
@@ -255,6 +257,8 @@ def test_a_file_without_a_good_opening_is_refused(tmp_path: Path, text: str) -> 
         f"{START} 0 1 [0.5]",
         f"{START} 0 1 | 35 | 0.5",
         f"{START} 0 1,35,0.5",
+        f"{START} 0 1,3.5e1,5.0e-01",
+        f"{START} 0 1 [½-½]",
         f"{START.replace(' ', chr(9))}\t0\t1\t1.0",
         f'{START} 0 1 "1-0"',
         f'{START} c9 "1/2-1/2"; ce 35;',
@@ -395,7 +399,7 @@ GO = {"game": "go", "board_size": 9}
 
 
 def test_the_main_lines_of_a_collection_are_openings_of_go(tmp_path: Path) -> None:
-    text = "(;GM[1]SZ[9]KM[5.5];B[cc]C[a ) b];W[gg](;B[cg])(;B[gc]))\n\n(;SZ[9];B[ee];W[])\n"
+    text = "(;GM[1]SZ[9]KM[5.5];B[cc]C[a ) b];W[gg](;B[cg])(;B[gc]))\n\n(;SZ[9]HA[0];B[ee];W[])\n"
     path = file(tmp_path, text, "a.sgf")
     assert load_openings(path, **GO) == (
         Opening(moves=("C7", "G3", "C3"), source="a.sgf#1"),

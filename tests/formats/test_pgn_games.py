@@ -73,7 +73,18 @@ def test_scores_of_tcec_are_whites_for_the_move() -> None:
     assert known_scores(game.scores) == [31, -12]
 
 
-@pytest.mark.parametrize("comment", ["0.52s", "a fine move", "12", "1/2", "e2e4 0.3", "=0.35"])
+def test_a_comment_behind_a_result_does_not_belong_to_the_next_game() -> None:
+    text = TAGS + "1. e4 1-0 { [%eval 9.5] }\n\n" + TAGS + "1. d4 1-0\n"
+    assert [known_scores(game.scores) for game in games(text)] == [[None], [None]]
+
+
+def test_a_repeated_result_is_no_game() -> None:
+    assert len(games(TAGS + "1. e4 1-0 1-0\n\n" + TAGS + "1. d4 1/2 - 1/2\n")) == 2
+
+
+@pytest.mark.parametrize(
+    "comment", ["0.52s", "0.52 s", "a fine move", "12", "1/2", "e2e4 0.3", "=0.35"]
+)
 def test_a_comment_without_a_score_is_ignored(comment: str) -> None:
     assert known_scores(only(TAGS + f"1. e4 {{{comment}}} e5 1-0").scores) == [None, None]
 
@@ -205,6 +216,8 @@ def test_a_position_that_is_announced_has_to_be_there() -> None:
         "[FEN 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1]",
         '[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1" x]',
         '[Event "a"] [FEN',
+        '[Event "a"\n[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]',
+        '[Event "a" [FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]',
     ],
 )
 def test_text_in_a_tag_that_cannot_be_read_is_a_fault(tags: str) -> None:
@@ -281,6 +294,32 @@ def test_an_unplayable_last_move_that_loses_the_game_is_no_fault(
     assert (game.result, game.is_forfeit) == (0.0, True)
     assert "game 1" in fault(text.replace(" 0-1\n", " Nf6 0-1\n"))
     assert "game 1" in fault(text.replace("0-1", "1/2-1/2"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[Termination "Time forfeit"]\n\n1. d4 0-1',
+        '[Termination "bob won on time"]\n\n1. d4 0-1',
+        '[Termination "bob won - game abandoned"]\n\n1. d4 0-1',
+        "1. d4 {White forfeits on time} 0-1",
+        "1. d4 {+0.30/5 0.1s, White loses on time} 0-1",
+    ],
+)
+def test_a_game_lost_on_time_is_a_forfeit_in_the_words_of_every_server(text: str) -> None:
+    assert only(text).is_forfeit
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[Termination "bob won by resignation"]\n\n1. d4 0-1',
+        "1. d4 {White wins by adjudication} 0-1",
+        "1. d4 {he lost on time in another game} d5 0-1",
+    ],
+)
+def test_other_endings_and_earlier_remarks_tell_of_no_forfeit(text: str) -> None:
+    assert not only(text).is_forfeit
 
 
 def test_an_unplayable_last_move_of_another_game_is_a_fault() -> None:

@@ -202,6 +202,28 @@ def test_bookmarks_are_passed_over() -> None:
         kif(f"{BODY}&しおり\n   2 x\n")
 
 
+def test_joined_csa_files_without_a_separator_are_as_many_games() -> None:
+    text = "V2\nN+a\nPI\n+\n+7776FU\n%TORYO\n'summary:toryo\n"
+    assert [(game.line, len(game.moves)) for game in csa(text * 3)] == [(1, 1), (8, 1), (15, 1)]
+    assert len(csa("PI\n+\n+7776FU\n" * 2)) == 2
+
+
+@pytest.mark.parametrize(
+    "heading", ["手合割：平手\n", "手合割:平手\n", "先手:a\n", "手数----指手---------消費時間--\n"]
+)
+def test_joined_kif_files_are_as_many_games(heading: str) -> None:
+    text = f"{heading}   1 ７六歩(77)\n   2 投了\n"
+    assert [(game.line, len(game.moves)) for game in kif(text * 2)] == [(1, 1), (4, 1)]
+
+
+@pytest.mark.parametrize("handicap", ["七枚落ち", "青空将棋", "その他"])
+@pytest.mark.parametrize("colon", "：:")
+def test_a_handicap_of_unknown_position_is_a_fault(handicap: str, colon: str) -> None:
+    text = BODY.replace("：平手", f"{colon}{handicap}")
+    with pytest.raises(DataFileError, match=f"^a.kif:1: game 1: this handicap .*{handicap}"):
+        kif(text)
+
+
 def test_a_bad_game_is_one_fault_and_the_next_game_is_read() -> None:
     good, bad = HEAD + "+7776FU\n%TORYO\n", HEAD + "+5555FU\n%TORYO\n"
     source = Source("a.csa", "shogi", data="/\n".join([good, bad] * 2).encode(), skip_bad=True)

@@ -123,6 +123,7 @@ def test_x_fen_and_shredder_fen_are_read_and_x_fen_is_written(
     [
         ("4k3/8/8/8/8/8/8/4K3 w KQ - 0 1", "castling rights do not fit"),
         ("4k3/8/8/8/8/8/8/R3K2R w BG - 0 1", "castling rights do not fit"),
+        ("rnbqkbqnbnrbr/8/8/8/8/8/8/4K3 w k - 0 1", "expected 8 columns"),
         ("8/8/8/3kK3/8/8/8/8 w - - 0 1", "the side that is not to move is in check"),
     ],
 )

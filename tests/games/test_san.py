@@ -24,7 +24,8 @@ def read(text: str, fen: str | None = None, variant: str = "standard") -> list[s
     source = Source("a.pgn", "chess", variant, data=data)
     games = list(pgn_games(source))
     source.finish()
-    return games[0].moves
+    # a result alone is no game
+    return games[0].moves if games else []
 
 
 #: Castling, pieces of a kind in rows, files and pairs, pawns about to promote or to be taken

@@ -295,7 +295,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def is_text(value: str) -> bool:
-    """Whether a string has no NUL and no lone surrogates."""
+    """Return whether a string has no NUL and no lone surrogates."""
     try:
         return b"\0" not in value.encode()
     except UnicodeEncodeError:

@@ -58,7 +58,7 @@ MOST_PLAYED = 1000
 
 
 def _begins(template: str | None, command: str) -> bool:
-    """Whether a template such as "level %d" may have produced a GTP command."""
+    """Return whether a template such as "level %d" may have produced a GTP command."""
     words = command.split()[:-1]
     if template is None or not words:
         return False
@@ -160,7 +160,7 @@ class LoadedCompetition:
 
     def verify_openings(self) -> None:
         """Verify all openings now; a run does it between games.  Raises DataFileError."""
-        # imports NumPy
+        # most runs need none of it
         from ringmaster.formats.source import Progress
 
         progress = Progress(self.competition.say)

@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2658,
     "commands": 2420,
-    "competitions": 18456,
+    "competitions": 18493,
     "control": 4207,
     "datasets": 2226,
     "demo": 1392,
@@ -68,7 +68,7 @@ BUDGET = {
     "execution": 3794,
     "export": 1148,
     "forecast": 1022,
-    "formats": 3608,
+    "formats": 3566,
     "games": 2275,
     "model": 2558,
     "parameter_files": 1085,

@@ -74,7 +74,7 @@ class Verb(NamedTuple):
 
     @property
     def has_control_file(self) -> bool:
-        """Whether the verb may follow its control file."""
+        """Return whether the verb may follow its control file."""
         return bool(self.arguments) and self.arguments[0].key == "control_file"
 
     @property
@@ -273,7 +273,7 @@ class Option:
 
     @property
     def has_value(self) -> bool:
-        """Whether it is no flag."""
+        """Return whether it is no flag."""
         return "metavar" in self.settings
 
     def help(self, key: str) -> str:

@@ -65,7 +65,7 @@ def _amount(size: float) -> str:
 
 
 def _confirmed() -> bool:
-    """Whether the user agrees.  Raises UsageError without a terminal."""
+    """Return whether the user agrees.  Raises UsageError without a terminal."""
     if not sys.stdin.isatty():
         raise UsageError("reset needs --yes where it cannot ask; nothing was deleted")
     say("Delete these files? [y/N] ")

@@ -83,7 +83,7 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
 
     @property
     def has_limits(self) -> bool:
-        """Whether something limits its moves."""
+        """Return whether something limits its moves."""
         return any(self.values.get(name) is not None for name in LIMIT_NAMES)
 
     def with_defaults(self, defaults: Mapping[str, Any]) -> PlayerDefinition:

@@ -83,7 +83,7 @@ class SprtProgress(msgspec.Struct):
     latest: LikelihoodRatio | None = None
 
     def same(self, other: SprtProgress | None) -> bool:
-        """Whether both tests have the same settings."""
+        """Return whether both tests have the same settings."""
         return other is not None and (self.test, self.first, self.in_pairs) == (
             other.test,
             other.first,

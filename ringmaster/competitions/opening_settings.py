@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,15 +11,17 @@ import msgspec
 
 from ringmaster.competitions.setting_types import optional
 from ringmaster.errors import SettingError
-from ringmaster.formats.openings.order import Order, opening_order
 from ringmaster.formats.registry import FORMATS
 from ringmaster.games.game import game_rules
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import GameName
+from ringmaster.model.randomness import OPENINGS_STREAM, words
 from ringmaster.model.settings import Boolean, CallOf, FileName, Integer, OneOf, Setting
 
 #: Start positions of Chess960.
 POSITIONS = 960
+
+Order = Literal["sequential", "random"]
 
 
 class OpeningsSettings(msgspec.Struct, frozen=True):
@@ -182,7 +185,7 @@ class OpeningBook:
 
     @property
     def by_encounter(self) -> bool:
-        """Whether each pair of games of a tournament has its own opening."""
+        """Return whether each pair of games of a tournament has its own opening."""
         return self._settings is not None and self._settings.policy == "encounter"
 
     def lacks_openings(self, repeats: int = 0) -> bool:
@@ -195,7 +198,7 @@ class OpeningBook:
 
     @property
     def has_positions(self) -> bool:
-        """Whether games have start positions other than the game's usual one."""
+        """Return whether games have start positions other than the game's usual one."""
         return self._settings is not None or self._game.variant == "chess960"
 
     def pick(self, number: int) -> Opening:
@@ -206,3 +209,37 @@ class OpeningBook:
             self.load(lambda line: None)
         assert self._opening is not None
         return self._opening(number)
+
+
+def opening_order(
+    count: int, order: Order = "sequential", seed: int = 0, start: int = 1
+) -> Callable[[int], int]:
+    """Return the function from a colour-swapped pair's number to its opening, both from 0.
+
+    "sequential" repeats the order of the book's `count` openings.  "random" uses a new
+    permutation in each pass.  Pass k depends on (seed, k) only, so that any pair's opening can
+    be computed alone.
+
+    start  the first place of the order that is used, from 1; it may exceed `count`
+    """
+    # two, since games of two passes can be in progress
+    permutation = lru_cache(maxsize=2)(partial(_permutation, count, seed))
+
+    def opening(pair_number: int) -> int:
+        passed, place = divmod(start - 1 + pair_number, count)
+        return permutation(passed)[place] if order == "random" else place
+
+    return opening
+
+
+def _permutation(count: int, seed: int, number: int) -> list[int]:
+    """Return pass `number` over range(count) by Fisher and Yates's shuffle.
+
+    The upper half of a 64-bit word times i selects one of i, with a bias below i / 2**64.
+    """
+    order = list(range(count))
+    drawn = words(seed, OPENINGS_STREAM, number, count - 1)
+    for i, word in zip(range(count, 1, -1), drawn, strict=True):
+        j = word * i >> 64
+        order[i - 1], order[j] = order[j], order[i - 1]
+    return order

@@ -157,7 +157,7 @@ def _distinct(repeats: int, games: int) -> str:
 
 
 def is_repeatable(player: Player) -> bool:
-    """Whether a player always answers a position with the same move, by its settings.
+    """Return whether a player always answers a position with the same move, by its settings.
 
     Such a player has a limit of nodes or depth, no clock, one thread and no random option.
     """

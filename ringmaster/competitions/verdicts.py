@@ -58,7 +58,7 @@ class MatchResult(msgspec.Struct, frozen=True):
 
     @property
     def decided(self) -> bool:
-        """Whether the difference is shown, or the test has ended."""
+        """Return whether the difference is shown, or the test has ended."""
         return bool(self.sign) or self.decided_by_test
 
     @property
@@ -108,7 +108,7 @@ class MatchResult(msgspec.Struct, frozen=True):
 
     @property
     def decided_by_test(self) -> bool:
-        """Whether an SPRT has accepted a hypothesis."""
+        """Return whether an SPRT has accepted a hypothesis."""
         return self.sprt is not None and self.sprt.decision is not None
 
     @property

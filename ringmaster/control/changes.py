@@ -50,7 +50,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def has_parts(old: Any, new: Any) -> bool:
-    """Whether two values are dictionaries, or objects of one kind, with parts to compare."""
+    """Return whether two values are dictionaries, or objects of one kind, with parts to compare."""
     if not isinstance(old, dict) or not isinstance(new, dict) or old.get("$") != new.get("$"):
         return False
     return old.keys() != {"$", "text"}
@@ -127,7 +127,7 @@ class SettingChange(msgspec.Struct, frozen=True):
 
     @property
     def allowed(self) -> bool:
-        """Whether results so far stay valid."""
+        """Return whether results so far stay valid."""
         return self.change != "refused"
 
     def __str__(self) -> str:

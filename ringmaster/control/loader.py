@@ -141,7 +141,7 @@ class ControlFile(msgspec.Struct, eq=False, dict=True):
 
 
 def _names_its_key(error: SettingError) -> bool:
-    """Whether an error is about the last name of its path, not about its value.
+    """Return whether an error is about the last name of its path, not about its value.
 
     An example: "Player has no argument 'cwdd'".
     """

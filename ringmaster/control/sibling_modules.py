@@ -61,7 +61,7 @@ def _imported(tree: ast.Module) -> Iterator[str]:
 
 
 def is_module(path: Path) -> bool:
-    """Whether a path without ".py" is a module or package."""
+    """Return whether a path without ".py" is a module or package."""
     return path.with_name(path.name + ".py").is_file() or path.is_dir()
 
 

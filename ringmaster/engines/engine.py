@@ -214,7 +214,7 @@ class Engine(ABC):
 
     @property
     def is_launched(self) -> bool:
-        """Whether there is a process that `end` has not ended."""
+        """Return whether there is a process that `end` has not ended."""
         return self._channel is not None and self._channel.process.is_open
 
     def start_early(self, transcript: Transcript | None = None) -> None:

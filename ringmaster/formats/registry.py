@@ -98,10 +98,7 @@ FORMATS: dict[str, Format] = {
         Format("sfen", "lines", "text_formats:read_fen", games=("shogi",)),
         Format("bar", "lines", "text_formats:read_list"),
         Format("comma", "lines", "text_formats:read_list", result="mover", score="mover"),
-        Format(
-            *("plain", "positions", "text_formats:read_plain", "mover", "mover"),
-            suffixes=(".plain",),
-        ),
+        Format(*("plain", "positions", "plain:read_plain", "mover", "mover"), suffixes=(".plain",)),
         Format("psv", "positions", "packed:read_psv", "mover", "mover", ("shogi",), (".psv",)),
         Format("hcpe", "positions", "packed:read_hcpe", "first", "mover", ("shogi",), (".hcpe",)),
         # most programs write the mover's scores; `score_pov` selects another point of view

@@ -76,11 +76,11 @@ class Player(msgspec.Struct, frozen=True):
 
     @property
     def keeps_process(self) -> bool:
-        """Whether one engine process serves several games."""
+        """Return whether one engine process serves several games."""
         return self.restart == "off" or (self.restart == "auto" and self.protocol != "gtp")
 
     def turns_scores(self, colour: int) -> bool:
-        """Whether its scores as `colour` have the opposite sign of its own side's."""
+        """Return whether its scores as `colour` have the opposite sign of its own side's."""
         if self.score_pov in ("mover", "opponent"):
             return self.score_pov == "opponent"
         # Black moves first in shogi

@@ -88,7 +88,7 @@ class Text:
 
     @property
     def is_object(self) -> bool:
-        """Whether the text begins like a JSON object."""
+        """Return whether the text begins like a JSON object."""
         return self.text.lstrip().startswith("{")
 
     @cached_property

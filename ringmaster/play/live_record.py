@@ -34,7 +34,7 @@ class LiveRecord:
         self._due = time.monotonic() + PERIOD
 
     def is_due(self) -> bool:
-        """Whether the record should be written now."""
+        """Return whether the record should be written now."""
         return time.monotonic() >= self._due
 
     def write(self, text: str) -> None:

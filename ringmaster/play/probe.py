@@ -208,7 +208,7 @@ class EngineProbe:
 
     @property
     def _restarts(self) -> bool:
-        """Whether each shard gets a new process because scores come from a search.
+        """Return whether each shard gets a new process because scores come from a search.
 
         Hash tables may survive a new game unnoticed by a probe: of 17,343 scores of Glaurung at
         depth 2, three changed.

@@ -84,7 +84,7 @@ class Scorer:
 
     @property
     def searches(self) -> bool:
-        """Whether the scores come from a search."""
+        """Return whether the scores come from a search."""
         return self._go is not None
 
     def launch(self) -> bool:

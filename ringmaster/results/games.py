@@ -142,12 +142,12 @@ class Game:
 
     @property
     def is_draw(self) -> bool:
-        """Whether the game is drawn; a jigo in Go."""
+        """Return whether the game is drawn; a jigo in Go."""
         return self.outcome == "draw"
 
     @property
     def is_void(self) -> bool:
-        """Whether the game does not count because of a software failure."""
+        """Return whether the game does not count because of a software failure."""
         return self.outcome == "void"
 
     @property

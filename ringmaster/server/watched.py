@@ -55,7 +55,7 @@ class Watched:
         self._waits = False
 
     def is_running(self) -> bool:
-        """Whether a run is alive."""
+        """Return whether a run is alive."""
         try:
             return is_locked(self.paths.locked)
         except RingmasterError:
@@ -91,7 +91,7 @@ class Watched:
         return self._page
 
     def is_due(self) -> bool:
-        """Whether the last page lacks results, and another may be made."""
+        """Return whether the last page lacks results, and another may be made."""
         return self._waits and time.monotonic() >= self._due
 
     def hurry(self) -> None:

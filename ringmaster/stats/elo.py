@@ -63,12 +63,12 @@ class EloEstimate(msgspec.Struct, frozen=True):
 
     @property
     def known(self) -> bool:
-        """Whether the interval has an end."""
+        """Return whether the interval has an end."""
         return not (math.isinf(self.low) and math.isinf(self.high))
 
     @property
     def is_telling(self) -> bool:
-        """Whether the interval excludes 0 or is narrow enough; "at least -72" says little."""
+        """Return whether the interval excludes 0 or is narrow; "at least -72" says little."""
         return self.error <= WIDEST or self.sign != 0
 
     @property

@@ -153,7 +153,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
 
     @property
     def has_results(self) -> bool:
-        """Whether there is a status file, or its `-wal` alone.
+        """Return whether there is a status file, or its `-wal` alone.
 
         A run that is checking its players has an empty status file.
         """
@@ -178,7 +178,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
         return [self.games, self.void, self.gtplogs, self.live, self._beside(".features.pieces")]
 
     def owns(self, path: Path) -> bool:
-        """Whether a file, under any name, is the control file or an output."""
+        """Return whether a file, under any name, is the control file or an output."""
         if os.path.lexists(path):
             for own in (self.control, *self.existing()):
                 if own.exists() and path.exists() and own.samefile(path):

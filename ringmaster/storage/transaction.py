@@ -184,7 +184,7 @@ class Transaction:
         return msgspec.structs.astuple(row)[:length]
 
     def has_game(self, fingerprint: int) -> bool:
-        """Whether a game with this fingerprint is recorded, also in this transaction."""
+        """Return whether a game with this fingerprint is recorded, also in this transaction."""
         statement = "SELECT 1 FROM results WHERE fingerprint = ? LIMIT 1"
         return self._execute(statement, (fingerprint,)).fetchone() is not None
 

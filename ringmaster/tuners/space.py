@@ -51,7 +51,7 @@ class Space(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def some_integer(self) -> bool:
-        """Whether any parameter is an integer."""
+        """Return whether any parameter is an integer."""
         return bool(self.integer.any())
 
     @cached_property

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ringmaster.competitions.opening_settings import opening_order
 from ringmaster.errors import DataFileError
-from ringmaster.formats.openings.order import opening_order
 from ringmaster.model.jobs import Opening
 from tests.openings import load_openings
 

@@ -104,7 +104,7 @@ REFERENCE = -4
 
 
 def is_reference(number: int) -> bool:
-    """Whether a pass belongs to a reference engine."""
+    """Return whether a pass belongs to a reference engine."""
     return number <= REFERENCE
 
 
@@ -129,7 +129,7 @@ class OpenPass(msgspec.Struct, omit_defaults=True):
 
     @property
     def complete(self) -> bool:
-        """Whether all shards have returned."""
+        """Return whether all shards have returned."""
         return None not in self.losses
 
 
@@ -204,7 +204,7 @@ class MoveTest(msgspec.Struct):
 
     @property
     def complete(self) -> bool:
-        """Whether all jobs have returned."""
+        """Return whether all jobs have returned."""
         return None not in self.hits
 
     def register_issue(self, ticket: Ticket) -> bool:

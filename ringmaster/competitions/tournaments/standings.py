@@ -178,7 +178,7 @@ class Standings:
 
     @property
     def has_prior(self) -> bool:
-        """Whether the ratings have a prior."""
+        """Return whether the ratings have a prior."""
         return self._ratings is not None and self._ratings.prior > 0
 
     def ratings(self) -> dict[str, Rating]:

@@ -89,7 +89,7 @@ def pair_round(entrants: Sequence[Entrant], *, one_more_first: bool) -> Pairing:
 
 
 def _lower_moves_first(upper: Entrant, lower: Entrant, board: int) -> bool:
-    """Whether the lower ranked entrant has fewer first moves; ties alternate by board."""
+    """Return whether the lower ranked entrant has fewer first moves; ties alternate by board."""
     return lower.balance < upper.balance or (lower.balance == upper.balance and board % 2 == 1)
 
 

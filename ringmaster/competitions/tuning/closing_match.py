@@ -142,7 +142,7 @@ class ClosingMatches:
 
     @property
     def has_openings(self) -> bool:
-        """Whether the games of a match have openings."""
+        """Return whether the games of a match have openings."""
         return not self._book.lacks_openings()
 
     def opponents(self) -> list[Player]:
@@ -231,7 +231,7 @@ class ClosingMatches:
         return self.matches[int(ticket["v"]) - 1]
 
     def nothing(self, standing: Standing) -> bool:
-        """Whether the tuned values are the start values."""
+        """Return whether the tuned values are the start values."""
         settings = self.settings
         return (settings is None or settings.against == START) and standing.values == self._start
 
@@ -346,7 +346,7 @@ class ClosingMatches:
         return Reaction(line, notes=lines, save=bool(lines), milestone="; ".join(lines[-1:]))
 
     def complete(self, standing: Standing) -> bool:
-        """Whether every game of the present match has been played."""
+        """Return whether every game of the present match has been played."""
         matchup = self.current(standing)
         return self.nothing(standing) if matchup is None else matchup.complete()
 
@@ -437,7 +437,7 @@ class ClosingMatches:
 
     @property
     def against_start(self) -> bool:
-        """Whether the present match is against the start values."""
+        """Return whether the present match is against the start values."""
         if self.settings is None:
             return bool(self.matches) and self.matches[-1].start is not None
         return self.settings.against == START

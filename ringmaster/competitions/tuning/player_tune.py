@@ -205,7 +205,7 @@ class Tune(Competition):
     @property
     @abstractmethod
     def is_tuned(self) -> bool:
-        """Whether the tune is complete, without its closing match."""
+        """Return whether the tune is complete, without its closing match."""
 
     def _standing(self) -> Standing:
         """Return the progress of the tune for the closing match."""
@@ -213,12 +213,12 @@ class Tune(Competition):
 
     @property
     def _due(self) -> bool:
-        """Whether to play a closing match now: by `verify`, or after a complete tune."""
+        """Return whether to play a closing match now: by `verify`, or after a complete tune."""
         return self._verifying or (self.closing.settings is not None and self.is_tuned)
 
     @property
     def _can_play(self) -> bool:
-        """Whether the players' moves are limited, so that a closing match can be played."""
+        """Return whether the players' moves are limited, so that a closing match can be played."""
         return True
 
     def verify(self, games: int | None = None) -> None:

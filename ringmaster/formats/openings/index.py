@@ -96,7 +96,7 @@ class OpeningFile:
 
     @property
     def is_verified(self) -> bool:
-        """Whether all openings have been verified."""
+        """Return whether all openings have been verified."""
         return self._good is not None
 
     def opening(self, number: int) -> Opening:

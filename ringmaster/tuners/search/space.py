@@ -38,7 +38,7 @@ class Dimension(msgspec.Struct, frozen=True):
 
     @property
     def conditional(self) -> bool:
-        """Whether it does not exist in every candidate."""
+        """Return whether it does not exist in every candidate."""
         return bool(self.only_if)
 
     def exists(self, earlier: Values) -> bool:

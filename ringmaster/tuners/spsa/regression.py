@@ -85,12 +85,12 @@ class Lines(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def visible(self) -> Flags:
-        """Whether the curvature is significant."""
+        """Return whether the curvature is significant."""
         return self.b > CURVATURE_TEST * self.b_error
 
     @property
     def signal(self) -> Flags:
-        """Whether slope or curvature is significant."""
+        """Return whether slope or curvature is significant."""
         return (np.abs(self.a) > SLOPE_TEST * self.a_error) | self.visible
 
     def interval(self) -> tuple[Array, Array, Array]:

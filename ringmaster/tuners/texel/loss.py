@@ -184,7 +184,7 @@ class ScoreHistogram:
 
     @property
     def is_flat(self) -> bool:
-        """Whether all scores are equal, so that they say nothing about the labels."""
+        """Return whether all scores are equal, so that they say nothing about the labels."""
         return bool(np.count_nonzero(self._sums[0]) == 1)
 
     def fit(self, kind: LossKind = "squared", name: str = "scores") -> Fit:

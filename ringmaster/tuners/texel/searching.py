@@ -218,7 +218,7 @@ class Search(Optimiser):
         return key_of(theta) in self._checked
 
     def _allowed(self, cost: float = 1.0) -> bool:
-        """Whether further passes, and the check at the end, are within `most_passes`."""
+        """Return whether further passes, and the check at the end, are within `most_passes`."""
         under_way = sum(asked.cost for asked in self._asked.values())
         return self._used + under_way + cost + 1 <= self.most_passes + 1e-9
 
@@ -337,7 +337,7 @@ class BatchSearch(Search):
 
     @property
     def whole(self) -> bool:
-        """Whether a batch has all training positions."""
+        """Return whether a batch has all training positions."""
         return self.size == self.shards
 
     @property

@@ -136,7 +136,7 @@ class Improvement(msgspec.Struct):
 
     @property
     def is_of_unit(self) -> bool:
-        """Whether a change of unit brings most of the decrease, and the rest may be chance."""
+        """Return whether a change of unit brings most of the decrease; the rest may be chance."""
         rest = self.beyond
         return rest is not None and rest.value < self.value / 2 and rest.low <= 0
 

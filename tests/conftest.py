@@ -7,6 +7,7 @@ HYPOTHESIS_PROFILE selects one, CI without a choice uses ``ci``.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,10 @@ SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("dev", SHARED, max_examples=20)
 settings.register_profile("ci", SHARED, max_examples=50, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "dev"))
+
+# A shell makes its background jobs ignore SIGINT, and nohup SIGHUP: the runs of tests would, too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

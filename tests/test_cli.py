@@ -537,9 +537,6 @@ def test_stop_without_a_run_is_an_error(folder: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signal_ends_a_run_at_once_with_status_3(tmp_path: Path, number: signal.Signals) -> None:
     control = write_control_file(tmp_path, PLAYOFF, 100_000)
-    if signal.getsignal(number) is signal.SIG_IGN:
-        # the run would inherit an ignored signal, for example from nohup
-        signal.signal(number, signal.SIG_DFL)
     with running(control, "-j", "2") as process:
         os.kill(process.pid, number)
         assert process.wait(30) == 3

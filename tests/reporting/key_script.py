@@ -14,8 +14,6 @@ import termios
 
 from ringmaster.reporting.keys import CTRL_X, KeyReader
 
-# tests that a shell runs in the background inherit an ignored SIGINT
-signal.signal(signal.SIGINT, signal.default_int_handler)
 mode = sys.argv[1]
 output = open(sys.argv[2], "a", buffering=1) if len(sys.argv) > 2 else sys.stdout
 

@@ -71,8 +71,11 @@ for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
     signal.signal(number, signal.SIG_IGN)
 pids = [os.getpid()]
 if len(sys.argv) > 1:
-    child = subprocess.Popen([sys.executable, "-S", "-c", "import signal; signal.pause()"],
+    program = "import signal; print(flush=True); signal.pause()"
+    child = subprocess.Popen([sys.executable, "-S", "-c", program], stdout=subprocess.PIPE,
                              start_new_session=True)
+    # before it runs, its environment may not be there to be read
+    child.stdout.readline()
     pids.append(child.pid)
 print(*pids, flush=True)
 while True:

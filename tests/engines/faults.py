@@ -98,7 +98,7 @@ class Faults:
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
                 signal.signal(number, signal.SIG_IGN)
         signal.alarm(self.flags["lifetime"])
-        self._note_pid()
+        self._note_pid(os.getpid())
         if self.flags["spawn-child"]:
             self._spawn(own_session=False)
         if self.flags["daemon-child"]:
@@ -196,7 +196,8 @@ class Faults:
         os._exit(max(status, 0))
 
     def _spawn(self, *, own_session: bool) -> None:
-        if os.fork():
+        if pid := os.fork():
+            self._note_pid(pid)
             return
         signal.alarm(self.flags["lifetime"])
         if own_session:
@@ -204,7 +205,6 @@ class Faults:
             nowhere = os.open(os.devnull, os.O_RDWR)
             for fd in (0, 1, 2):
                 os.dup2(nowhere, fd)
-        self._note_pid()
         self.hang()
 
     def _escape(self) -> None:
@@ -213,12 +213,12 @@ class Faults:
             os.waitpid(pid, 0)
             return
         os.setsid()
-        if os.fork():
+        if pid := os.fork():
+            self._note_pid(pid)
             os._exit(0)
         nowhere = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(nowhere, fd)
-        self._note_pid()
         code = f"import signal; signal.alarm({self.flags['lifetime']}); signal.pause()"
         os.execve(sys.executable, [sys.executable, "-I", "-S", "-c", code], {})
 
@@ -237,11 +237,11 @@ class Faults:
             while time.process_time() < end:
                 pass
 
-    def _note_pid(self) -> None:
+    def _note_pid(self, pid: int) -> None:
         path = self.flags["pid-file"]
         if path is not None:
             fd = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o666)
-            os.write(fd, b"%d\n" % os.getpid())
+            os.write(fd, b"%d\n" % pid)
             os.close(fd)
 
 

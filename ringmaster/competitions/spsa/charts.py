@@ -114,7 +114,7 @@ class TuneCharts:
         # approximately θ when the game was recorded
         games = np.arange(len(own)) / self._share
         x = [0.0, *(games for games, _ in self._course)]
-        y = np.array([self._tuner.space.start.tolist(), *(theta for _, theta in self._course)])
+        y = np.array([self._tuner.began.tolist(), *(theta for _, theta in self._course)])
         theta = np.stack([np.interp(games, x, y[:, i]) for i in range(n)], axis=1)
         return own - theta, theta
 

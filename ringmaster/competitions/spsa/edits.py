@@ -88,7 +88,7 @@ def _edited_history(now: Tune, learning: LearningSettings, issued: int) -> TuneH
     left, starts = dict(history.left), {}
     if tuner.iterations:
         estimates = dict(zip(codes, tuner.estimate().tolist(), strict=True))
-        began = dict(zip(codes, tuner.space.start.tolist(), strict=True))
+        began = dict(zip(codes, tuner.began.tolist(), strict=True))
         tuned = {p.code for p in learning.tuned}
         left |= {
             code: _rounded(value, old[code])

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.landscapes import LossFunction
 from ringmaster.tuners.simulation import FixedDraws, SimulatedPlayers, SimulatedTune, simulate
 from ringmaster.tuners.spsa import Adaptive, Array, C, Counting, Method, Space, sides
-from ringmaster.tuners.spsa.adaptive import C_PER_DEVIATION, FIRST_C, PROBED, WIDTHS, stride
+from ringmaster.tuners.spsa.adaptive import FIRST_C, PROBED, WIDTHS, stride
 from ringmaster.tuners.spsa.method import Memory
 from ringmaster.tuners.spsa.posterior import (
     ELO,
@@ -264,8 +264,8 @@ def probed(method: Method, loss: Callable[[Array], Array], iterations: int) -> M
 def test_width_shrinks_to_a_narrow_basin_and_theta_finds_its_optimum() -> None:
     method = Adaptive(space_of((52, 0, 100), (49, 0, 100)))
     memory = probed(method, narrow_basin, 400)
-    assert np.all((WIDTHS[memory["first"].astype(int)] * 50 >= 0.5))
-    assert np.all((WIDTHS[memory["first"].astype(int)] * 50 <= 3))
+    assert np.all(WIDTHS[memory["first"].astype(int)] * 50 >= 0.5)
+    assert np.all(WIDTHS[memory["first"].astype(int)] * 50 <= 3)
     assert np.all(memory["c"] <= 3)
     assert method.estimate(memory) == pytest.approx([50, 50], abs=0.3)
 
@@ -330,16 +330,17 @@ def test_theta_remains_at_the_start_at_first_and_leaves_it_gradually() -> None:
 
 
 def test_a_parameter_that_decides_games_alone_gives_up_a_width() -> None:
-    """A wall at 45 beside a parabola: wide games are lost on one side, whatever θ is."""
     method = Adaptive(space_of((50, 0, 100), (50, 0, 100)))
-
-    def loss(theta: Array) -> Array:
-        wall = 80 / (1 + np.exp((theta[..., 0] - 45) / 0.5))
-        return np.asarray(wall + 5 * np.square((theta - 55) / 50).sum(axis=-1))
-
-    memory = probed(method, loss, 400)
-    assert memory["first"][0] > memory["first"][1]
-    assert method.estimate(memory)[0] > 45
+    memory = method.start()
+    numbers = [k for k in range(1, 200) if not method.is_probe(k)]
+    for i, k in enumerate(numbers):
+        delta = np.array([1.0 - 2 * (i % 2), 1.0 - 2 * (i // 2 % 2)])
+        c = 20.0 if i < 150 else 5.0
+        decided = 0.6 if c == 20 else 0.02
+        result = np.asarray(decided * delta[0] + 0.1 * delta[1])
+        method.learn(memory, k, 50 + c * delta, 50 - c * delta, delta, result, 2)
+    assert memory["first"].tolist() == [1, 0]
+    assert memory["c"][0] <= 50 * WIDTHS[1]
 
 
 def test_parameters_that_cannot_be_narrowed_learn_in_a_narrow_basin_too() -> None:

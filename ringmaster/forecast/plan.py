@@ -118,7 +118,7 @@ def make_plan(options: PlanOptions, loaded: LoadedCompetition) -> Plan:
     else:
         halving = games_to_halve_loss(
             tuner.space,
-            tuner.method.c(1, tuner.method.start()),
+            tuner.method.reach(),
             elo=assumed.elo,
             lost_at_start=assumed.lost_at_start(),
             draw_ratio=assumed.draw_ratio,
@@ -249,13 +249,13 @@ def _count(games: float) -> str:
 def _plain_table(plan: Plan) -> Table:
     rows = []
     method = plan.competition.tuner.method
-    c = method.c(1, method.start())
+    c = method.reach()
     lost = plan.assumed.lost_at_start()
     for i, parameter in enumerate(plan.competition.tuned):
         games = "∞" if plan.halving is None else _count(plan.halving[i])
         rows.append((parameter.code, f"{c[i]:.4g}", f"{lost[i]:.3f}", games))
     return Table(
-        ("parameter", "c first", "lost at start", "games to halve it"),
+        ("parameter", "c at most", "lost at start", "games to halve it"),
         (*rows, ("all", None, f"{float(lost.sum()):.3f}", None)),
         notes=("lost: expected Elo below the optimum",),
     )
@@ -342,7 +342,7 @@ class Warnings:
     def _rounding(self) -> Iterator[str]:
         tuner = self.competition.tuner
         expected = self.plan.outlook
-        last_c = tuner.method.c(1, tuner.method.start()) if expected is None else expected.c_last
+        last_c = tuner.method.reach() if expected is None else expected.c_last
         raised, small, hidden = [], [], []
         for parameter, c in zip(self.competition.tuned, last_c.tolist(), strict=True):
             if parameter.integer and parameter.c_end is not None and parameter.c_end < 0.5:

@@ -12,7 +12,6 @@ from ringmaster.parameter_files.formats import FORMATS as FORMATS
 from ringmaster.parameter_files.formats import read_file as read_file
 from ringmaster.parameter_files.formats import recognised as recognised
 from ringmaster.parameter_files.formats import write_file as write_file
-from ringmaster.parameter_files.ranges import CLOP_KINDS as CLOP_KINDS
 from ringmaster.parameter_files.reading import LARGEST as LARGEST
 from ringmaster.parameter_files.reading import Text as Text
 from ringmaster.parameter_files.reading import number as number

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ringmaster.errors import UsageError, nearest, shown
-from ringmaster.model.parameters import CLOP_TYPES, middle
+from ringmaster.model.parameters import middle
 from ringmaster.parameter_files.entries import (
     RENAME,
     Entry,
@@ -30,6 +30,13 @@ from ringmaster.parameter_files.objects import as_number, load_object, object_or
 from ringmaster.parameter_files.reading import Reading, Text, name_problem, number, number_text
 
 #: CLOP's types by whether they are integers, and logarithmic.
+#: CLOP's types of parameters: whether values are integers, and their scale logarithmic.
+CLOP_TYPES = {
+    "LinearParameter": (False, False),
+    "IntegerParameter": (True, False),
+    "GammaParameter": (False, True),
+    "IntegerGammaParameter": (True, True),
+}
 CLOP_KINDS = {properties: kind for kind, properties in CLOP_TYPES.items()}
 #: The other lines of a .clop file.
 _SETTINGS = (

@@ -7,7 +7,7 @@ from typing import Any
 
 from ringmaster.control.python_text import Call, Code, literal
 from ringmaster.errors import shown
-from ringmaster.parameter_files import CLOP_KINDS, Entry, Text, number, plain
+from ringmaster.parameter_files import Entry, Text, number, plain
 from ringmaster.scaffold.control_file import Match
 
 
@@ -19,9 +19,10 @@ def add_clop(match: Match, entries: Sequence[Entry], text: Text, opponent: str) 
     lines = []
     for entry in entries:
         arguments: dict[str, Any] = {
-            "type": CLOP_KINDS[entry.integer, entry.scale == "log"],
             "min": plain(entry.minimum),
             "max": plain(entry.maximum),
+            **({"integer": True} if entry.integer else {}),
+            **({"scale": "log"} if entry.scale == "log" else {}),
         }
         lines.append(f"    {literal(Call('Parameter', (entry.code,), arguments), 4, 91)},")
     match.type_name = "clop_tuner"

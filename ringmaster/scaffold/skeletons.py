@@ -202,9 +202,7 @@ def _clop_tuner(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> S
     skeleton = _candidates(game, tuned)
     skeleton.settings |= {
         "parameters": [
-            _named(
-                code, weight, {"type": "IntegerParameter", "min": weight.low, "max": weight.high}
-            )
+            _named(code, weight, {"min": weight.low, "max": weight.high, "integer": True})
             for code, weight in _codes(tuned.weights).items()
         ],
         "number_of_games": 10000,
@@ -214,8 +212,7 @@ def _clop_tuner(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> S
         "Code of the candidates' opponent, or a list of several; about as strong as the player."
     )
     skeleton.comments["parameters"] = (
-        "The parameters to tune.  The types are LinearParameter, IntegerParameter, and on a "
-        "logarithmic scale GammaParameter and IntegerGammaParameter."
+        'The parameters to tune; integer=True for whole numbers, scale="log" for times and rates.'
     )
     skeleton.comments["verify"] = "A match after the tune: the tuned values against the opponent."
     return skeleton
@@ -265,7 +262,7 @@ def _optuna_tuner(game: GameName, engines: tuple[Engine, ...], tuned: Engine) ->
     }
     skeleton.comments["parameters"] = (
         "The parameters to tune.  Instead of a range: choices=[…]; a parameter that exists beside "
-        'one choice only: only_if={"code": choice}; log=True for times and rates.'
+        'one choice only: only_if={"code": choice}; scale="log" for times and rates.'
     )
     skeleton.comments["sampler"] = (
         'Optuna proposes candidates by "tpe", "gp" (needs torch), "cmaes", "nsga2", "qmc" or '

@@ -88,10 +88,10 @@ class Schedule(msgspec.Struct, frozen=True):
 
     def least_c(self) -> list[float]:
         """Return the smallest expected perturbation of each parameter."""
-        first = self.method.c(self.counting.k(1))
         if self.gains is None:
             # the perturbation shrinks as results come in
-            return (first / 4).tolist()  # type: ignore[no-any-return]  # NumPy says Any
+            return (self.method.reach() / 4).tolist()  # type: ignore[no-any-return]  # NumPy says Any
+        first = self.method.c(self.counting.k(1))
         last = self.method.c(self.counting.length(self.iterations))
         return np.minimum(first, last).tolist()  # type: ignore[no-any-return]  # NumPy says Any
 

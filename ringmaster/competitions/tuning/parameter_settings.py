@@ -19,6 +19,7 @@ from ringmaster.model.settings import (
     Float,
     Function,
     ListOf,
+    OneOf,
     Setting,
     SettingPath,
     SettingType,
@@ -74,6 +75,13 @@ def checked_parameter(make: type[P], values: dict[str, Any]) -> P:
     if not low <= start <= high:
         expected = f"a number from {low:g} to {high:g}"
         raise wrong_argument(code, "start", f"start {start:g} is outside its bounds", expected)
+    if values.get("scale") == "log":
+        if low <= 0:
+            text = f"a logarithmic scale cannot contain {low:g}"
+            raise wrong_argument(code, "min", text, "a number above 0, or scale='linear'")
+        if values["integer"] and high - low < 2:
+            text = f"{low:g} to {high:g} has fewer than three values, too few for a logarithm"
+            raise wrong_argument(code, "scale", text, "'linear'")
     for name in ("min", "max") if values["integer"] else ():
         if values[name] != int(values[name]):
             text = f"{values[name]:g} is not an integer"
@@ -100,6 +108,15 @@ BOUNDS: tuple[Setting, ...] = (
     Setting("start", Float(), "Start value.", change="report"),
     Setting("min", Float(), "Smallest value."),
     Setting("max", Float(), "Largest value."),
+)
+
+#: The scale on which a parameter is tuned.
+ON_SCALE = Setting(
+    "scale",
+    OneOf("linear", "log"),
+    "Scale on which it is tuned: with 'log' equal factors count alike, as for times, rates and "
+    "weights that range over more than a factor of 20.",
+    "linear",
 )
 
 #: Perturbations and steps of SPSA.

@@ -113,6 +113,10 @@ class Adaptive(Method):
     def c(self, k: float, memory: Memory | None = None) -> Array:
         return self._first_c if memory is None else memory["c"]
 
+    def reach(self) -> Array:
+        largest = np.maximum(WIDTHS[0] * self.half, self.space.least_c)
+        return np.where(np.isnan(self._own_c), largest, self._own_c)
+
     def is_probe(self, iteration: int) -> bool:
         return bool(self._are_probes(iteration))
 

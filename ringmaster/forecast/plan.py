@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ringmaster.competitions.spsa.competition import SpsaCompetition
+from ringmaster.competitions.tuning.parameter_settings import scale_advice
 from ringmaster.errors import counted
 from ringmaster.forecast.assumptions import (
     Assumptions,
@@ -249,7 +250,7 @@ def _count(games: float) -> str:
 def _plain_table(plan: Plan) -> Table:
     rows = []
     method = plan.competition.tuner.method
-    c = method.reach()
+    c = method.reach() * method.space.rate(method.space.start)
     lost = plan.assumed.lost_at_start()
     for i, parameter in enumerate(plan.competition.tuned):
         games = "∞" if plan.halving is None else _count(plan.halving[i])
@@ -320,7 +321,7 @@ class Warnings:
     def lines(self) -> list[str]:
         """Return one line for each problem."""
         plan = self.plan
-        lines = [*self._bounds(), *self._rounding()]
+        lines = [*self._bounds(), *scale_advice(self.competition.tuned), *self._rounding()]
         if plan.outlook is not None:
             lines += [*self._gains(plan.outlook), *self._delay(plan.outlook)]
         if plan.halving is not None and plan.assumed.asked:
@@ -343,6 +344,7 @@ class Warnings:
         tuner = self.competition.tuner
         expected = self.plan.outlook
         last_c = tuner.method.reach() if expected is None else expected.c_last
+        last_c = last_c * tuner.space.rate(tuner.space.start)
         raised, small, hidden = [], [], []
         for parameter, c in zip(self.competition.tuned, last_c.tolist(), strict=True):
             if parameter.integer and parameter.c_end is not None and parameter.c_end < 0.5:

@@ -74,6 +74,12 @@ class Space(msgspec.Struct, frozen=True, eq=False, dict=True):
         return np.where(self.logarithmic, self.values(theta), 1.0)
 
     @cached_property
+    def unit(self) -> Array:
+        """Units of charts on θ's scale: 1, or the natural logarithm of ten."""
+        ones = np.ones(len(self))
+        return ones if self.logarithmic is None else np.where(self.logarithmic, np.log(10), ones)
+
+    @cached_property
     def width(self) -> Array:
         """Maximum − minimum."""
         return self.maximum - self.minimum

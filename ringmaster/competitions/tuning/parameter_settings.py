@@ -102,6 +102,27 @@ def checked_parameter(make: type[P], values: dict[str, Any]) -> P:
     return make(**{names.get(name, name): value for name, value in values.items()})
 
 
+#: Least factor between the bounds of a range for which a logarithmic scale is recommended.
+_WIDE = 20
+
+
+def scale_advice(parameters: Sequence[TunedParameter]) -> list[str]:
+    """Return a line that recommends a logarithmic scale for wide ranges above zero."""
+    wide = [
+        p.code
+        for p in parameters
+        if p.scale == "linear" and not p.frozen and p.minimum > 0 and p.maximum >= _WIDE * p.minimum
+    ]
+    if not wide:
+        return []
+    names = ", ".join(wide[:5]) + (f" and {len(wide) - 5} more" if len(wide) > 5 else "")
+    return [
+        f"{names}: the largest value is {_WIDE} times the smallest or more; if equal factors count "
+        'alike, as for times, rates and many weights, scale="log" finds the optimum sooner.  '
+        "Steep losses near the smaller bound mislead a tune on a linear scale"
+    ]
+
+
 #: Code, start and bounds.
 BOUNDS: tuple[Setting, ...] = (
     Setting("code", String(), "Name; also of the engine option, unless set otherwise."),

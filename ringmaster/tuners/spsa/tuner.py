@@ -91,6 +91,10 @@ class Spsa:
         """θ on the parameters' scales, (n,)."""
         return self.method.centre(self.memory)
 
+    def c(self, k: float) -> Array:
+        """Return the perturbations of k about θ, in the parameters' units, (n,)."""
+        return self.method.c(k, self.memory) * self.space.rate(self._centre)
+
     @property
     def began(self) -> Array:
         """The values at which the tune began, (n,)."""

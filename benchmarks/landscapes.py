@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ringmaster.model.parameters import Scale, TunedParameter
 from ringmaster.tuners.simulation import Draws, EloModel, FixedDraws, Shaped
 from ringmaster.tuners.space import Array, Space
 
@@ -52,10 +54,34 @@ class Landscape:
         return self.elo.optimum  # type: ignore[attr-defined]  # of each model here
 
 
-def _space(start: Any, *, integer: bool = False) -> Space:
-    start = np.asarray(start, dtype=np.float64)
-    n = len(start)
-    return Space(start, np.zeros(n), np.full(n, 2 * HALF), np.full(n, integer))
+def _space(
+    start: Any,
+    *,
+    integer: bool = False,
+    low: float = 0.0,
+    high: float = 2 * HALF,
+    scale: Scale = "linear",
+) -> Space:
+    return Space.of(
+        [
+            TunedParameter(f"x{i}", value, low, high, integer=integer, scale=scale)
+            for i, value in enumerate(np.asarray(start, dtype=np.float64).tolist())
+        ]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LossOfValues(EloModel):
+    """A loss given as a function of the values, (…, n) → (…)."""
+
+    optimum: Array
+    function: Callable[[Array], Array]
+
+    def loss(self, x: Array) -> Array:
+        return self.function(x)
+
+    def at(self, optimum: Array) -> EloModel:
+        raise ValueError("the optimum is fixed")
 
 
 def _quadratic(e: Any, optimum: Any, start: Any, draws: float = 0.5) -> Landscape:
@@ -185,6 +211,103 @@ def _wide() -> Landscape:
     return Landscape(_space(start), LossFunction(optimum, loss), FixedDraws(0.5))
 
 
+def _power() -> Landscape:
+    """Five parameters with a loss of distance^1.5."""
+    e, optimum = np.array([4.0, 6, 8, 10, 12]), np.array([60.0, 45, 55, 48, 58])
+
+    def loss(u: Array) -> Array:
+        lost: Array = (e * np.abs(u) ** 1.5).sum(axis=-1)
+        return lost
+
+    return Landscape(_space([40.0, 60, 35, 65, 45]), LossFunction(optimum, loss), FixedDraws(0.5))
+
+
+def _quartic() -> Landscape:
+    """Four parameters with a loss of distance⁴."""
+
+    def loss(u: Array) -> Array:
+        return 60 * (u**4).sum(axis=-1)
+
+    optimum = np.array([62.0, 44, 57, 50])
+    return Landscape(_space([25.0, 75, 35, 80]), LossFunction(optimum, loss), FixedDraws(0.5))
+
+
+def _bell() -> Landscape:
+    """Six parameters whose loss saturates at 150 Elo."""
+    weights = np.array([0.5, 1, 1, 2, 2, 3])
+
+    def loss(u: Array) -> Array:
+        lost: Array = 150 * -np.expm1(-(weights * np.square(u)).sum(axis=-1))
+        return lost
+
+    optimum = np.array([55.0, 45, 60, 50, 42, 58])
+    start = np.array([35.0, 60, 45, 62, 50, 48])
+    return Landscape(_space(start), LossFunction(optimum, loss), FixedDraws(0.5))
+
+
+def _logarithmic(scale: Scale) -> Landscape:
+    """Four parameters from 1 to 200 with a loss of their logarithms' distance."""
+
+    def loss(x: Array) -> Array:
+        lost: Array = 3 * np.square(np.log(np.maximum(x, 1e-9) / 20)).sum(axis=-1)
+        return lost
+
+    space = _space([50.0] * 4, low=1, high=200, scale=scale)
+    return Landscape(space, LossOfValues(np.full(4, 20.0), loss), FixedDraws(0.5))
+
+
+def _slightly_lopsided() -> Landscape:
+    """Four parameters that start at the optimum, eight times as steep above it."""
+    optimum = np.full(4, 50.0)
+    model = Shaped(optimum, np.full(4, 10.0), np.full(4, HALF), "asymmetric", 8.0)
+    return Landscape(_space([49.0, 50, 49, 50]), model, FixedDraws(0.5))
+
+
+def _cliff() -> Landscape:
+    """Three parameters with a cliff of 300 Elo not far above the optimum."""
+
+    def loss(u: Array) -> Array:
+        cliff = 300 / (1 + np.exp(-(u - 0.35) / 0.03))
+        lost: Array = (12 * np.square(u) + cliff).sum(axis=-1)
+        return lost
+
+    return Landscape(_space([35.0, 70, 30]), LossFunction(np.full(3, 60.0), loss), FixedDraws(0.5))
+
+
+def _few_values() -> Landscape:
+    """Six integers of six values."""
+    e, optimum = np.array([2.0, 4, 6, 8, 10, 12]), np.full(6, 3.0)
+    model = Shaped(optimum, e, np.full(6, 2.5))
+    space = _space([1.0, 4, 0, 5, 2, 1], integer=True, low=0, high=5)
+    return Landscape(space, model, FixedDraws(0.5))
+
+
+def _ridges() -> Landscape:
+    """Two pairs of parameters, 20 times as steep across a diagonal as along it."""
+
+    def loss(u: Array) -> Array:
+        one, other = u[..., ::2], u[..., 1::2]
+        lost: Array = (40 * np.square(one - other) + 2 * np.square(one + other)).sum(axis=-1)
+        return lost
+
+    optimum, start = np.array([60.0, 55, 45, 50]), np.array([40.0, 38, 62, 60])
+    return Landscape(_space(start), LossFunction(optimum, loss), FixedDraws(0.5))
+
+
+def _twenty() -> Landscape:
+    """Twenty weak parameters."""
+    n = 20
+    start, optimum = 50 + 15 * np.cos(2.0 * np.arange(n)), 50 + 15 * np.sin(1.3 * np.arange(n))
+    return _quadratic(np.linspace(0.5, 2, n), optimum, start)
+
+
+def _one_steep() -> Landscape:
+    """Eight parameters, of which one is sixty times as steep as the others."""
+    e = np.full(8, 2.0)
+    e[3] = 120
+    return _quadratic(e, np.full(8, 50.0), [40, 60, 45, 55, 42, 58, 47, 53])
+
+
 FAMILIES: Mapping[str, Callable[[], Landscape]] = {
     "curvatures": _curvatures,
     "rotated": _rotated,
@@ -199,4 +322,15 @@ FAMILIES: Mapping[str, Callable[[], Landscape]] = {
     "ridge": _ridge,
     "good": _good,
     "wide": _wide,
+    "power": _power,
+    "quartic": _quartic,
+    "bell": _bell,
+    "log": partial(_logarithmic, "linear"),
+    "log scale": partial(_logarithmic, "log"),
+    "good lopsided": _slightly_lopsided,
+    "cliff": _cliff,
+    "six values": _few_values,
+    "ridges": _ridges,
+    "twenty": _twenty,
+    "one steep": _one_steep,
 }

@@ -63,7 +63,7 @@ def _tune(type_name: str, landscape: Landscape, seed: int, **settings: Any) -> A
         ends = {"start": space.start[i], "min": space.minimum[i], "max": space.maximum[i]}
         kind: dict[str, Any] = {"integer": bool(integer)}
         if type_name == "clop_tuner":
-            kind = {"type": "IntegerParameter" if integer else "LinearParameter"}
+            kind = {"integer": bool(integer)}
         values = {name: of_kind(value) for name, value in ends.items()}
         parameters.append(call("Parameter", f"x{i}", **values, **kind))
     return make(

@@ -183,7 +183,8 @@ def _optimum(option: ByCode, codes: list[str], space: Space) -> tuple[Array | No
         ],
         dtype=np.float64,
     )
-    each = ", ".join(f"{c} {v:.6g}" for c, v in zip(codes, optimum, strict=True))
+    values = zip(codes, space.values(optimum).tolist(), strict=True)
+    each = ", ".join(f"{code} {value:.6g}" for code, value in values)
     return optimum, f"optima: {each} (--optimum)"
 
 
@@ -214,6 +215,20 @@ def make_tune(competition: SpsaCompetition, concurrency: int) -> SimulatedTune:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class OnScales(EloModel):
+    """A model of the parameters' places on their scales."""
+
+    model: EloModel
+    space: Space
+
+    def loss(self, x: Array) -> Array:
+        return self.model.loss(self.space.theta(x))
+
+    def at(self, optimum: Array) -> OnScales:
+        return OnScales(self.model.at(optimum), self.space)
+
+
 def make_players(
     assumed: Assumptions,
     *,
@@ -233,6 +248,8 @@ def make_players(
             f"--correlation of {n} parameters is from {-1 / (n - 1):.3g} to 1, not {correlation:g}"
         )
     model, moves = _elo_model(elo_model, assumed, correlation if n > 1 else 0.0)
+    if assumed.space.logarithmic is not None:
+        model = OnScales(model, assumed.space)
     draws = DRAW_MODELS[draw_model](assumed.draw_ratio)
     return SimulatedPlayers(model, draws, bias, moves and assumed.optimum is None)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ringmaster.competitions.result_lines import finite
 from ringmaster.competitions.spsa.competition import SpsaCompetition
+from ringmaster.competitions.tuning.parameter_settings import scale_advice
 from ringmaster.errors import counted
 from ringmaster.forecast.assumptions import (
     Assumptions,
@@ -115,8 +116,7 @@ def make_plan(options: PlanOptions, loaded: LoadedCompetition) -> Plan:
         gains, iterations = tuner.method.gains, competition.iterations
         expected = outlook(tuner.space, gains, tuner.counting, iterations, **conditions)
     else:
-        c = tuner.method.c(1, tuner.method.start())
-        halving = games_to_halve_loss(tuner.space, c, **conditions)
+        halving = games_to_halve_loss(tuner.space, tuner.method.reach(), **conditions)
         games = games_of(competition) * max(1, len(tuner.space) // 8)
         replicates = min(_REPLICATES, _MOST_GAMES // games)
         if replicates >= _FEWEST:
@@ -163,7 +163,7 @@ def _rows(plan: Plan) -> list[dict[str, Any]]:
     else:
         assert plan.halving is not None
         columns = {
-            "c_first": method.c(1, method.start()),
+            "c_most": method.reach() * method.space.rate(method.space.start),
             "lost_at_start": plan.assumed.lost_at_start(),
             "games_to_halve_loss": plan.halving,
         }
@@ -204,16 +204,16 @@ def _tables(plan: Plan) -> list[Table]:
     """Return tables of the gain sequences and of the expected losses."""
     rows = _rows(plan)
     code = Column("code", "parameter", align=LEFT)
-    first_c = Column("c_first", "c first", "{:.4g}".format)
     lost = Column("lost_at_start", "lost at start", "{:.3f}".format)
     with_total = (*rows, _total(rows))
     if plan.outlook is None:
         halving = Column("games_to_halve_loss", "games to halve it", _count)
+        most = Column("c_most", "c at most", "{:.4g}".format)
         notes = ["lost: expected Elo below the optimum"]
-        return [Listing((code, first_c, lost, halving), with_total).table(notes=notes)]
+        return [Listing((code, most, lost, halving), with_total).table(notes=notes)]
     gains = (
         code,
-        first_c,
+        Column("c_first", "c first", "{:.4g}".format),
         Column("c_last", "c last", "{:.4g}".format),
         Column("r_first", "R first", "{:.3g}".format),
         Column("r_last", "R last", "{:.3g}".format),
@@ -301,7 +301,7 @@ class Warnings:
     def lines(self) -> list[str]:
         """Return one line for each problem."""
         plan = self.plan
-        lines = [*self._bounds(), *self._rounding()]
+        lines = [*self._bounds(), *scale_advice(self.competition.tuned), *self._rounding()]
         if plan.outlook is not None:
             lines += [*self._gains(plan.outlook), *self._delay(plan.outlook)]
         if plan.halving is not None and plan.assumed.asked:
@@ -323,7 +323,8 @@ class Warnings:
     def _rounding(self) -> Iterator[str]:
         tuner = self.competition.tuner
         expected = self.plan.outlook
-        last_c = tuner.method.c(1, tuner.method.start()) if expected is None else expected.c_last
+        last_c = tuner.method.reach() if expected is None else expected.c_last
+        last_c = last_c * tuner.space.rate(tuner.space.start)
         raised, small, hidden = [], [], []
         for parameter, c in zip(self.competition.tuned, last_c.tolist(), strict=True):
             if parameter.integer and parameter.c_end is not None and parameter.c_end < 0.5:

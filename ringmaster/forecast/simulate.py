@@ -113,6 +113,9 @@ def course_data(course: SimulatedCourse, competition: SpsaCompetition) -> dict[s
     size = competition.tuner.counting.games_per_iteration
     kinds = {"last": course.last, "mean": course.mean, "estimate": course.estimate}
     gain = course.start - course.estimate[-1]
+    values = competition.tuner.space.values
+    estimates = values(course.values)
+    optima = None if course.optimum is None else values(course.optimum)
     return {
         "start": summary(course.start),
         "course": [
@@ -128,10 +131,10 @@ def course_data(course: SimulatedCourse, competition: SpsaCompetition) -> dict[s
             {
                 "code": parameter.code,
                 "start": parameter.start,
-                "estimate": summary(course.values[:, i]),
+                "estimate": summary(estimates[:, i]),
                 **(
-                    {"distance": summary(np.abs(course.values - course.optimum)[:, i])}
-                    if course.optimum is not None
+                    {"distance": summary(np.abs(estimates - optima)[:, i])}
+                    if optima is not None
                     else {}
                 ),
             }

@@ -412,7 +412,7 @@ class SimulatedCourse:
     last, mean, estimate
                 Elo of the last θ, of the mean of its last half and of the estimate,
                 (points, replicates)
-    values      estimates at the end, (replicates, n)
+    values      estimates at the end, on the parameters' scales, (replicates, n)
     optimum     (replicates, n) if random, else None
     """
 
@@ -477,13 +477,13 @@ def simulate(
         elo = elo.at(optimum)
     reference = space.start if players.reference is None else players.reference
     values = np.broadcast_to(space.start, (replicates, len(space)))
-    start = elo.loss(values)
-    opponent = elo.loss(np.broadcast_to(reference, values.shape))
+    start = elo.loss(space.values(values))
+    opponent = elo.loss(space.values(np.broadcast_to(reference, values.shape)))
 
     averages = Averages(values)
     waiting: deque[tuple[int, Array, Array, Array, Array]] = deque()
     recorded_at = tuple(max(1, round(share * tune.iterations)) for share in points)
-    losses: list[tuple[Array, Array, Array]] = []
+    losses: list[tuple[Array, ...]] = []
     chunk = max(16, min(_MOST_ITERATIONS, _MOST_NUMBERS // (replicates * max(len(space), games))))
     issued = completed = at = 0
     drawn = outcomes.draw(min(chunk, tune.iterations))
@@ -501,6 +501,7 @@ def simulate(
             numbers = np.arange(first_k, first_k + len(delta), dtype=np.float64)
             middle, c = method.place(numbers, memory, theta, c, delta, drawn.signs[block])
             plus, minus = sides(space, middle, c, delta, drawn.u[block], tune.rounding)
+            high, low = space.theta(plus), space.theta(minus)
             won, lost = drawn.won[block], drawn.lost[block]
             if against_reference:
                 half = games // 2
@@ -510,19 +511,19 @@ def simulate(
             else:
                 result = _score(elo.loss(minus) - elo.loss(plus), won, lost)
             for i in range(len(delta)):
-                waiting.append((first_k + i, plus[i], minus[i], delta[i], result[i]))
+                waiting.append((first_k + i, high[i], low[i], delta[i], result[i]))
             at, issued = block.stop, issued + len(delta)
         while waiting and (len(waiting) >= tune.in_flight or issued == tune.iterations):
-            number, high, low, sign, score = waiting.popleft()
+            number, above, below, sign, score = waiting.popleft()
             k = tune.counting.k(number)
-            method.learn(memory, k, high, low, sign, score, equivalent_games)
+            method.learn(memory, k, above, below, sign, score, equivalent_games)
             completed += 1
             before, theta = theta, method.centre(memory)
             averages.add(theta, theta - before)
             while len(losses) < len(recorded_at) and completed == recorded_at[len(losses)]:
                 mean = averages.mean()
                 values = _estimate(tune, memory, averages)
-                losses.append((elo.loss(theta), elo.loss(mean), elo.loss(values)))
+                losses.append(tuple(elo.loss(space.values(each)) for each in (theta, mean, values)))
     last, means, estimates = (np.array(one) for one in zip(*losses, strict=True))
     return SimulatedCourse(recorded_at, start, last, means, estimates, values, optimum)
 

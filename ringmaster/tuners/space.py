@@ -19,25 +19,65 @@ SMALLEST_INTEGER_C = 0.5
 
 
 class Space(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """Start and bounds of θ; every array is (n,)."""
+    """Start and bounds of θ on the parameters' scales; every array is (n,).
+
+    On a logarithmic scale θ is the logarithm of the parameter's value.
+
+    integer      whether values are whole numbers
+    logarithmic  whether the scale is; None for no parameter
+    """
 
     start: Array
     minimum: Array
     maximum: Array
     integer: Flags
+    logarithmic: Flags | None = None
 
     @classmethod
     def of(cls, parameters: Sequence[TunedParameter]) -> Space:
         """Return the space of parameters."""
+        logarithmic = np.array([p.scale == "log" for p in parameters], dtype=np.bool_)
+        columns = np.array([(p.start, p.minimum, p.maximum) for p in parameters], dtype=np.float64)
+        columns[logarithmic] = np.log(columns[logarithmic])
+        start, low, high = columns.T
         return cls(
-            np.array([p.start for p in parameters], dtype=np.float64),
-            np.array([p.minimum for p in parameters], dtype=np.float64),
-            np.array([p.maximum for p in parameters], dtype=np.float64),
+            start,
+            low,
+            high,
             np.array([p.integer for p in parameters], dtype=np.bool_),
+            logarithmic if logarithmic.any() else None,
         )
 
     def __len__(self) -> int:
         return len(self.start)
+
+    def is_logarithmic(self, i: int) -> bool:
+        """Return whether a parameter has a logarithmic scale."""
+        return self.logarithmic is not None and bool(self.logarithmic[i])
+
+    def values(self, theta: Array) -> Array:
+        """Return the parameters' values of θ, (…, n)."""
+        if self.logarithmic is None:
+            return theta
+        return np.where(self.logarithmic, np.exp(np.where(self.logarithmic, theta, 0.0)), theta)
+
+    def theta(self, values: Array) -> Array:
+        """Return θ of the parameters' values, (…, n)."""
+        if self.logarithmic is None:
+            return values
+        return np.where(self.logarithmic, np.log(np.where(self.logarithmic, values, 1.0)), values)
+
+    def rate(self, theta: Array) -> Array:
+        """Return the derivative of the values by θ, (…, n)."""
+        if self.logarithmic is None:
+            return np.ones_like(theta)
+        return np.where(self.logarithmic, self.values(theta), 1.0)
+
+    @cached_property
+    def unit(self) -> Array:
+        """Units of charts on θ's scale: 1, or the natural logarithm of ten."""
+        ones = np.ones(len(self))
+        return ones if self.logarithmic is None else np.where(self.logarithmic, np.log(10), ones)
 
     @cached_property
     def width(self) -> Array:
@@ -55,9 +95,16 @@ class Space(msgspec.Struct, frozen=True, eq=False, dict=True):
         return bool(self.integer.any())
 
     @cached_property
+    def highest(self) -> Array:
+        """The largest values; whole numbers of integers."""
+        values = self.values(self.maximum)
+        return np.where(self.integer, np.rint(values), values)
+
+    @cached_property
     def least_c(self) -> Array:
-        """The smallest perturbation that survives rounding."""
-        return np.where(self.integer, SMALLEST_INTEGER_C, 0.0)
+        """The smallest perturbation that survives rounding, on a linear scale."""
+        whole = self.integer if self.logarithmic is None else self.integer & ~self.logarithmic
+        return np.where(whole, SMALLEST_INTEGER_C, 0.0)
 
     @cached_property
     def whole_bounds(self) -> tuple[Array, Array]:

@@ -138,9 +138,10 @@ StopOnError true
     match = imported(("t.clop", file))
     values = event_of(match.render("x.ctl"), tmp_path).control_file.values
     assert (values["clop_H"], values["correlations"], values["replications"]) == (4, "none", 2)
-    assert [(p.code, p.type, p.minimum, p.maximum) for p in values["parameters"]] == [
-        ("g", "GammaParameter", 1, 16),
-        ("h", "IntegerParameter", 1, 64),
+    parameters = values["parameters"]
+    assert [(p.code, p.scale, p.integer, p.minimum, p.maximum) for p in parameters] == [
+        ("g", "log", False, 1, 16),
+        ("h", "linear", True, 1, 64),
     ]
     assert match.parallel == 2
     assert match.notes == ["Script './play.py x'", "StopOnError 'true'"]

@@ -118,7 +118,8 @@ class TrialReport(msgspec.Struct, frozen=True):
         rows = []
         for p in self.parameters:
             share, value = importance.get(p.code), best.get(p.code)
-            bounds = f"{value_text(p.minimum)} to {value_text(p.maximum)}{' log' if p.log else ''}"
+            scale = " log" if p.scale == "log" else ""
+            bounds = f"{value_text(p.minimum)} to {value_text(p.maximum)}{scale}"
             known = "unknown" if importance else None
             rows.append(
                 {

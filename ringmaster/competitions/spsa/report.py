@@ -13,7 +13,7 @@ import msgspec
 from ringmaster.competitions.spsa.methods import Schedule
 from ringmaster.competitions.spsa.state import SpsaState
 from ringmaster.competitions.tuning.opponents import opponents_data, results_text
-from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, scale_advice, value_text
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, Column, Listing, Table, Text
 from ringmaster.stats.elo import Z95
@@ -90,6 +90,8 @@ class TuneReport(msgspec.Struct, frozen=True):
             yield Listing(_EFFECTS, tuned).table("results for each parameter", notes)
         if self.schedule.derived:
             yield Text(self.schedule.derived)
+        if advice := scale_advice(self.parameters):
+            yield Text(tuple(advice))
         removed = self.state.history.removed()
         if removed:
             values = ", ".join(f"{code} {value:.6g}" for code, value in removed.items())
@@ -122,7 +124,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         course = [theta for _, theta in tuner.trajectory.points()]
         tuned = zip(
             tuner.theta.tolist(),
-            tuner.method.c(k, tuner.memory).tolist(),
+            tuner.c(k).tolist(),
             R,
             zip(*course, strict=True) if course else [()] * len(tuner.theta),
             tuner.findings(),

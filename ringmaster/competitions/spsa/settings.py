@@ -15,6 +15,7 @@ from ringmaster.competitions.tuning.parameter_settings import (
     BINDING,
     BOUNDS,
     GAINS,
+    ON_SCALE,
     build_parameter,
 )
 from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
@@ -37,6 +38,7 @@ PARAMETER = CallOf(
     (
         *BOUNDS,
         *GAINS,
+        ON_SCALE,
         *BINDING,
         optional(
             "step",

@@ -15,7 +15,7 @@ import msgspec
 from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.competitions.tuning.player_tune import GameTuneState
-from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.parameters import Scale, TunedParameter
 from ringmaster.tuners.space import Space
 
 #: Top-level settings that decide how a tune learns; edits are reported in this order.
@@ -44,6 +44,7 @@ class ParameterSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only
     r_end: float | None = None
     step: float | None = None
     integer: bool = False
+    scale: Scale = "linear"
     frozen: bool = False
 
     @classmethod

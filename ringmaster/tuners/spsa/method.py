@@ -208,6 +208,10 @@ class Method(ABC):
         memory  None: no results; methods with gain sequences ignore it
         """
 
+    def reach(self) -> Array:
+        """Return the largest perturbations, (n,)."""
+        return self.c(1)
+
     @abstractmethod
     def start(self, shape: tuple[int, ...] = ()) -> Memory:
         """Return the memory of tunes without results."""

@@ -8,30 +8,22 @@ sides m ± d and s = W−L has, for this parameter alone,
     E[s] = g·β·d·(o − m)        Var[s] = g·v        β = 4e/C
 
 since δ is drawn independently in each iteration, which makes the other parameters noise of mean
-zero.  A = Σg·d², B = Σg·d²m, D = Σg·d²m², P = Σs·d and Q = Σs·d·m are kept by octave of d.  They
-do not depend on the order of results or on the length of the tune.
-
-The line is fitted by Bayes (`posterior`).  All parameters together determine how far optima are
-from the start and how much parameters matter.  A tune of many unimportant parameters thus does
-not mistake noise for effects, and a start far from the optimum does not hold θ back.
+zero.  A = Σg·d², B = Σg·d²m, D = Σg·d²m², P = Σs·d and Q = Σs·d·m are kept by octave of d; the
+order of results does not matter.  `posterior` fits the line by Bayes.
 
 E[e·(x − o)²] is least at x* = E[e·o]/E[e].  With ς² = E[e·(o − x*)²]/E[e], c is 6·ς, at most the
 width: wide at first, then narrowing about as k^−¼, so that the bias of a lopsided or saturating
 loss shrinks with the noise.  The first perturbations are small and double every 16 iterations,
 since nothing is known of the loss far away.  Midpoints are θ ± 2·ς at random, which distinguishes
-a steep parameter at its optimum from one without effect.
+a steep parameter at its optimum from one without effect.  θ leaves the start gradually: with r the
+gain by x* in units of the loss that ς leaves, it is at a share of 2·(1 − 0.6/r) of the way.
 
-θ leaves the start gradually.  With r the gain by x* in units of the loss that ς leaves, it is at
-a share of 2·(1 − 0.6/r) of the way, from 0 to 1.
-
-*Width.*  The two sides of an iteration are equally far from θ: if both are lost, they play even
-games, and the tune learns nothing.  So a few iterations are probes, games of θ + w·δ against θ
-itself at widths w of a ladder: they measure the loss at this distance.  It is fitted by
-S·min(1, (w/W)²), a parabola that saturates at W.  The width is the largest, up to a third of
-the range, at which a player is expected to lose no more than about 90 Elo.  A single parameter
-whose results decide more than 0.12 of W−L a game at a width gives up this width, too: there its
-loss is a cliff or a wall, not a parabola.  Results of wider perturbations are left out of the
-fit, and all lengths of the prior shrink with the width.
+If both sides of an iteration are so far from θ that both are lost, they play even games, and the
+tune learns nothing.  So a few iterations are probes, games of θ + w·δ against θ itself at the
+WIDTHS in turn.  A width is given up if a player there loses more than about 90 Elo, by a parabola
+through the probes at this width and the narrower ones.  A single parameter whose results decide
+more than 0.16 of W−L a game at a width gives it up, too: there its loss is a cliff or a wall.  The
+fit leaves out results of wider perturbations, and all lengths of the prior shrink with the width.
 """
 
 from __future__ import annotations
@@ -53,29 +45,17 @@ C_PER_DEVIATION = 6.0
 SHIFT_PER_DEVIATION, SHIFT_MOST = 2.0, 0.2
 #: Of k iterations, about PROBES·ln(1 + k/PROBES) are probes, at the PROBED widest widths in turn.
 PROBES, PROBED = 12.0, 6
-#: The most L − W a game that a player at the width may lose, about 90 Elo.
-MOST_LOST = 0.25
+#: The most L − W a game that a player at the width may lose, about 90 Elo, and the even games
+#: that count with its probes.
+MOST_LOST, HARMLESS = 0.25, 8.0
 #: |W − L| a game decided by one parameter from which a width is too wide for it, the standard
 #: errors of this excess, and its least number of games.
-STEEP, STEEP_ERRORS, STEEP_GAMES = 0.12, 2.0, 8.0
+STEEP, STEEP_ERRORS, STEEP_GAMES = 0.16, 2.0, 8.0
 #: θ leaves the start from this r on, with this slope.
 LEAVING, RAMP = 0.6, 2.0
-#: Prior probability of a parabola as far as the largest width.
-PARABOLA = 0.9
-#: The grid of S, L − W a game, and its prior.
-SATURATED = np.array([0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8])
-SATURATED_SHARES = np.array([0.25, 0.2, 0.2, 0.15, 0.1, 0.06, 0.04])
 #: Standard errors by which the results of a narrower width contradict the fit.
 CONTRADICTION = 3.0
 
-#: Prior by S and W.
-_SATURATIONS = SATURATED_SHARES[:, np.newaxis] * np.array(
-    [PARABOLA, *[(1 - PARABOLA) / (len(WIDTHS) - 1)] * (len(WIDTHS) - 1)]
-)
-#: L − W of a probe by S, W and width, (S, W, width).
-_LOST = SATURATED[:, np.newaxis, np.newaxis] * np.minimum(
-    np.square(WIDTHS / WIDTHS[:, np.newaxis]), 1.0
-)
 _OCTAVES = np.arange(len(WIDTHS))
 _TINY = 1e-12
 #: Rows of the sums: A, B, D, P, Q, games, and Σs·sign(d).
@@ -108,21 +88,17 @@ class Adaptive(Method):
         self._probed = min(int(np.count_nonzero(free.any(axis=-1))), PROBED)
         # the octave of the narrowest perturbation
         self._last_octave = _octave(np.fmax(space.least_c, self._own_c) / self.half)
-        self._first_c = self.start()["c"]
 
     def c(self, k: float, memory: Memory | None = None) -> Array:
-        return self._first_c if memory is None else memory["c"]
+        return (self.start() if memory is None else memory)["c"]
 
     def reach(self) -> Array:
         largest = np.maximum(WIDTHS[0] * self.half, self.space.least_c)
         return np.where(np.isnan(self._own_c), largest, self._own_c)
 
-    def is_probe(self, iteration: int) -> bool:
-        return bool(self._are_probes(iteration))
-
-    def _are_probes(self, k: float | Array) -> Flags:
-        """Return whether iterations are probes, of the shape of k."""
-        return np.asarray((_probes(k) > _probes(k - 1)) & (self._probed > 1))
+    def is_probe(self, iteration: float | Array) -> Flags:
+        now, before = _probes(iteration), _probes(iteration - 1)
+        return np.asarray((now > before) & (self._probed > 1))
 
     def place(
         self,
@@ -135,7 +111,7 @@ class Adaptive(Method):
     ) -> tuple[Array, Array]:
         k = iterations.reshape(-1, *[1] * theta.ndim)
         middle = self.space.clip(theta + memory["shift"] * signs)
-        probe = self._are_probes(k)
+        probe = self.is_probe(k)
         if probe.any():
             width = self._probe_c[(_probes(k) % self._probed).astype(np.intp)[..., 0]]
             middle = np.where(probe, theta + width / 2 * delta, middle)
@@ -151,15 +127,10 @@ class Adaptive(Method):
         return self._with_centre(memory)
 
     def resume(self, theta: Array, regression: Regression, iterations: int) -> Memory:
-        # the regression does not know the octaves: treat all as played with the mean d², and none
-        # as too wide
-        half = self.half
-        sums = regression.sums() / np.stack([half**2, half**3, half**4, half, half**2])
-        played = sums[0] > 0
-        games = np.where(played, regression.games, 0.0)
-        d = np.sqrt(np.where(played, sums[0], 1.0) / max(regression.games, _TINY))
-        memory = self.start()
-        _add_by_octave(memory["sums"], d, np.stack([*sums, games, 0 * games]))
+        # the regression does not know the octaves: no result is too wide
+        half, memory = self.half, self.start()
+        units = np.stack([half**2, half**3, half**4, half, half**2])
+        memory["sums"][-1, :_GAMES] = regression.sums() / units
         memory["totals"][:] = iterations, regression.games, regression.squares
         return self._with_centre(memory)
 
@@ -175,7 +146,7 @@ class Adaptive(Method):
     ) -> None:
         totals, before = memory["totals"], _results(memory)
         totals[..., 0] += 1
-        if self.is_probe(int(k)):
+        if self.is_probe(k):
             probes = memory["probes"][..., int(_probes(k)) % self._probed, :]
             probes[..., 0] += games
             probes[..., 1] -= result
@@ -205,21 +176,13 @@ class Adaptive(Method):
         lines = []
         posterior = self._posterior(memory)
         share = float(_leaving(posterior)[0])
-        if not share:
-            lines.append("the estimate is the start until the results differ from chance")
-        elif share < 1:
+        if share < 1:
+            lines.append(f"weak results: the estimate is {share:.0%} of the way from the start")
+        first = memory["first"].astype(np.intp)
+        if first.any():
             lines.append(
-                f"the results are weak: the estimate is {share:.0%} of the way from the start"
-            )
-        first = memory["first"]
-        if (first > 0).any():
-            widest = 50 * WIDTHS[first.astype(np.intp)]
-            some = f"{widest.min():.2g}" + (
-                f" to {widest.max():.2g}" if widest.max() > widest.min() else ""
-            )
-            lines.append(
-                f"perturbations are at most {some} % of the ranges: farther from θ, "
-                "players lose too much"
+                f"perturbations are at most {50 * WIDTHS[first.min()]:.2g} % of the ranges, "
+                f"{50 * WIDTHS[first.max()]:.2g} % of some: farther from θ, players lose too much"
             )
         if self._contradicted(memory, posterior).any():
             lines.append(
@@ -233,7 +196,7 @@ class Adaptive(Method):
         x = self._x(posterior)
         ends = (posterior.quantile(p) for p in (0.025, 0.975))
         places = (self.space.clip(self.space.start + end * self.half) for end in (x, *ends))
-        stake = x * (2 * posterior.slope() - x * posterior.elo()) + 0.0
+        stake = x * (2 * posterior.slope - x * posterior.elo) + 0.0
         # the strongest parameter is a reason to leave the start, even if others are needed too
         strongest = posterior.ratio == posterior.ratio.max()
         signal = (_leaving(posterior) > 0) & (posterior.signal() | strongest)
@@ -244,30 +207,28 @@ class Adaptive(Method):
         """Update the widths, θ, c and shift of a memory, and return it."""
         memory["first"] = self._first_octave(memory)
         posterior = self._posterior(memory)
-        _, deviation = posterior.point()
-        c = np.minimum(C_PER_DEVIATION * deviation, WIDTHS[memory["first"].astype(np.intp)])
-        c = np.minimum(c, FIRST_C * 2 ** min(_results(memory) / DOUBLING, 20.0))
+        widest = WIDTHS[memory["first"].astype(np.intp)]
+        widest = np.minimum(widest, FIRST_C * 2 ** min(_results(memory) / DOUBLING, 20.0))
+        c = np.minimum(C_PER_DEVIATION * posterior.deviation, widest)
         c = np.where(np.isnan(self._own_c), c * self.half, self._own_c)
         memory["theta"] = self.space.clip(self.space.start + self._x(posterior) * self.half)
         memory["c"] = np.maximum(c, self.space.least_c)
-        shift = SHIFT_PER_DEVIATION * deviation * self.half
+        shift = SHIFT_PER_DEVIATION * posterior.deviation * self.half
         memory["shift"] = np.minimum(shift, SHIFT_MOST * memory["c"])
         return memory
 
     def _x(self, posterior: Posterior) -> Array:
         """Return θ in half ranges from the start, within the bounds, (…, n)."""
-        x, _ = posterior.point()
-        return np.clip(x * _leaving(posterior), self._low, self._high)
+        return np.clip(posterior.x * _leaving(posterior), self._low, self._high)
 
     def _first_octave(self, memory: Memory) -> Array:
         """Return the octave of each parameter's width, (…, n)."""
-        games, lost = (memory["probes"][..., np.newaxis, np.newaxis, :, i] for i in (0, 1))
+        games, lost = np.moveaxis(memory["probes"][..., ::-1, :], -1, 0)
+        square = np.square(WIDTHS[::-1])
+        known = np.cumsum(games * square**2, axis=-1) + HARMLESS * square**2
+        parabola = np.cumsum(lost * square, axis=-1) / known
+        wider = np.count_nonzero(parabola * square > MOST_LOST, axis=-1)[..., np.newaxis]
         variance = self._variance(memory)[..., np.newaxis, np.newaxis]
-        log = (lost * _LOST - games * np.square(_LOST) / 2).sum(axis=-1) / variance
-        share = np.exp(log - log.max(axis=(-2, -1), keepdims=True)) * _SATURATIONS
-        share /= share.sum(axis=(-2, -1), keepdims=True)
-        lost = (share[..., np.newaxis] * _LOST).sum(axis=(-3, -2))
-        wider = np.count_nonzero(lost > MOST_LOST, axis=-1)[..., np.newaxis]
         sums = memory["sums"]
         played = np.maximum(sums[..., _GAMES, :], _TINY)
         least = np.abs(sums[..., _DECIDED, :]) / played - STEEP_ERRORS * np.sqrt(variance / played)
@@ -293,9 +254,9 @@ class Adaptive(Method):
 
     def _contradicted(self, memory: Memory, posterior: Posterior) -> Flags:
         """Return whether a parameter's results at a width contradict the fit, (…, n)."""
-        elo, slope = posterior.elo(), posterior.slope()
         a, b, _, p, _ = np.moveaxis(memory["sums"], -2, 0)[:5]
-        expected = 4 / C * (slope[..., np.newaxis, :] * a - elo[..., np.newaxis, :] * b)
+        slope, elo = (each[..., np.newaxis, :] for each in (posterior.slope, posterior.elo))
+        expected = 4 / C * (slope * a - elo * b)
         error = np.sqrt(self._variance(memory)[..., np.newaxis, np.newaxis] * np.maximum(a, _TINY))
         within = _OCTAVES[:, np.newaxis] >= memory["first"][..., np.newaxis, :]
         off = within & (np.abs(p - expected) > CONTRADICTION * error)
@@ -304,8 +265,8 @@ class Adaptive(Method):
 
 def _leaving(posterior: Posterior) -> Array:
     """Return the share of the way from the start to x*, (…, 1)."""
-    x, deviation = posterior.point()
-    q = posterior.elo() * np.minimum(1.0, np.square(x / deviation))
+    x, deviation = posterior.x, posterior.deviation
+    q = posterior.elo * np.minimum(1.0, np.square(x / deviation))
     gain, left = ((q * np.square(each)).sum(axis=-1, keepdims=True) for each in (x, deviation))
     r = gain / (left + _TINY)
     return np.asarray(np.clip(RAMP * (1 - LEAVING / np.maximum(r, _TINY)), 0.0, 1.0))

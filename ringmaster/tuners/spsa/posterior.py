@@ -12,8 +12,8 @@ and τ: their priors are wide, and the product of Σₑ L·P(e|μ) over many par
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -30,68 +30,51 @@ ELO_SPREAD = 1.5
 #: The grid of locations, as e; median and deviation of the logarithm of their prior.
 LOCATION = np.geomspace(0.05, 300.0, 18)
 LOCATION_MEDIAN, LOCATION_SPREAD = 2.0, 2.0
-#: A signal is this excess of the likelihood ratio, in its standard deviations.
-SIGNAL = 1.2
+#: Least likelihood ratio of a signal; without effect the ratio is ½χ²₁ + ½χ²₂.
+SIGNAL = 3.66
 
 #: β of each e, and P(e) by location.
 BETA = 4 * ELO / C
 _ELO_SHARES = np.exp(-np.square(np.log(ELO / LOCATION[:, np.newaxis]) / ELO_SPREAD) / 2)
 _ELO_SHARES /= _ELO_SHARES.sum(axis=1, keepdims=True)
 _LOG_LOCATION = -np.square(np.log(LOCATION / LOCATION_MEDIAN) / LOCATION_SPREAD) / 2
-#: e at each point of the joint grid of τ and e.
-_ELO_OF_POINT = np.tile(ELO, len(PRIOR_DEVIATIONS))
 _TINY = 1e-300
-#: Bisections of a quantile.
-_HALVINGS = 40
+#: Equally probable points of the standard normal distribution.
+_POINTS = np.array([NormalDist().inv_cdf((i + 0.5) / 128) for i in range(128)])
 
 
 class Posterior(NamedTuple):
-    """Weights and o ~ N(mean, deviation²) at each point of a grid, (…, n, grid of τ and e).
+    """The posterior of each parameter; lengths in half ranges from the start, (…, n) each.
 
-    unit   half ranges that e counts, (…, n, 1); means and deviations are in half ranges
-    ratio  likelihood ratio of the best falling or level line, twice its logarithm, (…, n)
+    x, deviation  x* = E[e·o]/E[e], and ς
+    elo, slope    E[e], the Elo lost at a distance of half a range, and E[e·o]
+    ratio         likelihood ratio of the best falling or level line, twice its logarithm
+    weights       of the points of the grid of τ and e, (…, n, points)
+    means, deviations  at each of them o ~ N(mean, deviation²)
     """
 
-    weight: Array
-    mean: Array
+    x: Array
     deviation: Array
-    unit: Array
+    elo: Array
+    slope: Array
     ratio: Array
-
-    def elo(self) -> Array:
-        """Return E[e], the Elo lost at a distance of half a range, (…, n)."""
-        elo: Array = (self.weight * _ELO_OF_POINT).sum(axis=-1) / self.unit[..., 0] ** 2
-        return elo
-
-    def slope(self) -> Array:
-        """Return E[e·o], Elo by half ranges, (…, n)."""
-        slope: Array = (self.weight * _ELO_OF_POINT * self.mean).sum(axis=-1)
-        return slope / self.unit[..., 0] ** 2
-
-    def point(self) -> tuple[Array, Array]:
-        """Return x* = E[e·o]/E[e] and ς, half ranges from the start, (…, n) each."""
-        share = self.weight * _ELO_OF_POINT
-        share /= share.sum(axis=-1, keepdims=True)
-        x = (share * self.mean).sum(axis=-1)
-        square = np.square(self.deviation) + np.square(self.mean - x[..., np.newaxis])
-        return x, np.sqrt((share * square).sum(axis=-1))
+    weights: Array
+    means: Array
+    deviations: Array
 
     def quantile(self, p: float) -> Array:
-        """Return a quantile of o, (…, n), half ranges, by bisection."""
-        low = (self.mean - 6 * self.deviation).min(axis=-1)
-        high = (self.mean + 6 * self.deviation).max(axis=-1)
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            z = (middle[..., np.newaxis] - self.mean) / self.deviation
-            below = (self.weight * _normal(z)).sum(axis=-1) < p
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray((low + high) / 2, dtype=np.float64)
+        """Return a quantile of o, (…, n), half ranges."""
+        places = self.means[..., np.newaxis] + self.deviations[..., np.newaxis] * _POINTS
+        places = places.reshape(*places.shape[:-2], -1)
+        order = places.argsort(axis=-1)
+        weights = np.repeat(self.weights / len(_POINTS), len(_POINTS), axis=-1)
+        below = np.take_along_axis(weights, order, axis=-1).cumsum(axis=-1) < p
+        at = np.minimum(below.sum(axis=-1, keepdims=True), order.shape[-1] - 1)
+        return np.take_along_axis(places, np.take_along_axis(order, at, axis=-1), axis=-1)[..., 0]
 
     def signal(self) -> Flags:
         """Return whether the results of each parameter differ from chance, (…, n)."""
-        # without effect the likelihood ratio of a parameter is ½χ²₁ + ½χ²₂
-        exceeds: Flags = self.ratio > 1.5 + SIGNAL * math.sqrt(3.25)
-        return exceeds
+        return np.asarray(self.ratio > SIGNAL)
 
 
 def infer(sums: Sequence[Array], unit: Array) -> Posterior:
@@ -116,14 +99,23 @@ def infer(sums: Sequence[Array], unit: Array) -> Posterior:
     joint /= joint.sum(axis=(-2, -1), keepdims=True)
     weight = likelihood * ((joint[..., np.newaxis, :, :] / evidence) @ _ELO_SHARES)
     weight /= weight.sum(axis=(-2, -1), keepdims=True)
-    shape = (*weight.shape[:-2], -1)
-    deviation = np.broadcast_to(precision**-0.5, weight.shape)
+    share = weight * ELO
+    elo = share.sum(axis=(-2, -1))
+    share /= elo[..., np.newaxis, np.newaxis]
+    x = (share * mean).sum(axis=(-2, -1))
+    square = 1 / precision + np.square(mean - x[..., np.newaxis, np.newaxis])
+    deviation = np.sqrt((share * square).sum(axis=(-2, -1)))
+    points = (*weight.shape[:-2], -1)
+    unit = unit[..., 0]
     return Posterior(
-        weight.reshape(shape),
-        mean.reshape(shape) * unit,
-        deviation.reshape(shape) * unit,
-        unit,
+        x * unit,
+        deviation * unit,
+        elo / unit**2,
+        elo * x / unit,
         _likelihood_ratio(*sums),
+        weight.reshape(points),
+        mean.reshape(points) * unit[..., np.newaxis],
+        np.broadcast_to(precision**-0.5, weight.shape).reshape(points) * unit[..., np.newaxis],
     )
 
 
@@ -136,12 +128,3 @@ def _likelihood_ratio(a: Array, b: Array, d: Array, p: Array, q: Array) -> Array
     curved = np.where(known, np.square(fall) / np.where(known, spread, 1.0), 0.0)
     ratio: Array = p * p / a + curved
     return ratio
-
-
-def _normal(z: Array) -> Array:
-    """Return the normal distribution function."""
-    return np.asarray(_erfc(-z / math.sqrt(2)), dtype=np.float64) / 2
-
-
-# loading scipy's erfc would take longer than the whole action `show`
-_erfc = np.frompyfunc(math.erfc, 1, 1)

@@ -15,7 +15,7 @@ from ringmaster.competitions.tally import Pairs
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.tuners.search.optuna_study import Asked, SamplerName, Told
 from ringmaster.tuners.search.space import Space
-from ringmaster.tuners.search.surrogate import Observation, Surrogate
+from ringmaster.tuners.search.surrogate import Surrogate
 
 
 class Trial(msgspec.Struct, omit_defaults=True):
@@ -56,12 +56,6 @@ class Trial(msgspec.Struct, omit_defaults=True):
         pairs = sum(self.pairs.counts)
         return sum(i * n for i, n in enumerate(self.pairs.counts)) / (4 * pairs) if pairs else 0.5
 
-    def observation(self) -> Observation:
-        """Return its results."""
-        # a trial that ended without a game is of the start values, against themselves
-        counts = tuple(self.pairs.counts) if self.games else ()
-        return Observation(tuple(self.values), self.score, counts)
-
     def wants_game(self, games: int) -> bool:
         """Return whether to issue another game.
 
@@ -90,6 +84,11 @@ class OptunaState(GameTuneState):
         """Return the ended trials with their numbers."""
         ended = [(n, t) for n, t in self.trials.items() if t.place is not None]
         return sorted(ended, key=lambda item: item[1].place or 0)
+
+    def surrogate(self, space: Space, count: int) -> Surrogate:
+        """Return the estimates by the first ended trials.  Raises RingmasterError."""
+        trials = [trial for _, trial in self.in_order_of_end()[:count]]
+        return Surrogate(space, [t.values for t in trials], [t.pairs.counts for t in trials])
 
     def estimated(self, surrogate: Surrogate) -> list[tuple[int, Trial]]:
         """Return the trials that a surrogate estimates, in its order, with their numbers."""
@@ -135,9 +134,7 @@ class Estimates:
             return None
         known = self._known.get(latest)
         if known is None or known[0] != count:
-            observations = [t.observation() for _, t in self._state.in_order_of_end()[:count]]
-            earlier = None if known is None or known[0] > count else known[1]
-            known = self._known[latest] = count, Surrogate(self._space, observations, earlier)
+            known = self._known[latest] = count, self._state.surrogate(self._space, count)
         return known[1]
 
     def best(self) -> int | None:

@@ -6,7 +6,6 @@ had ended when it was proposed, and `place` among the ended ones.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import msgspec
@@ -108,11 +107,6 @@ class OptunaState(GameTuneState):
             yield Told(ended, other.score)
 
 
-#: Ended trials up to which each new one has an estimate of its own as its reference; later
-#: estimates follow whenever there are `_GROWTH` times as many.
-_EACH, _GROWTH = 20, 1.1
-
-
 class Estimates:
     """The estimates by the ended trials of a state."""
 
@@ -149,8 +143,9 @@ class Estimates:
 
 
 def reference_size(ended: int) -> int:
-    """Return the number of first ended trials that references are based on."""
-    if ended <= _EACH:
-        return ended
-    times = math.floor(math.log(ended / _EACH) / math.log(_GROWTH) + 1e-9)
-    return math.ceil(_EACH * _GROWTH**times)
+    """Return the number of first ended trials that references are based on.
+
+    It keeps four binary digits: each trial up to 16 has an estimate of its own.
+    """
+    low_bits = max(ended.bit_length() - 4, 0)
+    return ended >> low_bits << low_bits

@@ -354,6 +354,7 @@ def test_wrong_setting_is_refused_with_its_remedy(settings: Any, message: str) -
     ("sampler", "missing", "command"),
     [
         ("tpe", "optuna", "pip install 'ringmaster-engines[tuners]'"),
+        ("tpe", "sklearn", "pip install 'ringmaster-engines[tuners]'"),
         ("cmaes", "cmaes", "pip install 'ringmaster-engines[tuners]'"),
         ("gp", "torch", "pip install torch"),
     ],

@@ -108,13 +108,11 @@ def _best(space: Space, state: OptunaState, surrogate: Surrogate, best: int) -> 
 
 def _course(space: Space, state: OptunaState) -> list[tuple[float, float, float, float]]:
     """Return the best estimate with its 95 % interval after some numbers of trials."""
-    ended = state.in_order_of_end()
-    observations = [trial.observation() for _, trial in ended]
     course = []
-    points = _POINTS if len(ended) <= _MANY_TRIALS else _FEW_POINTS
-    step = max(1, math.ceil(len(ended) / points))
-    for count in range(len(ended), 0, -step):
-        surrogate = Surrogate(space, observations[:count])
+    points = _POINTS if state.ended <= _MANY_TRIALS else _FEW_POINTS
+    step = max(1, math.ceil(state.ended / points))
+    for count in range(state.ended, 0, -step):
+        surrogate = state.surrogate(space, count)
         estimate = surrogate.estimates[surrogate.best]
         error = Z95 * estimate.deviation
         score = estimate.score

@@ -328,7 +328,7 @@ def check_sampler(sampler: str, space: Space) -> Iterator[SettingError]:
 
 def check_packages(sampler: str) -> None:
     """Raise SettingError for a missing package."""
-    needed = ["optuna", NEEDS.get(sampler, "optuna")]
+    needed = ["optuna", "sklearn", NEEDS.get(sampler, "optuna")]
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if not missing:
         return
@@ -336,7 +336,8 @@ def check_packages(sampler: str) -> None:
     install = "torch" if missing == ["torch"] else "'ringmaster-engines[tuners]'"
     raise SettingError(
         ("sampler",),
-        f"{sampler!r} needs {missing[0]}, which is not installed: pip install {install}",
+        f"an optuna_tuner with {sampler!r} needs {missing[0]}, which is not installed: "
+        f"pip install {install}",
     )
 
 

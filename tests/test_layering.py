@@ -76,7 +76,7 @@ BUDGET = {
     "positions": 462,
     "reporting": 2669,
     "results": 1297,
-    "scaffold": 2691,
+    "scaffold": 2695,
     "server": 617,
     "stats": 939,
     "storage": 3372,

@@ -11,6 +11,7 @@ import pytest
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from tests.competitions.settings_of import Refused, call, make, uci
+from tests.requirements import package
 
 SETTINGS = {
     "spsa": {"number_of_games": 400},
@@ -59,6 +60,8 @@ def play(tune: Any, games: int) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("type_name", TYPES)
 def test_values_are_within_the_bounds_whole_and_spread_by_factors(type_name: str) -> None:
+    if type_name == "optuna_tuner":
+        package("optuna")
     one = tune(type_name, parameter(scale="log", integer=True), parameter("Y", scale="log"))
     values = play(one, 400)
     assert all(1 <= side["X"] <= 1000 and side["X"] == int(side["X"]) for side in values)
@@ -90,6 +93,8 @@ def test_perturbation_of_a_parameter_is_a_distance_at_its_start() -> None:
 def test_scale_that_does_not_fit_the_range_is_refused(
     type_name: str, arguments: dict[str, Any], message: str
 ) -> None:
+    if type_name == "optuna_tuner":
+        package("optuna")
     with pytest.raises(Refused) as refused:
         tune(type_name, parameter(**{"scale": "log", **arguments}))
     assert message in str(refused.value)

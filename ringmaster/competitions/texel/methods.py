@@ -33,8 +33,9 @@ from ringmaster.model.settings import (
     String,
 )
 from ringmaster.positions import FeatureFile, PositionFile
-from ringmaster.tuners.texel.linear_model import features_of
-from ringmaster.tuners.texel.optimiser import DEFAULT_STRENGTH, Optimiser
+from ringmaster.tuners.texel.features import features_of
+from ringmaster.tuners.texel.optimiser import Optimiser
+from ringmaster.tuners.texel.ridge import DEFAULT_STRENGTH
 
 
 class OptimiserSettings(msgspec.Struct, frozen=True):

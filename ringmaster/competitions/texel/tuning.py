@@ -34,8 +34,8 @@ from ringmaster.tuners.texel.optimiser import (
     Pass,
     Split,
     TellResult,
-    strengths_of,
 )
+from ringmaster.tuners.texel.ridge import strengths_of
 from ringmaster.tuners.texel.sweep import Sweep
 from ringmaster.tuners.texel.uncertainty import gain_over_start
 
@@ -137,9 +137,8 @@ class Tuning:
     def _set_features(self, matrix: FeatureFile) -> None:
         """Pass features to the optimiser.  Raises SettingError if they do not fit."""
         optimiser: Any = self.optimiser
-        fixed = {c: float(v) for c, v in self.state.values.items() if c not in self.codes}
         with refusing(PLACE):
-            optimiser.set_features(matrix, fixed)
+            optimiser.set_features(matrix)
         self.features_are_known = True
 
     def _named(self, theta: Sequence[float]) -> ValuesByCode:

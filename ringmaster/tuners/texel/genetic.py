@@ -26,9 +26,10 @@ import numpy.typing as npt
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import GENETIC_STREAM, word_array
 from ringmaster.tuners.space import Array, Space
-from ringmaster.tuners.texel.optimiser import OwnTable, Step, Theta, finite
+from ringmaster.tuners.texel.optimiser import Step, Theta, finite
+from ringmaster.tuners.texel.ridge import OwnTable
 from ringmaster.tuners.texel.searching import (
-    BatchSearch,
+    Search,
     SearchArguments,
     key_of,
 )
@@ -131,7 +132,7 @@ MOST_MUTATION = 0.01
 FINALISTS = 3
 
 
-class Genetic(BatchSearch):
+class Genetic(Search):
     """The genetic algorithm.
 
     population   individuals of a generation
@@ -184,9 +185,6 @@ class Genetic(BatchSearch):
 
     def _values(self) -> list[Theta]:
         return [self.space.played(values) for values in self.coding.values(self._people)]
-
-    def _learn_check(self, better: bool) -> None:
-        self._due = None
 
     def _learn_errors(self) -> None:
         played = self._values()

@@ -23,7 +23,7 @@ mean of the last half of all iterates (B. T. Polyak and A. B. Juditsky, 1992) is
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Unpack
 
 import numpy as np
@@ -33,9 +33,11 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_SPSA_STREAM, word_array
 from ringmaster.tuners.spsa.course import Averages
 from ringmaster.tuners.spsa.perturbation import sides
-from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Array, OwnTable, Theta, finite
+from ringmaster.tuners.texel.loss import Array
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Theta, finite
+from ringmaster.tuners.texel.ridge import OwnTable
 from ringmaster.tuners.texel.searching import (
-    BatchSearch,
+    Search,
     SearchArguments,
     first_steps,
     key_of,
@@ -57,7 +59,7 @@ MOST_BLOCKED = 6
 MOST_MOVE = 2.0
 
 
-class SpsaBatches(BatchSearch):
+class SpsaBatches(Search):
     """SPSA over batches.
 
     batch     share of the training shards that scores an iteration
@@ -70,7 +72,6 @@ class SpsaBatches(BatchSearch):
     _units: Array
     _gain: float = 0.0
     _measured: bool = False
-    _silent_ones: list[int]
     #: Iterations done.
     _k: int = 0
     #: Iterates since the last check, and all iterates.
@@ -104,7 +105,6 @@ class SpsaBatches(BatchSearch):
         self._units = self._steps.copy()
         self._recent, self._all = Averages(self._theta), Averages(self._theta)
         self._safe = (self._start, WORST)
-        self._silent_ones = []
 
     def _begin(self, error: float) -> None:
         self._safe = (self._start, error)
@@ -192,7 +192,7 @@ class SpsaBatches(BatchSearch):
             ridge = [self.penalty.strength * (by / self.space.scale[i]) ** 2 for by in offsets]
             bare = [up - more for up, more in zip(pair, ridge, strict=True)]
             if max(map(abs, bare)) < LEAST_DECREASE / 10:
-                self._silent_ones.append(i)
+                self._silent.append(i)
             if first == second or None in map(finite, pair):
                 continue
             slope = pair[0] / first, pair[1] / second
@@ -207,7 +207,7 @@ class SpsaBatches(BatchSearch):
         u = (words[n:] >> np.uint64(11)).astype(np.float64) * 2.0**-53
         c = np.maximum(self._units * (self._k + 1) ** -self.gamma, self.space.least_c)
         plus, minus = sides(self.space, self._theta, c, delta, u, "stochastic")
-        plus[self._silent_ones] = minus[self._silent_ones] = self._theta[self._silent_ones]
+        plus[self._silent] = minus[self._silent] = self._theta[self._silent]
         return plus, minus
 
     def _move(self, above: float, below: float) -> None:
@@ -247,10 +247,7 @@ class SpsaBatches(BatchSearch):
             np.where(on_bound & (np.abs(mean - theta) < self._units), theta, mean)
         )
 
-    def _learn_check(self, better: bool) -> None:
-        if self._due is None:
-            return
-        theta, self._due = self._due, None
+    def _learn_check(self, theta: Theta, better: bool) -> None:
         error, validation = self._checked[key_of(theta)]
         words = f"iteration {self._k}: training error {error - self.penalty(theta):.9f}"
         if validation is not None:
@@ -276,10 +273,6 @@ class SpsaBatches(BatchSearch):
         if self._k:
             finalists.append(self._settled(self._all))
         return finalists
-
-    @property
-    def oddities(self) -> tuple[Collection[int], Mapping[int, int]]:
-        return self._silent_ones, {}
 
     def _extras(self) -> dict[str, float]:
         return {"gain": self._gain} if self._measured else {}

@@ -10,28 +10,16 @@ comparable, so every row also has the errors against the results alone and the t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from ringmaster.errors import counted
-from ringmaster.tuners.texel.fitting import best_of
-from ringmaster.tuners.texel.linearised import (
-    Differences,
-    LinearModel,
-    Side,
-    columns_of,
-)
+from ringmaster.tuners.texel.linear_model import best_of
+from ringmaster.tuners.texel.linearised import Column, DifferenceModel, Differences
 from ringmaster.tuners.texel.loss import mean
-from ringmaster.tuners.texel.optimiser import (
-    Data,
-    Optimiser,
-    OwnTable,
-    Pass,
-    Split,
-    TellResult,
-    Theta,
-)
+from ringmaster.tuners.texel.optimiser import Data, Optimiser, Pass, Split, TellResult, Theta
+from ringmaster.tuners.texel.ridge import OwnTable
 from ringmaster.tuners.texel.targets import SIGMA_PER_SCALE, Target
 
 #: Most parameters with a column in the table.
@@ -61,23 +49,22 @@ class SweptPair(msgspec.Struct):
 class SweepState(msgspec.Struct):
     """The state of a sweep.
 
-    base     pass at the base of the derivatives, with its values `theta`
-    trial    pair whose values are to be scored, with their pass
-    scored   values that were scored for a pair, with their passes
+    scored     values with their kept passes; the first are those at the base of the derivatives
+    sides      parameters with the values of their differences
+    wanted     values to be scored; asked: those under way, with their passes
+    trial      pair whose values are to be scored
     """
 
-    phase: Literal["begin", "base", "columns", "pairs"] = "begin"
-    base: int | None = None
-    theta: Theta = ()
-    sides: list[Side] = []
-    trial: SweptPair | None = None
-    trial_number: int | None = None
     scored: list[tuple[Theta, int]] = []
+    sides: list[tuple[int, Theta]] = []
+    wanted: list[Theta] = []
+    asked: list[tuple[Theta, int]] = []
+    trial: SweptPair | None = None
     rows: list[SweptPair] = []
 
     def begin_again(self) -> None:
         """Drop passes; finished rows stay."""
-        self.phase, self.sides, self.scored, self.trial = "begin", [], [], None
+        self.scored, self.sides, self.wanted, self.asked, self.trial = [], [], [], [], None
 
 
 class Sweep:
@@ -121,90 +108,72 @@ class Sweep:
         number  that the pass will have
         """
         s = self._state
-        if s.phase == "begin" and self._missing():
+        if not s.scored and self._missing():
             self._begin()
-        if s.phase == "base" and s.base is None:
-            s.base = number
-            return Pass(number, s.theta, "all", keep=True)
-        if s.phase == "columns":
-            for side in s.sides:
-                if side.number is None:
-                    side.number = number
-                    return Pass(number, side.theta, "all", keep=True)
-        if s.phase == "pairs" and s.trial is not None and s.trial_number is None:
-            s.trial_number = number
-            return Pass(number, s.trial.theta, self._part, keep=True)
-        return None
+        if not s.wanted:
+            return None
+        theta = s.wanted.pop(0)
+        s.asked.append((theta, number))
+        return Pass(number, theta, "all" if s.trial is None else self._part, keep=True)
 
     def _begin(self) -> None:
         s, optimiser = self._state, self._optimiser
-        s.theta, s.base = optimiser.best, optimiser.best_pass
-        s.phase = "base" if s.base is None else "columns"
+        theta, base = optimiser.best, optimiser.best_pass
+        assert base is not None
         distances = optimiser.distances
         if distances is None:
             distances = [self._differences.first(i) for i in range(len(self._codes))]
-        sides = [self._differences.side(s.theta, i, each) for i, each in enumerate(distances)]
-        s.sides = [side for side in sides if side is not None]
-        s.scored = [] if s.base is None else [(s.theta, s.base)]
+        sides = [self._differences.side(theta, i, each) for i, each in enumerate(distances)]
+        s.sides = [(i, side) for i, side in enumerate(sides) if side is not None]
+        s.wanted, s.scored = [side for _, side in s.sides], [(theta, base)]
 
     def tell(self, number: int, data: Data) -> TellResult:
-        """Record a pass."""
+        """Record a pass; unknown ones are ignored."""
         s = self._state
-        notes: list[str] = []
-        if s.phase == "base":
-            s.phase, s.scored = "columns", [(s.theta, number)]
-        elif s.phase == "columns":
-            for side in s.sides:
-                side.told |= side.number == number
-        elif s.trial is not None and s.trial_number == number:
-            s.scored.append((s.trial.theta, number))
-            notes.append(self._record(data, s.trial, number))
-        if s.phase == "columns" and all(side.told for side in s.sides):
-            s.phase = "pairs"
-        if s.phase != "pairs" or (s.trial is not None and s.trial_number is None):
-            return TellResult(tuple(notes))
+        told = [each for each in s.asked if each[1] == number]
+        s.asked = [each for each in s.asked if each not in told]
+        # the state must not depend on the order of results
+        s.scored = s.scored[:1] + sorted(s.scored[1:] + told, key=lambda each: each[1])
+        if not told or s.wanted or s.asked:
+            return TellResult()
+        notes = [] if s.trial is None else [self._record(data, s.trial, number)]
         notes += self._fit(data)
         return TellResult(tuple(notes), () if s.trial is not None else self._end())
 
     def _end(self) -> tuple[int, ...]:
         """Return the passes whose scores are no longer needed."""
-        s = self._state
-        passes = {side.number for side in s.sides} | {number for _, number in s.scored} | {s.base}
-        s.begin_again()
-        kept = {None, 0, self._optimiser.best_pass}
-        return tuple(sorted(n for n in passes - kept if n is not None))
+        passes = {number for _, number in self._state.scored}
+        self._state.begin_again()
+        return tuple(sorted(passes - {0, self._optimiser.best_pass}))
 
     def _fit(self, data: Data) -> list[str]:
         """Compute the values of the next pairs, up to one that needs a pass."""
-        s = self._state
-        s.trial = s.trial_number = None
+        s, numbers = self._state, dict(self._state.scored)
+        s.trial = None
         notes: list[str] = []
         for pair in self._missing():
             row = self._fitted(data.under(self._targets[pair]), *pair)
-            number = next((n for known, n in s.scored if known == row.theta), None)
-            if number is None:
-                s.trial = row
-                return notes
-            notes.append(self._record(data, row, number))
+            if row.theta not in numbers:
+                s.trial, s.wanted = row, [row.theta]
+                break
+            notes.append(self._record(data, row, numbers[row.theta]))
         return notes
 
     def _fitted(self, data: Data, lambda_: float, sigma: float | None) -> SweptPair:
         """Return the strength of the ridge and the values for a target."""
         s, space = self._state, self._optimiser.space
-        assert s.base is not None
+        (theta, base), numbers = s.scored[0], dict(s.scored)
         scale, relative = data.teacher_scale, None
         if self._targets[lambda_, sigma].kind == "gaussian":
             relative = SIGMA_PER_SCALE if sigma is None or not scale else sigma / scale
-        columns = columns_of(s.sides, s.theta)
-        if columns:
-            moved = LinearModel(data, space, s.base, s.theta, columns, s.base).movement()
-            columns = [c for c, by in zip(columns, moved.tolist(), strict=True) if by > 0]
+        columns = [Column(i, numbers[side], side[i] - theta[i]) for i, side in s.sides]
+        model = DifferenceModel(data, space, base, theta, columns, base)
+        columns = [c for c, moved in zip(columns, model.movement(), strict=True) if moved > 0]
         if not columns:
-            return SweptPair(lambda_, sigma, relative, 0.0, s.theta)
-        model = LinearModel(data, space, s.base, s.theta, columns, s.base)
-        fitter = model.fitter()
-        point = best_of(fitter.path(self._strengths, model.theta, whole=True))
-        played = fitter.playable(point, model.quadratic(point.theta)[2])
+            return SweptPair(lambda_, sigma, relative, 0.0, theta)
+        model = DifferenceModel(data, space, base, theta, columns, base)
+        point = best_of(model.path(self._strengths, model.theta, whole=True))
+        played = model.playable(point, model.quadratic(point.theta))
         return SweptPair(lambda_, sigma, relative, point.strength, played)
 
     def _record(self, data: Data, row: SweptPair, number: int) -> str:

@@ -9,7 +9,6 @@ import pytest
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.texel.linear import Linear
 from ringmaster.tuners.texel.loss import sigmoid
-from ringmaster.tuners.texel.optimiser import Errors
 from tests.tuners.texel.worlds import Counts, MemoryData, World, parameters_of, run, world_of
 
 NAMES = ("a", "b", "c", "d")
@@ -81,7 +80,7 @@ def test_untuned_part_of_the_score_goes_into_the_offset() -> None:
     parameters = [TunedParameter("w0", 60, 0, 200), TunedParameter("w2", 60, 0, 200)]
     optimiser = Linear(parameters, ridge=None, threads=1)
     counts = Counts.of(world.counts, ["w0", "w1", "w2", "w3"])
-    optimiser.set_features(counts, {"w1": 20, "w3": 50})
+    optimiser.set_features(counts)
     run(optimiser, MemoryData(world))
     assert optimiser.intervals is not None
     low, high = optimiser.intervals
@@ -119,25 +118,6 @@ def test_unrelated_counts_are_refused() -> None:
     optimiser.set_features(Counts.of(other, ["w0", "w1"]))
     run(optimiser, MemoryData(world))
     assert "names of the features" in (optimiser.problem or "")
-
-
-def test_without_scores_of_an_engine_the_model_stands_alone() -> None:
-    world = world_of((80.0, 20.0, 120.0), games=1500, seed=1)
-    optimiser = linear(world, (60, 60, 60))
-    data = MemoryData(world)
-    asked = optimiser.ask()
-    assert asked is not None
-    data.kept[0] = np.full(len(world.results), np.nan, dtype=np.float32)
-    response = optimiser.tell(0, Errors(), data)
-    assert optimiser.ask() is None
-    assert optimiser.finished()
-    assert optimiser.best_pass is None
-    start, end = optimiser.course
-    assert None not in (start.validation, end.validation)
-    assert end.validation < start.validation  # type: ignore[operator]
-    assert "errors are the model's" in response.notes[-1]
-    low, high = optimiser.intervals or (np.zeros(3), np.zeros(3))
-    assert ((low < (80, 20, 120)) & (high > (80, 20, 120))).all()
 
 
 def test_positions_without_a_score_are_ignored() -> None:

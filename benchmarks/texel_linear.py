@@ -37,7 +37,7 @@ from scipy.sparse import csr_array, hstack
 from ringmaster.positions import FeatureFile
 from ringmaster.positions.feature_file import write_features
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.features import FeatureModel, Wiring
+from ringmaster.tuners.texel.features import FeatureModel, wiring_of
 from ringmaster.tuners.texel.loss import Loss
 
 SCALE = 200.0
@@ -142,7 +142,7 @@ def main() -> None:
         figures["feature file, MB"] = matrix.path.stat().st_size / 1e6
         figures["features a position"] = len(matrix.values) / n
         codes = [f"{name}_{half}" for name in matrix.names for half in ("mg", "eg")]
-        wiring = Wiring.of(matrix.names, codes, tapered=True)
+        wiring = wiring_of(matrix.names, codes, tapered=True)
         rng = np.random.default_rng(2)
         true = rng.normal(0, 20, len(codes))
         ones = np.ones(n, dtype=np.float32)

@@ -33,7 +33,6 @@ from ringmaster.tuners.texel.optimiser import (
     Optimiser,
     Pass,
     Split,
-    TellResult,
 )
 from ringmaster.tuners.texel.ridge import strengths_of
 from ringmaster.tuners.texel.sweep import Sweep
@@ -124,11 +123,12 @@ class Tuning:
         if self.settings["sweep"] is not None:
             self.sweep = Sweep(
                 self.optimiser,
-                state.sweep,
                 targets=self.settings["sweep"].targets(self.settings["target"]),
                 strengths=strengths_of(self.settings["regularisation"]),
                 validated=self.shards.validation > 0,
             )
+            if state.sweep is not None:
+                self.sweep.restore(state.sweep)
         if self.features is not None and self.positions is not None:
             matrix = self.features.ready(self.positions.file)
             if matrix is not None:
@@ -199,7 +199,7 @@ class Tuning:
         assert self.optimiser is not None
         asked: Pass | None = self.optimiser.ask()
         if asked is None and self.sweep is not None and self.optimiser.finished():
-            asked = self.sweep.ask(self.state.asked)
+            asked = self.sweep.next(self.state.asked)
         if asked is None:
             return None
         shards = self.shards.of(asked.part)
@@ -297,11 +297,9 @@ class Tuning:
         assert optimiser is not None
         if one.keep:
             state.kept.append(number)
-        told: TellResult
-        if optimiser.finished() and self.sweep is not None:
-            told = self.sweep.tell(number, self.labelled)
-        else:
-            told = optimiser.tell(number, errors, self.labelled)
+        sweeping = optimiser.finished() and self.sweep is not None
+        teller = self.sweep if sweeping and self.sweep is not None else optimiser
+        told = teller.tell(number, errors, self.labelled)
         state.told += 1
         if number == 0:
             state.start = state.best = errors
@@ -361,7 +359,8 @@ class Tuning:
         numbers = [int(key) for key in state.open] + [n for n in state.kept if n not in kept]
         state.stale += [score_key(state.beginning, n) for n in numbers]
         state.open, state.kept = {}, [n for n in state.kept if n in kept]
-        state.sweep.begin_again()
+        if self.sweep is not None:
+            self.sweep.begin_again()
         state.done = self._is_over()
 
     def _finish(self) -> list[str]:

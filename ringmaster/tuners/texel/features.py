@@ -43,7 +43,7 @@ DENSE_BLOCK = 4096
 MIDDLE, END = "_mg", "_eg"
 
 #: Most multiplications for second derivatives, 10 to 20 seconds; beyond, a share of the games is
-#: used.
+#: used.  Units of L-BFGS need a fiftieth.
 _WORK = 1e11
 #: Multiplier that spreads numbers of games evenly mod 2³² (Knuth, volume 3, 6.4).
 _SPREAD = np.uint32(2654435769)
@@ -52,8 +52,6 @@ _ITERATIONS, _MEMORY = 500, 20
 #: L-BFGS ends at a slope (per standard deviation of a weight's own scores) or a relative decrease
 #: of the loss below these; scores are float32, so smaller ones are not visible.
 _SLOPE, _FALL = 1e-8, 1e-11
-
-Indices = npt.NDArray[np.intp]
 
 
 class Matrix(Protocol):
@@ -83,52 +81,40 @@ def features_of(codes: Sequence[str], tapered: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(feature_of(code, tapered) for code in codes))
 
 
-@dataclass(frozen=True, eq=False)
-class Wiring:
-    """The parameters that are weights of features.
+def wiring_of(names: Sequence[str], codes: Sequence[str], tapered: bool) -> list[Any]:
+    """Return the features whose weights the parameters are, sparse matrices (F, P) of 0 and 1.
 
-    places  (F,): place of the parameter that is the weight, −1 if not tuned; two arrays if
-            tapered, for the opening and the endgame
-    count   number of parameters
+    There are two if tapered, for the opening and the endgame.
+    Raises ValueError if a parameter has no feature, or a weight has two parameters.
     """
+    from scipy.sparse import csr_matrix
 
-    places: list[Indices]
-    count: int
-
-    @classmethod
-    def of(cls, names: Sequence[str], codes: Sequence[str], tapered: bool) -> Wiring:
-        """Return the wiring of features by name and tuned parameters by code.
-
-        Raises ValueError if a parameter has no feature, or a weight has two parameters.
-        """
-        columns = {name: i for i, name in enumerate(names)}
-        endings = (MIDDLE, END) if tapered else ("",)
-        places = [np.full(len(names), -1, dtype=np.intp) for _ in endings]
-        for number, code in enumerate(codes):
-            feature = feature_of(code, tapered)
-            if feature not in columns:
-                known = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-                raise ValueError(f"parameter {code} has no feature {feature!r}; there are: {known}")
-            for half, ending in zip(places, endings, strict=True):
-                if feature != code and not code.endswith(ending):
-                    continue
-                if half[columns[feature]] >= 0:
-                    raise ValueError(
-                        f"feature {feature!r} has two parameters for one weight: {code}"
-                    )
-                half[columns[feature]] = number
-        return cls(places, len(codes))
-
-    def weights(self, theta: Sequence[float] | Array) -> list[Floats]:
-        """Return the weights of the features, (F,) for each of `places`; 0 if not tuned."""
-        values = np.append(np.asarray(theta, dtype=np.float64), 0.0)
-        return [values[places].astype(np.float32) for places in self.places]
+    columns = {name: i for i, name in enumerate(names)}
+    endings = (MIDDLE, END) if tapered else ("",)
+    places: list[dict[int, int]] = [{} for _ in endings]
+    for number, code in enumerate(codes):
+        feature = feature_of(code, tapered)
+        if feature not in columns:
+            known = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+            raise ValueError(f"parameter {code} has no feature {feature!r}; there are: {known}")
+        for half, ending in zip(places, endings, strict=True):
+            if feature != code and not code.endswith(ending):
+                continue
+            if columns[feature] in half:
+                raise ValueError(f"feature {feature!r} has two parameters for one weight: {code}")
+            half[columns[feature]] = number
+    shape = len(names), len(codes)
+    return [
+        csr_matrix((np.ones(len(half), np.float32), (list(half), list(half.values()))), shape)
+        for half in places
+    ]
 
 
 @dataclass(eq=False)
 class FeatureModel(LinearModel):
     """Positions with their features and labels.
 
+    wiring     see `wiring_of`
     offset, target, weight, games  (n,): as in `Block`; offset is the part of the score that the
                                    tuned weights do not make
     train      number of positions of training; they come first
@@ -136,7 +122,7 @@ class FeatureModel(LinearModel):
 
     space: Space
     matrix: Matrix
-    wiring: Wiring
+    wiring: list[Any]
     offset: Floats
     target: Floats
     weight: Floats
@@ -149,6 +135,10 @@ class FeatureModel(LinearModel):
         self.places = np.arange(len(self.space))
         self.low, self.high = self.space.whole_bounds
         self.total_weight = float(self.weight[: self.train].astype(np.float64).sum())
+
+    def _weights(self, theta: Sequence[float] | Array) -> list[Floats]:
+        """Return the weights of the features, (F,) for each of `wiring`; 0 if not tuned."""
+        return [wires @ np.asarray(theta, dtype=np.float32) for wires in self.wiring]
 
     def rows(self, first: int, stop: int) -> Any:
         """Return rows as a sparse matrix, (rows, F) of float32."""
@@ -168,20 +158,20 @@ class FeatureModel(LinearModel):
 
     def _shares(self, first: int, stop: int) -> list[Any]:
         """Return the factors of the counts of a span, for each of the wiring's places."""
-        if len(self.wiring.places) == 1:
+        if len(self.wiring) == 1:
             return [1.0]
         assert self.matrix.phase is not None
         phase = self.matrix.phase[first:stop]
         return [phase, 1 - phase]
 
     def of_rows(self, rows: Any, first: int, stop: int, weights: list[Floats]) -> Floats:
-        """Return A·θ of rows from `rows`, with the weights of `Wiring.weights`."""
+        """Return A·θ of rows from `rows`, with the weights of `_weights`."""
         pairs = zip(self._shares(first, stop), weights, strict=True)
         return np.asarray(sum(share * (rows @ each) for share, each in pairs))
 
     def linear(self, theta: Sequence[float] | Array, first: int, stop: int) -> Floats:
         """Return A·θ of some positions, centipawns."""
-        weights = self.wiring.weights(theta)
+        weights = self._weights(theta)
 
         def block(a: int, b: int) -> Floats:
             return self.of_rows(self.rows(a, b), a, b, weights)
@@ -191,7 +181,7 @@ class FeatureModel(LinearModel):
     def map_rows(
         self, theta: Sequence[float] | Array, part: Split, function: Callable[[Rows], Result]
     ) -> Iterator[Result]:
-        weights = self.wiring.weights(theta)
+        weights = self._weights(theta)
 
         def block(a: int, b: int) -> Result:
             wanted = self.weight[a:b] > 0
@@ -212,79 +202,59 @@ class FeatureModel(LinearModel):
 
     def gradient(self, theta: Sequence[float] | Array) -> tuple[float, Array]:
         """Return the mean loss over training, and its derivative by θ, (P,)."""
-
-        def pull(q: Floats, weight: Floats, target: Floats) -> tuple[float, Array]:
-            return float(weight @ self.loss.values(q, target)), weight * self.loss.slope(q, target)
-
-        return self._sums(theta, pull, 1)
-
-    def diagonal(self, theta: Sequence[float] | Array) -> Array:
-        """Return the diagonal of the Gauss-Newton curvature of the mean loss, (P,)."""
-
-        def pull(q: Floats, weight: Floats, target: Floats) -> tuple[float, Array]:
-            return 0.0, weight * self.loss.curvature(q)
-
-        return self._sums(theta, pull, 2)[1]
-
-    def _sums(
-        self,
-        theta: Sequence[float] | Array,
-        pull_of: Callable[[Floats, Floats, Floats], tuple[float, Array]],
-        power: int,
-    ) -> tuple[float, Array]:
-        """Return means over training: of a value, and of pull·(∂q/∂θ)^power, (P,).
-
-        pull_of  returns a block's sum of values and its pulls, from scores, weights and targets
-        """
-        weights = self.wiring.weights(theta)
+        weights = self._weights(theta)
 
         def part(a: int, b: int) -> tuple[float, list[Floats]]:
             rows = self.rows(a, b)
             q = self.of_rows(rows, a, b, weights) + self.offset[a:b]
-            value, wide = pull_of(q, self.weight[a:b], self.target[a:b])
-            pull = wide.astype(np.float32)
-            rows.data **= power
+            value = float(self.weight[a:b] @ self.loss.values(q, self.target[a:b]))
+            pull = (self.weight[a:b] * self.loss.slope(q, self.target[a:b])).astype(np.float32)
             turned = rows.T
-            return value, [turned @ (pull * share**power) for share in self._shares(a, b)]
+            return value, [turned @ (pull * share) for share in self._shares(a, b)]
 
         total, by_weight = 0.0, np.zeros((len(weights), len(self.matrix.names)))
         for value, parts in self.map_blocks(part, 0, self.train):
             total += value
             by_weight += parts
-        # the last sum is that of the weights that are not tuned
-        sums = np.zeros(self.wiring.count + 1)
-        for places, each in zip(self.wiring.places, by_weight, strict=True):
-            sums[places] += each
+        slope = sum(wires.T @ each for wires, each in zip(self.wiring, by_weight, strict=True))
         weight = self.total_weight or 1.0
-        return total / weight, sums[:-1] / weight
+        return total / weight, np.asarray(slope) / weight
 
     def jacobian(self, rows: Any, first: int, stop: int, wanted: npt.NDArray[np.bool_]) -> Floats:
         """Return ∂q/∂θ of the wanted positions of a span, (rows, P)."""
-        dense = rows[wanted].toarray()
-        jacobian = np.zeros((len(dense), self.wiring.count), dtype=np.float32)
-        for places, share in zip(self.wiring.places, self._shares(first, stop), strict=True):
-            tuned = np.flatnonzero(places >= 0)
+        chosen, jacobian = rows[wanted], np.zeros((), np.float32)
+        for wires, share in zip(self.wiring, self._shares(first, stop), strict=True):
             own = share if isinstance(share, float) else share[wanted, np.newaxis]
-            jacobian[:, places[tuned]] += dense[:, tuned] * own
+            jacobian = jacobian + (chosen @ wires).toarray() * own
         return jacobian
+
+    def _thinned(self, work: float) -> FeatureModel:
+        """Return the model of so many games that second derivatives take `work` multiplications."""
+        share = work / max(self.train * len(self.space) ** 2, 1)
+        if share >= 1:
+            return self
+        chosen = self.games * _SPREAD <= np.uint32(share * 2**32)
+        return replace(self, weight=np.where(chosen, self.weight, np.float32(0)))
 
     def quadratic(self, theta: Array, *, by_game: bool = False) -> Quadratic:
         """Return the loss around θ; second derivatives of much data are those of some games."""
-        share, used = _WORK / max(self.train * len(self.space) ** 2, 1), self
-        if share < 1:
-            chosen = self.games * _SPREAD <= np.uint32(share * 2**32)
-            used = replace(self, weight=np.where(chosen, self.weight, np.float32(0)))
-        part = LinearModel.quadratic(used, theta, by_game=by_game)
+        part = LinearModel.quadratic(self._thinned(_WORK), theta, by_game=by_game)
         value, slope = self.gradient(theta)
         # the error of an estimate falls with 1/√(games)
         meat = part.meat * (part.weight / (self.total_weight or 1.0))
         return part._replace(value=value, slope=slope, meat=meat)
 
+    @cached_property
+    def _stiffness(self) -> Array:
+        """The second derivatives by each parameter at the start, of some games, (P,)."""
+        thinned = self._thinned(_WORK / 50)
+        return np.diag(LinearModel.quadratic(thinned, self.space.start).curvature)
+
     def minimum(self, penalty: Penalty, at: Array) -> tuple[Array, int]:
         from scipy.optimize import minimize
 
         # units of equal curvature
-        bend, wide = self.diagonal(at) + penalty.curvature, self.space.scale
+        bend, wide = self._stiffness + penalty.curvature, self.space.scale
         unit = np.where(bend > 0, 1 / np.sqrt(np.where(bend > 0, bend, 1.0)), wide)
         unit = np.minimum(unit, 100 * wide)
 

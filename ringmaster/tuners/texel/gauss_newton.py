@@ -26,6 +26,7 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.texel.linear_model import Minimum, best_of
 from ringmaster.tuners.texel.linearised import (
     WANTED_MOVEMENT,
+    WEAK_MOVEMENT,
     Column,
     DifferenceModel,
     Differences,
@@ -39,6 +40,7 @@ from ringmaster.tuners.texel.optimiser import (
     Data,
     Errors,
     Optimiser,
+    Part,
     Pass,
     Step,
     Theta,
@@ -82,8 +84,7 @@ class GaussNewton(Optimiser):
     other distances are adapted.  The scores of pass 0 stay kept.
     """
 
-    #: Start values, present values, and base of the derivatives.
-    _first: Point
+    #: Present values, and base of the derivatives.
     _base: Point
     _origin: Point
     #: Passes whose scores are kept, in order, and values to be scored.
@@ -91,11 +92,10 @@ class GaussNewton(Optimiser):
     _wanted: list[Theta]
     #: Parameters with the values of their differences.
     _sides: list[tuple[int, Theta]]
-    #: Next distances of the differences, (n,), and their wanted movement, centipawns.
+    #: Distances of differences that move the scores as wanted, (n,), and halvings of these.
     _distances: list[float]
-    _wanted_movement: float = WANTED_MOVEMENT
-    _widened: bool = False
     _shrunk: int = 0
+    _widened: bool = False
     _group: int = 0
     _idle: int = 0
     #: Whether the scores of the base are as predicted.
@@ -122,14 +122,16 @@ class GaussNewton(Optimiser):
         self._groups = tuned_blocks(parameters, groups)
         self._differences = Differences(parameters, self.space)
         self._most_steps = most_steps
-        self._first = self._base = self._origin = Point(0, self._start, WORST)
+        self._trial_part: Part = "all"
+        self._base = self._origin = Point(0, self._start, WORST)
         self._points, self._wanted, self._sides, self._tried = [], [], [], []
         self._distances = [self._differences.first(i) for i in range(len(parameters))]
 
     def _next(self) -> Pass | None:
         if not self._wanted:
             return None
-        return self._issue(self._wanted.pop(0), "all", "score", keep=True)
+        part = "all" if self._trial is None else self._trial_part
+        return self._issue(self._wanted.pop(0), part, "score", keep=True)
 
     def _learn(self, number: int, asked: Asked, errors: Errors, data: Data) -> Sequence[int]:
         held = infinite(errors.validation) if self._validated else None
@@ -137,7 +139,7 @@ class GaussNewton(Optimiser):
         self._points = sorted([*self._points, point], key=lambda point: point.number)
         before = {point.number for point in self._points}
         if asked.purpose == "start":
-            self._first = self._base = point
+            self._base = point
             self._best = Best(point.theta, point.train if held is None else held, 0)
             self._record(point, "start", True, {})
             self._linearise()
@@ -184,7 +186,8 @@ class GaussNewton(Optimiser):
             self._settle()
 
     def _side(self, i: int) -> Theta | None:
-        return self._differences.side(self._base.theta, i, self._distances[i])
+        distance = self._differences.scaled(i, self._distances[i], 0.5**self._shrunk)
+        return self._differences.side(self._base.theta, i, distance)
 
     def _columns(self) -> list[Column]:
         origin, columns = self._origin.theta, []
@@ -206,9 +209,9 @@ class GaussNewton(Optimiser):
                 code = self.parameters[column.place].code
                 self._notes.append(f"no score depends on {code}: it keeps its value")
             else:
-                self._distances[column.place] = self._differences.adapted(
-                    column.place, abs(column.distance), moved, self._wanted_movement
-                )
+                factor = min(max(WANTED_MOVEMENT / moved, 0.25), 4.0 * 2**self._shrunk)
+                distance = self._differences.scaled(column.place, abs(column.distance), factor)
+                self._distances[column.place] = distance
         self._sides = [side for side in self._sides if side[0] not in self._silent]
         if self._sides:
             self._propose(data)
@@ -225,8 +228,9 @@ class GaussNewton(Optimiser):
         self._widened = True
         wider, played = {}, {theta for _, theta in self._sides}
         for i, moved in zip(places, movement, strict=True):
-            larger = self._differences.wider(i, self._distances[i], moved, self._wanted_movement)
-            if larger is None:
+            factor = WANTED_MOVEMENT / moved if moved else math.inf
+            larger = self._differences.scaled(i, self._distances[i], factor)
+            if moved >= WEAK_MOVEMENT or larger <= self._distances[i]:
                 continue
             self._distances[i] = larger
             side = self._side(i)
@@ -370,39 +374,27 @@ class GaussNewton(Optimiser):
     def _exhausted(self, data: Data) -> None:
         """Take new derivatives after the present ones bring no further gain, or settle."""
         if self._base.number == self._origin.number:
-            again = self._refused and self._shrunk < _SHRINKINGS and self._promised_much()
-            if again and self._shrink():
+            if self._refused and self._shrunk < _SHRINKINGS and self._promised_much():
                 self._shrunk += 1
                 self._notes.append("new derivatives from smaller differences")
                 self._linearise()
                 return
             self._estimate_at(self._base, data)
-        elif not self._straight and self._gained(self._origin) > _WORTHWHILE * self._gained(
-            self._first
-        ):
+        elif not self._straight and self._gained(self._origin) > _WORTHWHILE * self._gained():
             self._notes.append("these derivatives bring no further gain: new ones are taken")
             self._linearise()
             return
         self._settle()
 
-    def _gained(self, since: Point) -> float:
-        return self._penalised(since) - self._penalised(self._base)
+    def _gained(self, since: Point | None = None) -> float:
+        """Return the decrease of the penalised error since a point, by default the start."""
+        return self._penalised(since or self._points[0]) - self._penalised(self._base)
 
     def _promised_much(self) -> bool:
         """Return whether the last refused step promised a worthwhile gain."""
         foreseen = self._foreseen[0] + self._penalty(self._tried[-1])
         promise = self._penalised(self._base) - foreseen
-        return promise > max(_WORTHWHILE * self._gained(self._first), 10 * LEAST_DECREASE)
-
-    def _shrink(self) -> bool:
-        """Halve the differences; return whether any could be halved."""
-        some = False
-        self._wanted_movement /= 2
-        for i in self._groups[self._group]:
-            halved = self._differences.halved(i, self._distances[i])
-            if halved is not None:
-                self._distances[i], some = halved, True
-        return some
+        return promise > max(_WORTHWHILE * self._gained(), 10 * LEAST_DECREASE)
 
     def _settle(self) -> None:
         """Continue with the next group, or end."""

@@ -17,8 +17,8 @@ differ by one bit, and the start value is exact.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -60,10 +60,6 @@ class Coding:
     def count(self) -> int:
         """The number of bits."""
         return sum(self.widths)
-
-    def values(self, bits: Bits) -> Array:
-        """Return the values of bits; (…, b) to (…, n)."""
-        return self.at(self.level(bits))
 
     def at(self, level: Levels) -> Array:
         """Return the values of levels, (…, n) each."""
@@ -147,6 +143,8 @@ class Genetic(Search):
     """
 
     _generation: int = 0
+    #: Levels of the individuals, (population, n).
+    _people: Levels
     _front: list[Theta]
     _shares: Array
 
@@ -178,13 +176,13 @@ class Genetic(Search):
         self.mutation = min(1 / bits, MOST_MUTATION) if mutation is None else mutation
         self._people = self._first()
         self._front = []
-        self._shares = self._people.mean(axis=0)
+        self._shares = self.coding.bits(self._people).mean(axis=0)
 
     def _round(self) -> tuple[int, str]:
         return self._generation, f"generation {self._generation}"
 
     def _values(self) -> list[Theta]:
-        return [self.space.played(values) for values in self.coding.values(self._people)]
+        return [self.space.played(values) for values in self.coding.at(self._people)]
 
     def _learn_errors(self) -> None:
         played = self._values()
@@ -192,7 +190,7 @@ class Genetic(Search):
         ranks = np.argsort(errors, kind="stable").astype(np.int64)
         best, error = played[ranks[0]], float(errors[ranks[0]])
         self._front = list(dict.fromkeys(played[i] for i in ranks))[:FINALISTS]
-        self._shares = self._people.mean(axis=0)
+        self._shares = self.coding.bits(self._people).mean(axis=0)
         open_bits, agreed = entropy(self._shares), convergence(self._shares)
         self._generation += 1
         self._notes.append(
@@ -220,8 +218,8 @@ class Genetic(Search):
     def _finalists(self) -> list[Theta]:
         return self._front[: 1 if self.whole else FINALISTS]
 
-    def _first(self) -> Bits:
-        """Return the first population, (population, bits).
+    def _first(self) -> Levels:
+        """Return the first population, (population, n).
 
         It has the start, neighbours of the start in one half, and random values.
         """
@@ -235,9 +233,9 @@ class Genetic(Search):
         half = np.arange(count)[:, np.newaxis] <= count // 2
         level = np.where(half, coding.nearest(values), far)
         level[0] = coding.nearest(self.space.start)
-        return coding.bits(level)
+        return level
 
-    def _children(self, ranks: Levels) -> Bits:
+    def _children(self, ranks: Levels) -> Levels:
         """Return the next generation.
 
         ranks  places of this generation's individuals, the best first
@@ -248,25 +246,21 @@ class Genetic(Search):
         ordered = self._people[ranks]
         # the best rank wins a tournament
         entrants = np.floor(draws.take((2, born, TOURNAMENT)) * count).astype(np.int64)
-        first, second = (ordered[each.min(axis=-1)] for each in entrants)
+        first, second = (coding.bits(ordered[each.min(axis=-1)]) for each in entrants)
         crossed, by_bits = draws.take((born, 1)), draws.take((born, 1))
         each_bit, each_parameter = draws.take((born, bits)), draws.take((born, n))
         parameter_draws = np.repeat(each_parameter, coding.widths, axis=1)
         swap = np.where(by_bits < 0.5, each_bit, parameter_draws) < 0.5
         children = np.where(swap & (crossed < CROSSOVER), second, first)
-        children = children ^ (draws.take((born, bits)) < self.mutation)
-        level = coding.level(children)
+        flipped = draws.take((born, bits)) < self.mutation
+        level = coding.level((children ^ flipped).astype(np.uint8))
         moves = draws.take((born, n)) < 1 / (2 * n)
         # a power of two, at most a quarter of the levels
         most = np.maximum(np.array(coding.widths) - 2, 0)
         power = 2 ** np.floor(draws.take((born, n)) * (most + 1)).astype(np.int64)
         sign = np.where(draws.take((born, n)) < 0.5, -1, 1)
         shifted = np.clip(level + sign * power, 0, coding.levels - 1)
-        moved = np.where(moves, shifted, level)
-        # unmoved parameters keep their bits: several strings may be one level
-        stays = np.repeat(~moves, coding.widths, axis=1)
-        children = np.where(stays, children, coding.bits(moved)).astype(np.uint8)
-        return np.concatenate([ordered[: self.elite], children])
+        return np.concatenate([ordered[: self.elite], np.where(moves, shifted, level)])
 
     def report(self) -> list[OwnTable]:
         shares = [
@@ -277,17 +271,6 @@ class Genetic(Search):
 
     def _extras(self) -> dict[str, float]:
         return {"entropy": entropy(self._shares), "convergence": convergence(self._shares)}
-
-    def state(self) -> dict[str, Any]:
-        return {
-            **super().state(),
-            "people": [np.packbits(bits).tobytes().hex() for bits in self._people],
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        super().restore(state)
-        packed = [np.frombuffer(bytes.fromhex(text), np.uint8) for text in state["people"]]
-        self._people = np.unpackbits(np.stack(packed), axis=1, count=self.coding.count)
 
 
 class _Draws:

@@ -23,7 +23,7 @@ import numpy as np
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_LINEAR_STREAM, words
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.features import FeatureModel, Matrix, Wiring, processors
+from ringmaster.tuners.texel.features import FeatureModel, Matrix, processors, wiring_of
 from ringmaster.tuners.texel.linear_model import Agreement, best_of
 from ringmaster.tuners.texel.optimiser import (
     PARTS,
@@ -39,7 +39,7 @@ from ringmaster.tuners.texel.optimiser import (
     collinear,
     finite,
 )
-from ringmaster.tuners.texel.ridge import DEFAULT_STRENGTH, OwnTable, RidgePath, strengths_of
+from ringmaster.tuners.texel.ridge import DEFAULT_STRENGTH, RidgePath, strengths_of
 
 
 class Linear(Optimiser):
@@ -56,8 +56,6 @@ class Linear(Optimiser):
 
     #: Values to be scored, with the purpose of their pass: "moved" or "fitted".
     _wanted: tuple[Theta, str] | None = None
-    #: Rows of a table.
-    _agreements: list[list[Any]]
 
     def __init__(
         self,
@@ -75,8 +73,7 @@ class Linear(Optimiser):
         path = ridge is not None and None in ridge
         self._strengths = strengths_of((DEFAULT_STRENGTH,) if path and not validated else ridge)
         self._check, self._threads = check, threads or processors()
-        self._agreements = []
-        self._features: tuple[Matrix, Wiring] | None = None
+        self._features: tuple[Matrix, list[Any]] | None = None
         self._model: FeatureModel | None = None
 
     def set_features(self, matrix: Matrix) -> None:
@@ -90,7 +87,7 @@ class Linear(Optimiser):
                 "a tapered evaluation needs the phase of each position, 1 in the opening and 0 "
                 'in the endgame: a feature called "phase"'
             )
-        self._features = matrix, Wiring.of(matrix.names, codes, self.tapered)
+        self._features = matrix, wiring_of(matrix.names, codes, self.tapered)
 
     def _next(self) -> Pass | None:
         if self._wanted is None:
@@ -104,19 +101,10 @@ class Linear(Optimiser):
         if asked.purpose == "start":
             self._learn_start(model, step)
         elif asked.purpose == "moved":
-            self._learn_moved(step, self._compared(model, data, number, asked.theta, "random"))
+            self._learn_moved(step, self._compared(model, data, number, asked.theta))
         else:
-            check = self._compared(model, data, number, asked.theta, "the fitted")
-            self._learn_fitted(number, step, check)
+            self._learn_fitted(number, step, self._compared(model, data, number, asked.theta))
         return () if self.best_pass == number else (number,)
-
-    def report(self) -> list[OwnTable]:
-        tables = super().report()
-        if self._agreements:
-            headers = ("scores", "correlation", "slope", "largest difference", "positions")
-            rows = [tuple(row) for row in self._agreements]
-            tables.append(("The linear model against the engine", headers, rows))
-        return tables
 
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
@@ -129,7 +117,6 @@ class Linear(Optimiser):
         real = predicted + model.offset[: model.train]
         real[model.weight[: model.train] <= 0] = np.nan
         part = Agreement.of(predicted, real)
-        self._agreements.append(row_of(part, "start values, offset not added"))
         share = "nothing"
         if math.isfinite(part.correlation):
             share = f"{max(part.correlation, 0) ** 2:.0%} of the variance"
@@ -142,7 +129,10 @@ class Linear(Optimiser):
             self._refuse("no parameter can move within its bounds")
 
     def _learn_moved(self, step: Step, check: Agreement) -> None:
-        self._add(msgspec.structs.replace(step, label="check of the features", taken=False))
+        known = math.isfinite(check.correlation)
+        extra = {"correlation": check.correlation} if known else {}
+        label = "check of the features"
+        self._add(msgspec.structs.replace(step, label=label, taken=False, extra=extra))
         if problem := problem_of(check):
             self._refuse(problem)
             return
@@ -153,11 +143,12 @@ class Linear(Optimiser):
         self._fit(self._model)
 
     def _learn_fitted(self, number: int, step: Step, check: Agreement) -> None:
-        before = self._course[0]
+        before = self.course[0]
         held = step.validation is not None and before.validation is not None
         new, old = (step.validation, before.validation) if held else (step.train, before.train)
         better = new is not None and old is not None and new < old
-        extra = {"ridge": self._paths[0].used or 0.0}
+        extra = {"ridge": self._paths[0].used or 0.0, "correlation": check.correlation}
+        extra = {name: value for name, value in extra.items() if math.isfinite(value)}
         self._add(msgspec.structs.replace(step, taken=better, extra=extra))
         problem = problem_of(check) or f"the engine agrees with the model: {numbers_of(check)}"
         self._notes.append(f"at the fitted values {problem}")
@@ -172,7 +163,7 @@ class Linear(Optimiser):
         self._stop("the fitted values are scored")
 
     def _refuse(self, why: str) -> None:
-        self._problem, self._wanted = why, None
+        self.problem, self._wanted = why, None
         self._notes.append(why)
         self._stop(why)
 
@@ -200,9 +191,7 @@ class Linear(Optimiser):
         else:
             self._wanted = fitted, "fitted"
 
-    def _compared(
-        self, model: FeatureModel, data: Data, number: int, theta: Theta, name: str
-    ) -> Agreement:
+    def _compared(self, model: FeatureModel, data: Data, number: int, theta: Theta) -> Agreement:
         """Compare the changes of scores since the start, over training and validation."""
         count = len(model.offset)
         predicted = model.linear(np.array(theta) - np.array(self._start), 0, count)
@@ -211,9 +200,7 @@ class Linear(Optimiser):
             for block in data.blocks((0, number), part):
                 real[block.places] = block.scores[1] - block.scores[0]
         real[model.weight <= 0] = np.nan
-        check = Agreement.of(predicted, real)
-        self._agreements.append(row_of(check, f"change at {name} values"))
-        return check
+        return Agreement.of(predicted, real)
 
     def _loaded(self, data: Data) -> FeatureModel:
         """Return the model of all positions."""
@@ -271,13 +258,6 @@ _GOOD = 0.98
 _SIDES = "counts must be White's (sente's) minus the other side's"
 
 
-def row_of(check: Agreement, name: str) -> list[Any]:
-    """Return an agreement as a row of a table."""
-    numbers = ((check.correlation, 6), (check.slope, 4), (check.largest, 2))
-    shown = [round(value, digits) if math.isfinite(value) else None for value, digits in numbers]
-    return [name, *shown, check.count]
-
-
 def numbers_of(check: Agreement) -> str:
     """Return an agreement in one line."""
     return (
@@ -318,15 +298,13 @@ def perturbed(model: FeatureModel, space: Space, seed: int) -> tuple[float, ...]
 
     All parameters move up or down at random.
     """
-    count = len(space)
-    bits = np.array([word & 1 for word in words(seed, TEXEL_LINEAR_STREAM, 0, count)])
     low, high = space.whole_bounds
-    way = np.where(bits == 1, 1.0, -1.0)
-    room = np.where(way > 0, high - space.start, space.start - low)
+    bits = [word & 1 for word in words(seed, TEXEL_LINEAR_STREAM, 0, len(space))]
+    end = np.where(np.array(bits) == 1, high, low)
     # a start on a bound leaves one way only
-    way = np.where(room <= 0, -way, way)
-    room = np.where(way > 0, high - space.start, space.start - low)
-    step = way * np.minimum(_LARGEST_MOVE * space.width, room)
+    end = np.where(end == space.start, low + high - end, end)
+    most = _LARGEST_MOVE * space.width
+    step = np.clip(end - space.start, -most, most)
     stop = min(model.train, _LOOKED_AT)
     spread = float(model.linear(step, 0, stop).std())
     if spread > MOVED:

@@ -23,17 +23,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.tuners.space import Flags, Space
-from ringmaster.tuners.texel.loss import Array, Loss, Numbers, mean
+from ringmaster.tuners.texel.loss import (
+    MOST_GROUPS,
+    Array,
+    Loss,
+    Numbers,
+    mean,
+    sums_by_group,
+)
 from ringmaster.tuners.texel.optimiser import PARTS, Split, Theta
 from ringmaster.tuners.texel.ridge import Penalty
-from ringmaster.tuners.texel.uncertainty import (
-    MOST_GROUPS,
-    SINGULAR,
-    Estimate,
-    meat_of,
-    sums_by_group,
-    unpenalised_optimum,
-)
+from ringmaster.tuners.texel.uncertainty import SINGULAR, Estimate, meat_of, unpenalised_optimum
 
 #: Most Gauss-Newton iterations; each reads all positions of training once.
 _ITERATIONS = 12

@@ -63,30 +63,12 @@ class Differences:
             return None
         return (*base[:i], min(max(value + move, low), high), *base[i + 1 :])
 
-    def adapted(self, i: int, distance: float, moved: float, wanted: float) -> float:
-        """Return the distance for the wanted movement, from the last distance's movement."""
+    def scaled(self, i: int, distance: float, factor: float) -> float:
+        """Return the next distance: so many times the last one, within limits."""
         if self._parameters[i].step is not None:
             return distance
-        factor = min(max(wanted / moved, 0.25), 4.0)
-        return self._within(i, distance * factor)
-
-    def wider(self, i: int, distance: float, moved: float, wanted: float) -> float | None:
-        """Return a larger distance if the last hardly moved the scores, else None."""
-        if moved >= WEAK_MOVEMENT or self._parameters[i].step is not None:
-            return None
-        most = self._within(i, float("inf"))
-        larger = self._within(i, distance * wanted / moved) if moved else most
-        return larger if larger > distance else None
-
-    def halved(self, i: int, distance: float) -> float | None:
-        """Return half a distance, None if there is no smaller one."""
-        if self._parameters[i].step is not None or distance <= self._unit[i]:
-            return None
-        return self._within(i, distance / 2)
-
-    def _within(self, i: int, distance: float) -> float:
         most = float(self._space.width[i]) * _MOST_SHARE
-        return max(min(distance, most), float(self._unit[i]))
+        return max(min(distance * factor, most), float(self._unit[i]))
 
 
 class Column(NamedTuple):

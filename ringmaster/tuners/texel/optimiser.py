@@ -186,7 +186,10 @@ class Optimiser(ABC):
     The passes asked for depend only on settings, seed and results so far.  Passes may be told in
     any order.  `state` and then `restore` in a new object with the same settings is the same as
     no interruption; a pass that was asked for and not yet told is known to the caller.  The
-    annotated private attributes of a class are its state.
+    annotated attributes of a class are its state.
+
+    course   the steps so far, thinned to some hundreds; the first one is the start
+    problem  reason to halt the tune, a sentence for the user; None if all is well
 
     parameters   all are tuned
     seed         of all random numbers
@@ -202,11 +205,10 @@ class Optimiser(ABC):
     _validated: bool = False
     #: Why the tune ends; "" before.
     _over: str = ""
-    #: A sentence for the user.
-    _problem: str | None = None
+    problem: str | None = None
     _asked: dict[int, Asked]
     _best: Best
-    _course: list[Step]
+    course: list[Step]
     #: Lines for the history.
     _notes: list[str]
     #: Places of parameters on which no score depends, and of those like another, with that one's.
@@ -233,7 +235,7 @@ class Optimiser(ABC):
         self.seed, self.patience, self.shards = seed, patience, shards
         self._start = self.space.played(self.space.start)
         self._best = Best(self._start, WORST, None)
-        self._asked, self._course, self._notes = {}, [], []
+        self._asked, self.course, self._notes = {}, [], []
         self._silent, self._alike, self._paths = [], {}, {}
         self._estimate = list(self._start)
         self._deviation = [None] * len(self.parameters)
@@ -256,7 +258,7 @@ class Optimiser(ABC):
         """Return the next pass; None while results are awaited or nothing is left to do."""
         if not self._number:
             return self._issue(self._start, "all", "start", keep=True)
-        return self._next() if self._course else None
+        return self._next() if self.course else None
 
     def tell(self, number: int, errors: Errors, data: Data) -> TellResult:
         """Record the errors of a pass; unknown passes are ignored."""
@@ -287,16 +289,6 @@ class Optimiser(ABC):
     def best_pass(self) -> int | None:
         """The pass of `best` over "all" whose scores are kept, None without one."""
         return self._best.number
-
-    @property
-    def course(self) -> Sequence[Step]:
-        """The steps so far, thinned to some hundreds; the first one is the start."""
-        return tuple(self._course)
-
-    @property
-    def problem(self) -> str | None:
-        """Reason to halt the tune, a sentence for the user; None if all is well."""
-        return self._problem
 
     @property
     def ridge_paths(self) -> list[RidgePath]:
@@ -349,7 +341,7 @@ class Optimiser(ABC):
 
     def state(self) -> dict[str, Any]:
         """Return the state as JSON data."""
-        values = {name[1:]: getattr(self, name) for name in self._kinds()}
+        values = {name.strip("_"): getattr(self, name) for name in get_type_hints(type(self))}
         state: dict[str, Any] = msgspec.to_builtins(
             values, str_keys=True, order="deterministic", enc_hook=_data_of
         )
@@ -357,14 +349,9 @@ class Optimiser(ABC):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore a state."""
-        for name, kind in self._kinds().items():
-            value = msgspec.convert(state[name[1:]], kind, strict=False, dec_hook=_object_of)
-            setattr(self, name, value)
-
-    def _kinds(self) -> dict[str, Any]:
-        """Return the types of the attributes of the state by name."""
-        hints = get_type_hints(type(self))
-        return {name: kind for name, kind in hints.items() if name.startswith("_")}
+        for name, kind in get_type_hints(type(self)).items():
+            data = state[name.strip("_")]
+            setattr(self, name, msgspec.convert(data, kind, strict=False, dec_hook=_object_of))
 
     def _issue(
         self, theta: Theta, part: Part, purpose: str, note: Any = None, *, keep: bool = False
@@ -385,14 +372,14 @@ class Optimiser(ABC):
 
     def _add(self, step: Step) -> None:
         """Add a step to the course."""
-        self._course.append(step)
-        if len(self._course) > MOST_STEPS:
-            first, *others, last = self._course
+        self.course.append(step)
+        if len(self.course) > MOST_STEPS:
+            first, *others, last = self.course
             # prefer steps with a validation error
             kept = [s for i, s in enumerate(others) if s.validation is not None or i % 2]
             if len(kept) > MOST_STEPS * 3 // 4:
                 kept = kept[::2]
-            self._course = [first, *kept, last]
+            self.course = [first, *kept, last]
 
 
 def _data_of(value: Any) -> Any:

@@ -30,9 +30,8 @@ import numpy as np
 
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.randomness import TEXEL_SPSA_STREAM, word_array
 from ringmaster.tuners.spsa.course import Averages
-from ringmaster.tuners.spsa.perturbation import sides
+from ringmaster.tuners.spsa.perturbation import draw, sides
 from ringmaster.tuners.texel.loss import Array
 from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Theta, finite
 from ringmaster.tuners.texel.ridge import OwnTable
@@ -201,10 +200,7 @@ class SpsaBatches(Search):
 
     def _sides(self) -> tuple[Array, Array]:
         """Return θ⁺ and θ⁻; parameters without a signal stay."""
-        n = len(self.space)
-        words = word_array(self.seed, TEXEL_SPSA_STREAM, self._k + 1, 2 * n)
-        delta = np.where(words[:n] >> np.uint64(63), 1.0, -1.0)
-        u = (words[n:] >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        delta, u = draw(self.seed, self._k + 1, len(self.space))
         c = np.maximum(self._units * (self._k + 1) ** -self.gamma, self.space.least_c)
         plus, minus = sides(self.space, self._theta, c, delta, u, "stochastic")
         plus[self._silent] = minus[self._silent] = self._theta[self._silent]

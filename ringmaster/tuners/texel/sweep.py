@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from ringmaster.errors import counted
+from ringmaster.tuners.texel.gauss_newton import GaussNewton, Point
 from ringmaster.tuners.texel.linear_model import best_of
-from ringmaster.tuners.texel.linearised import Column, DifferenceModel, Differences
 from ringmaster.tuners.texel.loss import mean
-from ringmaster.tuners.texel.optimiser import Data, Optimiser, Pass, Split, TellResult, Theta
+from ringmaster.tuners.texel.optimiser import Best, Data, Optimiser, Pass, Split, Theta
 from ringmaster.tuners.texel.ridge import OwnTable
 from ringmaster.tuners.texel.targets import SIGMA_PER_SCALE, Target
 
@@ -46,137 +46,96 @@ class SweptPair(msgspec.Struct):
     teacher: float | None = None
 
 
-class SweepState(msgspec.Struct):
-    """The state of a sweep.
-
-    scored     values with their kept passes; the first are those at the base of the derivatives
-    sides      parameters with the values of their differences
-    wanted     values to be scored; asked: those under way, with their passes
-    trial      pair whose values are to be scored
-    """
-
-    scored: list[tuple[Theta, int]] = []
-    sides: list[tuple[int, Theta]] = []
-    wanted: list[Theta] = []
-    asked: list[tuple[Theta, int]] = []
-    trial: SweptPair | None = None
-    rows: list[SweptPair] = []
-
-    def begin_again(self) -> None:
-        """Drop passes; finished rows stay."""
-        self.scored, self.sides, self.wanted, self.asked, self.trial = [], [], [], [], None
-
-
-class Sweep:
+class Sweep(GaussNewton):
     """A sweep around the best values of an optimiser that has finished.
 
+    It takes Gauss-Newton's derivatives, and a step from the same values for each pair.
+
     optimiser   which defines the parameters
-    state       changes with the sweep
     targets     of the pairs, each with another λ or σ
     strengths   of the ridge; the one with the smallest validation error is used, or, without
                 validation, the largest
     validated   whether positions are held out
     """
 
+    _rows: list[SweptPair]
+    #: The pair whose values are to be scored.
+    _pair: SweptPair | None = None
+
     def __init__(
         self,
         optimiser: Optimiser,
-        state: SweepState,
         *,
         targets: Sequence[Target],
         strengths: Sequence[float],
         validated: bool,
     ) -> None:
-        self._optimiser, self._state = optimiser, state
+        super().__init__(optimiser.parameters)
+        self._optimiser = optimiser
         self._codes = [p.code for p in optimiser.parameters]
-        self._differences = Differences(optimiser.parameters, optimiser.space)
         self._targets = {(target.lambda_, target.sigma): target for target in targets}
         self._strengths = tuple(strengths) if validated else (max(strengths),)
         self._part: Split = "validation" if validated else "train"
+        self._trial_part = self._part
+        self._rows = []
 
-    def _missing(self) -> list[tuple[float, float | None]]:
-        known = {(row.lambda_, row.sigma) for row in self._state.rows}
+    def begin_again(self) -> None:
+        """Drop passes; finished rows stay."""
+        self._points, self._sides, self._wanted, self._asked = [], [], [], {}
+        self._trial, self._pair, self._over = None, None, ""
+
+    def _missing_pairs(self) -> list[tuple[float, float | None]]:
+        known = {(row.lambda_, row.sigma) for row in self._rows}
         return [pair for pair in self._targets if pair not in known]
 
     def finished(self) -> bool:
-        """Return whether all pairs have their errors."""
-        return not self._missing()
+        return bool(self._over) or not self._missing_pairs()
 
-    def ask(self, number: int) -> Pass | None:
+    def next(self, number: int) -> Pass | None:
         """Return the next pass, None while results are awaited or nothing is left to do.
 
         number  that the pass will have
         """
-        s = self._state
-        if not s.scored and self._missing():
-            self._begin()
-        if not s.wanted:
-            return None
-        theta = s.wanted.pop(0)
-        s.asked.append((theta, number))
-        return Pass(number, theta, "all" if s.trial is None else self._part, keep=True)
+        if not self._points and not self.finished():
+            theta, base = self._optimiser.best, self._optimiser.best_pass
+            assert base is not None
+            self._best, self._base = Best(theta, 0.0, base), Point(base, theta, 0.0)
+            self._points = [self._base]
+            self._distances = list(self._optimiser.distances or self._distances)
+            self._linearise()
+        self._number = number
+        return self._next()
 
-    def _begin(self) -> None:
-        s, optimiser = self._state, self._optimiser
-        theta, base = optimiser.best, optimiser.best_pass
-        assert base is not None
-        distances = optimiser.distances
-        if distances is None:
-            distances = [self._differences.first(i) for i in range(len(self._codes))]
-        sides = [self._differences.side(theta, i, each) for i, each in enumerate(distances)]
-        s.sides = [(i, side) for i, side in enumerate(sides) if side is not None]
-        s.wanted, s.scored = [side for _, side in s.sides], [(theta, base)]
-
-    def tell(self, number: int, data: Data) -> TellResult:
-        """Record a pass; unknown ones are ignored."""
-        s = self._state
-        told = [each for each in s.asked if each[1] == number]
-        s.asked = [each for each in s.asked if each not in told]
-        # the state must not depend on the order of results
-        s.scored = s.scored[:1] + sorted(s.scored[1:] + told, key=lambda each: each[1])
-        if not told or s.wanted or s.asked:
-            return TellResult()
-        notes = [] if s.trial is None else [self._record(data, s.trial, number)]
-        notes += self._fit(data)
-        return TellResult(tuple(notes), () if s.trial is not None else self._end())
-
-    def _end(self) -> tuple[int, ...]:
-        """Return the passes whose scores are no longer needed."""
-        passes = {number for _, number in self._state.scored}
-        self._state.begin_again()
-        return tuple(sorted(passes - {0, self._optimiser.best_pass}))
-
-    def _fit(self, data: Data) -> list[str]:
+    def _propose(self, data: Data) -> None:
         """Compute the values of the next pairs, up to one that needs a pass."""
-        s, numbers = self._state, dict(self._state.scored)
-        s.trial = None
-        notes: list[str] = []
-        for pair in self._missing():
-            row = self._fitted(data.under(self._targets[pair]), *pair)
-            if row.theta not in numbers:
-                s.trial, s.wanted = row, [row.theta]
-                break
-            notes.append(self._record(data, row, numbers[row.theta]))
-        return notes
+        for pair in self._missing_pairs():
+            self._pair = self._fitted(data.under(self._targets[pair]), *pair)
+            point = self._at_hand(self._pair.theta)
+            if point is None:
+                self._trial, self._wanted = self._pair.theta, [self._pair.theta]
+                return
+            self._judge(point, data)
+        self._stop("all pairs are scored")
+
+    def _settle(self) -> None:
+        self._stop("no parameter moves the scores")
+
+    def _judge(self, point: Point, data: Data) -> None:
+        assert self._pair is not None
+        self._trial = None
+        self._notes.append(self._score(data, self._pair, point.number))
 
     def _fitted(self, data: Data, lambda_: float, sigma: float | None) -> SweptPair:
         """Return the strength of the ridge and the values for a target."""
-        s, space = self._state, self._optimiser.space
-        (theta, base), numbers = s.scored[0], dict(s.scored)
         scale, relative = data.teacher_scale, None
         if self._targets[lambda_, sigma].kind == "gaussian":
             relative = SIGMA_PER_SCALE if sigma is None or not scale else sigma / scale
-        columns = [Column(i, numbers[side], side[i] - theta[i]) for i, side in s.sides]
-        model = DifferenceModel(data, space, base, theta, columns, base)
-        columns = [c for c, moved in zip(columns, model.movement(), strict=True) if moved > 0]
-        if not columns:
-            return SweptPair(lambda_, sigma, relative, 0.0, theta)
-        model = DifferenceModel(data, space, base, theta, columns, base)
+        model = self._model(data, self._base)
         point = best_of(model.path(self._strengths, model.theta, whole=True))
         played = model.playable(point, model.quadratic(point.theta))
         return SweptPair(lambda_, sigma, relative, point.strength, played)
 
-    def _record(self, data: Data, row: SweptPair, number: int) -> str:
+    def _score(self, data: Data, row: SweptPair, number: int) -> str:
         """Record the errors of a pair's values; return a line for the history."""
         own = self._targets[row.lambda_, row.sigma]
         targets = (own, Target(), Target("elmo", lambda_=1.0))
@@ -188,7 +147,7 @@ class Sweep:
             for each in targets
         ]
         row.own, row.result, row.teacher = losses
-        self._state.rows.append(row)
+        self._rows.append(row)
         values = ", ".join(f"{c} {v:.6g}" for c, v in zip(self._codes, row.theta, strict=True))
         width = ""
         if row.relative is not None:
@@ -204,7 +163,7 @@ class Sweep:
     @property
     def rows(self) -> list[SweptPair]:
         """The finished pairs in the order of the setting."""
-        known = {(row.lambda_, row.sigma): row for row in self._state.rows}
+        known = {(row.lambda_, row.sigma): row for row in self._rows}
         return [known[pair] for pair in self._targets if pair in known]
 
     def report(self) -> list[OwnTable]:
@@ -228,7 +187,7 @@ class Sweep:
             for row in rows
         ]
         part = "validation" if self._part == "validation" else "training"
-        left = len(self._missing())
+        left = len(self._missing_pairs())
         more = f", {counted(left, 'pair')} to come" if left else ""
         title = f"Sweep of targets: errors of {part} against own target, result, teacher{more}"
         return [(title, headers, body)]

@@ -18,27 +18,15 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from ringmaster.model.randomness import BOOTSTRAP_STREAM, word_array
-from ringmaster.tuners.texel.loss import Array
+from ringmaster.tuners.texel.loss import MOST_GROUPS, Array, sums_by_group
 from ringmaster.tuners.texel.optimiser import Data, Split
 
 #: Eigenvalues below this share of the largest count as 0.
 SINGULAR = 1e-10
 #: Largest part of a parameter in directions without signal.
 _SHARE = 1e-2
-#: Most groups of games: sums by game become sums by group.
-MOST_GROUPS = 4_096
-
-
-def sums_by_group(values: Array, games: npt.NDArray[np.uint32]) -> Array:
-    """Return the sums of positions' values, (n, k), by group of games, (MOST_GROUPS, k)."""
-    from scipy.sparse import csr_matrix
-
-    groups, count = (games % np.uint32(MOST_GROUPS)).astype(np.intp), len(games)
-    chosen = csr_matrix((np.ones(count), (groups, np.arange(count))), (MOST_GROUPS, count))
-    return np.asarray(chosen @ values)
 
 
 def meat_of(sums: Array) -> Array:
@@ -89,6 +77,10 @@ def unpenalised_optimum(curvature: Array, slope: Array, meat: Array, weight: flo
 
 
 RESAMPLES = 2_000
+#: The distribution function of the Poisson counts of mean 1, times 2¹⁶.
+_POISSON = np.rint(65536 * np.cumsum([math.exp(-1) / math.factorial(k) for k in range(9)])).astype(
+    np.uint32
+)
 #: A change of unit is reported from this share of a decrease on.
 _UNIT_SHARE = 0.05
 
@@ -198,19 +190,7 @@ def _resampled(sums: Array, seed: int) -> Array:
     means = np.full(RESAMPLES, np.nan)
     for r in range(RESAMPLES):
         bits = word_array(seed, BOOTSTRAP_STREAM, r, -(-count // 4)).view(np.uint16)[:count]
-        gain, weight = _TIMES[bits] @ sums
+        gain, weight = np.searchsorted(_POISSON, bits, side="right") @ sums
         if weight > 0:
             means[r] = gain / weight
     return means
-
-
-def _times() -> Array:
-    """Return Poisson counts for 16 random bits: the inverse of the distribution function."""
-    ends, total = [], 0.0
-    for k in range(9):
-        total += math.exp(-1) / math.factorial(k)
-        ends.append(round(total * 65536))
-    return np.searchsorted(np.array(ends), np.arange(65536), side="right").astype(np.float64)
-
-
-_TIMES = _times()

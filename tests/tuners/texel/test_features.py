@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.features import FeatureModel, Wiring, feature_of, features_of
+from ringmaster.tuners.texel.features import FeatureModel, feature_of, features_of, wiring_of
 from ringmaster.tuners.texel.loss import Loss
 from ringmaster.tuners.texel.ridge import Penalty
 from tests.tuners.texel.worlds import Counts
@@ -55,7 +55,7 @@ class Dense:
         self, loss: Loss, threads: int = 1, start: npt.NDArray[np.float64] | None = None
     ) -> FeatureModel:
         matrix = Counts.of(self.counts, NAMES, self.phase)
-        wiring = Wiring.of(NAMES, self.codes, self.tapered)
+        wiring = wiring_of(NAMES, self.codes, self.tapered)
         return FeatureModel(
             space_of(np.zeros(len(self.codes)) if start is None else start),
             matrix,
@@ -104,7 +104,6 @@ def test_second_derivatives_equal_those_of_the_dense_matrix(world: Dense, loss: 
     weight = world.weight[: world.train] / world.weight[: world.train].sum()
     expected = (J * (weight * loss.curvature(q))[:, np.newaxis]).T @ J
     model = world.model(loss)
-    assert model.diagonal(theta) == pytest.approx(np.diag(expected), rel=1e-4, abs=1e-12)
     assert model.quadratic(theta).curvature == pytest.approx(expected, rel=1e-4, abs=1e-12)
 
 
@@ -112,7 +111,7 @@ def test_parameter_without_an_ending_is_both_weights_of_a_tapered_feature() -> N
     world = Dense(1, True)
     matrix = Counts.of(world.counts, NAMES, world.phase)
     ones, loss = np.ones(60, dtype=np.float32), Loss("squared", 200)
-    wiring = Wiring.of(NAMES, ["pawn", "knight_mg"], True)
+    wiring = wiring_of(NAMES, ["pawn", "knight_mg"], True)
     model = FeatureModel(
         space_of(np.zeros(2)), matrix, wiring, world.offset, ones, ones, world.games, 60, loss
     )
@@ -133,12 +132,12 @@ def test_ending_of_a_code_is_removed_only_if_tapered() -> None:
 
 def test_parameter_without_a_feature_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="parameter Tempo has no feature 'Tempo'; there are: pawn"):
-        Wiring.of(NAMES, ["pawn", "Tempo"], False)
+        wiring_of(NAMES, ["pawn", "Tempo"], False)
 
 
 def test_two_parameters_for_one_weight_are_refused() -> None:
     with pytest.raises(ValueError, match="'pawn' has two parameters for one weight: pawn_eg"):
-        Wiring.of(NAMES, ["pawn", "pawn_eg"], True)
+        wiring_of(NAMES, ["pawn", "pawn_eg"], True)
 
 
 def test_least_point_balances_the_error_and_the_ridge() -> None:

@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.tuners.texel import uncertainty
-from ringmaster.tuners.texel.loss import Array
+from ringmaster.tuners.texel.loss import MOST_GROUPS, Array, sums_by_group
 from ringmaster.tuners.texel.optimiser import Pass
 from ringmaster.tuners.texel.uncertainty import (
     Improvement,
     bootstrap,
     meat_of,
-    sums_by_group,
     unpenalised_optimum,
 )
 from tests.tuners.texel.worlds import MemoryData, World, world_of
@@ -52,7 +50,7 @@ def test_more_games_than_groups_give_the_same_covariance() -> None:
     rng = np.random.default_rng(1)
     slopes = 1 + rng.normal(size=(100_000, 2))
     games = np.arange(100_000, dtype=np.uint32)
-    assert len(games) > 20 * uncertainty.MOST_GROUPS
+    assert len(games) > 20 * MOST_GROUPS
     actual = meat_of(sums_by_group(slopes, games))
     assert actual == pytest.approx(np.cov(slopes.T) * len(games), abs=5000)
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 
@@ -34,7 +34,7 @@ from ringmaster.model.settings import (
 )
 from ringmaster.positions import FeatureFile, PositionFile
 from ringmaster.tuners.texel.features import features_of
-from ringmaster.tuners.texel.optimiser import Optimiser
+from ringmaster.tuners.texel.optimiser import Arguments, Optimiser
 from ringmaster.tuners.texel.ridge import DEFAULT_STRENGTH
 
 
@@ -167,8 +167,8 @@ def make_optimiser(
         )
     module = import_module(f"ringmaster.tuners.texel.{settings.name}")
     cls = getattr(module, _CLASSES[settings.name])
-    own = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
-    accepted = {name for function in own for name in inspect.signature(function).parameters}
+    own = inspect.signature(cls).parameters
+    accepted = {*own, *get_type_hints(Arguments)} | (set() if "ridge" in own else {"strength"})
     if values["groups"] and "groups" not in accepted:
         raise SettingError(
             ("groups",), f"optimiser {settings.name!r} has no groups", "to leave it out"
@@ -182,7 +182,6 @@ def make_optimiser(
     offered = {
         **{key: values[key] for key in ("seed", "patience", "most_passes", "groups")},
         "shards": shards.of_train,
-        "validated": shards.validation > 0,
         "ridge": ridge,
         # of methods that try one strength only
         "strength": DEFAULT_STRENGTH if strength is None else strength,

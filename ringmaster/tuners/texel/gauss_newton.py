@@ -23,7 +23,7 @@ import numpy as np
 
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.texel.linear_model import Minimum, best_of
+from ringmaster.tuners.texel.linear_model import Agreement, LinearModel, Minimum, best_of
 from ringmaster.tuners.texel.linearised import (
     WANTED_MOVEMENT,
     WEAK_MOVEMENT,
@@ -54,7 +54,7 @@ from ringmaster.tuners.texel.searching import tuned_blocks
 #: Levenberg's damping, by the number of refused steps.
 _DAMPING = (0.0, 1.0, 8.0, 64.0)
 #: Most halvings of the differences at one base.
-_SHRINKINGS = 2
+MOST_HALVINGS = 2
 #: Least share of the total gain that a linearisation must bring, and a refused step must promise.
 _WORTHWHILE = 0.02
 #: Share of the changes of the scores below which the model is exact enough.
@@ -123,6 +123,7 @@ class GaussNewton(Optimiser):
         self._differences = Differences(parameters, self.space)
         self._most_steps = most_steps
         self._trial_part: Part = "all"
+        self._whole_path = True
         self._base = self._origin = Point(0, self._start, WORST)
         self._points, self._wanted, self._sides, self._tried = [], [], [], []
         self._distances = [self._differences.first(i) for i in range(len(parameters))]
@@ -200,7 +201,8 @@ class GaussNewton(Optimiser):
     def _solve(self, data: Data) -> None:
         """Continue with complete derivatives."""
         columns = self._columns()
-        movement = self._model(data, self._base).movement().tolist() if columns else []
+        model = self._differences_about(data, self._base)
+        movement = model.movement().tolist() if columns else []
         if self._widen([c.place for c in columns], movement):
             return
         for column, moved in zip(columns, movement, strict=True):
@@ -246,21 +248,30 @@ class GaussNewton(Optimiser):
         self._notes.append(f"scores hardly move: larger differences of {codes}")
         return True
 
-    def _model(self, data: Data, about: Point) -> DifferenceModel:
-        """Return the linear model around a point, with the present derivatives."""
+    def _differences_about(self, data: Data, about: Point) -> DifferenceModel:
         columns, origin = self._columns(), self._origin.number
         return DifferenceModel(data, self.space, about.number, about.theta, columns, origin)
+
+    def _model(self, data: Data, about: Point) -> LinearModel:
+        """Return the linear model around a point, with the present derivatives."""
+        return self._differences_about(data, about)
+
+    def _agreement(self, data: Data, point: Point) -> Agreement:
+        """Compare a point with the linear model around the origin."""
+        model = self._differences_about(data, self._origin)
+        return model.agreement(point.number, point.theta)
 
     # steps
 
     def _propose(self, data: Data) -> None:
         """Compute the best step by the linear model, and start its pass."""
-        model = self._model(data, self._base)
+        model, at = self._model(data, self._base), np.array(self._base.theta)
         if self._refused == 0:
-            point = self._choose(model, model.path(self._strengths, model.theta, whole=True))
+            whole = self._whole_path
+            point = self._choose(model, model.path(self._strengths, at, whole=whole))
         else:
             damping = _DAMPING[self._refused]
-            (point,) = model.path([self._strength], model.theta, damping=damping)
+            (point,) = model.path([self._strength], at, damping=damping)
         trial = model.playable(point, model.quadratic(point.theta))
         train, held = model.errors(trial)
         promise = self._penalised(self._base) - train - self._penalty(trial)
@@ -277,7 +288,7 @@ class GaussNewton(Optimiser):
         else:
             self._judge(known, data)
 
-    def _choose(self, model: DifferenceModel, points: list[Minimum]) -> Minimum:
+    def _choose(self, model: LinearModel, points: list[Minimum]) -> Minimum:
         """Return the best point of the path, which is kept for the report."""
         errors = None
         if self._base.validation is None and len(points) > 1:
@@ -297,12 +308,12 @@ class GaussNewton(Optimiser):
             self._paths[self._group] = path
         return point
 
-    def _expected(self, model: DifferenceModel, points: list[Minimum]) -> list[float]:
+    def _expected(self, model: LinearModel, points: list[Minimum]) -> list[float]:
         """Return expected errors on new positions by Takeuchi's criterion.
 
         They are the training errors plus tr(A⁻¹·B), B the covariance of the slopes.
         """
-        about = model.quadratic(model.theta, by_game=True)
+        about = model.quadratic(np.array(self._base.theta), by_game=True)
         B, expected = about.meat / about.weight**2, []
         for p in points:
             A = about.curvature + np.diag(p.penalty.curvature)
@@ -337,7 +348,7 @@ class GaussNewton(Optimiser):
                 self._exhausted(data)
             return
         self._estimate_at(point, data)
-        agreement = self._model(data, self._origin).agreement(point.number, point.theta)
+        agreement = self._agreement(data, point)
         self._straight = agreement.unexplained <= _STRAIGHT
         text = f"{label}: training error {point.train:.7f} (predicted {self._foreseen[0]:.7f})"
         if point.validation is not None and self._foreseen[1] is not None:
@@ -374,7 +385,7 @@ class GaussNewton(Optimiser):
     def _exhausted(self, data: Data) -> None:
         """Take new derivatives after the present ones bring no further gain, or settle."""
         if self._base.number == self._origin.number:
-            if self._refused and self._shrunk < _SHRINKINGS and self._promised_much():
+            if self._refused and self._shrunk < MOST_HALVINGS and self._promised_much():
                 self._shrunk += 1
                 self._notes.append("new derivatives from smaller differences")
                 self._linearise()
@@ -416,7 +427,7 @@ class GaussNewton(Optimiser):
     def _estimate_at(self, point: Point, data: Data) -> None:
         """Update the standard errors, by the real scores of a point."""
         model = self._model(data, point)
-        quadratic = model.quadratic(model.theta, by_game=True)
+        quadratic = model.quadratic(np.array(point.theta), by_game=True)
         step, deviation = (each.tolist() for each in quadratic.estimate)
         places = model.places.tolist()
         for i in places:

@@ -4,7 +4,8 @@ The score is a sum of counts times weights.  Its error is minimised in process, 
 positions a second.  Three passes of the engine are needed: the start values, which give the
 part of the score that is not tuned; random values, which show whether the scores change as the
 features say (otherwise the tune is refused); and the result, so that the reported error is the
-engine's own.
+engine's own.  It is a step of Gauss-Newton with derivatives from the features: a result that
+does not lower the error is damped.
 
 The competition calls ``set_features(matrix)`` before the first `tell` and after each
 `restore`.  Row i of the matrix, a ``positions.FeatureFile``, is position i of the position
@@ -15,47 +16,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
-import msgspec
 import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_LINEAR_STREAM, words
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.features import FeatureModel, Matrix, processors, wiring_of
-from ringmaster.tuners.texel.linear_model import Agreement, best_of
-from ringmaster.tuners.texel.optimiser import (
-    PARTS,
-    Arguments,
-    Asked,
-    Best,
-    Data,
-    Errors,
-    Optimiser,
-    Pass,
-    Step,
-    Theta,
-    collinear,
-    finite,
-)
-from ringmaster.tuners.texel.ridge import DEFAULT_STRENGTH, RidgePath, strengths_of
+from ringmaster.tuners.texel.gauss_newton import MOST_HALVINGS, GaussNewton, Point
+from ringmaster.tuners.texel.linear_model import Agreement
+from ringmaster.tuners.texel.loss import Floats
+from ringmaster.tuners.texel.optimiser import PARTS, Arguments, Data
 
 
-class Linear(Optimiser):
+class Linear(GaussNewton):
     """Minimises the error of a sum of counts times weights.
 
-    tapered     whether weights come in pairs NAME_mg and NAME_eg, mixed by the phase; a parameter
-                without such an ending is both weights of its feature
-    ridge       strengths to try, None in it for the usual path; None: no ridge
-    check       whether a pass checks that the scores change as the features say
-    validated   whether there are positions of validation; without them DEFAULT_STRENGTH replaces
-                the path
-    threads     0: one for each processor
+    tapered  whether weights come in pairs NAME_mg and NAME_eg, mixed by the phase; a parameter
+             without such an ending is both weights of its feature
+    ridge    see `GaussNewton`
+    check    whether a pass checks that the scores change as the features say
+    threads  0: one for each processor
     """
-
-    #: Values to be scored, with the purpose of their pass: "moved" or "fitted".
-    _wanted: tuple[Theta, str] | None = None
 
     def __init__(
         self,
@@ -64,17 +48,15 @@ class Linear(Optimiser):
         tapered: bool = False,
         ridge: Sequence[float | None] | None = (None,),
         check: bool = True,
-        validated: bool = True,
         threads: int = 0,
         **common: Unpack[Arguments],
     ) -> None:
-        super().__init__(parameters, **common)
+        super().__init__(parameters, ridge=ridge, most_steps=1, **common)
         self.tapered = tapered
-        path = ridge is not None and None in ridge
-        self._strengths = strengths_of((DEFAULT_STRENGTH,) if path and not validated else ridge)
         self._check, self._threads = check, threads or processors()
+        self._whole_path, self._shrunk = False, MOST_HALVINGS
         self._features: tuple[Matrix, list[Any]] | None = None
-        self._model: FeatureModel | None = None
+        self._loaded: FeatureModel | None = None
 
     def set_features(self, matrix: Matrix) -> None:
         """Set the counts of all positions.
@@ -89,123 +71,76 @@ class Linear(Optimiser):
             )
         self._features = matrix, wiring_of(matrix.names, codes, self.tapered)
 
-    def _next(self) -> Pass | None:
-        if self._wanted is None:
-            return None
-        (theta, purpose), self._wanted = self._wanted, None
-        return self._issue(theta, "all", purpose, keep=True)
-
-    def _learn(self, number: int, asked: Asked, errors: Errors, data: Data) -> Sequence[int]:
-        model = self._loaded(data)
-        step = Step(self._used, asked.theta, errors.train, errors.validation, asked.purpose)
-        if asked.purpose == "start":
-            self._learn_start(model, step)
-        elif asked.purpose == "moved":
-            self._learn_moved(step, self._compared(model, data, number, asked.theta))
-        else:
-            self._learn_fitted(number, step, self._compared(model, data, number, asked.theta))
-        return () if self.best_pass == number else (number,)
-
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
-        self._model = None
+        self._loaded = None
 
-    def _learn_start(self, model: FeatureModel, step: Step) -> None:
-        self._best.number = 0
-        self._add(step)
-        predicted = model.linear(self._start, 0, model.train)
-        real = predicted + model.offset[: model.train]
-        real[model.weight[: model.train] <= 0] = np.nan
-        part = Agreement.of(predicted, real)
-        share = "nothing"
-        if math.isfinite(part.correlation):
-            share = f"{max(part.correlation, 0) ** 2:.0%} of the variance"
-        self._notes.append(f"the features make {share} of the start values' scores")
-        if not self._check:
-            self._fit(model)
-            return
-        self._wanted = perturbed(model, self.space, self.seed), "moved"
-        if self._wanted[0] == self._start:
-            self._refuse("no parameter can move within its bounds")
+    def _linearise(self) -> None:
+        self._origin = self._base
 
-    def _learn_moved(self, step: Step, check: Agreement) -> None:
-        known = math.isfinite(check.correlation)
-        extra = {"correlation": check.correlation} if known else {}
-        label = "check of the features"
-        self._add(msgspec.structs.replace(step, label=label, taken=False, extra=extra))
-        if problem := problem_of(check):
-            self._refuse(problem)
-            return
-        self._notes.append(f"the scores change as the features say: {numbers_of(check)}")
-        if check.correlation < _GOOD:
-            self._notes.append("the evaluation is not quite linear in these weights")
-        assert self._model is not None
-        self._fit(self._model)
-
-    def _learn_fitted(self, number: int, step: Step, check: Agreement) -> None:
-        before = self.course[0]
-        held = step.validation is not None and before.validation is not None
-        new, old = (step.validation, before.validation) if held else (step.train, before.train)
-        better = new is not None and old is not None and new < old
-        extra = {"ridge": self._paths[0].used or 0.0, "correlation": check.correlation}
-        extra = {name: value for name, value in extra.items() if math.isfinite(value)}
-        self._add(msgspec.structs.replace(step, taken=better, extra=extra))
-        problem = problem_of(check) or f"the engine agrees with the model: {numbers_of(check)}"
-        self._notes.append(f"at the fitted values {problem}")
-        if new is None or old is None:
-            self._notes.append("no errors can be compared; the start values stay")
-        elif better:
-            self._best = Best(step.theta, new, number)
+    def _solve(self, data: Data) -> None:
+        """Check the features by a pass of random values, then take a step."""
+        model = self._model(data, self._origin)
+        if not self._sides:
+            predicted = model.linear(self._start, 0, model.train)
+            real = predicted + model.offset[: model.train]
+            real[model.weight[: model.train] <= 0] = np.nan
+            part, share = Agreement.of(predicted, real), "nothing"
+            if math.isfinite(part.correlation):
+                share = f"{max(part.correlation, 0) ** 2:.0%} of the variance"
+            self._notes.append(f"the features make {share} of the start values' scores")
+            if self._check:
+                theta = perturbed(model, self.space, self.seed)
+                self._sides, self._wanted = [(0, theta)], [theta]
+                if theta == self._start:
+                    self._refuse("no parameter can move within its bounds")
+                return
         else:
-            self._notes.append(
-                f"the engine's error does not fall ({old:.7f} → {new:.7f}); the start values stay"
-            )
-        self._stop("the fitted values are scored")
+            point = self._at_hand(self._sides[0][1])
+            assert point is not None
+            check = self._agreement(data, point)
+            known = math.isfinite(check.correlation)
+            extra = {"correlation": check.correlation} if known else {}
+            self._record(point, "check of the features", False, extra)
+            if problem := problem_of(check):
+                self._refuse(problem)
+                return
+            self._notes.append(f"the scores change as the features say: {numbers_of(check)}")
+            if check.correlation < _GOOD:
+                self._notes.append("the evaluation is not quite linear in these weights")
+        self._propose(data)
 
     def _refuse(self, why: str) -> None:
-        self.problem, self._wanted = why, None
-        self._notes.append(why)
-        self._stop(why)
+        self.problem = why
+        self._finish(why)
 
-    def _fit(self, model: FeatureModel) -> None:
-        """Minimise in process; then want a pass of the result, or end."""
-        points = model.path(self._strengths, self.space.start)
-        point = best_of(points)
-        rows = sorted((p.strength, p.train, p.validation, p.readings) for p in points)
-        title = "Strengths of the ridge, by the linear model"
-        self._paths[0] = RidgePath(title, "gradients", rows, point.strength)
-        quadratic = model.quadratic(point.theta, by_game=True)
-        self._estimate = point.theta.tolist()
-        self._deviation = [finite(e) for e in quadratic.estimate.deviation.tolist()]
-        self._silent = np.flatnonzero(np.diag(quadratic.curvature) <= 0).tolist()
-        self._alike = collinear(quadratic.curvature)
-        fitted = model.playable(point, quadratic)
-        gradients = sum(p.readings for p in points)
-        self._notes.append(
-            f"lbfgs: {len(points)} strengths of the ridge, {gradients:g} gradients of "
-            f"{model.train:,} positions; ridge {point.strength:g} used"
-        )
-        if fitted == self._start:
-            self._notes.append("the fitted values are the start values")
-            self._stop("the fitted values are the start values")
-        else:
-            self._wanted = fitted, "fitted"
-
-    def _compared(self, model: FeatureModel, data: Data, number: int, theta: Theta) -> Agreement:
+    def _agreement(self, data: Data, point: Point) -> Agreement:
         """Compare the changes of scores since the start, over training and validation."""
-        count = len(model.offset)
-        predicted = model.linear(np.array(theta) - np.array(self._start), 0, count)
-        real = np.empty(count, dtype=np.float32)
-        for part in PARTS:
-            for block in data.blocks((0, number), part):
-                real[block.places] = block.scores[1] - block.scores[0]
+        model, step = self._model(data, self._origin), np.subtract(point.theta, self._start)
+        real = self._scores(data, point) - self._scores(data, self._origin)
         real[model.weight <= 0] = np.nan
-        return Agreement.of(predicted, real)
+        return Agreement.of(model.linear(step, 0, len(real)), real)
 
-    def _loaded(self, data: Data) -> FeatureModel:
-        """Return the model of all positions."""
-        if self._model is not None:
-            return self._model
+    def _scores(self, data: Data, point: Point) -> Floats:
+        """Return the scores of all positions, in the order of the position file."""
+        blocks = [block for part in PARTS for block in data.blocks((point.number,), part)]
+        scores = np.empty(sum(len(block.target) for block in blocks), dtype=np.float32)
+        for block in blocks:
+            scores[block.places] = block.scores[0]
+        return scores
+
+    def _model(self, data: Data, about: Point) -> FeatureModel:
+        """Return the model of all positions with the scores of a point."""
+        if self._loaded is None:
+            self._loaded = self._load(data)
+        model, scores = self._loaded, self._scores(data, about)
+        known = ~np.isnan(scores)
+        tuned_part = model.linear(about.theta, 0, len(scores))
+        offset = np.where(known, scores - tuned_part, np.float32(0))
+        return replace(model, offset=offset, weight=np.where(known, model.weight, np.float32(0)))
+
+    def _load(self, data: Data) -> FeatureModel:
+        """Return the features with the labels, without scores."""
         if self._features is None:
             raise ValueError("the features have not been set")
         matrix, wiring = self._features
@@ -213,15 +148,13 @@ class Linear(Optimiser):
         rows, count = len(matrix.indptr) - 1, sum(len(b.target) for b in [*train, *held])
         if rows != count:
             raise ValueError(f"there are features of {rows:,} positions, but {count:,} positions")
-        scores, target, weight = (np.empty(rows, dtype=np.float32) for _ in range(3))
+        target, weight = (np.empty(rows, dtype=np.float32) for _ in range(2))
         games = np.empty(rows, dtype=np.uint32)
         for block in [*train, *held]:
-            scores[block.places], target[block.places] = block.scores[0], block.target
-            weight[block.places], games[block.places] = block.weight, block.game
-        known = ~np.isnan(scores)
-        weight[~known] = 0
+            target[block.places], weight[block.places] = block.target, block.weight
+            games[block.places] = block.game
         target[weight <= 0] = 0.5
-        model = FeatureModel(
+        return FeatureModel(
             self.space,
             matrix,
             wiring,
@@ -233,12 +166,6 @@ class Linear(Optimiser):
             data.loss,
             self._threads,
         )
-        if not model.total_weight > 0:
-            raise ValueError("no position of training has any weight")
-        tuned_part = model.linear(self._start, 0, rows)
-        model.offset = np.where(known, scores - tuned_part, 0).astype(np.float32)
-        self._model = model
-        return model
 
 
 #: Standard deviation of the score changes in a check, centipawns: much more than rounding, and

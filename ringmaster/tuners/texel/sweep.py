@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from ringmaster.errors import counted
 from ringmaster.tuners.texel.gauss_newton import GaussNewton, Point
@@ -131,7 +132,8 @@ class Sweep(GaussNewton):
         if self._targets[lambda_, sigma].kind == "gaussian":
             relative = SIGMA_PER_SCALE if sigma is None or not scale else sigma / scale
         model = self._model(data, self._base)
-        point = best_of(model.path(self._strengths, model.theta, whole=True))
+        at = np.array(self._base.theta)
+        point = best_of(model.path(self._strengths, at, whole=True))
         played = model.playable(point, model.quadratic(point.theta))
         return SweptPair(lambda_, sigma, relative, point.strength, played)
 

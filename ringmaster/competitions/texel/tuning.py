@@ -310,9 +310,6 @@ class Tuning:
         for step in optimiser.course:
             if tuple(step.theta) == tuple(best) and step.train is not None:
                 state.best = Errors(step.train, step.validation)
-        if not state.open and not optimiser.finished():
-            # some optimisers notice their end only when asked
-            self._ask()
         if optimiser.problem:
             notes.append(optimiser.problem)
         if optimiser.finished() and not state.calibration:

@@ -18,7 +18,6 @@ import math
 from collections.abc import Sequence
 from typing import Unpack
 
-import msgspec
 import numpy as np
 
 from ringmaster.errors import counted
@@ -35,18 +34,13 @@ from ringmaster.tuners.texel.optimiser import (
     LEAST_DECREASE,
     WORST,
     Arguments,
-    Asked,
-    Best,
     Data,
-    Errors,
     Optimiser,
-    Part,
-    Pass,
-    Step,
+    Point,
+    Request,
     Theta,
     collinear,
     finite,
-    infinite,
 )
 from ringmaster.tuners.texel.ridge import Penalty, RidgePath, strengths_of
 from ringmaster.tuners.texel.searching import tuned_blocks
@@ -59,15 +53,6 @@ MOST_HALVINGS = 2
 _WORTHWHILE = 0.02
 #: Share of the changes of the scores below which the model is exact enough.
 _STRAIGHT = 0.02
-
-
-class Point(msgspec.Struct, frozen=True):
-    """A pass with its errors; those that are not finite are WORST."""
-
-    number: int
-    theta: Theta
-    train: float
-    validation: float | None = None
 
 
 class GaussNewton(Optimiser):
@@ -87,9 +72,8 @@ class GaussNewton(Optimiser):
     #: Present values, and base of the derivatives.
     _base: Point
     _origin: Point
-    #: Passes whose scores are kept, in order, and values to be scored.
+    #: Passes whose scores are kept, in order.
     _points: list[Point]
-    _wanted: list[Theta]
     #: Parameters with the values of their differences.
     _sides: list[tuple[int, Theta]]
     #: Distances of differences that move the scores as wanted, (n,), and halvings of these.
@@ -122,51 +106,36 @@ class GaussNewton(Optimiser):
         self._groups = tuned_blocks(parameters, groups)
         self._differences = Differences(parameters, self.space)
         self._most_steps = most_steps
-        self._trial_part: Part = "all"
         self._whole_path = True
         self._base = self._origin = Point(0, self._start, WORST)
-        self._points, self._wanted, self._sides, self._tried = [], [], [], []
+        self._points, self._sides, self._tried = [], [], []
         self._distances = [self._differences.first(i) for i in range(len(parameters))]
 
-    def _next(self) -> Pass | None:
-        if not self._wanted:
-            return None
-        part = "all" if self._trial is None else self._trial_part
-        return self._issue(self._wanted.pop(0), part, "score", keep=True)
-
-    def _learn(self, number: int, asked: Asked, errors: Errors, data: Data) -> Sequence[int]:
-        held = infinite(errors.validation) if self._validated else None
-        point = Point(number, asked.theta, infinite(errors.train), held)
+    def _learn(self, request: Request, point: Point, data: Data) -> None:
         self._points = sorted([*self._points, point], key=lambda point: point.number)
-        before = {point.number for point in self._points}
-        if asked.purpose == "start":
-            self._base = point
-            self._best = Best(point.theta, point.train if held is None else held, 0)
+        if request.purpose == "start":
+            self._base = self._best = point
             self._record(point, "start", True, {})
             self._linearise()
         elif self._trial is not None:
             self._judge(point, data)
-        # kept passes are not asked for, so one result may complete several stages
-        while not (self._over or self._trial or self._missing(self._sides)):
-            self._solve(data)
-        self._tidy()
-        return sorted(before - {point.number for point in self._points})
 
-    def _tidy(self) -> None:
-        """Drop scores that are no longer needed."""
-        needed = {0, self.best_pass, self._base.number}
+    def _obsolete(self) -> list[int]:
+        needed = {0, self._best.number, self._base.number}
         if not self._over:
             sides = {theta for _, theta in self._sides}
             needed |= {point.number for point in self._points if point.theta in sides}
             needed.add(self._origin.number)
+        numbers = {point.number for point in self._points}
         self._points = [point for point in self._points if point.number in needed]
+        return sorted(numbers - needed)
 
     def _at_hand(self, theta: Theta) -> Point | None:
         return next((point for point in self._points if point.theta == theta), None)
 
-    def _missing(self, sides: Sequence[tuple[int, Theta]]) -> list[Theta]:
-        """Return the values of differences that are not scored."""
-        return [theta for _, theta in sides if self._at_hand(theta) is None]
+    def _missing(self, sides: Sequence[tuple[int, Theta]]) -> list[Request]:
+        """Return the passes of differences that are not at hand."""
+        return [Request(theta) for _, theta in sides if self._at_hand(theta) is None]
 
     # differences
 
@@ -198,7 +167,7 @@ class GaussNewton(Optimiser):
             columns.append(Column(place, point.number, theta[place] - origin[place]))
         return columns
 
-    def _solve(self, data: Data) -> None:
+    def _advance(self, data: Data) -> None:
         """Continue with complete derivatives."""
         columns = self._columns()
         model = self._differences_about(data, self._base)
@@ -284,7 +253,7 @@ class GaussNewton(Optimiser):
             return
         self._trial, self._foreseen = trial, (train, held)
         if known is None:
-            self._wanted = [trial]
+            self._wanted = [Request(trial)]
         else:
             self._judge(known, data)
 
@@ -372,15 +341,13 @@ class GaussNewton(Optimiser):
 
     def _rate(self, point: Point) -> None:
         """Compare a new base with the best values."""
-        best = Best(point.theta, point.train, point.number)
-        if point.validation is None:
-            self._best = best
+        if point.validation is None or self._best.validation is None:
+            self._best = point
             return
-        best.value = point.validation
-        improved = self._best.value - best.value
+        improved = self._best.validation - point.validation
         self._stale = 0 if improved > LEAST_DECREASE else self._stale + 1
         if improved > 0:
-            self._best = best
+            self._best = point
 
     def _exhausted(self, data: Data) -> None:
         """Take new derivatives after the present ones bring no further gain, or settle."""
@@ -435,9 +402,6 @@ class GaussNewton(Optimiser):
             self._deviation[i] = finite(deviation[i])
         self._alike = {i: other for i, other in self._alike.items() if i not in places}
         self._alike |= collinear(quadratic.curvature)
-
-    def _record(self, point: Point, label: str, taken: bool, extra: dict[str, float]) -> None:
-        self._add(Step(self._used, point.theta, point.train, point.validation, label, taken, extra))
 
     @property
     def distances(self) -> Sequence[float]:

@@ -25,10 +25,10 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_LINEAR_STREAM, words
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.features import FeatureModel, Matrix, processors, wiring_of
-from ringmaster.tuners.texel.gauss_newton import MOST_HALVINGS, GaussNewton, Point
+from ringmaster.tuners.texel.gauss_newton import MOST_HALVINGS, GaussNewton
 from ringmaster.tuners.texel.linear_model import Agreement
 from ringmaster.tuners.texel.loss import Floats
-from ringmaster.tuners.texel.optimiser import PARTS, Arguments, Data
+from ringmaster.tuners.texel.optimiser import PARTS, Arguments, Data, Point, Request
 
 
 class Linear(GaussNewton):
@@ -78,7 +78,7 @@ class Linear(GaussNewton):
     def _linearise(self) -> None:
         self._origin = self._base
 
-    def _solve(self, data: Data) -> None:
+    def _advance(self, data: Data) -> None:
         """Check the features by a pass of random values, then take a step."""
         model = self._model(data, self._origin)
         if not self._sides:
@@ -91,7 +91,7 @@ class Linear(GaussNewton):
             self._notes.append(f"the features make {share} of the start values' scores")
             if self._check:
                 theta = perturbed(model, self.space, self.seed)
-                self._sides, self._wanted = [(0, theta)], [theta]
+                self._sides, self._wanted = [(0, theta)], [Request(theta)]
                 if theta == self._start:
                     self._refuse("no parameter can move within its bounds")
                 return

@@ -18,7 +18,7 @@ from typing import Unpack
 import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Theta
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Point, Theta
 from ringmaster.tuners.texel.searching import (
     Search,
     SearchArguments,
@@ -120,7 +120,7 @@ class LocalSearch(Search):
             else:
                 self._end_sweep()
 
-    def _learn_check(self, theta: Theta, better: bool) -> None:
+    def _learn_check(self, point: Point, better: bool) -> None:
         self._end_sweep()
 
     def _end_sweep(self) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypedDict, get_type_hints
 
 import msgspec
@@ -139,30 +138,25 @@ def infinite(value: float | None) -> float:
 LEAST_DECREASE = 1e-7
 
 
-@dataclass
-class Asked:
-    """A pass under way; `purpose` and `note` belong to the optimiser.
-
-    cost  share of all positions of training
-    """
+class Request(msgspec.Struct, frozen=True):
+    """A pass that is wanted or under way; `purpose` and `note` belong to the optimiser."""
 
     theta: Theta
-    cost: float
-    purpose: str
-    note: Any = None
+    part: Part = "all"
+    purpose: str = "check"
+    note: str = ""
 
 
-@dataclass
-class Best:
-    """The best values so far.
+class Point(msgspec.Struct, frozen=True):
+    """Values with their errors; those that are not finite are WORST.
 
-    value   their validation error, or training error without validation
-    number  their pass over all positions, None without one
+    number  of their pass over all positions whose scores are kept, −1 without one
     """
 
+    number: int
     theta: Theta
-    value: float
-    number: int | None
+    train: float
+    validation: float | None = None
 
 
 #: Most points of the course; beyond, every other one is dropped.
@@ -206,8 +200,9 @@ class Optimiser(ABC):
     #: Why the tune ends; "" before.
     _over: str = ""
     problem: str | None = None
-    _asked: dict[int, Asked]
-    _best: Best
+    _wanted: list[Request]
+    _asked: dict[int, Request]
+    _best: Point
     course: list[Step]
     #: Lines for the history.
     _notes: list[str]
@@ -234,48 +229,53 @@ class Optimiser(ABC):
         self.most_passes = math.inf if most_passes is None else most_passes
         self.seed, self.patience, self.shards = seed, patience, shards
         self._start = self.space.played(self.space.start)
-        self._best = Best(self._start, WORST, None)
-        self._asked, self.course, self._notes = {}, [], []
+        self._best = Point(-1, self._start, WORST)
+        self._wanted, self._asked = [Request(self._start, purpose="start")], {}
+        self.course, self._notes = [], []
         self._silent, self._alike, self._paths = [], {}, {}
         self._estimate = list(self._start)
         self._deviation = [None] * len(self.parameters)
 
     @abstractmethod
-    def _next(self) -> Pass | None:
-        """Return a further pass, made by `_issue`; the errors of the start are known.
-
-        None while results are awaited, or after `_stop`.
-        """
+    def _learn(self, request: Request, point: Point, data: Data) -> None:
+        """Record the errors of a pass."""
 
     @abstractmethod
-    def _learn(self, number: int, asked: Asked, errors: Errors, data: Data) -> Sequence[int]:
-        """Record the errors of a pass; return kept passes whose scores are no longer needed.
+    def _advance(self, data: Data) -> None:
+        """Continue after all wanted passes are told: want others, or `_stop`."""
 
-        errors  None where they are not finite
-        """
+    @abstractmethod
+    def _obsolete(self) -> list[int]:
+        """Return and drop kept passes whose scores are no longer needed."""
 
     def ask(self) -> Pass | None:
         """Return the next pass; None while results are awaited or nothing is left to do."""
-        if not self._number:
-            return self._issue(self._start, "all", "start", keep=True)
-        return self._next() if self.course else None
+        if not self._wanted:
+            return None
+        number, self._number = self._number, self._number + 1
+        one = self._asked[number] = self._wanted.pop(0)
+        return Pass(number, one.theta, one.part, keep=one.purpose != "batch")
 
     def tell(self, number: int, errors: Errors, data: Data) -> TellResult:
         """Record the errors of a pass; unknown passes are ignored."""
-        asked = self._asked.pop(number, None)
-        if asked is None:
+        request = self._asked.pop(number, None)
+        if request is None:
             return TellResult()
-        self._used += asked.cost
-        if number == 0:
+        self._used += self._cost(request)
+        if request.purpose == "start":
             self._validated = errors.validation is not None
-        errors = Errors(finite(errors.train), finite(errors.validation))
-        forget = self._learn(number, asked, errors, data)
+        held = infinite(finite(errors.validation)) if self._validated else None
+        self._learn(
+            request, Point(number, request.theta, infinite(finite(errors.train)), held), data
+        )
+        while not (self._wanted or self._asked or self.finished()):
+            self._advance(data)
         notes, self._notes = self._notes, []
-        return TellResult(tuple(notes), tuple(forget))
+        return TellResult(tuple(notes), tuple(self._obsolete()))
 
     def finished(self) -> bool:
         """Return whether no pass is wanted or awaited."""
-        return bool(self._over) and not self._asked
+        return bool(self._over) and not self._wanted and not self._asked
 
     @property
     def best(self) -> Theta:
@@ -288,7 +288,7 @@ class Optimiser(ABC):
     @property
     def best_pass(self) -> int | None:
         """The pass of `best` over "all" whose scores are kept, None without one."""
-        return self._best.number
+        return self._best.number if self._best.number >= 0 else None
 
     @property
     def ridge_paths(self) -> list[RidgePath]:
@@ -353,25 +353,24 @@ class Optimiser(ABC):
             data = state[name.strip("_")]
             setattr(self, name, msgspec.convert(data, kind, strict=False, dec_hook=_object_of))
 
-    def _issue(
-        self, theta: Theta, part: Part, purpose: str, note: Any = None, *, keep: bool = False
-    ) -> Pass:
-        number, self._number = self._number, self._number + 1
-        cost = len(part) / self.shards if isinstance(part, tuple) else 1.0
-        self._asked[number] = Asked(theta, cost, purpose, note)
-        return Pass(number, theta, part, keep)
+    def _cost(self, request: Request) -> float:
+        """Return the share of training in a pass."""
+        return len(request.part) / self.shards if isinstance(request.part, tuple) else 1.0
 
     def _allowed(self, cost: float) -> bool:
-        """Return whether further passes are within `most_passes`."""
-        under_way = sum(asked.cost for asked in self._asked.values())
-        return self._used + under_way + cost <= self.most_passes + 1e-9
+        """Return whether further passes are within `most_passes`; none is under way."""
+        return self._used + cost <= self.most_passes + 1e-9
 
     def _stop(self, why: str) -> None:
         """End the tune."""
         self._over = self._over or why
 
-    def _add(self, step: Step) -> None:
+    def _record(self, point: Point, label: str, taken: bool, extra: dict[str, float]) -> None:
         """Add a step to the course."""
+        errors = finite(point.train), finite(point.validation)
+        self._add(Step(self._used, point.theta, *errors, label, taken, extra))
+
+    def _add(self, step: Step) -> None:
         self.course.append(step)
         if len(self.course) > MOST_STEPS:
             first, *others, last = self.course

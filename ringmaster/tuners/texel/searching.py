@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Unpack
 
 import numpy as np
@@ -20,17 +20,12 @@ from ringmaster.model.randomness import BATCHES_STREAM, word_array
 from ringmaster.tuners.texel.loss import Array
 from ringmaster.tuners.texel.optimiser import (
     Arguments,
-    Asked,
-    Best,
     Data,
-    Errors,
     Optimiser,
     Part,
-    Pass,
-    Step,
+    Point,
+    Request,
     Theta,
-    finite,
-    infinite,
 )
 from ringmaster.tuners.texel.ridge import Penalty
 
@@ -58,12 +53,11 @@ class Search(Optimiser):
     Other arguments: see `Optimiser`.
     """
 
-    #: Penalised errors of training, and penalised and validation errors of checks, by `key_of`.
+    #: Penalised errors of training, and checked values, by `key_of`.
     _known: dict[str, float]
-    _checked: dict[str, tuple[float, float | None]]
-    #: Errors and issued passes on the present batch, by `key_of`.
+    _checked: set[str]
+    #: Penalised errors on the present batch, by `key_of`.
     _errors: dict[str, float]
-    _issued: set[str]
     #: Values that must be checked before the next batch.
     _due: Theta | None = None
 
@@ -78,9 +72,8 @@ class Search(Optimiser):
         super().__init__(parameters, **common)
         self.penalty = Penalty(self.space, strength)
         self.size = min(self.shards, max(1, math.ceil(batch * self.shards - 1e-9)))
-        self._known, self._checked = {}, {}
-        self._errors, self._issued = {}, set()
-        self._distinct_values: dict[str, Theta] | None = None
+        self._known, self._checked, self._errors = {}, set(), {}
+        self._forget: list[int] = []
 
     def _begin(self, error: float) -> None:
         """Record the penalised training error of the start values."""
@@ -97,7 +90,7 @@ class Search(Optimiser):
     def _learn_errors(self) -> None:
         """Learn from the errors of all values on the present batch."""
 
-    def _learn_check(self, theta: Theta, better: bool) -> None:
+    def _learn_check(self, point: Point, better: bool) -> None:
         """Record the check of values that were due, and whether they are the best so far."""
 
     @abstractmethod
@@ -128,31 +121,6 @@ class Search(Optimiser):
     def finished(self) -> bool:
         return super().finished() and not self._unchecked()
 
-    def _next(self) -> Pass | None:
-        while not self._over:
-            number, name = self._round()
-            if self._due is not None:
-                return None if self._asked else self._check(self._due, name)
-            values = self._distinct()
-            if not self._issued and not self._open(values):
-                break
-            for key, theta in values.items():
-                if key not in self._issued:
-                    self._issued.add(key)
-                    part: Part = "train" if self.whole else self.batch(number)
-                    return self._issue(theta, part, "batch", key)
-            if len(self._errors) < len(values):
-                return None
-            # all errors were known before
-            self._end_round()
-        # one after another: the order of results must not matter if errors are equal
-        left = [] if self._asked else self._unchecked()
-        return self._check(left[0], "end") if left else None
-
-    def _check(self, theta: Theta, label: str) -> Pass:
-        """Return a pass over all positions, whose values may become the best."""
-        return self._issue(theta, "all", "check", label, keep=True)
-
     def _is_checked(self, theta: Theta) -> bool:
         return key_of(theta) in self._checked
 
@@ -161,73 +129,79 @@ class Search(Optimiser):
         wanted = [*self._finalists(), self.best]
         return [theta for theta in dict.fromkeys(wanted) if not self._is_checked(theta)]
 
-    def _distinct(self) -> dict[str, Theta]:
-        """Return the distinct values of the present batch, by `key_of`."""
-        if self._distinct_values is None:
-            self._distinct_values = {key_of(theta): theta for theta in self._values()}
-        return self._distinct_values
+    def _advance(self, data: Data) -> None:
+        if self._errors:
+            self._learn_errors()
+            self._errors = {}
+        elif self._over:
+            # one after another: the order of results must not matter if errors are equal
+            self._wanted = [Request(self._unchecked()[0], note="end")]
+        elif self._due is not None:
+            self._wanted = [Request(self._due, note=self._round()[1])]
+        else:
+            self._open()
 
-    def _open(self, values: Mapping[str, Theta]) -> bool:
-        """Record the known errors of a batch; return whether the other passes are allowed."""
+    def _obsolete(self) -> list[int]:
+        forget, self._forget = self._forget, []
+        return forget
+
+    def _open(self) -> None:
+        """Want the passes of the next batch, without known errors."""
+        values = {key_of(theta): theta for theta in self._values()}
         known = {key: self._known[key] for key in values if self.whole and key in self._known}
+        part: Part = "train" if self.whole else self.batch(self._round()[0])
         # and a check
-        if not self._allowed((len(values) - len(known)) * self.share + 1):
+        if self._allowed((len(values) - len(known)) * self.share + 1):
+            new = [theta for key, theta in values.items() if key not in known]
+            self._errors, self._wanted = known, [Request(each, part, "batch") for each in new]
+        else:
             self._stop("the passes are used up")
-            return False
-        self._errors, self._issued = known, set(known)
-        return True
 
-    def _learn(self, number: int, asked: Asked, errors: Errors, data: Data) -> Sequence[int]:
-        error = infinite(errors.train) + self.penalty(asked.theta)
-        if asked.cost == 1.0:
+    def _penalised(self, point: Point) -> float:
+        return point.train + self.penalty(point.theta)
+
+    def _value(self, point: Point) -> float:
+        """Return the error by which values are the best."""
+        return self._penalised(point) if point.validation is None else point.validation
+
+    def _learn(self, request: Request, point: Point, data: Data) -> None:
+        key, error = key_of(point.theta), self._penalised(point)
+        if not isinstance(request.part, tuple):
             if len(self._known) >= MOST_KNOWN:
                 del self._known[next(iter(self._known))]
-            self._known[key_of(asked.theta)] = error
-        if asked.purpose != "batch":
-            return self._learn_all(number, asked, errors, error)
-        self._errors[asked.note] = error
-        if len(self._errors) == len(self._distinct()):
-            self._end_round()
-        return ()
-
-    def _end_round(self) -> None:
-        self._learn_errors()
-        self._errors, self._issued, self._distinct_values = {}, set(), None
-
-    def _take(self, theta: Theta, error: float, label: str, **extra: float) -> None:
-        """Accept values with a known training error."""
-        train = finite(error - self.penalty(theta))
-        self._add(Step(self._used, theta, train, None, label, extra=extra))
-        if not self._validated and error < self._best.value:
-            self._best = Best(theta, error, None)
-
-    def _learn_all(self, number: int, asked: Asked, errors: Errors, error: float) -> Sequence[int]:
-        """Record a pass over all positions; return passes whose scores are no longer needed."""
-        start = asked.purpose == "start"
+            self._known[key] = error
+        if request.purpose == "batch":
+            self._errors[key] = error
+            return
+        start = request.purpose == "start"
         if start:
             self._begin(error)
-        self._checked[key_of(asked.theta)] = (error, errors.validation)
-        value = infinite(errors.validation) if self._validated else error
+        self._checked.add(key)
         old = self._best.number
-        better = start or value < self._best.value or (old is None and asked.theta == self.best)
+        better = old < 0 and point.theta == self.best
+        better = start or better or self._value(point) < self._value(self._best)
         if better:
-            self._best, self._stale = Best(asked.theta, value, number), 0
+            self._best, self._stale = point, 0
         else:
             self._stale += 1
+        # the scores of the start remain for the comparison at the end
+        self._forget += [n for n in [old if better else point.number] if n > 0]
         extra = self._extras()
         if self.penalty.strength:
-            extra["penalty"] = self.penalty(asked.theta)
-        label = "start" if start else asked.note
-        self._add(
-            Step(self._used, asked.theta, errors.train, errors.validation, label, better, extra)
-        )
+            extra["penalty"] = self.penalty(point.theta)
+        self._record(point, request.note or "start", better, extra)
         if self._due is not None:
             self._due = None
-            self._learn_check(asked.theta, better)
+            self._learn_check(point, better)
         if self._validated and self.patience is not None and self._stale >= self.patience:
             self._stop(f"the validation error did not fall in {self._stale} checks")
-        # the scores of the start remain for the comparison at the end
-        return [n for n in [old if better else number] if n]
+
+    def _take(self, theta: Theta, error: float, label: str, **extra: float) -> None:
+        """Accept values with a known penalised training error."""
+        point = Point(-1, theta, error - self.penalty(theta))
+        self._record(point, label, True, extra)
+        if not self._validated and error < self._value(self._best):
+            self._best = point
 
 
 def tuned_blocks(

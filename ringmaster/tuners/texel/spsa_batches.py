@@ -33,7 +33,7 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.spsa.course import Averages
 from ringmaster.tuners.spsa.perturbation import draw, sides
 from ringmaster.tuners.texel.loss import Array
-from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Theta, finite
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Point, Theta, finite
 from ringmaster.tuners.texel.ridge import OwnTable
 from ringmaster.tuners.texel.searching import (
     Search,
@@ -112,23 +112,20 @@ class SpsaBatches(Search):
         return self._k, f"iteration {self._k}"
 
     def _values(self) -> list[Theta]:
-        return [self.space.played(theta) for theta in self._wanted()]
-
-    def _wanted(self) -> list[Array]:
         """Return the values to be scored on the present batch.
 
         First the start and two neighbours of it for each parameter, which measure the units and
         the gain; then both sides of an iteration.
         """
         if self._measured:
-            return list(self._sides())
-        wanted = [self._theta]
+            return [self.space.played(theta) for theta in self._sides()]
+        values = [self._theta]
         for i in range(len(self.space)):
             for offset in self._offsets(i):
                 theta = self._theta.copy()
                 theta[i] += offset
-                wanted.append(theta)
-        return wanted
+                values.append(theta)
+        return [self.space.played(theta) for theta in values]
 
     def _learn_errors(self) -> None:
         errors = [self._errors[key_of(theta)] for theta in self._values()]
@@ -243,11 +240,11 @@ class SpsaBatches(Search):
             np.where(on_bound & (np.abs(mean - theta) < self._units), theta, mean)
         )
 
-    def _learn_check(self, theta: Theta, better: bool) -> None:
-        error, validation = self._checked[key_of(theta)]
-        words = f"iteration {self._k}: training error {error - self.penalty(theta):.9f}"
-        if validation is not None:
-            words += f", validation error {validation:.9f}"
+    def _learn_check(self, point: Point, better: bool) -> None:
+        error = self._penalised(point)
+        words = f"iteration {self._k}: training error {point.train:.9f}"
+        if point.validation is not None:
+            words += f", validation error {point.validation:.9f}"
         if error > self._safe[1] + LEAST_DECREASE:
             self._theta = np.array(self._safe[0])
             self._gain /= 2
@@ -259,7 +256,7 @@ class SpsaBatches(Search):
             if self._blocked >= MOST_BLOCKED:
                 self._stop("the training error does not fall any more")
         else:
-            self._safe, self._blocked = (theta, error), 0
+            self._safe, self._blocked = (point.theta, error), 0
         self._notes.append(words)
         if self._k >= self.iterations:
             self._stop(f"done: {counted(self._k, 'iteration')}")

@@ -16,10 +16,10 @@ import msgspec
 import numpy as np
 
 from ringmaster.errors import counted
-from ringmaster.tuners.texel.gauss_newton import GaussNewton, Point
+from ringmaster.tuners.texel.gauss_newton import GaussNewton
 from ringmaster.tuners.texel.linear_model import best_of
 from ringmaster.tuners.texel.loss import mean
-from ringmaster.tuners.texel.optimiser import Best, Data, Optimiser, Pass, Split, Theta
+from ringmaster.tuners.texel.optimiser import Data, Optimiser, Pass, Point, Request, Split, Theta
 from ringmaster.tuners.texel.ridge import OwnTable
 from ringmaster.tuners.texel.targets import SIGMA_PER_SCALE, Target
 
@@ -77,7 +77,6 @@ class Sweep(GaussNewton):
         self._targets = {(target.lambda_, target.sigma): target for target in targets}
         self._strengths = tuple(strengths) if validated else (max(strengths),)
         self._part: Split = "validation" if validated else "train"
-        self._trial_part = self._part
         self._rows = []
 
     def begin_again(self) -> None:
@@ -97,15 +96,17 @@ class Sweep(GaussNewton):
 
         number  that the pass will have
         """
-        if not self._points and not self.finished():
-            theta, base = self._optimiser.best, self._optimiser.best_pass
-            assert base is not None
-            self._best, self._base = Best(theta, 0.0, base), Point(base, theta, 0.0)
+        if self.finished():
+            return None
+        if not self._points:
+            best = self._optimiser.best_pass
+            assert best is not None
+            self._best = self._base = Point(best, self._optimiser.best, 0.0)
             self._points = [self._base]
             self._distances = list(self._optimiser.distances or self._distances)
             self._linearise()
         self._number = number
-        return self._next()
+        return self.ask()
 
     def _propose(self, data: Data) -> None:
         """Compute the values of the next pairs, up to one that needs a pass."""
@@ -113,7 +114,8 @@ class Sweep(GaussNewton):
             self._pair = self._fitted(data.under(self._targets[pair]), *pair)
             point = self._at_hand(self._pair.theta)
             if point is None:
-                self._trial, self._wanted = self._pair.theta, [self._pair.theta]
+                self._trial = self._pair.theta
+                self._wanted = [Request(self._trial, self._part)]
                 return
             self._judge(point, data)
         self._stop("all pairs are scored")

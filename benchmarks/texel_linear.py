@@ -193,7 +193,6 @@ def fits(model: FeatureModel, start: Any, true: Any) -> dict[str, float]:
     (point,) = model.path([0.0], start)
     figures = {
         "fit: seconds": time.perf_counter() - begin,
-        "fit: gradients of all positions": point.readings,
         "fit: distance from the true weights, cp (rms)": float(
             np.sqrt(np.square(point.theta - true).mean())
         ),

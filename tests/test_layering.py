@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2658,
     "commands": 2420,
-    "competitions": 18490,
+    "competitions": 18485,
     "control": 4207,
     "datasets": 2226,
     "demo": 1392,
@@ -80,7 +80,7 @@ BUDGET = {
     "server": 617,
     "stats": 939,
     "storage": 3372,
-    "tuners": 8229,
+    "tuners": 8117,
 }
 
 

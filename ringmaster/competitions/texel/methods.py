@@ -73,9 +73,7 @@ _MILLION = Integer(minimum=1, maximum=10**6)
 
 #: The arguments of each optimiser, by its name.
 _ARGUMENTS: dict[str, tuple[Setting, ...]] = {
-    "gauss_newton": (
-        optional("most_steps", Integer(minimum=1, maximum=10_000), "Most steps; by default 20."),
-    ),
+    "gauss_newton": (),
     "local_search": (
         optional("grow", Float(minimum=1, maximum=100), "Factor after a success; by default 2."),
         optional(
@@ -91,12 +89,7 @@ _ARGUMENTS: dict[str, tuple[Setting, ...]] = {
         optional("batch", _SHARE, "Share of the positions that scores a generation."),
         optional("mutation", _UNIT, "Share of the bits that are flipped."),
     ),
-    "spsa_batches": (
-        optional("batch", _SHARE, "Share of the positions that measures a step."),
-        optional("alpha", _UNIT, "Exponent of the step gain; by default 0.602."),
-        optional("gamma", _UNIT, "Exponent of the perturbation; by default 0.101."),
-        optional("A_ratio", _UNIT, "Stability constant as a part of the tune; by default 0.1."),
-    ),
+    "spsa_batches": (optional("batch", _SHARE, "Share of the positions that measures a step."),),
     "linear": (
         optional(
             "features",
@@ -168,7 +161,9 @@ def make_optimiser(
     module = import_module(f"ringmaster.tuners.texel.{settings.name}")
     cls = getattr(module, _CLASSES[settings.name])
     own = inspect.signature(cls).parameters
-    accepted = {*own, *get_type_hints(Arguments)} | (set() if "ridge" in own else {"strength"})
+    accepted = {*own, *get_type_hints(Arguments)} | (
+        set() if "ridge" in own else {"shards", "strength"}
+    )
     if values["groups"] and "groups" not in accepted:
         raise SettingError(
             ("groups",), f"optimiser {settings.name!r} has no groups", "to leave it out"

@@ -250,7 +250,7 @@ class FeatureModel(LinearModel):
         thinned = self._thinned(_WORK / 50)
         return np.diag(LinearModel.quadratic(thinned, self.space.start).curvature)
 
-    def minimum(self, penalty: Penalty, at: Array) -> tuple[Array, int]:
+    def minimum(self, penalty: Penalty, at: Array) -> Array:
         from scipy.optimize import minimize
 
         # units of equal curvature
@@ -277,7 +277,7 @@ class FeatureModel(LinearModel):
                 "gtol": _SLOPE,
             },
         )
-        return np.clip(result.x * unit, self.low, self.high), int(result.nfev)
+        return np.asarray(np.clip(result.x * unit, self.low, self.high))
 
     def map_blocks(
         self, function: Callable[[int, int], Result], first: int, stop: int, block: int = BLOCK
@@ -302,7 +302,7 @@ class FeatureModel(LinearModel):
 
 def processors() -> int:
     """Return the number of processors that this process may use."""
-    try:
+    # no such call on macOS
+    if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # no such call on macOS
-        return os.cpu_count() or 1
+    return os.cpu_count() or 1

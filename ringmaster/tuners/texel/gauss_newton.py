@@ -26,7 +26,6 @@ from ringmaster.tuners.texel.linear_model import Agreement, LinearModel, Minimum
 from ringmaster.tuners.texel.linearised import (
     WANTED_MOVEMENT,
     WEAK_MOVEMENT,
-    Column,
     DifferenceModel,
     Differences,
 )
@@ -45,6 +44,8 @@ from ringmaster.tuners.texel.optimiser import (
 from ringmaster.tuners.texel.ridge import Penalty, RidgePath, strengths_of
 from ringmaster.tuners.texel.searching import tuned_blocks
 
+#: Limit of accepted steps.
+MOST_STEPS = 20
 #: Levenberg's damping, by the number of refused steps.
 _DAMPING = (0.0, 1.0, 8.0, 64.0)
 #: Most halvings of the differences at one base.
@@ -63,7 +64,6 @@ class GaussNewton(Optimiser):
                  the smallest training error plus its expected optimism (Takeuchi, 1976)
     groups       names of groups of parameters, tuned one after another in rounds; parameters
                  without a group come last; None: all together
-    most_steps   limit of steps
 
     Other arguments: see `Optimiser`.  A parameter's own `step` is the distance of its differences;
     other distances are adapted.  The scores of pass 0 stay kept.
@@ -76,8 +76,7 @@ class GaussNewton(Optimiser):
     _points: list[Point]
     #: Parameters with the values of their differences.
     _sides: list[tuple[int, Theta]]
-    #: Distances of differences that move the scores as wanted, (n,), and halvings of these.
-    _distances: list[float]
+    #: Halvings of the distances that move the scores as wanted.
     _shrunk: int = 0
     _widened: bool = False
     _group: int = 0
@@ -85,9 +84,9 @@ class GaussNewton(Optimiser):
     #: Whether the scores of the base are as predicted.
     _straight: bool = False
     _strength: float = 0.0
-    #: Values of a step that is awaited, with predicted errors, and those of all steps.
+    #: Values of a step that is awaited, the latest step as predicted, and values of all steps.
     _trial: Theta | None = None
-    _foreseen: tuple[float, float | None] = (0.0, None)
+    _foreseen: Point
     _tried: list[Theta]
     _refused: int = 0
     _steps: int = 0
@@ -98,22 +97,21 @@ class GaussNewton(Optimiser):
         *,
         ridge: Sequence[float | None] | None = None,
         groups: Sequence[str] | None = None,
-        most_steps: int = 20,
         **common: Unpack[Arguments],
     ) -> None:
         super().__init__(parameters, **common)
         self._strengths = strengths_of(ridge)
         self._groups = tuned_blocks(parameters, groups)
         self._differences = Differences(parameters, self.space)
-        self._most_steps = most_steps
+        self._most_steps = MOST_STEPS
         self._whole_path = True
-        self._base = self._origin = Point(0, self._start, WORST)
+        self._base = self._origin = self._foreseen = Point(0, self._start, WORST)
         self._points, self._sides, self._tried = [], [], []
-        self._distances = [self._differences.first(i) for i in range(len(parameters))]
+        self.distances = [self._differences.first(i) for i in range(len(parameters))]
 
     def _learn(self, request: Request, point: Point, data: Data) -> None:
         self._points = sorted([*self._points, point], key=lambda point: point.number)
-        if request.purpose == "start":
+        if point.number == 0:
             self._base = self._best = point
             self._record(point, "start", True, {})
             self._linearise()
@@ -156,33 +154,30 @@ class GaussNewton(Optimiser):
             self._settle()
 
     def _side(self, i: int) -> Theta | None:
-        distance = self._differences.scaled(i, self._distances[i], 0.5**self._shrunk)
+        distance = self._differences.scaled(i, self.distances[i], 0.5**self._shrunk)
         return self._differences.side(self._base.theta, i, distance)
 
-    def _columns(self) -> list[Column]:
-        origin, columns = self._origin.theta, []
-        for place, theta in self._sides:
-            point = self._at_hand(theta)
-            assert point is not None
-            columns.append(Column(place, point.number, theta[place] - origin[place]))
-        return columns
+    def _scored_sides(self) -> list[tuple[int, Point]]:
+        """Return the parameters with the passes of their differences."""
+        points = [(place, self._at_hand(theta)) for place, theta in self._sides]
+        return [(place, point) for place, point in points if point is not None]
 
     def _advance(self, data: Data) -> None:
         """Continue with complete derivatives."""
-        columns = self._columns()
-        model = self._differences_about(data, self._base)
-        movement = model.movement().tolist() if columns else []
-        if self._widen([c.place for c in columns], movement):
+        sides, movement = self._scored_sides(), []
+        if sides:
+            movement = self._differences_about(data, self._base).movement().tolist()
+        if self._widen([place for place, _ in sides], movement):
             return
-        for column, moved in zip(columns, movement, strict=True):
+        for (place, point), moved in zip(sides, movement, strict=True):
             if moved == 0:
-                self._silent.append(column.place)
-                code = self.parameters[column.place].code
+                self._silent.append(place)
+                code = self.parameters[place].code
                 self._notes.append(f"no score depends on {code}: it keeps its value")
             else:
                 factor = min(max(WANTED_MOVEMENT / moved, 0.25), 4.0 * 2**self._shrunk)
-                distance = self._differences.scaled(column.place, abs(column.distance), factor)
-                self._distances[column.place] = distance
+                distance = abs(point.theta[place] - self._origin.theta[place])
+                self.distances[place] = self._differences.scaled(place, distance, factor)
         self._sides = [side for side in self._sides if side[0] not in self._silent]
         if self._sides:
             self._propose(data)
@@ -200,10 +195,10 @@ class GaussNewton(Optimiser):
         wider, played = {}, {theta for _, theta in self._sides}
         for i, moved in zip(places, movement, strict=True):
             factor = WANTED_MOVEMENT / moved if moved else math.inf
-            larger = self._differences.scaled(i, self._distances[i], factor)
-            if moved >= WEAK_MOVEMENT or larger <= self._distances[i]:
+            larger = self._differences.scaled(i, self.distances[i], factor)
+            if moved >= WEAK_MOVEMENT or larger <= self.distances[i]:
                 continue
-            self._distances[i] = larger
+            self.distances[i] = larger
             side = self._side(i)
             # the bounds may leave no larger distance
             if side is not None and side not in played:
@@ -218,8 +213,7 @@ class GaussNewton(Optimiser):
         return True
 
     def _differences_about(self, data: Data, about: Point) -> DifferenceModel:
-        columns, origin = self._columns(), self._origin.number
-        return DifferenceModel(data, self.space, about.number, about.theta, columns, origin)
+        return DifferenceModel(data, self.space, about, self._scored_sides(), self._origin)
 
     def _model(self, data: Data, about: Point) -> LinearModel:
         """Return the linear model around a point, with the present derivatives."""
@@ -227,8 +221,7 @@ class GaussNewton(Optimiser):
 
     def _agreement(self, data: Data, point: Point) -> Agreement:
         """Compare a point with the linear model around the origin."""
-        model = self._differences_about(data, self._origin)
-        return model.agreement(point.number, point.theta)
+        return self._differences_about(data, self._origin).agreement(point)
 
     # steps
 
@@ -242,8 +235,8 @@ class GaussNewton(Optimiser):
             damping = _DAMPING[self._refused]
             (point,) = model.path([self._strength], at, damping=damping)
         trial = model.playable(point, model.quadratic(point.theta))
-        train, held = model.errors(trial)
-        promise = self._penalised(self._base) - train - self._penalty(trial)
+        foreseen = Point(-1, trial, *model.errors(trial))
+        promise = self._penalised(self._base) - self._penalised(foreseen)
         if promise <= LEAST_DECREASE or trial in self._tried:
             self._exhausted(data)
             return
@@ -251,7 +244,7 @@ class GaussNewton(Optimiser):
         if known is None and not self._allowed(1):
             self._finish(f"the passes allowed are used: {self._number}")
             return
-        self._trial, self._foreseen = trial, (train, held)
+        self._trial, self._foreseen = trial, foreseen
         if known is None:
             self._wanted = [Request(trial)]
         else:
@@ -263,18 +256,17 @@ class GaussNewton(Optimiser):
         if self._base.validation is None and len(points) > 1:
             errors = self._expected(model, points)
         point = best_of(points, errors)
-        self._strength = point.strength
+        self._strength = point.penalty.strength
         rows = []
-        for p in sorted(points, key=lambda p: p.strength):
+        for p in reversed(points):
             farthest = float((np.abs(p.theta - self.space.start) / self.space.scale).max())
-            rows.append((p.strength, p.train, p.validation, f"{farthest:.1%} of range"))
+            rows.append((p.penalty.strength, p.train, p.validation, farthest))
         if len(rows) > 1:
             title = "Ridge path, as predicted for the last step"
             if len(self._groups) > 1:
                 codes = ", ".join(self.parameters[i].code for i in self._groups[self._group])
                 title += f" of {codes}"
-            path = RidgePath(title, "farthest from start", rows, self._strength)
-            self._paths[self._group] = path
+            self._paths[self._group] = RidgePath(title, rows, self._strength)
         return point
 
     def _expected(self, model: LinearModel, points: list[Minimum]) -> list[float]:
@@ -289,18 +281,15 @@ class GaussNewton(Optimiser):
             expected.append(p.train + float(np.trace(np.linalg.pinv(A, hermitian=True) @ B)))
         return expected
 
-    def _penalty(self, theta: Theta) -> float:
-        return Penalty(self.space, self._strength)(theta)
-
     def _penalised(self, point: Point) -> float:
-        return point.train + self._penalty(point.theta)
+        return point.train + Penalty(self.space, self._strength)(point.theta)
 
     def _judge(self, point: Point, data: Data) -> None:
         """Accept or refuse a trial step."""
         self._tried.append(point.theta)
         self._trial = None
         taken = self._penalised(point) < self._penalised(self._base) - LEAST_DECREASE
-        extra = {"ridge": self._strength, "foreseen": self._foreseen[0]}
+        extra = {"ridge": self._strength, "foreseen": self._foreseen.train}
         if self._refused:
             extra["damping"] = _DAMPING[self._refused]
         label = f"step {self._steps + 1}, ridge {self._strength:g}"
@@ -319,9 +308,9 @@ class GaussNewton(Optimiser):
         self._estimate_at(point, data)
         agreement = self._agreement(data, point)
         self._straight = agreement.unexplained <= _STRAIGHT
-        text = f"{label}: training error {point.train:.7f} (predicted {self._foreseen[0]:.7f})"
-        if point.validation is not None and self._foreseen[1] is not None:
-            held = f"{point.validation:.7f} (predicted {self._foreseen[1]:.7f})"
+        text = f"{label}: training error {point.train:.7f} (predicted {self._foreseen.train:.7f})"
+        if point.validation is not None and self._foreseen.validation is not None:
+            held = f"{point.validation:.7f} (predicted {self._foreseen.validation:.7f})"
             text += f", validation error {held}"
         if math.isfinite(agreement.correlation):
             extra["correlation"] = agreement.correlation
@@ -370,8 +359,7 @@ class GaussNewton(Optimiser):
 
     def _promised_much(self) -> bool:
         """Return whether the last refused step promised a worthwhile gain."""
-        foreseen = self._foreseen[0] + self._penalty(self._tried[-1])
-        promise = self._penalised(self._base) - foreseen
+        promise = self._penalised(self._base) - self._penalised(self._foreseen)
         return promise > max(_WORTHWHILE * self._gained(), 10 * LEAST_DECREASE)
 
     def _settle(self) -> None:
@@ -402,7 +390,3 @@ class GaussNewton(Optimiser):
             self._deviation[i] = finite(deviation[i])
         self._alike = {i: other for i, other in self._alike.items() if i not in places}
         self._alike |= collinear(quadratic.curvature)
-
-    @property
-    def distances(self) -> Sequence[float]:
-        return self._distances

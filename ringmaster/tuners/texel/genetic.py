@@ -26,7 +26,7 @@ import numpy.typing as npt
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import GENETIC_STREAM, word_array
 from ringmaster.tuners.space import Array, Space
-from ringmaster.tuners.texel.optimiser import Step, Theta, finite
+from ringmaster.tuners.texel.optimiser import WORST, Point, Theta, finite
 from ringmaster.tuners.texel.ridge import OwnTable
 from ringmaster.tuners.texel.searching import (
     Search,
@@ -205,7 +205,7 @@ class Genetic(Search):
         if self.whole:
             self._take(best, error, label, **extra)
         else:
-            self._add(Step(self._used, best, None, None, label, False, extra))
+            self._record(Point(-1, best, WORST), label, False, extra)
         if agreed >= self.converged:
             self._stop("the population has converged")
         elif self._generation >= self.generations:

@@ -15,11 +15,12 @@ file.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_LINEAR_STREAM, words
@@ -28,7 +29,7 @@ from ringmaster.tuners.texel.features import FeatureModel, Matrix, processors, w
 from ringmaster.tuners.texel.gauss_newton import MOST_HALVINGS, GaussNewton
 from ringmaster.tuners.texel.linear_model import Agreement
 from ringmaster.tuners.texel.loss import Floats
-from ringmaster.tuners.texel.optimiser import PARTS, Arguments, Data, Point, Request
+from ringmaster.tuners.texel.optimiser import PARTS, Arguments, Block, Data, Point, Request
 
 
 class Linear(GaussNewton):
@@ -51,10 +52,10 @@ class Linear(GaussNewton):
         threads: int = 0,
         **common: Unpack[Arguments],
     ) -> None:
-        super().__init__(parameters, ridge=ridge, most_steps=1, **common)
+        super().__init__(parameters, ridge=ridge, **common)
         self.tapered = tapered
         self._check, self._threads = check, threads or processors()
-        self._whole_path, self._shrunk = False, MOST_HALVINGS
+        self._whole_path, self._shrunk, self._most_steps = False, MOST_HALVINGS, 1
         self._features: tuple[Matrix, list[Any]] | None = None
         self._loaded: FeatureModel | None = None
 
@@ -122,12 +123,19 @@ class Linear(GaussNewton):
         return Agreement.of(model.linear(step, 0, len(real)), real)
 
     def _scores(self, data: Data, point: Point) -> Floats:
-        """Return the scores of all positions, in the order of the position file."""
-        blocks = [block for part in PARTS for block in data.blocks((point.number,), part)]
-        scores = np.empty(sum(len(block.target) for block in blocks), dtype=np.float32)
-        for block in blocks:
-            scores[block.places] = block.scores[0]
-        return scores
+        """Return the scores of all positions."""
+        return self._column(data, lambda block: block.scores[0], point.number)
+
+    def _column(
+        self, data: Data, values_of: Callable[[Block], npt.NDArray[Any]], number: int = 0
+    ) -> npt.NDArray[Any]:
+        """Return values of all positions, in the order of the position file."""
+        blocks = [block for part in PARTS for block in data.blocks((number,), part)]
+        values = [values_of(block) for block in blocks]
+        column = np.empty(sum(map(len, values)), dtype=values[0].dtype)
+        for block, each in zip(blocks, values, strict=True):
+            column[block.places] = each
+        return column
 
     def _model(self, data: Data, about: Point) -> FeatureModel:
         """Return the model of all positions with the scores of a point."""
@@ -144,15 +152,11 @@ class Linear(GaussNewton):
         if self._features is None:
             raise ValueError("the features have not been set")
         matrix, wiring = self._features
-        train, held = (list(data.blocks((0,), part)) for part in PARTS)
-        rows, count = len(matrix.indptr) - 1, sum(len(b.target) for b in [*train, *held])
+        target = self._column(data, lambda block: block.target)
+        rows, count = len(matrix.indptr) - 1, len(target)
         if rows != count:
             raise ValueError(f"there are features of {rows:,} positions, but {count:,} positions")
-        target, weight = (np.empty(rows, dtype=np.float32) for _ in range(2))
-        games = np.empty(rows, dtype=np.uint32)
-        for block in [*train, *held]:
-            target[block.places], weight[block.places] = block.target, block.weight
-            games[block.places] = block.game
+        weight = self._column(data, lambda block: block.weight)
         target[weight <= 0] = 0.5
         return FeatureModel(
             self.space,
@@ -161,8 +165,8 @@ class Linear(GaussNewton):
             np.zeros(rows, dtype=np.float32),
             target,
             weight,
-            games,
-            sum(len(block.target) for block in train),
+            self._column(data, lambda block: block.game),
+            sum(len(block.target) for block in data.blocks((0,), "train")),
             data.loss,
             self._threads,
         )

@@ -7,8 +7,7 @@ stays exact; its second derivatives are Gauss-Newton's.
 The minimum of the penalised loss within the bounds comes from Gauss-Newton steps, each the
 minimum of a quadratic by SciPy's `lsq_linear` (bounded variables least squares; Stark & Parker,
 1995), unless a class overrides `minimum`.  The least point among whole numbers is a heuristic on
-the quadratic around a minimum: variables are rounded one at a time while the others adapt, then
-moved by 1, alone or in pairs, as long as this helps.
+the quadratic around a minimum.
 """
 
 from __future__ import annotations
@@ -28,12 +27,13 @@ from ringmaster.tuners.texel.loss import (
     Array,
     Loss,
     Numbers,
+    Sum,
     mean,
     sums_by_group,
 )
 from ringmaster.tuners.texel.optimiser import PARTS, Split, Theta
 from ringmaster.tuners.texel.ridge import Penalty
-from ringmaster.tuners.texel.uncertainty import SINGULAR, Estimate, meat_of, unpenalised_optimum
+from ringmaster.tuners.texel.uncertainty import SINGULAR, meat_of, unpenalised_optimum
 
 #: Most Gauss-Newton iterations; each reads all positions of training once.
 _ITERATIONS = 12
@@ -75,7 +75,7 @@ class Quadratic(NamedTuple):
     weight: float
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> tuple[Array, Array]:
         """The step to the least loss without a penalty, with standard errors, (n,) each."""
         return unpenalised_optimum(self.curvature, self.slope, self.meat, self.weight)
 
@@ -85,19 +85,12 @@ class Minimum(NamedTuple):
 
     theta              not rounded, (n,)
     train, validation  errors by the model, without the penalty
-    readings           of all positions of training
     """
 
     penalty: Penalty
     theta: Array
     train: float
     validation: float | None
-    readings: int
-
-    @property
-    def strength(self) -> float:
-        """The strength of the ridge."""
-        return self.penalty.strength
 
 
 class LinearModel(ABC):
@@ -121,14 +114,11 @@ class LinearModel(ABC):
 
     def errors(self, theta: Sequence[float] | Array) -> tuple[float, float | None]:
         """Return the mean losses over training and validation, None without positions."""
-        train, validation = (
-            mean(
-                self.map_rows(
-                    theta, part, lambda rows: self.loss.total(rows.scores, rows.target, rows.weight)
-                )
-            )
-            for part in PARTS
-        )
+
+        def loss(rows: Rows) -> Sum:
+            return self.loss.total(rows.scores, rows.target, rows.weight)
+
+        train, validation = (mean(self.map_rows(theta, part, loss)) for part in PARTS)
         return math.nan if train is None else train, validation
 
     def quadratic(self, theta: Array, *, by_game: bool = False) -> Quadratic:
@@ -138,33 +128,28 @@ class LinearModel(ABC):
         """
         k, n = len(self.places), len(self.space)
 
-        def sums_of(rows: Rows) -> tuple[float, float, Array, Array, Array]:
-            wide = rows.weight.astype(np.float64)
-            slopes = rows.slopes()
+        def sums_of(rows: Rows) -> list[Any]:
+            wide, slopes = rows.weight.astype(np.float64), rows.slopes()
+            value = float(wide @ self.loss.values(rows.scores, rows.target))
             pull = wide * self.loss.slope(rows.scores, rows.target)
             bent = np.sqrt(wide * self.loss.curvature(rows.scores)).astype(slopes.dtype)
             scaled = slopes * bent[:, np.newaxis]
-            groups = np.zeros((0, k))
+            sums = [float(wide.sum()), value, pull @ slopes, scaled.T @ scaled]
             if by_game:
-                groups = sums_by_group(slopes * pull[:, np.newaxis], rows.games)
-            value = float(wide @ self.loss.values(rows.scores, rows.target))
-            return float(wide.sum()), value, pull @ slopes, scaled.T @ scaled, groups
+                sums.append(sums_by_group(slopes * pull[:, np.newaxis], rows.games))
+            return sums
 
-        weight = value = 0.0
-        slope, curvature = np.zeros(k), np.zeros((k, k))
-        groups = np.zeros((MOST_GROUPS if by_game else 0, k))
-        for sums in self.map_rows(theta, "train", sums_of):
-            weight += sums[0]
-            value += sums[1]
-            slope += sums[2]
-            curvature += sums[3]
-            groups += sums[4]
-        all_slope, all_curvature, meat = np.zeros(n), np.zeros((n, n)), np.zeros((n, n))
+        sums: list[Any] = [0.0, 0.0, np.zeros(k), np.zeros((k, k))]
+        sums += [np.zeros((MOST_GROUPS, k))] if by_game else []
+        for each in self.map_rows(theta, "train", sums_of):
+            sums = [a + b for a, b in zip(sums, each, strict=True)]
+        weight, value, by_place, by_places, *groups = sums
+        slope, curvature, meat = np.zeros(n), np.zeros((n, n)), np.zeros((n, n))
         block, total = np.ix_(self.places, self.places), weight or 1.0
-        all_slope[self.places] = slope / total
-        all_curvature[block] = curvature / total
-        meat[block] = meat_of(groups)
-        return Quadratic(value / total, all_slope, all_curvature, meat, weight)
+        slope[self.places], curvature[block] = by_place / total, by_places / total
+        for group in groups:
+            meat[block] = meat_of(group)
+        return Quadratic(value / total, slope, curvature, meat, weight)
 
     def path(
         self, strengths: Sequence[float], at: Array, *, damping: float = 0.0, whole: bool = False
@@ -181,20 +166,18 @@ class LinearModel(ABC):
         begin = at
         for strength in sorted(strengths, reverse=True):
             penalty = Penalty(self.space, strength, stiff, begin)
-            at, readings = self.minimum(penalty, at)
-            points.append(Minimum(penalty, at, *self.errors(at), readings))
+            at = self.minimum(penalty, at)
+            points.append(Minimum(penalty, at, *self.errors(at)))
             held = [p.validation for p in points if p.validation is not None]
             is_worse = len(held) > _WORSE and min(held[-_WORSE:]) > min(held[:-_WORSE])
             if is_worse and not whole:
                 break
         return points
 
-    def minimum(self, penalty: Penalty, at: Array) -> tuple[Array, int]:
-        """Return the least penalised loss within the bounds, and the readings of training."""
+    def minimum(self, penalty: Penalty, at: Array) -> Array:
+        """Return the θ of the least penalised loss within the bounds."""
         best, least, scale = at, math.inf, self.space.scale
-        readings = 0
-        while readings < _ITERATIONS:
-            readings += 1
+        for _ in range(_ITERATIONS):
             value, slope, A, *_ = self.quadratic(at)
             value += penalty(at)
             if value > least + 1e-15:
@@ -208,7 +191,7 @@ class LinearModel(ABC):
             if -(slope @ step) - step @ A @ step / 2 <= _PROMISE:
                 break
             at = np.clip(at + step, self.low, self.high)
-        return best, readings
+        return best
 
     def playable(self, point: Minimum, quadratic: Quadratic) -> Theta:
         """Return playable values near a minimum: within the bounds, integers whole.
@@ -236,7 +219,9 @@ def best_of(points: Sequence[Minimum], errors: Sequence[float] | None = None) ->
     """
     if errors is None:
         errors = [p.train if p.validation is None else p.validation for p in points]
-    return min(zip(errors, points, strict=True), key=lambda pair: (pair[0], -pair[1].strength))[1]
+    return min(
+        zip(errors, points, strict=True), key=lambda each: (each[0], -each[1].penalty.strength)
+    )[1]
 
 
 def step_in_box(A: Array, b: Array, low: Array, high: Array) -> Array:
@@ -265,37 +250,13 @@ def value_of(A: Array, b: Array, x: Array) -> float:
 def whole_in_box(A: Array, b: Array, low: Array, high: Array, whole: Flags, at: Array) -> Array:
     """Return a point of the box near the minimum, with whole numbers where `whole` is true.
 
+    These are rounded, then one or two are moved by 1, the best move first, as long as this helps;
+    the others adapt.  SciPy has no solver of quadratics in integers.
+
     at  the minimum, (k,)
-    The bounds of whole variables must be whole.  SciPy has no solver of quadratics in integers.
+    The bounds of whole variables must be whole.
     """
-    starts = [np.where(whole, np.rint(at), at), _one_by_one(A, b, low, high, whole, at)]
-    ends = [_stepped(A, b, low, high, whole, np.clip(start, low, high)) for start in starts]
-    return min(ends, key=lambda x: value_of(A, b, x))
-
-
-def _one_by_one(A: Array, b: Array, low: Array, high: Array, whole: Flags, at: Array) -> Array:
-    """Round the stiffest variables first; those within the bounds adapt."""
-    slope = A @ at + b
-    held = (low >= high) | ((at <= low) & (slope >= 0)) | ((at >= high) & (slope <= 0))
-    x, free = at.copy(), np.flatnonzero(~held)
-    inverse = np.zeros_like(A)
-    inverse[np.ix_(free, free)] = np.linalg.pinv(A[np.ix_(free, free)], SINGULAR, hermitian=True)
-    for i in np.argsort(-np.diag(A), kind="stable"):
-        if not whole[i]:
-            continue
-        rounded = np.rint(x[i])
-        if inverse[i, i] > SINGULAR / max(A[i, i], 1e-300):
-            # the least of the quadratic with this variable at the rounded value
-            adapted = inverse[i] / inverse[i, i]
-            x += (rounded - x[i]) * adapted
-            inverse = inverse - np.outer(adapted, inverse[i])
-        x[i] = rounded
-    return np.where(whole, np.rint(x), x)
-
-
-def _stepped(A: Array, b: Array, low: Array, high: Array, whole: Flags, x: Array) -> Array:
-    """Move one or two whole variables by 1, the best move first, as long as this helps."""
-    x, count = x.copy(), len(x)
+    x, count = np.clip(np.where(whole, np.rint(at), at), low, high), len(at)
     # moves: each variable up, then each down
     sign = np.repeat([1.0, -1.0], count)
     variable = np.tile(np.arange(count), 2)
@@ -316,7 +277,8 @@ def _stepped(A: Array, b: Array, low: Array, high: Array, whole: Flags, x: Array
             break
         for move in {int(i), int(j)}:
             x[variable[move]] += sign[move]
-    return x
+    ends = np.where(whole, x, low) - x, np.where(whole, x, high) - x
+    return x + step_in_box(A, A @ x + b, *ends)
 
 
 class Agreement(msgspec.Struct, frozen=True):

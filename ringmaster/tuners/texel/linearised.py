@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.linear_model import Agreement, LinearModel, Result, Rows
 from ringmaster.tuners.texel.loss import Array
-from ringmaster.tuners.texel.optimiser import Data, Split, Theta
+from ringmaster.tuners.texel.optimiser import Data, Point, Split, Theta
 
 #: Wanted root mean square movement of the scores, centipawns, and the least acceptable one.
 WANTED_MOVEMENT, WEAK_MOVEMENT = 8.0, 2.0
@@ -71,52 +70,35 @@ class Differences:
         return max(min(distance * factor, most), float(self._unit[i]))
 
 
-class Column(NamedTuple):
-    """A derivative of the scores by one parameter: a pass minus the origin, by the distance.
-
-    place     of the parameter
-    number    of the pass
-    distance  difference of the values as played
-    """
-
-    place: int
-    number: int
-    distance: float
-
-
 class DifferenceModel(LinearModel):
     """A linear model of an engine around a base.
 
-    base     number of the pass
-    theta    its values, (n,)
-    columns  one for each parameter that moves
-    origin   pass from which the derivatives were taken
+    sides   parameters that move, each with a pass in which it differs from the origin
+    origin  pass from which the derivatives were taken
     """
 
     def __init__(
         self,
         data: Data,
         space: Space,
-        base: int,
-        theta: Theta,
-        columns: Sequence[Column],
-        origin: int,
+        base: Point,
+        sides: Sequence[tuple[int, Point]],
+        origin: Point,
     ) -> None:
-        self._data, self.space, self._base, self._origin = data, space, base, origin
+        self._data, self.space, self._base = data, space, base
         self.loss = data.loss
-        self.theta, self._columns = np.array(theta), tuple(columns)
-        self.places = np.array([c.place for c in columns], dtype=np.intp)
+        self.theta, self.places = np.array(base.theta), np.array([i for i, _ in sides], np.intp)
+        self._passes = [base.number, origin.number, *(point.number for _, point in sides)]
         low, high = space.whole_bounds
         moves = np.isin(np.arange(len(space)), self.places)
         self.low, self.high = np.where(moves, low, self.theta), np.where(moves, high, self.theta)
-        self._distance = np.array([c.distance for c in columns])
+        self._distance = np.array([point.theta[i] - origin.theta[i] for i, point in sides])
 
     def map_rows(
         self, theta: Sequence[float] | Array, part: Split, function: Callable[[Rows], Result]
     ) -> Iterator[Result]:
         step = (np.asarray(theta) - self.theta)[self.places]
-        passes = [self._base, self._origin, *(column.number for column in self._columns)]
-        for block in self._data.blocks(passes, part):
+        for block in self._data.blocks(self._passes, part):
             counts = (block.weight > 0) & ~np.isnan(block.scores).any(axis=0)
             base, origin, *sides = block.scores[:, counts].astype(np.float64)
             slopes = (np.stack(sides) - origin) / self._distance[:, np.newaxis]
@@ -131,14 +113,13 @@ class DifferenceModel(LinearModel):
             weight += float(rows.weight.sum())
         return np.asarray(np.sqrt(squares / max(weight, 1e-300)) * np.abs(self._distance))
 
-    def agreement(self, number: int, theta: Theta) -> Agreement:
-        """Compare a pass at θ with the model, over training."""
-        step = np.array(theta) - self.theta
-        slopes = [step[column.place] / column.distance for column in self._columns]
-        passes = [self._base, self._origin, number, *(column.number for column in self._columns)]
+    def agreement(self, point: Point) -> Agreement:
+        """Compare a pass with the model, over training."""
+        slopes = (np.array(point.theta) - self.theta)[self.places] / self._distance
         predicted, real = [np.empty(0)], [np.empty(0)]
-        for block in self._data.blocks(passes, "train"):
-            base, origin, scores, *sides = block.scores[:, block.weight > 0].astype(np.float64)
+        for block in self._data.blocks([point.number, *self._passes], "train"):
+            rows = block.scores[:, block.weight > 0].astype(np.float64)
+            scores, base, origin, *sides = rows
             predicted.append(slopes @ (np.stack(sides) - origin))
             real.append(scores - base)
         return Agreement.of(np.concatenate(predicted), np.concatenate(real))

@@ -139,12 +139,15 @@ LEAST_DECREASE = 1e-7
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A pass that is wanted or under way; `purpose` and `note` belong to the optimiser."""
+    """A pass that is wanted or under way.
+
+    part   of a `Pass`, or the present batch
+    label  in the course
+    """
 
     theta: Theta
-    part: Part = "all"
-    purpose: str = "check"
-    note: str = ""
+    part: Split | Literal["all", "batch"] = "all"
+    label: str = ""
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -171,7 +174,6 @@ class Arguments(TypedDict, total=False):
     seed: int
     most_passes: float | None
     patience: int | None
-    shards: int
 
 
 class Optimiser(ABC):
@@ -182,15 +184,15 @@ class Optimiser(ABC):
     no interruption; a pass that was asked for and not yet told is known to the caller.  The
     annotated attributes of a class are its state.
 
-    course   the steps so far, thinned to some hundreds; the first one is the start
-    problem  reason to halt the tune, a sentence for the user; None if all is well
+    course     the steps so far, thinned to some hundreds; the first one is the start
+    distances  changes of the parameters that are large enough for derivatives; empty if unknown
+    problem    reason to halt the tune, a sentence for the user; None if all is well
 
     parameters   all are tuned
     seed         of all random numbers
     most_passes  limit of passes over training, batches counted in parts; None: no limit
     patience     checks or steps in a row without a smaller validation error that end the tune;
                  None: no limit
-    shards       shards of training, for batches
     """
 
     _number: int = 0
@@ -204,6 +206,7 @@ class Optimiser(ABC):
     _asked: dict[int, Request]
     _best: Point
     course: list[Step]
+    distances: list[float]
     #: Lines for the history.
     _notes: list[str]
     #: Places of parameters on which no score depends, and of those like another, with that one's.
@@ -215,6 +218,9 @@ class Optimiser(ABC):
     #: Latest ridge path by the number of the group of parameters.
     _paths: dict[int, RidgePath]
 
+    #: The share of training in a batch; no state.
+    share = 1.0
+
     def __init__(
         self,
         parameters: Sequence[TunedParameter],
@@ -222,16 +228,16 @@ class Optimiser(ABC):
         seed: int = 0,
         most_passes: float | None = None,
         patience: int | None = 3,
-        shards: int = 1,
     ) -> None:
         self.parameters = tuple(parameters)
         self.space = Space.of(parameters)
         self.most_passes = math.inf if most_passes is None else most_passes
-        self.seed, self.patience, self.shards = seed, patience, shards
+        self.seed, self.patience = seed, patience
         self._start = self.space.played(self.space.start)
         self._best = Point(-1, self._start, WORST)
-        self._wanted, self._asked = [Request(self._start, purpose="start")], {}
-        self.course, self._notes = [], []
+        self._wanted, self._asked = [Request(self._start)], {}
+        self.course, self.distances, self._notes = [], [], []
+        self._forget: list[int] = []
         self._silent, self._alike, self._paths = [], {}, {}
         self._estimate = list(self._start)
         self._deviation = [None] * len(self.parameters)
@@ -244,9 +250,10 @@ class Optimiser(ABC):
     def _advance(self, data: Data) -> None:
         """Continue after all wanted passes are told: want others, or `_stop`."""
 
-    @abstractmethod
     def _obsolete(self) -> list[int]:
         """Return and drop kept passes whose scores are no longer needed."""
+        forget, self._forget = self._forget, []
+        return forget
 
     def ask(self) -> Pass | None:
         """Return the next pass; None while results are awaited or nothing is left to do."""
@@ -254,15 +261,17 @@ class Optimiser(ABC):
             return None
         number, self._number = self._number, self._number + 1
         one = self._asked[number] = self._wanted.pop(0)
-        return Pass(number, one.theta, one.part, keep=one.purpose != "batch")
+        if one.part == "batch":
+            return Pass(number, one.theta, self._batch())
+        return Pass(number, one.theta, one.part, keep=True)
 
     def tell(self, number: int, errors: Errors, data: Data) -> TellResult:
         """Record the errors of a pass; unknown passes are ignored."""
         request = self._asked.pop(number, None)
         if request is None:
             return TellResult()
-        self._used += self._cost(request)
-        if request.purpose == "start":
+        self._used += self.share if request.part == "batch" else 1.0
+        if number == 0:
             self._validated = errors.validation is not None
         held = infinite(finite(errors.validation)) if self._validated else None
         self._learn(
@@ -294,11 +303,6 @@ class Optimiser(ABC):
     def ridge_paths(self) -> list[RidgePath]:
         """The latest path of the ridge, or one for each group of parameters."""
         return [path for _, path in sorted(self._paths.items())]
-
-    @property
-    def distances(self) -> Sequence[float] | None:
-        """Changes of the parameters that are large enough for derivatives, None if unknown."""
-        return None
 
     @property
     def intervals(self) -> tuple[Array, Array] | None:
@@ -353,9 +357,9 @@ class Optimiser(ABC):
             data = state[name.strip("_")]
             setattr(self, name, msgspec.convert(data, kind, strict=False, dec_hook=_object_of))
 
-    def _cost(self, request: Request) -> float:
-        """Return the share of training in a pass."""
-        return len(request.part) / self.shards if isinstance(request.part, tuple) else 1.0
+    def _batch(self) -> Part:
+        """Return the positions of the present batch, the same until its passes are told."""
+        return "train"
 
     def _allowed(self, cost: float) -> bool:
         """Return whether further passes are within `most_passes`; none is under way."""
@@ -368,10 +372,7 @@ class Optimiser(ABC):
     def _record(self, point: Point, label: str, taken: bool, extra: dict[str, float]) -> None:
         """Add a step to the course."""
         errors = finite(point.train), finite(point.validation)
-        self._add(Step(self._used, point.theta, *errors, label, taken, extra))
-
-    def _add(self, step: Step) -> None:
-        self.course.append(step)
+        self.course.append(Step(self._used, point.theta, *errors, label, taken, extra))
         if len(self.course) > MOST_STEPS:
             first, *others, last = self.course
             # prefer steps with a validation error

@@ -70,14 +70,13 @@ class Penalty(msgspec.Struct, frozen=True, eq=False):
 class RidgePath(msgspec.Struct, frozen=True):
     """Errors at each strength of the ridge.
 
-    detail  name of the last column
-    rows    strength, training error, validation error (None without validation), detail
-    used    the strength of the last step
+    rows  strength, training error, validation error (None without validation), largest change
+          from the start as a share of the range
+    used  the strength of the last step
     """
 
     title: str
-    detail: str
-    rows: Sequence[tuple[float, float | None, float | None, Any]]
+    rows: Sequence[tuple[float, float | None, float | None, float]]
     used: float | None
 
     @property
@@ -95,6 +94,9 @@ class RidgePath(msgspec.Struct, frozen=True):
 
     def table(self) -> OwnTable:
         """Return the path as a table of a report."""
-        headers = ("strength", "training", "validation", self.detail, "")
-        rows = [(*row, "used" if row[0] == self.used else None) for row in self.rows]
+        headers = ("strength", "training", "validation", "farthest from start", "")
+        rows: list[tuple[Any, ...]] = [
+            (*errors, f"{farthest:.1%} of range", "used" if errors[0] == self.used else None)
+            for *errors, farthest in self.rows
+        ]
         return "; ".join(filter(None, (self.title, self.edge))), headers, rows

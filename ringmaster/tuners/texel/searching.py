@@ -39,6 +39,7 @@ class SearchArguments(Arguments, total=False):
     """Arguments of `Search`."""
 
     strength: float
+    shards: int
 
 
 class Search(Optimiser):
@@ -49,6 +50,7 @@ class Search(Optimiser):
 
     batch     share of the training shards in a batch; 1: all
     strength  of the ridge towards the start values
+    shards    shards of training
 
     Other arguments: see `Optimiser`.
     """
@@ -67,13 +69,15 @@ class Search(Optimiser):
         batch: float = 1.0,
         *,
         strength: float = 0.0,
+        shards: int = 1,
         **common: Unpack[Arguments],
     ) -> None:
         super().__init__(parameters, **common)
+        self.shards = shards
         self.penalty = Penalty(self.space, strength)
         self.size = min(self.shards, max(1, math.ceil(batch * self.shards - 1e-9)))
+        self.share, self.whole = self.size / shards, self.size == shards
         self._known, self._checked, self._errors = {}, set(), {}
-        self._forget: list[int] = []
 
     def _begin(self, error: float) -> None:
         """Record the penalised training error of the start values."""
@@ -101,22 +105,15 @@ class Search(Optimiser):
         """Return further numbers for the course."""
         return {}
 
-    @property
-    def whole(self) -> bool:
-        """Return whether a batch has all training positions."""
-        return self.size == self.shards
-
-    @property
-    def share(self) -> float:
-        """The share of training in a batch."""
-        return self.size / self.shards
-
     def batch(self, number: int) -> tuple[int, ...]:
         """Return the shards of a batch, in order; a function of the seed and the number."""
         epoch, place = divmod(number, self.shards // self.size)
         random = word_array(self.seed, BATCHES_STREAM, epoch, self.shards)
         order = np.argsort(random, kind="stable")
         return tuple(sorted(order[place * self.size : (place + 1) * self.size].tolist()))
+
+    def _batch(self) -> Part:
+        return "train" if self.whole else self.batch(self._round()[0])
 
     def finished(self) -> bool:
         return super().finished() and not self._unchecked()
@@ -135,25 +132,20 @@ class Search(Optimiser):
             self._errors = {}
         elif self._over:
             # one after another: the order of results must not matter if errors are equal
-            self._wanted = [Request(self._unchecked()[0], note="end")]
+            self._wanted = [Request(self._unchecked()[0], label="end")]
         elif self._due is not None:
-            self._wanted = [Request(self._due, note=self._round()[1])]
+            self._wanted = [Request(self._due, label=self._round()[1])]
         else:
             self._open()
-
-    def _obsolete(self) -> list[int]:
-        forget, self._forget = self._forget, []
-        return forget
 
     def _open(self) -> None:
         """Want the passes of the next batch, without known errors."""
         values = {key_of(theta): theta for theta in self._values()}
         known = {key: self._known[key] for key in values if self.whole and key in self._known}
-        part: Part = "train" if self.whole else self.batch(self._round()[0])
         # and a check
         if self._allowed((len(values) - len(known)) * self.share + 1):
             new = [theta for key, theta in values.items() if key not in known]
-            self._errors, self._wanted = known, [Request(each, part, "batch") for each in new]
+            self._errors, self._wanted = known, [Request(each, "batch") for each in new]
         else:
             self._stop("the passes are used up")
 
@@ -166,14 +158,14 @@ class Search(Optimiser):
 
     def _learn(self, request: Request, point: Point, data: Data) -> None:
         key, error = key_of(point.theta), self._penalised(point)
-        if not isinstance(request.part, tuple):
+        if self.whole or request.part == "all":
             if len(self._known) >= MOST_KNOWN:
                 del self._known[next(iter(self._known))]
             self._known[key] = error
-        if request.purpose == "batch":
+        if request.part == "batch":
             self._errors[key] = error
             return
-        start = request.purpose == "start"
+        start = point.number == 0
         if start:
             self._begin(error)
         self._checked.add(key)
@@ -189,7 +181,7 @@ class Search(Optimiser):
         extra = self._extras()
         if self.penalty.strength:
             extra["penalty"] = self.penalty(point.theta)
-        self._record(point, request.note or "start", better, extra)
+        self._record(point, request.label or "start", better, extra)
         if self._due is not None:
             self._due = None
             self._learn_check(point, better)
@@ -211,9 +203,9 @@ def tuned_blocks(
 
     Parameters without a listed group form the last block.
     """
-    blocks = [[i for i, p in enumerate(parameters) if p.group == name] for name in groups or ()]
-    placed = {i for block in blocks for i in block}
-    blocks.append([i for i in range(len(parameters)) if i not in placed])
+    names = dict.fromkeys([*(groups or ()), None])
+    own = [p.group if p.group in names else None for p in parameters]
+    blocks = [[i for i, name in enumerate(own) if name == group] for group in names]
     return [block for block in blocks if block]
 
 

@@ -46,6 +46,8 @@ from ringmaster.tuners.texel.searching import (
 MOST_PASSES = 100.0
 #: Default batch as a share of the training positions.
 BATCH = 1 / 8
+#: Exponents of the gains, and A as a share of the iterations.
+ALPHA, GAMMA, A_SHARE = 0.602, 0.101, 0.1
 #: Passes over training between checks; batches count in parts.
 PASSES_PER_CHECK = 5.0
 #: Largest ratio of a unit to a step, and of a step to a unit.
@@ -62,7 +64,6 @@ class SpsaBatches(Search):
     """SPSA over batches.
 
     batch     share of the training shards that scores an iteration
-    alpha, gamma, A_ratio  exponents of the gains, and A as a share of the iterations
 
     Other arguments: see `Search`.
     """
@@ -76,7 +77,6 @@ class SpsaBatches(Search):
     #: Iterates since the last check, and all iterates.
     _recent: Averages
     _all: Averages
-    _since: int = 0
     #: The values with the smallest penalised training error in a check.
     _safe: tuple[Theta, float]
     _blocked: int = 0
@@ -86,18 +86,14 @@ class SpsaBatches(Search):
         parameters: Sequence[TunedParameter],
         *,
         batch: float = BATCH,
-        alpha: float = 0.602,
-        gamma: float = 0.101,
-        A_ratio: float = 0.1,
         **common: Unpack[SearchArguments],
     ) -> None:
         if common.get("most_passes") is None:
             common["most_passes"] = MOST_PASSES
         super().__init__(parameters, batch, **common)
-        self.alpha, self.gamma = alpha, gamma
         share = self.share
         self.iterations = max(1, int(self.most_passes / (2 * share)))
-        self.A = A_ratio * self.iterations
+        self.A = A_SHARE * self.iterations
         self.every = max(1, round(PASSES_PER_CHECK / (2 * share)))
         self._steps = first_steps(self.parameters)
         self._theta = np.array(self._start)
@@ -198,7 +194,7 @@ class SpsaBatches(Search):
     def _sides(self) -> tuple[Array, Array]:
         """Return θ⁺ and θ⁻; parameters without a signal stay."""
         delta, u = draw(self.seed, self._k + 1, len(self.space))
-        c = np.maximum(self._units * (self._k + 1) ** -self.gamma, self.space.least_c)
+        c = np.maximum(self._units * (self._k + 1) ** -GAMMA, self.space.least_c)
         plus, minus = sides(self.space, self._theta, c, delta, u, "stochastic")
         plus[self._silent] = minus[self._silent] = self._theta[self._silent]
         return plus, minus
@@ -207,7 +203,7 @@ class SpsaBatches(Search):
         """Move θ by the errors of both sides."""
         plus, minus = (np.array(self.space.played(each)) for each in self._sides())
         k = self._k + 1
-        a = self._gain * ((self.A + 1) / (self.A + k)) ** self.alpha
+        a = self._gain * ((self.A + 1) / (self.A + k)) ** ALPHA
         difference = above - below
         d = (plus - minus) / 2
         step = np.zeros(len(self.space))
@@ -219,9 +215,8 @@ class SpsaBatches(Search):
         self._theta = self.space.clip(before + step)
         self._recent.add(self._theta, self._theta - before)
         self._all.add(self._theta, self._theta - before)
-        self._k, self._since = k, self._since + 1
-        if self._since >= self.every:
-            self._since = 0
+        self._k = k
+        if k % self.every == 0:
             mean = self._settled(self._recent)
             self._recent = Averages(self._theta)
             if not self._is_checked(mean):

@@ -41,10 +41,10 @@ class SweptPair(msgspec.Struct):
     sigma: float | None
     relative: float | None
     strength: float
-    theta: Theta
     own: float | None = None
     result: float | None = None
     teacher: float | None = None
+    theta: Theta = ()
 
 
 class Sweep(GaussNewton):
@@ -103,7 +103,7 @@ class Sweep(GaussNewton):
             assert best is not None
             self._best = self._base = Point(best, self._optimiser.best, 0.0)
             self._points = [self._base]
-            self._distances = list(self._optimiser.distances or self._distances)
+            self.distances = list(self._optimiser.distances) or self.distances
             self._linearise()
         self._number = number
         return self.ask()
@@ -124,9 +124,25 @@ class Sweep(GaussNewton):
         self._stop("no parameter moves the scores")
 
     def _judge(self, point: Point, data: Data) -> None:
-        assert self._pair is not None
+        """Record the errors of a pair's values."""
+        row = self._pair
+        assert row is not None
         self._trial = None
-        self._notes.append(self._score(data, self._pair, point.number))
+        own = self._targets[row.lambda_, row.sigma]
+        targets = (own, Target(), Target("elmo", lambda_=1.0))
+        row.own, row.result, row.teacher = (
+            mean(
+                data.loss.total(block.scores[0], block.target, block.weight)
+                for block in data.under(each).blocks([point.number], self._part)
+            )
+            for each in targets
+        )
+        self._rows.append(row)
+        sigma = "" if row.sigma is None else f", sigma {row.sigma:g}"
+        error = "unknown" if row.own is None else f"{row.own:.8f}"
+        self._notes.append(
+            f"sweep: lambda {row.lambda_:g}{sigma}: error against own target {error}"
+        )
 
     def _fitted(self, data: Data, lambda_: float, sigma: float | None) -> SweptPair:
         """Return the strength of the ridge and the values for a target."""
@@ -137,32 +153,7 @@ class Sweep(GaussNewton):
         at = np.array(self._base.theta)
         point = best_of(model.path(self._strengths, at, whole=True))
         played = model.playable(point, model.quadratic(point.theta))
-        return SweptPair(lambda_, sigma, relative, point.strength, played)
-
-    def _score(self, data: Data, row: SweptPair, number: int) -> str:
-        """Record the errors of a pair's values; return a line for the history."""
-        own = self._targets[row.lambda_, row.sigma]
-        targets = (own, Target(), Target("elmo", lambda_=1.0))
-        losses = [
-            mean(
-                data.loss.total(block.scores[0], block.target, block.weight)
-                for block in data.under(each).blocks([number], self._part)
-            )
-            for each in targets
-        ]
-        row.own, row.result, row.teacher = losses
-        self._rows.append(row)
-        values = ", ".join(f"{c} {v:.6g}" for c, v in zip(self._codes, row.theta, strict=True))
-        width = ""
-        if row.relative is not None:
-            sigma = f"{row.relative:.3f} C" if row.sigma is None else f"{row.sigma:g}"
-            width = f", sigma {sigma}"
-        errors = ", ".join(
-            f"{name} {loss:.8f}"
-            for name, loss in zip(("own target", "result", "teacher"), losses, strict=True)
-            if loss is not None
-        )
-        return f"sweep: lambda {row.lambda_:g}{width}: errors against {errors}; {values}"
+        return SweptPair(lambda_, sigma, relative, point.penalty.strength, theta=played)
 
     @property
     def rows(self) -> list[SweptPair]:
@@ -177,19 +168,11 @@ class Sweep(GaussNewton):
             return []
         codes = tuple(self._codes) if len(self._codes) <= _COLUMNS else ()
         headers = ("lambda", "sigma", "sigma/C", "ridge", "own target", "result", "teacher", *codes)
-        body: list[tuple[Any, ...]] = [
-            (
-                row.lambda_,
-                row.sigma,
-                None if row.relative is None else f"{row.relative:.3f}",
-                row.strength,
-                row.own,
-                row.result,
-                row.teacher,
-                *(row.theta if codes else ()),
-            )
-            for row in rows
-        ]
+        body: list[tuple[Any, ...]] = []
+        for row in rows:
+            lambda_, sigma, relative, *errors, theta = msgspec.structs.astuple(row)
+            shown = None if relative is None else f"{relative:.3f}"
+            body.append((lambda_, sigma, shown, *errors, *(theta if codes else ())))
         part = "validation" if self._part == "validation" else "training"
         left = len(self._missing_pairs())
         more = f", {counted(left, 'pair')} to come" if left else ""

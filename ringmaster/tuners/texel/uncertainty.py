@@ -14,7 +14,6 @@ samples using Poisson frequencies", 2006), or every group.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -40,20 +39,12 @@ def meat_of(sums: Array) -> Array:
     return np.atleast_2d(np.cov(filled.T)) * len(filled)
 
 
-class Estimate(NamedTuple):
-    """Evidence of the positions about k parameters.
+def unpenalised_optimum(
+    curvature: Array, slope: Array, meat: Array, weight: float
+) -> tuple[Array, Array]:
+    """Return the Newton step to the least loss without a penalty, and standard errors there.
 
-    step       Newton step to the least loss without a penalty, (k,)
-    deviation  standard errors there, (k,); infinite for parameters that the positions cannot
-               distinguish
-    """
-
-    step: Array
-    deviation: Array
-
-
-def unpenalised_optimum(curvature: Array, slope: Array, meat: Array, weight: float) -> Estimate:
-    """Return the Newton step to the unpenalised optimum, with its standard errors.
+    Both are (k,); errors are infinite for parameters that the positions cannot distinguish.
 
     curvature  mean ∂²loss/∂θ², (k, k)
     slope      mean ∂loss/∂θ, (k,)
@@ -62,7 +53,7 @@ def unpenalised_optimum(curvature: Array, slope: Array, meat: Array, weight: flo
     """
     count = len(curvature)
     if not np.isfinite(meat).all() or weight <= 0:
-        return Estimate(np.zeros(count), np.full(count, np.inf))
+        return np.zeros(count), np.full(count, np.inf)
     size = np.sqrt(np.diag(curvature))
     known = size > 0
     unit = np.where(known, size, 1.0)
@@ -73,7 +64,7 @@ def unpenalised_optimum(curvature: Array, slope: Array, meat: Array, weight: flo
     covariance = inverse @ (meat / np.outer(unit, unit) / weight**2) @ inverse
     deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0)) / unit
     step = -(inverse @ (slope / unit)) / unit
-    return Estimate(step, np.where(known & ~lost, deviation, np.inf))
+    return step, np.where(known & ~lost, deviation, np.inf)
 
 
 RESAMPLES = 2_000

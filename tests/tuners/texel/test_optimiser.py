@@ -93,13 +93,13 @@ def test_strengths_are_the_path_unless_they_are_given() -> None:
     ],
 )
 def test_ridge_at_the_edge_of_the_strengths_tried_is_named(used: float | None, words: str) -> None:
-    rows = [(strength, 0.1, 0.1, "") for strength in (0.001, 0.01, 0.1)]
-    path = RidgePath("Ridge path", "farthest", rows, used)
+    rows = [(strength, 0.1, 0.1, 0.0) for strength in (0.001, 0.01, 0.1)]
+    path = RidgePath("Ridge path", rows, used)
     assert path.edge.startswith(words)
     assert bool(path.edge) == bool(words)
     assert (words in path.table()[0]) is True
 
 
 def test_no_ridge_is_named_where_it_is_the_best() -> None:
-    rows = [(strength, 0.1, 0.1, "") for strength in (0.0, 0.01)]
-    assert "no ridge, is the weakest" in RidgePath("Ridge path", "", rows, 0.0).table()[0]
+    rows = [(strength, 0.1, 0.1, 0.0) for strength in (0.0, 0.01)]
+    assert "no ridge, is the weakest" in RidgePath("Ridge path", rows, 0.0).table()[0]

@@ -21,7 +21,7 @@ from tests.tuners.texel.worlds import MemoryData, World, world_of
 
 
 def standard_errors(curvature: Array, meat: Array, weight: float) -> Array:
-    return unpenalised_optimum(curvature, np.zeros(len(curvature)), meat, weight).deviation
+    return unpenalised_optimum(curvature, np.zeros(len(curvature)), meat, weight)[1]
 
 
 def test_deviation_of_a_mean_is_that_over_games() -> None:

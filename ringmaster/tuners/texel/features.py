@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -144,17 +144,12 @@ class FeatureModel(LinearModel):
         """Return rows as a sparse matrix, (rows, F) of float32."""
         from scipy.sparse import csr_matrix
 
-        pointers = self.matrix.indptr[first : stop + 1].astype(np.int64)
+        matrix = self.matrix
+        pointers = matrix.indptr[first : stop + 1].astype(np.int64)
         a, b = int(pointers[0]), int(pointers[-1])
-        return csr_matrix(
-            (
-                self.matrix.values[a:b].astype(np.float32),
-                self.matrix.columns[a:b].astype(np.int32),
-                (pointers - a).astype(np.int32),
-            ),
-            shape=(stop - first, len(self.matrix.names)),
-            copy=False,
-        )
+        values, columns = matrix.values[a:b].astype(np.float32), matrix.columns[a:b]
+        parts = values, columns.astype(np.int32), (pointers - a).astype(np.int32)
+        return csr_matrix(parts, shape=(stop - first, len(matrix.names)), copy=False)
 
     def _shares(self, first: int, stop: int) -> list[Any]:
         """Return the factors of the counts of a span, for each of the wiring's places."""
@@ -187,15 +182,10 @@ class FeatureModel(LinearModel):
             wanted = self.weight[a:b] > 0
             rows = self.rows(a, b)
             q = self.of_rows(rows, a, b, weights) + self.offset[a:b]
-            return function(
-                Rows(
-                    q[wanted],
-                    lambda: self.jacobian(rows, a, b, wanted),
-                    self.target[a:b][wanted],
-                    self.weight[a:b][wanted],
-                    self.games[a:b][wanted],
-                )
-            )
+            target, weight, games = (self.target[a:b], self.weight[a:b], self.games[a:b])
+            slopes = partial(self.jacobian, rows, a, b, wanted)
+            labels = (target[wanted], weight[wanted], games[wanted])
+            return function(Rows(q[wanted], slopes, *labels))
 
         ends = (0, self.train) if part == "train" else (self.train, len(self.offset))
         return self.map_blocks(block, *ends, DENSE_BLOCK)

@@ -26,13 +26,9 @@ import numpy.typing as npt
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import GENETIC_STREAM, word_array
 from ringmaster.tuners.space import Array, Space
-from ringmaster.tuners.texel.optimiser import WORST, Point, Theta, finite
+from ringmaster.tuners.texel.optimiser import WORST, Arguments, Point, Theta, finite
 from ringmaster.tuners.texel.ridge import OwnTable
-from ringmaster.tuners.texel.searching import (
-    Search,
-    SearchArguments,
-    key_of,
-)
+from ringmaster.tuners.texel.searching import Search
 
 Bits = npt.NDArray[np.uint8]
 Levels = npt.NDArray[np.int64]
@@ -159,7 +155,7 @@ class Genetic(Search):
         mutation: float | None = None,
         converged: float = 0.97,
         check: int = 10,
-        **common: Unpack[SearchArguments],
+        **common: Unpack[Arguments],
     ) -> None:
         super().__init__(parameters, batch, **common)
         count = len(self.parameters)
@@ -184,24 +180,22 @@ class Genetic(Search):
     def _values(self) -> list[Theta]:
         return [self.space.played(values) for values in self.coding.at(self._people)]
 
-    def _learn_errors(self) -> None:
-        played = self._values()
-        errors = np.array([self._errors[key_of(theta)] for theta in played])
+    def _learn_errors(self, values: list[Theta], errors: list[float]) -> None:
         ranks = np.argsort(errors, kind="stable").astype(np.int64)
-        best, error = played[ranks[0]], float(errors[ranks[0]])
-        self._front = list(dict.fromkeys(played[i] for i in ranks))[:FINALISTS]
+        best, error = values[ranks[0]], errors[ranks[0]]
+        self._front = list(dict.fromkeys(values[i] for i in ranks))[:FINALISTS]
         self._shares = self.coding.bits(self._people).mean(axis=0)
         open_bits, agreed = entropy(self._shares), convergence(self._shares)
         self._generation += 1
+        label = self._round()[1]
         self._notes.append(
-            f"generation {self._generation}: smallest error {error:.9f}"
+            f"{label}: smallest error {error:.9f}"
             f"{'' if self.whole else ' on its batch'}, entropy {open_bits:.1f} of "
             f"{self.coding.count} bits, convergence {100 * agreed:.1f} %"
         )
         extra = {"entropy": open_bits, "convergence": agreed, "median": float(np.median(errors))}
         extra |= {} if self.whole else {"batch error": error - self.penalty(best)}
         extra = {name: value for name, value in extra.items() if finite(value) is not None}
-        label = f"generation {self._generation}"
         if self.whole:
             self._take(best, error, label, **extra)
         else:

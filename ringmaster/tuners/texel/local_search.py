@@ -18,14 +18,8 @@ from typing import Unpack
 import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Point, Theta
-from ringmaster.tuners.texel.searching import (
-    Search,
-    SearchArguments,
-    first_steps,
-    key_of,
-    tuned_blocks,
-)
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Arguments, Point, Theta
+from ringmaster.tuners.texel.searching import Search, first_steps, tuned_blocks
 
 #: Largest step as a share of the range.
 MOST_SHARE = 1 / 4
@@ -66,7 +60,7 @@ class LocalSearch(Search):
         groups: Sequence[str] | None = None,
         grow: float = 2.0,
         precision: float = PRECISION_SHARE,
-        **common: Unpack[SearchArguments],
+        **common: Unpack[Arguments],
     ) -> None:
         super().__init__(parameters, **common)
         self.grow = grow
@@ -89,9 +83,8 @@ class LocalSearch(Search):
         theta[i] += self._way[i] * self._steps[i] * (-1 if self._second else 1)
         return [self.space.played(theta)]
 
-    def _learn_errors(self) -> None:
-        i, (theta,) = self._blocks[self._block][self._place], self._values()
-        error = self._errors[key_of(theta)]
+    def _learn_errors(self, values: list[Theta], errors: list[float]) -> None:
+        i, theta, error = self._blocks[self._block][self._place], values[0], errors[0]
         self._tried += 1
         # a change of the ridge alone is no signal
         change = error - self.penalty(theta) - self._base_error + self.penalty(self._base)

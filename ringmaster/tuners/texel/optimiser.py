@@ -174,6 +174,8 @@ class Arguments(TypedDict, total=False):
     seed: int
     most_passes: float | None
     patience: int | None
+    strength: float
+    shards: int
 
 
 class Optimiser(ABC):
@@ -193,6 +195,8 @@ class Optimiser(ABC):
     most_passes  limit of passes over training, batches counted in parts; None: no limit
     patience     checks or steps in a row without a smaller validation error that end the tune;
                  None: no limit
+    strength     of the ridge of methods that try only one
+    shards       shards of training, for batches
     """
 
     _number: int = 0
@@ -228,11 +232,13 @@ class Optimiser(ABC):
         seed: int = 0,
         most_passes: float | None = None,
         patience: int | None = 3,
+        strength: float = 0.0,
+        shards: int = 1,
     ) -> None:
         self.parameters = tuple(parameters)
         self.space = Space.of(parameters)
         self.most_passes = math.inf if most_passes is None else most_passes
-        self.seed, self.patience = seed, patience
+        self.seed, self.patience, self.strength, self.shards = seed, patience, strength, shards
         self._start = self.space.played(self.space.start)
         self._best = Point(-1, self._start, WORST)
         self._wanted, self._asked = [Request(self._start)], {}
@@ -327,18 +333,15 @@ class Optimiser(ABC):
 
     def flags(self) -> dict[int, tuple[str, ...]]:
         """Return oddities of parameters by place: "at its lower bound", "no signal", …"""
-        flags = {}
-        ends = self.intervals
+        flags, ends = {}, self.intervals
         for i in range(len(self.parameters)):
             words = value_flags(self.space, i, self.best[i])
             if i in self._silent:
                 words.append(NO_SIGNAL)
             elif i in self._alike:
-                other = self.parameters[self._alike[i]].code
-                words.append(f"indistinguishable from {other}")
+                words.append(f"indistinguishable from {self.parameters[self._alike[i]].code}")
             elif ends is not None:
-                low, high = ends
-                words += noise_flags(self.space, i, self.best[i], low[i], high[i])
+                words += noise_flags(self.space, i, self.best[i], ends[0][i], ends[1][i])
             if words:
                 flags[i] = tuple(words)
         return flags

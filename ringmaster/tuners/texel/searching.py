@@ -29,17 +29,8 @@ from ringmaster.tuners.texel.optimiser import (
 )
 from ringmaster.tuners.texel.ridge import Penalty
 
-#: Most errors over all training positions that are remembered.
-MOST_KNOWN = 50_000
 #: First steps and perturbations as a share of the range.
 STEP_SHARE = 1 / 32
-
-
-class SearchArguments(Arguments, total=False):
-    """Arguments of `Search`."""
-
-    strength: float
-    shards: int
 
 
 class Search(Optimiser):
@@ -48,9 +39,7 @@ class Search(Optimiser):
     A batch has `size` shards in random order, in a new order each time all have been used.  The
     remainder of an order is not used.
 
-    batch     share of the training shards in a batch; 1: all
-    strength  of the ridge towards the start values
-    shards    shards of training
+    batch  share of the training shards in a batch; 1: all
 
     Other arguments: see `Optimiser`.
     """
@@ -67,16 +56,12 @@ class Search(Optimiser):
         self,
         parameters: Sequence[TunedParameter],
         batch: float = 1.0,
-        *,
-        strength: float = 0.0,
-        shards: int = 1,
         **common: Unpack[Arguments],
     ) -> None:
         super().__init__(parameters, **common)
-        self.shards = shards
-        self.penalty = Penalty(self.space, strength)
+        self.penalty = Penalty(self.space, self.strength)
         self.size = min(self.shards, max(1, math.ceil(batch * self.shards - 1e-9)))
-        self.share, self.whole = self.size / shards, self.size == shards
+        self.share, self.whole = self.size / self.shards, self.size == self.shards
         self._known, self._checked, self._errors = {}, set(), {}
 
     def _begin(self, error: float) -> None:
@@ -91,8 +76,8 @@ class Search(Optimiser):
         """Return the values to be scored on the present batch."""
 
     @abstractmethod
-    def _learn_errors(self) -> None:
-        """Learn from the errors of all values on the present batch."""
+    def _learn_errors(self, values: list[Theta], errors: list[float]) -> None:
+        """Learn from the penalised errors of `_values` on the present batch."""
 
     def _learn_check(self, point: Point, better: bool) -> None:
         """Record the check of values that were due, and whether they are the best so far."""
@@ -128,7 +113,8 @@ class Search(Optimiser):
 
     def _advance(self, data: Data) -> None:
         if self._errors:
-            self._learn_errors()
+            values = self._values()
+            self._learn_errors(values, [self._errors[key_of(theta)] for theta in values])
             self._errors = {}
         elif self._over:
             # one after another: the order of results must not matter if errors are equal
@@ -159,8 +145,6 @@ class Search(Optimiser):
     def _learn(self, request: Request, point: Point, data: Data) -> None:
         key, error = key_of(point.theta), self._penalised(point)
         if self.whole or request.part == "all":
-            if len(self._known) >= MOST_KNOWN:
-                del self._known[next(iter(self._known))]
             self._known[key] = error
         if request.part == "batch":
             self._errors[key] = error
@@ -220,10 +204,5 @@ def first_steps(parameters: Sequence[TunedParameter]) -> Array:
 
     Changes of integers are at least 1.
     """
-    return np.array(
-        [
-            max(step, 1.0) if p.integer else step
-            for p in parameters
-            for step in [p.step or STEP_SHARE * (p.maximum - p.minimum)]
-        ]
-    )
+    steps = [p.step or STEP_SHARE * (p.maximum - p.minimum) for p in parameters]
+    return np.maximum(steps, [float(p.integer) for p in parameters])

@@ -33,14 +33,9 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.spsa.course import Averages
 from ringmaster.tuners.spsa.perturbation import draw, sides
 from ringmaster.tuners.texel.loss import Array
-from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Point, Theta, finite
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Arguments, Point, Theta, finite
 from ringmaster.tuners.texel.ridge import OwnTable
-from ringmaster.tuners.texel.searching import (
-    Search,
-    SearchArguments,
-    first_steps,
-    key_of,
-)
+from ringmaster.tuners.texel.searching import Search, first_steps
 
 #: Default limit of passes; the sequence of gains is spread over them.
 MOST_PASSES = 100.0
@@ -86,7 +81,7 @@ class SpsaBatches(Search):
         parameters: Sequence[TunedParameter],
         *,
         batch: float = BATCH,
-        **common: Unpack[SearchArguments],
+        **common: Unpack[Arguments],
     ) -> None:
         if common.get("most_passes") is None:
             common["most_passes"] = MOST_PASSES
@@ -123,8 +118,7 @@ class SpsaBatches(Search):
                 values.append(theta)
         return [self.space.played(theta) for theta in values]
 
-    def _learn_errors(self) -> None:
-        errors = [self._errors[key_of(theta)] for theta in self._values()]
+    def _learn_errors(self, values: list[Theta], errors: list[float]) -> None:
         if self._measured:
             self._move(*errors)
         else:

@@ -151,8 +151,6 @@ def bootstrap(
     decrease, total = sums.sum(axis=0).tolist()
     means = _resampled(sums, seed)
     means = means[~np.isnan(means)]
-    if not len(means):
-        means = np.array([decrease / total])
     low, high = np.quantile(means, [0.025, 0.975]).tolist()
     share = float((means > 0).mean() + (means == 0).mean() / 2)
     return Improvement(part, decrease / total, low, high, share, len(seen))

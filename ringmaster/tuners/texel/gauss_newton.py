@@ -22,6 +22,7 @@ import numpy as np
 
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
+from ringmaster.tuners.texel.flags import collinear
 from ringmaster.tuners.texel.linear_model import Agreement, LinearModel, Minimum, best_of
 from ringmaster.tuners.texel.linearised import (
     WANTED_MOVEMENT,
@@ -38,7 +39,6 @@ from ringmaster.tuners.texel.optimiser import (
     Point,
     Request,
     Theta,
-    collinear,
     finite,
 )
 from ringmaster.tuners.texel.ridge import Penalty, RidgePath, strengths_of
@@ -148,7 +148,7 @@ class GaussNewton(Optimiser):
         if not self._allowed(cost):
             self._finish(
                 f"another linearisation needs {counted(cost, 'pass')}; "
-                f"the limit is {self.most_passes:g}",
+                f"the limit is {self.most_passes:g}"
             )
         elif not self._sides:
             self._settle()

@@ -93,8 +93,6 @@ class Linear(GaussNewton):
             if self._check:
                 theta = perturbed(model, self.space, self.seed)
                 self._sides, self._wanted = [(0, theta)], [Request(theta)]
-                if theta == self._start:
-                    self._refuse("no parameter can move within its bounds")
                 return
         else:
             point = self._at_hand(self._sides[0][1])
@@ -103,17 +101,14 @@ class Linear(GaussNewton):
             known = math.isfinite(check.correlation)
             extra = {"correlation": check.correlation} if known else {}
             self._record(point, "check of the features", False, extra)
-            if problem := problem_of(check):
-                self._refuse(problem)
+            self.problem = problem_of(check) or None
+            if self.problem:
+                self._finish(self.problem)
                 return
             self._notes.append(f"the scores change as the features say: {numbers_of(check)}")
             if check.correlation < _GOOD:
                 self._notes.append("the evaluation is not quite linear in these weights")
         self._propose(data)
-
-    def _refuse(self, why: str) -> None:
-        self.problem = why
-        self._finish(why)
 
     def _agreement(self, data: Data, point: Point) -> Agreement:
         """Compare the changes of scores since the start, over training and validation."""
@@ -199,7 +194,6 @@ def numbers_of(check: Agreement) -> str:
 
 def problem_of(check: Agreement) -> str:
     """Return a reason to refuse the model, "" if it can be used."""
-    low, high = SLOPES
     if not check.count:
         return "no position has a score of both passes"
     if not check.spread > _VISIBLE:
@@ -207,7 +201,7 @@ def problem_of(check: Agreement) -> str:
             "the features hardly occur: a large change of all weights moves the model's "
             f"scores by {check.spread:.2f} cp; check that they belong to these positions"
         )
-    if check.correlation >= LEAST_CORRELATION and low <= check.slope <= high:
+    if check.correlation >= LEAST_CORRELATION and SLOPES[0] <= check.slope <= SLOPES[1]:
         return ""
     reason = f"the engine's scores do not change as its features say ({numbers_of(check)})"
     if check.correlation <= -LEAST_CORRELATION:

@@ -22,15 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.tuners.space import Flags, Space
-from ringmaster.tuners.texel.loss import (
-    MOST_GROUPS,
-    Array,
-    Loss,
-    Numbers,
-    Sum,
-    mean,
-    sums_by_group,
-)
+from ringmaster.tuners.texel.loss import MOST_GROUPS, Array, Loss, Numbers, Sum, mean, sums_by_group
 from ringmaster.tuners.texel.optimiser import PARTS, Split, Theta
 from ringmaster.tuners.texel.ridge import Penalty
 from ringmaster.tuners.texel.uncertainty import SINGULAR, meat_of, unpenalised_optimum
@@ -207,8 +199,7 @@ class LinearModel(ABC):
         b = quadratic.slope + penalty.slope(theta) - A @ theta
         careful = whole_in_box(A, b, self.low, self.high, space.integer, theta)
         return min(
-            (space.played(careful), plain),
-            key=lambda each: self.errors(each)[0] + penalty(each),
+            (space.played(careful), plain), key=lambda each: self.errors(each)[0] + penalty(each)
         )
 
 

@@ -1,4 +1,4 @@
-"""The contract of an optimiser over labelled positions, its base class, and flags of odd values.
+"""The contract of an optimiser over labelled positions, and its base class.
 
 An optimiser asks for passes: each is one set of values whose scores are wanted.  It is told
 the errors of each pass.  A pass over all positions takes seconds to hours, and a tune may stop
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.spsa.course import Averages
+from ringmaster.tuners.texel.flags import NO_SIGNAL, noise_flags, value_flags
 from ringmaster.tuners.texel.loss import Array, Floats, Loss
 from ringmaster.tuners.texel.ridge import OwnTable, RidgePath
 from ringmaster.tuners.texel.targets import Target
@@ -397,66 +398,3 @@ def _object_of(kind: Any, data: Any) -> Any:
     averages = Averages(np.zeros(0))
     averages.restore(data)
     return averages
-
-
-#: A value below this share of its start has collapsed.
-TINY_SHARE = 0.05
-#: Largest variance inflation factor of a parameter that is distinguishable from the others.
-LARGEST_INFLATION = 20.0
-
-NO_SIGNAL = "no signal"
-COLLAPSED = "collapsed to 0"
-#: A parameter moved, but its interval contains the start, or its whole range.
-ALONE, UNRESOLVED = "alone within the noise", "moved without a signal"
-
-
-def value_flags(space: Space, i: int, value: float) -> list[str]:
-    """Return flags of a parameter's value: on a bound, collapsed to nearly 0."""
-    start, low, high = (float(a[i]) for a in (space.start, space.minimum, space.maximum))
-    words = []
-    if value <= low < start:
-        words.append("at its lower bound")
-    if value >= high > start:
-        words.append("at its upper bound")
-    if start and value == 0:
-        words.append(COLLAPSED)
-    elif start and abs(value) <= TINY_SHARE * abs(start):
-        words.append(f"collapsed to {abs(value / start):.0%} of its start")
-    return words
-
-
-def noise_flags(space: Space, i: int, value: float, low: float, high: float) -> list[str]:
-    """Return a flag if a parameter's 95 % interval is its whole range, or has its start inside.
-
-    An interval holds for one parameter alone; several flagged parameters may still have moved for
-    a reason together.
-    """
-    moved = value != space.start[i]
-    if low <= space.minimum[i] and high >= space.maximum[i]:
-        return [UNRESOLVED if moved else NO_SIGNAL]
-    return [ALONE] if moved and low <= space.start[i] <= high else []
-
-
-def collinear(curvature: Array) -> dict[int, int]:
-    """Return parameters that are not distinguishable from others, with the most similar one.
-
-    curvature  mean ∂²loss/∂θ², (k, k)
-
-    Their variance inflation factor is above LARGEST_INFLATION; the most similar parameter has the
-    largest partial correlation.
-    """
-    size = np.sqrt(np.diag(curvature))
-    known = np.flatnonzero(size > 0)
-    if len(known) < 2:
-        return {}
-    unit = size[known]
-    correlation = curvature[np.ix_(known, known)] / np.outer(unit, unit)
-    # keeps the matrix of equal columns invertible
-    inverse = np.linalg.inv(correlation + 1e-9 * np.eye(len(known)))
-    inflation = np.diag(inverse)
-    partial = np.abs(inverse) / np.sqrt(np.outer(inflation, inflation))
-    np.fill_diagonal(partial, 0.0)
-    return {
-        int(known[i]): int(known[int(np.argmax(partial[i]))])
-        for i in np.flatnonzero(inflation > LARGEST_INFLATION)
-    }

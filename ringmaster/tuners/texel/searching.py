@@ -53,10 +53,7 @@ class Search(Optimiser):
     _due: Theta | None = None
 
     def __init__(
-        self,
-        parameters: Sequence[TunedParameter],
-        batch: float = 1.0,
-        **common: Unpack[Arguments],
+        self, parameters: Sequence[TunedParameter], batch: float = 1.0, **common: Unpack[Arguments]
     ) -> None:
         super().__init__(parameters, **common)
         self.penalty = Penalty(self.space, self.strength)

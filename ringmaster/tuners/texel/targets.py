@@ -177,13 +177,10 @@ class Target(msgspec.Struct, frozen=True):
 
 
 #: Names of the entropies, as in elmo-style learning.
-ENTROPIES = (
-    "cross entropy",
-    "cross entropy, result",
-    "cross entropy, teacher",
-    "entropy",
-    "entropy, result",
-    "entropy, teacher",
+ENTROPIES = tuple(
+    f"{kind}{label}"
+    for kind in ("cross entropy", "entropy")
+    for label in ("", ", result", ", teacher")
 )
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.optimiser import (
+from ringmaster.tuners.texel.flags import (
     ALONE,
     COLLAPSED,
     NO_SIGNAL,

@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2658,
     "commands": 2420,
-    "competitions": 18485,
+    "competitions": 18486,
     "control": 4207,
     "datasets": 2226,
     "demo": 1392,

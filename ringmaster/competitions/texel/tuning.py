@@ -74,11 +74,11 @@ class Tuning:
         self.features_are_known = False
 
     def load(self, state: TexelState, file: PositionFile | None = None) -> None:
-        """Replace the state; the optimiser is made by `begin`.
+        """Replace the state; the optimiser and the sweep are made by `begin`.
 
         file  the position file, None for the present one
         """
-        self.state, self.optimiser = state, None
+        self.state, self.optimiser, self.sweep = state, None, None
         if file is None and self.positions is not None:
             file = self.positions.file
         if file is None:
@@ -297,8 +297,9 @@ class Tuning:
         assert optimiser is not None
         if one.keep:
             state.kept.append(number)
-        sweeping = optimiser.finished() and self.sweep is not None
-        teller = self.sweep if sweeping and self.sweep is not None else optimiser
+        teller = optimiser
+        if optimiser.finished() and self.sweep is not None:
+            teller = self.sweep
         told = teller.tell(number, errors, self.labelled)
         state.told += 1
         if number == 0:

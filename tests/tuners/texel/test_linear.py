@@ -9,6 +9,7 @@ import pytest
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.texel.linear import Linear
 from ringmaster.tuners.texel.loss import sigmoid
+from ringmaster.tuners.texel.optimiser import Errors
 from tests.tuners.texel.worlds import Counts, MemoryData, World, parameters_of, run, world_of
 
 NAMES = ("a", "b", "c", "d")
@@ -152,6 +153,21 @@ def test_intervals_cover_the_truth_at_their_nominal_rate() -> None:
             inside += ((low <= true) & (true <= high)).tolist()
     assert len(inside) == 80
     assert 72 <= sum(inside) < 80
+
+
+def test_result_that_does_not_lower_the_error_is_damped() -> None:
+    world = world_of((80.0, 20.0, 120.0), games=300, seed=1)
+    optimiser, data = linear(world, (60, 60, 60), check=False, ridge=None), MemoryData(world)
+    while (asked := optimiser.ask()) is not None:
+        errors = Errors(1.0, 1.0) if asked.number == 1 else data.play(asked)
+        data.kept[asked.number] = world.scores(asked.theta)
+        data.forget(optimiser.tell(asked.number, errors, data))
+    start, refused, damped = optimiser.course
+    assert [start.taken, refused.taken, damped.taken] == [True, False, True]
+    assert damped.extra["damping"] == 1
+    steps = [np.abs(np.subtract(step.theta, start.theta)).sum() for step in (refused, damped)]
+    assert steps[0] > 1.2 * steps[1] > 0
+    assert optimiser.best == damped.theta
 
 
 def test_absent_feature_is_flagged_and_keeps_its_weight() -> None:

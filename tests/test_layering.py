@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2658,
     "commands": 2420,
-    "competitions": 18523,
+    "competitions": 18516,
     "control": 4207,
     "datasets": 2226,
     "demo": 1392,
@@ -70,7 +70,7 @@ BUDGET = {
     "forecast": 1043,
     "formats": 3566,
     "games": 2275,
-    "model": 2536,
+    "model": 2535,
     "parameter_files": 1056,
     "play": 3924,
     "positions": 462,
@@ -80,7 +80,7 @@ BUDGET = {
     "server": 617,
     "stats": 939,
     "storage": 3372,
-    "tuners": 8635,
+    "tuners": 7755,
 }
 
 

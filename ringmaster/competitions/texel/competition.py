@@ -329,6 +329,8 @@ class TexelCompetition(Tune):
     def state(self) -> dict[str, Any]:
         if self.tuning.optimiser is not None:
             self.tuning.state.optimiser = self.tuning.optimiser.state()
+        if self.tuning.sweep is not None:
+            self.tuning.state.sweep = self.tuning.sweep.state()
         self.tuning.state.matches = self.closing.state()
         state: dict[str, Any] = msgspec.to_builtins(self.tuning.state)
         return state

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 
@@ -33,8 +33,9 @@ from ringmaster.model.settings import (
     String,
 )
 from ringmaster.positions import FeatureFile, PositionFile
-from ringmaster.tuners.texel.linear_model import features_of
-from ringmaster.tuners.texel.optimiser import DEFAULT_STRENGTH, Optimiser
+from ringmaster.tuners.texel.features import features_of
+from ringmaster.tuners.texel.optimiser import Arguments, Optimiser
+from ringmaster.tuners.texel.ridge import DEFAULT_STRENGTH
 
 
 class OptimiserSettings(msgspec.Struct, frozen=True):
@@ -72,9 +73,7 @@ _MILLION = Integer(minimum=1, maximum=10**6)
 
 #: The arguments of each optimiser, by its name.
 _ARGUMENTS: dict[str, tuple[Setting, ...]] = {
-    "gauss_newton": (
-        optional("most_steps", Integer(minimum=1, maximum=10_000), "Most steps; by default 20."),
-    ),
+    "gauss_newton": (),
     "local_search": (
         optional("grow", Float(minimum=1, maximum=100), "Factor after a success; by default 2."),
         optional(
@@ -90,12 +89,7 @@ _ARGUMENTS: dict[str, tuple[Setting, ...]] = {
         optional("batch", _SHARE, "Share of the positions that scores a generation."),
         optional("mutation", _UNIT, "Share of the bits that are flipped."),
     ),
-    "spsa_batches": (
-        optional("batch", _SHARE, "Share of the positions that measures a step."),
-        optional("alpha", _UNIT, "Exponent of the step gain; by default 0.602."),
-        optional("gamma", _UNIT, "Exponent of the perturbation; by default 0.101."),
-        optional("A_ratio", _UNIT, "Stability constant as a part of the tune; by default 0.1."),
-    ),
+    "spsa_batches": (optional("batch", _SHARE, "Share of the positions that measures a step."),),
     "linear": (
         optional(
             "features",
@@ -166,8 +160,10 @@ def make_optimiser(
         )
     module = import_module(f"ringmaster.tuners.texel.{settings.name}")
     cls = getattr(module, _CLASSES[settings.name])
-    own = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
-    accepted = {name for function in own for name in inspect.signature(function).parameters}
+    own = inspect.signature(cls).parameters
+    accepted = {*own, *get_type_hints(Arguments)} | (
+        set() if "ridge" in own else {"shards", "strength"}
+    )
     if values["groups"] and "groups" not in accepted:
         raise SettingError(
             ("groups",), f"optimiser {settings.name!r} has no groups", "to leave it out"
@@ -181,7 +177,6 @@ def make_optimiser(
     offered = {
         **{key: values[key] for key in ("seed", "patience", "most_passes", "groups")},
         "shards": shards.of_train,
-        "validated": shards.validation > 0,
         "ridge": ridge,
         # of methods that try one strength only
         "strength": DEFAULT_STRENGTH if strength is None else strength,

@@ -34,7 +34,8 @@ from ringmaster.model.report import (
     Text,
     Whiskers,
 )
-from ringmaster.tuners.texel.optimiser import Errors, Optimiser, OwnTable, RidgePath, Step
+from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Step
+from ringmaster.tuners.texel.ridge import OwnTable, RidgePath
 from ringmaster.tuners.texel.targets import ENTROPIES
 
 #: Most steps of the course in a report, and in the live display.

@@ -24,7 +24,6 @@ from ringmaster.model.players import Player
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import k_of
 from ringmaster.tuners.texel.optimiser import Errors
-from ringmaster.tuners.texel.sweep import SweepState
 from ringmaster.tuners.texel.uncertainty import Improvement
 
 #: Settings that define scores and labels.
@@ -231,7 +230,7 @@ class TexelState(msgspec.Struct):
     filters    extra passes by number: quiet filter, features and reference
     open       the optimiser's passes under way, by number
     asked, told  passes issued and completed since the restart
-    optimiser  its state; None before it is asked
+    optimiser, sweep  their states; None before they are asked
     reference_pass  number of the reference engine's pass
     played     arguments and results of the control file's functions by setting, some of those
                since the restart
@@ -263,7 +262,7 @@ class TexelState(msgspec.Struct):
     told: int = 0
     told_before: int = 0
     optimiser: dict[str, Any] | None = None
-    sweep: SweepState = msgspec.field(default_factory=SweepState)
+    sweep: dict[str, Any] | None = None
     reference_pass: int = REFERENCE
     comparison: Comparison | None = None
     labelling: Labelling | None = None

@@ -33,9 +33,8 @@ from ringmaster.tuners.texel.optimiser import (
     Optimiser,
     Pass,
     Split,
-    TellResult,
-    strengths_of,
 )
+from ringmaster.tuners.texel.ridge import strengths_of
 from ringmaster.tuners.texel.sweep import Sweep
 from ringmaster.tuners.texel.uncertainty import gain_over_start
 
@@ -75,11 +74,11 @@ class Tuning:
         self.features_are_known = False
 
     def load(self, state: TexelState, file: PositionFile | None = None) -> None:
-        """Replace the state; the optimiser is made by `begin`.
+        """Replace the state; the optimiser and the sweep are made by `begin`.
 
         file  the position file, None for the present one
         """
-        self.state, self.optimiser = state, None
+        self.state, self.optimiser, self.sweep = state, None, None
         if file is None and self.positions is not None:
             file = self.positions.file
         if file is None:
@@ -124,11 +123,12 @@ class Tuning:
         if self.settings["sweep"] is not None:
             self.sweep = Sweep(
                 self.optimiser,
-                state.sweep,
                 targets=self.settings["sweep"].targets(self.settings["target"]),
                 strengths=strengths_of(self.settings["regularisation"]),
                 validated=self.shards.validation > 0,
             )
+            if state.sweep is not None:
+                self.sweep.restore(state.sweep)
         if self.features is not None and self.positions is not None:
             matrix = self.features.ready(self.positions.file)
             if matrix is not None:
@@ -137,9 +137,8 @@ class Tuning:
     def _set_features(self, matrix: FeatureFile) -> None:
         """Pass features to the optimiser.  Raises SettingError if they do not fit."""
         optimiser: Any = self.optimiser
-        fixed = {c: float(v) for c, v in self.state.values.items() if c not in self.codes}
         with refusing(PLACE):
-            optimiser.set_features(matrix, fixed)
+            optimiser.set_features(matrix)
         self.features_are_known = True
 
     def _named(self, theta: Sequence[float]) -> ValuesByCode:
@@ -200,7 +199,7 @@ class Tuning:
         assert self.optimiser is not None
         asked: Pass | None = self.optimiser.ask()
         if asked is None and self.sweep is not None and self.optimiser.finished():
-            asked = self.sweep.ask(self.state.asked)
+            asked = self.sweep.next(self.state.asked)
         if asked is None:
             return None
         shards = self.shards.of(asked.part)
@@ -298,11 +297,10 @@ class Tuning:
         assert optimiser is not None
         if one.keep:
             state.kept.append(number)
-        told: TellResult
+        teller = optimiser
         if optimiser.finished() and self.sweep is not None:
-            told = self.sweep.tell(number, self.labelled)
-        else:
-            told = optimiser.tell(number, errors, self.labelled)
+            teller = self.sweep
+        told = teller.tell(number, errors, self.labelled)
         state.told += 1
         if number == 0:
             state.start = state.best = errors
@@ -313,9 +311,6 @@ class Tuning:
         for step in optimiser.course:
             if tuple(step.theta) == tuple(best) and step.train is not None:
                 state.best = Errors(step.train, step.validation)
-        if not state.open and not optimiser.finished():
-            # some optimisers notice their end only when asked
-            self._ask()
         if optimiser.problem:
             notes.append(optimiser.problem)
         if optimiser.finished() and not state.calibration:
@@ -362,7 +357,8 @@ class Tuning:
         numbers = [int(key) for key in state.open] + [n for n in state.kept if n not in kept]
         state.stale += [score_key(state.beginning, n) for n in numbers]
         state.open, state.kept = {}, [n for n in state.kept if n in kept]
-        state.sweep.begin_again()
+        if self.sweep is not None:
+            self.sweep.begin_again()
         state.done = self._is_over()
 
     def _finish(self) -> list[str]:

@@ -95,12 +95,6 @@ class Space(msgspec.Struct, frozen=True, eq=False, dict=True):
         return bool(self.integer.any())
 
     @cached_property
-    def highest(self) -> Array:
-        """The largest values; whole numbers of integers."""
-        values = self.values(self.maximum)
-        return np.where(self.integer, np.rint(values), values)
-
-    @cached_property
     def least_c(self) -> Array:
         """The smallest perturbation that survives rounding, on a linear scale."""
         whole = self.integer if self.logarithmic is None else self.integer & ~self.logarithmic
@@ -109,15 +103,18 @@ class Space(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def whole_bounds(self) -> tuple[Array, Array]:
         """The least and the largest playable values, (n,) each: whole for integers."""
-        return (
-            np.where(self.integer, np.ceil(self.minimum), self.minimum),
-            np.where(self.integer, np.floor(self.maximum), self.maximum),
-        )
+        low, high = self.values(self.minimum), self.values(self.maximum)
+        # whole bounds have logarithms that are not exact
+        whole = np.ceil(low - 1e-9 * abs(low)), np.floor(high + 1e-9 * abs(high))
+        return np.where(self.integer, whole[0], low), np.where(self.integer, whole[1], high)
 
     def played(self, theta: Array) -> tuple[float, ...]:
         """Return values as they are played: within the bounds, halves of integers rounded up."""
-        values = np.where(self.integer, np.floor(theta + 0.5), theta)
-        return tuple(np.clip(values, *self.whole_bounds).tolist())
+        values = self.values(theta)
+        values = np.where(self.integer, np.floor(values + 0.5), values)
+        played = np.clip(values, *self.whole_bounds).tolist()
+        # a power of e has an error in its last digits
+        return tuple(played if self.logarithmic is None else [float(f"{v:.12g}") for v in played])
 
     def clip(self, theta: Array) -> Array:
         """Return the nearest points within the bounds."""

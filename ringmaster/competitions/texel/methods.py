@@ -158,6 +158,14 @@ def make_optimiser(
             "the linear optimiser needs the features of each position",
             "Linear(features=…), a function, or a CSV or NPZ file",
         )
+    logarithmic = [p.code for p in parameters if p.scale == "log" and not p.frozen]
+    if settings.name == "linear" and logarithmic:
+        raise SettingError(
+            ("parameters",),
+            f"features are linear in the values: scale='log' of {', '.join(logarithmic)} has no "
+            "meaning for the linear optimiser",
+            "scale='linear', or another optimiser",
+        )
     module = import_module(f"ringmaster.tuners.texel.{settings.name}")
     cls = getattr(module, _CLASSES[settings.name])
     own = inspect.signature(cls).parameters

@@ -14,7 +14,12 @@ from ringmaster.competitions.setting_types import Choice, Word, optional
 from ringmaster.competitions.texel.methods import GAUSS_NEWTON, OPTIMISER, RIDGE
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY
-from ringmaster.competitions.tuning.parameter_settings import BINDING, BOUNDS, build_parameter
+from ringmaster.competitions.tuning.parameter_settings import (
+    BINDING,
+    BOUNDS,
+    ON_SCALE,
+    build_parameter,
+)
 from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
 from ringmaster.datasets.position_settings import POV_NAMES, PositionSettings
 from ringmaster.errors import SettingError, nearest, shown
@@ -52,6 +57,7 @@ PARAMETER = CallOf(
             Float(above=0),
             "Change that shows its effect on the scores; by default adapted to the engine.",
         ),
+        ON_SCALE,
         optional("group", String(), "Name of its group of parameters; see ``groups``."),
         *BINDING,
     ),

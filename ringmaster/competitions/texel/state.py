@@ -19,7 +19,7 @@ from ringmaster.competitions.result_lines import VoidKinds
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, changed_arguments
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import Ticket
-from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.parameters import Scale, TunedParameter
 from ringmaster.model.players import Player
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import k_of
@@ -42,6 +42,7 @@ class ParameterSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     maximum: float
     step: float | None = None
     integer: bool = False
+    scale: Scale = "linear"
     frozen: bool = False
     group: str | None = None
 

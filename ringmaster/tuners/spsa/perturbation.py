@@ -130,11 +130,12 @@ def sides(
     if space.some_integer:
         offset = u if rounding == "stochastic" else np.full_like(u, 0.5)
         # max + u may be rounded up to max + 1
-        whole_high = np.minimum(np.floor(high + offset), space.highest)
-        whole_low = np.minimum(np.floor(low + offset), space.highest)
+        highest = space.whole_bounds[1]
+        whole_high = np.minimum(np.floor(high + offset), highest)
+        whole_low = np.minimum(np.floor(low + offset), highest)
         if rounding == "stochastic":
             same = (whole_high == whole_low) & (c > 0)
-            free = whole_high < space.highest
+            free = whole_high < highest
             whole_high = whole_high + (same & free)
             whole_low = whole_low - (same & ~free)
         high = np.where(space.integer, whole_high, high)

@@ -19,7 +19,7 @@ ALONE, UNRESOLVED = "alone within the noise", "moved without a signal"
 
 def value_flags(space: Space, i: int, value: float) -> list[str]:
     """Return flags of a parameter's value: on a bound, collapsed to nearly 0."""
-    start, low, high = (float(a[i]) for a in (space.start, space.minimum, space.maximum))
+    start, low, high = _start_and_bounds(space, i)
     words = []
     if value <= low < start:
         words.append("at its lower bound")
@@ -38,10 +38,17 @@ def noise_flags(space: Space, i: int, value: float, low: float, high: float) -> 
     An interval holds for one parameter alone; several flagged parameters may still have moved for
     a reason together.
     """
-    moved = value != space.start[i]
-    if low <= space.minimum[i] and high >= space.maximum[i]:
+    start, least, most = _start_and_bounds(space, i)
+    moved = value != start
+    if low <= least and high >= most:
         return [UNRESOLVED if moved else NO_SIGNAL]
-    return [ALONE] if moved and low <= space.start[i] <= high else []
+    return [ALONE] if moved and low <= start <= high else []
+
+
+def _start_and_bounds(space: Space, i: int) -> tuple[float, float, float]:
+    ends = (space.values(a) for a in (space.start, space.minimum, space.maximum))
+    start, low, high = (float(values[i]) for values in ends)
+    return start, low, high
 
 
 def collinear(curvature: Array) -> dict[int, int]:

@@ -187,11 +187,10 @@ class Optimiser(ABC):
     no interruption; a pass that was asked for and not yet told is known to the caller.  The
     annotated attributes of a class are its state.
 
-    course     the steps so far, thinned to some hundreds; the first one is the start
     distances  changes of the parameters that are large enough for derivatives; empty if unknown
     problem    reason to halt the tune, a sentence for the user; None if all is well
 
-    parameters   all are tuned
+    parameters   all are tuned; on a logarithmic scale the optimiser works with their logarithms
     seed         of all random numbers
     most_passes  limit of passes over training, batches counted in parts; None: no limit
     patience     checks or steps in a row without a smaller validation error that end the tune;
@@ -210,7 +209,7 @@ class Optimiser(ABC):
     _wanted: list[Request]
     _asked: dict[int, Request]
     _best: Point
-    course: list[Step]
+    _course: list[Step]
     distances: list[float]
     #: Lines for the history.
     _notes: list[str]
@@ -236,14 +235,14 @@ class Optimiser(ABC):
         strength: float = 0.0,
         shards: int = 1,
     ) -> None:
-        self.parameters = tuple(parameters)
-        self.space = Space.of(parameters)
+        self.parameters = tuple(map(_logarithm, parameters))
+        self.space, self._scaled = Space.of(self.parameters), Space.of(parameters)
         self.most_passes = math.inf if most_passes is None else most_passes
         self.seed, self.patience, self.strength, self.shards = seed, patience, strength, shards
         self._start = self.space.played(self.space.start)
         self._best = Point(-1, self._start, WORST)
         self._wanted, self._asked = [Request(self._start)], {}
-        self.course, self.distances, self._notes = [], [], []
+        self._course, self.distances, self._notes = [], [], []
         self._forget: list[int] = []
         self._silent, self._alike, self._paths = [], {}, {}
         self._estimate = list(self._start)
@@ -269,8 +268,8 @@ class Optimiser(ABC):
         number, self._number = self._number, self._number + 1
         one = self._asked[number] = self._wanted.pop(0)
         if one.part == "batch":
-            return Pass(number, one.theta, self._batch())
-        return Pass(number, one.theta, one.part, keep=True)
+            return Pass(number, self._played(one.theta), self._batch())
+        return Pass(number, self._played(one.theta), one.part, keep=True)
 
     def tell(self, number: int, errors: Errors, data: Data) -> TellResult:
         """Record the errors of a pass; unknown passes are ignored."""
@@ -299,7 +298,16 @@ class Optimiser(ABC):
 
         Without validation: the smallest training error with the penalty.
         """
-        return self._best.theta
+        return self._played(self._best.theta)
+
+    @property
+    def course(self) -> list[Step]:
+        """The steps so far, thinned to some hundreds; the first one is the start."""
+        return [msgspec.structs.replace(s, theta=self._played(s.theta)) for s in self._course]
+
+    def _played(self, theta: Theta) -> Theta:
+        """Return the values of θ as played."""
+        return self._scaled.played(np.array(theta))
 
     @property
     def best_pass(self) -> int | None:
@@ -322,11 +330,10 @@ class Optimiser(ABC):
             return None
         half = np.array([math.inf if e is None else NORMAL * e for e in self._deviation])
         half += np.where(self.space.integer, 0.5, 0.0)
-        best, centre = np.array(self.best), np.array(self._estimate)
-        return (
-            self.space.clip(np.minimum(centre - half, best)),
-            self.space.clip(np.maximum(centre + half, best)),
-        )
+        best, centre = self._scaled.theta(np.array(self.best)), np.array(self._estimate)
+        ends = np.minimum(centre - half, best), np.maximum(centre + half, best)
+        low, high = (self._scaled.values(self.space.clip(end)) for end in ends)
+        return low, high
 
     def report(self) -> list[OwnTable]:
         """Return the tables of the method."""
@@ -336,13 +343,13 @@ class Optimiser(ABC):
         """Return oddities of parameters by place: "at its lower bound", "no signal", …"""
         flags, ends = {}, self.intervals
         for i in range(len(self.parameters)):
-            words = value_flags(self.space, i, self.best[i])
+            words = value_flags(self._scaled, i, self.best[i])
             if i in self._silent:
                 words.append(NO_SIGNAL)
             elif i in self._alike:
                 words.append(f"indistinguishable from {self.parameters[self._alike[i]].code}")
             elif ends is not None:
-                words += noise_flags(self.space, i, self.best[i], ends[0][i], ends[1][i])
+                words += noise_flags(self._scaled, i, self.best[i], ends[0][i], ends[1][i])
             if words:
                 flags[i] = tuple(words)
         return flags
@@ -376,14 +383,24 @@ class Optimiser(ABC):
     def _record(self, point: Point, label: str, taken: bool, extra: dict[str, float]) -> None:
         """Add a step to the course."""
         errors = finite(point.train), finite(point.validation)
-        self.course.append(Step(self._used, point.theta, *errors, label, taken, extra))
-        if len(self.course) > MOST_STEPS:
-            first, *others, last = self.course
+        self._course.append(Step(self._used, point.theta, *errors, label, taken, extra))
+        if len(self._course) > MOST_STEPS:
+            first, *others, last = self._course
             # prefer steps with a validation error
             kept = [s for i, s in enumerate(others) if s.validation is not None or i % 2]
             if len(kept) > MOST_STEPS * 3 // 4:
                 kept = kept[::2]
-            self.course = [first, *kept, last]
+            self._course = [first, *kept, last]
+
+
+def _logarithm(p: TunedParameter) -> TunedParameter:
+    """Return a parameter as the optimiser sees it: the logarithm of one on such a scale."""
+    if p.scale == "linear":
+        return p
+    start, low, high = map(math.log, (p.start, p.minimum, p.maximum))
+    step = None if p.step is None else math.log1p(p.step / p.start)
+    fields = {"start": start, "minimum": low, "maximum": high, "step": step}
+    return msgspec.structs.replace(p, **fields, integer=False, scale="linear")
 
 
 def _data_of(value: Any) -> Any:

@@ -105,7 +105,7 @@ class Search(Optimiser):
 
     def _unchecked(self) -> list[Theta]:
         """Return values that remain to be checked at the end."""
-        wanted = [*self._finalists(), self.best]
+        wanted = [*self._finalists(), self._best.theta]
         return [theta for theta in dict.fromkeys(wanted) if not self._is_checked(theta)]
 
     def _advance(self, data: Data) -> None:
@@ -151,7 +151,7 @@ class Search(Optimiser):
             self._begin(error)
         self._checked.add(key)
         old = self._best.number
-        better = old < 0 and point.theta == self.best
+        better = old < 0 and point.theta == self._best.theta
         better = start or better or self._value(point) < self._value(self._best)
         if better:
             self._best, self._stale = point, 0

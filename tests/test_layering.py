@@ -67,7 +67,7 @@ BUDGET = {
     "engines": 3946,
     "execution": 3794,
     "export": 1148,
-    "forecast": 1022,
+    "forecast": 800,
     "formats": 3566,
     "games": 2275,
     "model": 2558,
@@ -80,7 +80,7 @@ BUDGET = {
     "server": 617,
     "stats": 939,
     "storage": 3372,
-    "tuners": 8829,
+    "tuners": 8629,
 }
 
 

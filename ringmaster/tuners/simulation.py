@@ -219,7 +219,8 @@ def _lopsided(u: Array, elo: Array, q: float) -> Array:
 
 
 def _cliff(u: Array, elo: Array, distance: float) -> Array:
-    beyond = _CLIFF / (1 + np.exp((distance - u) / _CLIFF_WIDTH))
+    # the logistic function
+    beyond = _CLIFF / 2 * (1 + np.tanh((u - distance) / (2 * _CLIFF_WIDTH)))
     lost: Array = _square(u, elo, 0.0) + np.where(u > 0, beyond, 0.0).sum(axis=-1)
     return lost
 
@@ -281,8 +282,8 @@ def _number(text: str) -> float:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not 0 < number <= 100:
-        raise ValueError(f"{text!r} is not a number from above 0 to 100")
+    if not 0.001 <= number <= 100:
+        raise ValueError(f"{text!r} is not a number from 0.001 to 100")
     return number
 
 

@@ -194,7 +194,7 @@ def test_text_shows_course_gain_and_estimates(
     ("options", "message"),
     [
         (["--elo-model", "cubic"], "there is no 'cubic'; choose from quadratic"),
-        (["--elo-model", "power:x"], "'x' is not a number from above 0 to 100"),
+        (["--elo-model", "power:x"], "'x' is not a number from 0.001 to 100"),
         (["--elo-model", "quadratic:2"], "there is no 'quadratic:2'"),
         (
             ["--elo-model", "asymmetric"],

@@ -185,8 +185,8 @@ def test_distances_are_on_the_parameters_scales_else() -> None:
         ("ridge", [(0.0, 5.0)], "ridge needs 2 parameters or more, not 1; tune more, or choose"),
         ("hill", [(0.0, 5.0)], "there is no 'hill'; choose from quadratic, log, lopsided, cliff,"),
         ("log:2", [(1.0, 5.0)], "there is no 'log:2'; choose from quadratic, log"),
-        ("cliff:0", [(1.0, 5.0)], "'0' is not a number from above 0 to 100"),
-        ("cliff:", [(1.0, 5.0)], "'' is not a number from above 0 to 100"),
+        ("cliff:0", [(1.0, 5.0)], "'0' is not a number from 0.001 to 100"),
+        ("cliff:", [(1.0, 5.0)], "'' is not a number from 0.001 to 100"),
     ],
 )
 def test_model_that_does_not_fit_is_an_error_with_the_remedy(

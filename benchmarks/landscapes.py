@@ -51,7 +51,7 @@ class Landscape:
     @property
     def optimum(self) -> Array:
         """Values of the strongest player, (n,); possibly outside the bounds."""
-        return self.elo.optimum  # type: ignore[attr-defined]  # of each model here
+        return self.elo.optimum
 
 
 def _space(
@@ -70,18 +70,10 @@ def _space(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class LossOfValues(EloModel):
-    """A loss given as a function of the values, (…, n) → (…)."""
-
-    optimum: Array
-    function: Callable[[Array], Array]
-
-    def loss(self, x: Array) -> Array:
-        return self.function(x)
-
-    def at(self, optimum: Array) -> EloModel:
-        raise ValueError("the optimum is fixed")
+def _shaped(e: Any, optimum: Any, start: Any, shape: str, constant: float = 0.0) -> Landscape:
+    e, optimum = np.asarray(e, dtype=np.float64), np.asarray(optimum, dtype=np.float64)
+    model = Shaped(optimum, e, np.full(len(e), HALF), shape, constant)
+    return Landscape(_space(start), model, FixedDraws(0.5))
 
 
 def _quadratic(e: Any, optimum: Any, start: Any, draws: float = 0.5) -> Landscape:
@@ -175,21 +167,12 @@ def _beyond() -> Landscape:
 
 def _lopsided() -> Landscape:
     """Four parameters, eight times as steep above the optimum."""
-    e, n = np.array([4.0, 6, 8, 12]), 4
-    optimum = np.array([55.0, 40, 60, 50])
-    model = Shaped(optimum, e, np.full(n, HALF), "asymmetric", 8.0)
-    return Landscape(_space([35.0, 55, 40, 65]), model, FixedDraws(0.5))
+    return _shaped([4, 6, 8, 12], [55, 40, 60, 50], [35, 55, 40, 65], "lopsided", 8.0)
 
 
 def _ridge() -> Landscape:
     """Two parameters, 100 times as steep across a diagonal as along it."""
-
-    def loss(u: Array) -> Array:
-        across, along = (u[..., 0] - u[..., 1]) ** 2 / 2, (u[..., 0] + u[..., 1]) ** 2 / 2
-        return 400 * across + 4 * along
-
-    optimum = np.array([65.0, 60])
-    return Landscape(_space([25.0, 28]), LossFunction(optimum, loss), FixedDraws(0.5))
+    return _shaped([202, 202], [65, 60], [25, 28], "ridge", 100.0)
 
 
 def _good() -> Landscape:
@@ -213,23 +196,12 @@ def _wide() -> Landscape:
 
 def _power() -> Landscape:
     """Five parameters with a loss of distance^1.5."""
-    e, optimum = np.array([4.0, 6, 8, 10, 12]), np.array([60.0, 45, 55, 48, 58])
-
-    def loss(u: Array) -> Array:
-        lost: Array = (e * np.abs(u) ** 1.5).sum(axis=-1)
-        return lost
-
-    return Landscape(_space([40.0, 60, 35, 65, 45]), LossFunction(optimum, loss), FixedDraws(0.5))
+    return _shaped([4, 6, 8, 10, 12], [60, 45, 55, 48, 58], [40, 60, 35, 65, 45], "power", 1.5)
 
 
 def _quartic() -> Landscape:
     """Four parameters with a loss of distance⁴."""
-
-    def loss(u: Array) -> Array:
-        return 60 * (u**4).sum(axis=-1)
-
-    optimum = np.array([62.0, 44, 57, 50])
-    return Landscape(_space([25.0, 75, 35, 80]), LossFunction(optimum, loss), FixedDraws(0.5))
+    return _shaped(np.full(4, 60), [62, 44, 57, 50], [25, 75, 35, 80], "power", 4.0)
 
 
 def _bell() -> Landscape:
@@ -247,31 +219,20 @@ def _bell() -> Landscape:
 
 def _logarithmic(scale: Scale) -> Landscape:
     """Four parameters from 1 to 200 with a loss of their logarithms' distance."""
-
-    def loss(x: Array) -> Array:
-        lost: Array = 3 * np.square(np.log(np.maximum(x, 1e-9) / 20)).sum(axis=-1)
-        return lost
-
     space = _space([50.0] * 4, low=1, high=200, scale=scale)
-    return Landscape(space, LossOfValues(np.full(4, 20.0), loss), FixedDraws(0.5))
+    half, four = np.log(200) / 2, np.ones(4)
+    model = Shaped(20 * four, 3 * half**2 * four, half * four, "log", 0.0, four > 0)
+    return Landscape(space, model, FixedDraws(0.5))
 
 
 def _slightly_lopsided() -> Landscape:
     """Four parameters that start at the optimum, eight times as steep above it."""
-    optimum = np.full(4, 50.0)
-    model = Shaped(optimum, np.full(4, 10.0), np.full(4, HALF), "asymmetric", 8.0)
-    return Landscape(_space([49.0, 50, 49, 50]), model, FixedDraws(0.5))
+    return _shaped(np.full(4, 10), np.full(4, 50), [49, 50, 49, 50], "lopsided", 8.0)
 
 
 def _cliff() -> Landscape:
     """Three parameters with a cliff of 300 Elo not far above the optimum."""
-
-    def loss(u: Array) -> Array:
-        cliff = 300 / (1 + np.exp(-(u - 0.35) / 0.03))
-        lost: Array = (12 * np.square(u) + cliff).sum(axis=-1)
-        return lost
-
-    return Landscape(_space([35.0, 70, 30]), LossFunction(np.full(3, 60.0), loss), FixedDraws(0.5))
+    return _shaped(np.full(3, 12), np.full(3, 60), [35, 70, 30], "cliff", 0.35)
 
 
 def _few_values() -> Landscape:
@@ -284,14 +245,7 @@ def _few_values() -> Landscape:
 
 def _ridges() -> Landscape:
     """Two pairs of parameters, 20 times as steep across a diagonal as along it."""
-
-    def loss(u: Array) -> Array:
-        one, other = u[..., ::2], u[..., 1::2]
-        lost: Array = (40 * np.square(one - other) + 2 * np.square(one + other)).sum(axis=-1)
-        return lost
-
-    optimum, start = np.array([60.0, 55, 45, 50]), np.array([40.0, 38, 62, 60])
-    return Landscape(_space(start), LossFunction(optimum, loss), FixedDraws(0.5))
+    return _shaped(np.full(4, 42), [60, 55, 45, 50], [40, 38, 62, 60], "ridge", 20.0)
 
 
 def _twenty() -> Landscape:

@@ -18,6 +18,13 @@ Flags = npt.NDArray[np.bool_]
 SMALLEST_INTEGER_C = 0.5
 
 
+def on_scale(values: Array, logarithmic: Flags | None) -> Array:
+    """Return the places of values, (…, n), on scales of which some are logarithmic."""
+    if logarithmic is None:
+        return values
+    return np.where(logarithmic, np.log(np.where(logarithmic, values, 1.0)), values)
+
+
 class Space(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Start and bounds of θ on the parameters' scales; every array is (n,).
 
@@ -63,9 +70,7 @@ class Space(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def theta(self, values: Array) -> Array:
         """Return θ of the parameters' values, (…, n)."""
-        if self.logarithmic is None:
-            return values
-        return np.where(self.logarithmic, np.log(np.where(self.logarithmic, values, 1.0)), values)
+        return on_scale(values, self.logarithmic)
 
     def rate(self, theta: Array) -> Array:
         """Return the derivative of the values by θ, (…, n)."""

@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2658,
     "commands": 2420,
-    "competitions": 18714,
+    "competitions": 18719,
     "control": 4207,
     "datasets": 2226,
     "demo": 1392,

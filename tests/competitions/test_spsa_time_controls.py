@@ -256,8 +256,8 @@ def test_closing_match_is_shown_by_time_control_and_in_all() -> None:
     ]
     report = text(tune)
     assert "limits: 8+0.08 (weight 0.7), 40+0.4 (weight 0.3)" in report
-    assert "\nat 8+0.08 (28 games): " in report
-    assert "\nat 40+0.4 (12 games): " in report
+    assert "\nat 8+0.08: wins 28, draws 0, losses 0; " in report
+    assert "\nat 40+0.4: wins 0, draws 0, losses 12; " in report
     # no single limit describes the match
     assert [side.time_control for side in tune.summary().matchups[0].sides] == [None, None]
 

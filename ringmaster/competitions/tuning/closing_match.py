@@ -30,10 +30,15 @@ from ringmaster.competitions.tuning.closing_match_settings import (
     VerifySettings,
     limited,
 )
-from ringmaster.competitions.tuning.opponents import make_player, results_data, weighted_cycle
+from ringmaster.competitions.tuning.opponents import (
+    make_player,
+    results_data,
+    results_text,
+    weighted_cycle,
+)
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.competitions.verdicts import MatchResult
-from ringmaster.errors import SettingError, UsageError, counted
+from ringmaster.errors import SettingError, UsageError
 from ringmaster.model.jobs import CLOSING, CheckJob, GameSettings, Opening, Ticket
 from ringmaster.model.players import Player
 from ringmaster.model.report import Table, Text
@@ -494,7 +499,7 @@ class ClosingMatches:
         heading = f"closing match after {match.iteration} {self._counted}: {info.name}"
         table = matchup_table(info, self._game.game, heading, "\n".join(filter(None, details)))
         notes = (
-            f"at {control} ({counted(tally.completed, 'game')}): {tally.estimate()}"
+            f"at {control}: {results_text([tally])}; {tally.estimate()}"
             for control, tally in match.by_time_control.items()
             if tally.known
         )

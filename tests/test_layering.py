@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2658,
     "commands": 2405,
-    "competitions": 18531,
+    "competitions": 18727,
     "control": 4207,
     "datasets": 2226,
     "demo": 1392,
@@ -70,7 +70,7 @@ BUDGET = {
     "forecast": 800,
     "formats": 3566,
     "games": 2275,
-    "model": 2535,
+    "model": 2541,
     "parameter_files": 1056,
     "play": 3924,
     "positions": 462,

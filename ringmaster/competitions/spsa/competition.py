@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from ringmaster.competitions.competition import (
     History,
@@ -41,7 +42,7 @@ from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.competitions.tuning.player_tune import GameTune
 from ringmaster.errors import SettingError, counted
-from ringmaster.model.jobs import Task, Ticket, is_of_closing_match
+from ringmaster.model.jobs import CheckJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import ChartGroup, Progress, Table, Text
 from ringmaster.model.results import GameResult
@@ -170,6 +171,16 @@ class SpsaCompetition(GameTune):
             samples["between"] = self.values_by_code(self._grid.sample())
         return samples
 
+    def _check_jobs(self) -> list[CheckJob]:
+        jobs = super()._check_jobs()
+        first, *others = self.values["time_controls"] or ("",)
+        by_code = {job.player.code: job for job in jobs if str(job.player.time_control) == first}
+        return jobs + [
+            replace(job, id=f"{job.id}-{control}", player=job.player.at_time_control(control))
+            for control in others
+            for job in by_code.values()
+        ]
+
     # issuing games
 
     def next_job(self) -> Task | None:
@@ -191,6 +202,7 @@ class SpsaCompetition(GameTune):
             self._grid.round(perturbation.minus.tolist()),
             size=self._schedule.size,
             layout=len(self._state.history.layouts) - 1,
+            time_control=self._tickets.draw_time_control(k),
         )
 
     def _opening(self, ticket: Ticket) -> int:

@@ -5,6 +5,7 @@ A ticket identifies a game and holds the values of both sides:
 k  the iteration                      g  the game's number in it, from 0
 p, m  values of θ⁺ and θ⁻             n  games of the iteration, if not 2
 l  the layout of the values, if not 0
+tc  the time control, with the setting `time_controls`
 r  the code of the opponent, if there are several
 """
 
@@ -12,7 +13,9 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Literal
 
 import msgspec
@@ -21,6 +24,7 @@ from ringmaster.competitions.spsa.state import Iteration, PlayedValues, TuneHist
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.randomness import TIME_CONTROLS_STREAM, uniform, words
 from ringmaster.model.results import GameResult
 from ringmaster.tuners.spsa.tuner import Spsa
 
@@ -154,13 +158,22 @@ class Tickets(msgspec.Struct, frozen=True):
             ticket["n"] = iteration.size
         if iteration.layout:
             ticket["l"] = iteration.layout
+        if iteration.time_control:
+            ticket["tc"] = iteration.time_control
         return ticket
+
+    def draw_time_control(self, k: int) -> str:
+        """Return the time control of an iteration, drawn by weight; "" without any."""
+        settings = self.history.learning.settings
+        weights: dict[str, float] = settings.get("time_controls", {"": 1.0})
+        bounds = list(accumulate(weights.values()))
+        place = uniform(words(settings["seed"], TIME_CONTROLS_STREAM, k, 1)[0])
+        return list(weights)[bisect(bounds, place * bounds[-1])]
 
     def iteration(self, ticket: Ticket) -> Iteration:
         """Return a game's iteration without any result."""
-        return Iteration(
-            ticket["p"], ticket["m"], size=ticket.get("n", 2), layout=ticket.get("l", 0)
-        )
+        size, layout, control = ticket.get("n", 2), ticket.get("l", 0), ticket.get("tc", "")
+        return Iteration(ticket["p"], ticket["m"], size=size, layout=layout, time_control=control)
 
     def sides(self, ticket: Ticket) -> tuple[Side, Side]:
         """Return the sides of a game, first mover first."""

@@ -26,6 +26,7 @@ LEARNING_SETTINGS = (
     "games_per_iteration",
     *dict.fromkeys(name for own in DEFAULTS.values() for name in own),
     "rounding",
+    "time_controls",
     "seed",
 )
 
@@ -182,6 +183,7 @@ class Iteration(msgspec.Struct, omit_defaults=True):
     result       W − L of θ⁺ so far
     games        completed games, of `size`
     layout       index in `TuneHistory.layouts`
+    time_control  drawn from `time_controls`, "" without
     """
 
     plus: PlayedValues
@@ -190,6 +192,7 @@ class Iteration(msgspec.Struct, omit_defaults=True):
     games: int = 0
     size: int = 2
     layout: int = 0
+    time_control: str = ""
 
 
 class Edit(msgspec.Struct):
